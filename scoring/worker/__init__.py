@@ -1,1 +1,1 @@
-"""Job handlers of the worker, and the scorer's process."""
+"""Job handlers of the worker, and the process that scores runs."""

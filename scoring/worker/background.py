@@ -1,4 +1,6 @@
-"""Work in the background: asked for, done by one worker at a time, ended, and forgotten later."""
+"""Background jobs: queue, run, finish and delete them. The worker runs one job at a
+time.
+"""
 
 import datetime as dt
 import hashlib
@@ -11,6 +13,7 @@ from django.core.files.base import File
 from django.db import IntegrityError, transaction
 
 from citeboard.core import storage
+from citeboard.core.commits import after_commit
 from citeboard.core.database import database_now, from_now
 from citeboard.teams.models import User
 from scoring.models import BackgroundJob
@@ -22,7 +25,8 @@ from tasks.types.problems import capped
 
 Kind, State = BackgroundJob.Kind, BackgroundJob.State
 
-#: Rows and files go so long after the job has ended; of archives that newer ones have replaced, sooner.
+#: Time from the end of a job until its row and files are deleted. The time is shorter
+#: for archives and papers, especially if a newer file replaces them.
 KEPT = dt.timedelta(days=30)
 PAPERS_KEPT, REPLACED_KEPT = dt.timedelta(days=7), dt.timedelta(hours=1)
 MAX_SWEPT = 20
@@ -64,8 +68,11 @@ def ask(
     phase: Phase | None = None,
     submission: Submission | None = None,
     upload: Upload | None = None,
+    queue: str = Job.LIGHT,
 ) -> BackgroundJob:
-    """Queue a job and return it, or the person's equal job that is queued or running."""
+    """Queue a job and return it. If the same user has an equal unfinished job, return
+    that job.
+    """
     digest = ""
     if upload:
         with upload.path.open("rb") as sent:
@@ -90,7 +97,9 @@ def ask(
     try:
         with transaction.atomic():
             job = BackgroundJob.objects.create(
-                job=engine.new_job(Job.Kind.BACKGROUND, Job.Priority.BACKGROUND),
+                job=engine.new_job(
+                    Job.Kind.BACKGROUND, Job.Priority.BACKGROUND, queue=queue
+                ),
                 kind=kind,
                 season=season,
                 phase=phase,
@@ -105,7 +114,7 @@ def ask(
     except IntegrityError:
         if name:
             storage.statistics.delete(name)
-        # It may have ended meanwhile.
+        # The equal job may have ended in the meantime.
         return same.latest("pk")
     return job
 
@@ -123,15 +132,26 @@ def tell(job: BackgroundJob, progress: float, doing: str) -> bool:
 
 
 def complete(
-    job: BackgroundJob, record: Callable[[], Mapping[str, Any]], *, file: str = ""
+    job: BackgroundJob,
+    record: Callable[[], Mapping[str, Any]],
+    *,
+    file: str = "",
+    problems: Sequence[Problem] = (),
 ) -> bool:
-    """Write what came out and end the job, all of it or nothing; False where it is ours no longer."""
+    """Save the result and end the job in one transaction. Return False if another
+    worker took over the job.
+
+    ``problems`` is read after ``record`` has run, because ``record`` may append to it.
+    """
     with transaction.atomic():
         if not engine.end_lease(
             job.job, state=State.DONE, finished_at=from_now(), progress=1
         ):
             return False
-        _ended(job, file=file, result=record())
+        result = record()
+        shown, more = capped(problems)
+        listed = [problem.as_dict() for problem in shown]
+        _ended(job, file=file, result=result, problems=listed, more=more)
     return True
 
 
@@ -152,7 +172,7 @@ def _ended(job: BackgroundJob, *, file: str = "", **facts: Any) -> None:
         finished_at=from_now(), doing="", file=file, **facts
     )
     if sent := job.file:
-        transaction.on_commit(lambda: storage.statistics.delete(sent), robust=True)
+        after_commit(lambda: storage.statistics.delete(sent))
 
 
 def forget_old(now: dt.datetime | None = None) -> int:
@@ -175,7 +195,8 @@ def forget_old(now: dt.datetime | None = None) -> int:
         newest.add(view)
     forgotten = {job.pk: job for job in old}
     for job in forgotten.values():
-        # Row first: a file without a row is orphaned, and a row without its file would be lost.
+        # Delete the row first. A file without a row is harmless; a row without its file
+        # would be broken.
         job.job.delete()
         if job.file:
             storage.statistics.delete(job.file)

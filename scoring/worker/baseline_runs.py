@@ -1,4 +1,6 @@
-"""Built-in baselines and the human line: asked for, computed once for what they depend on, and kept."""
+"""Built-in baselines and the human line. They are requested by organisers, computed
+once for each configuration, and stored as runs.
+"""
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -37,7 +39,7 @@ HUMAN_DESCRIPTION = (
     "and one by one under the classes of “Answered by”."
 )
 
-#: The program that reads gold for it in a confined process.
+#: The confined program that reads the gold to find out if it has several annotators.
 HAS_SEVERAL = "scoring.worker.reading:has_several_annotators"
 
 
@@ -55,7 +57,9 @@ def names_for(phase: Phase) -> list[str]:
 
 
 def lacking(phase: Phase) -> dict[str, str]:
-    """Return by name what baselines of the phase lack here; those that can run are not in it."""
+    """Return the baselines that cannot run. The value for each is the name of the
+    missing package or model.
+    """
     known = baselines.baselines_of(phase.task.task_type)
     reasons = {name: known[name].lacks() for name in known}
     return {name: reason for name, reason in reasons.items() if reason}
@@ -64,7 +68,7 @@ def lacking(phase: Phase) -> dict[str, str]:
 def ask(
     *, phase: Phase, names: Sequence[str] | None = None, by: User | None
 ) -> list[Asked]:
-    """Have the named baselines computed and scored, or all that are possible. Raises Refused."""
+    """Request the named baselines, or all that can be computed. Raises Refused."""
     if (gold := Gold.objects.current(phase)) is None:
         words = _("%(task)s, %(phase)s: the split %(split)s has no gold yet")
         raise Refused(
@@ -135,7 +139,8 @@ def built_in_runs(phase: Phase) -> QuerySet[Submission]:
 
 def _ask_for(name: str, phase: Phase, gold: Gold) -> Asked:
     with transaction.atomic():
-        # Two who ask at once would get two, and both the same number.
+        # Lock the task: two simultaneous requests would create two runs with the same
+        # number.
         Task.objects.select_for_update().get(pk=phase.task_id)
         runs = (
             built_in_runs(phase).filter(built_in=name).exclude(status=Status.CANCELLED)
@@ -181,7 +186,9 @@ def described(own: baselines.Baseline) -> str:
 
 
 def keep_written(job: Job, path: Path, rests_on: str) -> bool:
-    """End the job with its run in place; False if the job is not ours any more."""
+    """Store the computed run and end the job. Return False if another worker took over
+    the job.
+    """
     upload = Upload(path, f"{job.submission.built_in}.jsonl")
     found = check_run(phase=job.submission.phase, upload=upload)
     if found.errors:
@@ -193,7 +200,8 @@ def keep_written(job: Job, path: Path, rests_on: str) -> bool:
             )
         record = partial(_record, job, stored, found, rests_on)
         is_completed = retry_on_database_error(leases.complete, job, record)
-    # A commit may have succeeded although its answer was lost; then the file is in use.
+    # The commit may have succeeded although the connection failed. The file is then in
+    # use.
     if not is_completed and not Submission.objects.filter(file=stored.file).exists():
         discard(stored.file)
     return is_completed
@@ -216,7 +224,8 @@ def _record(job: Job, stored: StoredRun, found: Findings, rests_on: str) -> None
     )
     gold = Gold.objects.current(submission.phase)
     assert gold is not None, "gold is never taken away"
-    # A large one is checked by its scorer alone: nobody waits to be told of faults by line.
+    # Large runs are checked only by the scorer, because no user waits for messages per
+    # line.
     create_jobs(submission, gold)
     earlier = Submission.objects.filter(
         phase=submission.phase, built_in=submission.built_in

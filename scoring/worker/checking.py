@@ -1,4 +1,4 @@
-"""Accept a run after its check, and read what its file says about the run."""
+"""Accept a run after its check, and read the metadata in its file."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -17,7 +17,7 @@ from tasks.types.problems import Problem, capped, merged
 
 
 def accept_checked(job: Job, scorer: Scorer, result: Mapping[str, Any]) -> bool:
-    """Queue the scoring of a run that was checked, with the warnings of the check."""
+    """Queue the scoring of a checked run, and store the warnings of the check."""
     problems = [Problem(**warning) for warning in result["warnings"]]
     problems = [
         problem if problem.file else replace(problem, file=job.submission.filename)
@@ -29,7 +29,7 @@ def accept_checked(job: Job, scorer: Scorer, result: Mapping[str, Any]) -> bool:
 
 
 def _read_header(submission: Submission, folder: Path) -> Callable[[], None] | None:
-    """Read what the run's file says about the run, if nobody has yet. Raise RunFailed."""
+    """Read the metadata in the run's file unless an earlier step did. Raises RunFailed."""
     try:
         return read_late(submission, copied_run(submission, folder), folder)
     except RunRejected as refused:

@@ -1,10 +1,9 @@
-"""A scorer as its worker sees it: a process of its own, its folder, what it says and how it ends."""
+"""The worker's interface to a scorer: its process, folder, output and exit."""
 
 import fcntl
 import itertools
 import os
 import select
-import shutil
 import signal
 import socket
 import sys
@@ -20,12 +19,14 @@ from django.conf import settings
 
 from citeboard.core.confined import limits as ends
 from citeboard.core.confined.fork_server import OUT_OF_TIME
+from citeboard.core.confined.left_folders import remove_folder
 from citeboard.core.confined.limits import Limits
 from citeboard.core.confined.pool import SINGLE_THREADED, ForkServer, ServerLost, heard
 from citeboard.core.confinement import means
 from scoring.worker import confined
 from tasks.jobs.work import JobDied, JobWaits
 from tasks.types import Problem
+from tasks.types.declared.official_program import PROGRAM
 from tasks.types.declared.own_measures import MEASURES
 from tasks.types.guarded.json_reader import read_json
 from tasks.types.problems import JUDGEMENTS_LACKING
@@ -33,13 +34,14 @@ from tasks.types.problems import JUDGEMENTS_LACKING
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = (sys.executable, "-P", "-s", "-m", "scoring.worker.confined")
 MAX_TOLD = 5
-#: Prefix of the reason of a run that waits for a package or model.
+#: Start of the message for a run that waits for a package or model.
 NOT_YET = "It cannot be scored yet:"
-#: Prefix of the offline scorer's line with the reason for its exit.
+#: Prefix of the line in which the offline scorer prints the reason for its exit.
 SAID = "python -m scoring: "
-#: Seconds in which its server says that a scorer is gone.
+#: The number of seconds to wait until the server reports that a scorer has ended.
 FAREWELL = 2.0
-#: Names of the environment a scorer is given; everything else, secrets above all, stays with the worker.
+#: Environment variables that a scorer inherits. It inherits no others, so that no
+#: secrets reach it.
 PASSED_ON = (
     "CITEBOARD_CACHE_DIR",
     "CITEBOARD_CACHE_MB",
@@ -52,12 +54,15 @@ PASSED_ON = (
     "TZ",
     "XDG_CACHE_HOME",
 )
-#: Models are found where they were put before; a scorer fetches nothing.
+#: Models must be installed already; a scorer downloads nothing.
 OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 
 
 class RunFailed(Exception):
-    """Scoring this run again would end alike; the message is for its team, ``problems`` are its file's."""
+    """An error that would occur again if the run were scored again.
+
+    The message is for the run's team; ``problems`` are problems of the run's file.
+    """
 
     def __init__(
         self,
@@ -71,11 +76,13 @@ class RunFailed(Exception):
 
 
 class OurFault(RunFailed):
-    """Not by the file that was sent: what the scorer was given here may be broken, or its program."""
+    """The site, not the uploaded file, caused the failure: the scorer's inputs or
+    code may be damaged.
+    """
 
 
 class MeasureStopped(RunFailed):
-    """A measure of the task's own has no number; ``why`` is for its organisers alone."""
+    """A measure of the task failed. Only organisers see the reason, ``why``."""
 
     def __init__(self, problems: Sequence[Mapping[str, Any]]) -> None:
         self.why = Problem(**problems[0])
@@ -94,7 +101,9 @@ class ScorerWaits(JobWaits):
 
 
 class PairsPending(ScorerWaits):
-    """Labels of entailment are missing; the pairs stand in the scorer's file ``pending``."""
+    """Entailment labels are missing; the scorer lists their pairs in the file
+    ``pending``.
+    """
 
     def __init__(self, pending: int, pairs: int) -> None:
         self.pending, self.pairs = pending, pairs
@@ -102,7 +111,9 @@ class PairsPending(ScorerWaits):
 
 
 def waits_for_supply(missing: str) -> Exception:
-    """Return why a run waits: what is missing, and who has to supply it."""
+    """Return an exception that names the missing resource and the people who must
+    supply it.
+    """
     supplier = "Those who run the site have to supply it"
     if missing == JUDGEMENTS_LACKING:
         supplier = "The organisers have to publish gold that has them"
@@ -113,15 +124,18 @@ def waits_for_supply(missing: str) -> Exception:
 
 @dataclass(frozen=True)
 class ScorerCommand:
-    """A command of the offline scorer for a scorer's process, and the exceptions for its failures."""
+    """A command of the offline scorer, with the exceptions to raise when it fails."""
 
     arguments: Sequence[str]
     doing: str
     fault: str
     refused: Callable[[Sequence[Mapping[str, Any]], int], RunFailed]
-    #: True if the command computes measures of the task's own.
+    #: True if the command computes measures that the task itself defines.
     runs_measures: bool = False
-    #: Returns the exception for a missing package or model, whose name is the argument.
+    #: The source of the official program if the command runs one; else empty.
+    program: str = ""
+    #: A function that returns the exception for a missing package or model, given the
+    #: name.
     unavailable: Callable[[str], Exception] = waits_for_supply
 
 
@@ -143,7 +157,7 @@ def scorer_server() -> ForkServer:
 
 
 class Scorer:
-    """A scorer's folder and, from when it is told what to score, its process."""
+    """A scorer's folder and, once a command was sent, its process."""
 
     limits: Limits
 
@@ -170,6 +184,7 @@ class Scorer:
             "words": words,
             "uses_kernel": bool(means()),
             "runs_measures": command.runs_measures,
+            "program": command.program,
         }
         try:
             self._line = scorer_server().begin(
@@ -183,7 +198,9 @@ class Scorer:
         self._deadline = time.monotonic() + self.limits.wall_seconds
 
     def ended(self, *, within: float) -> bool:
-        """Wait at most ``within`` seconds. Return True if the process ended or a step takes too long."""
+        """Wait up to ``within`` seconds. Return True if the process ended or exceeded
+        the time limit of a step.
+        """
         assert self._line is not None
         if select.select([self._line], [], [], within)[0]:
             part = self._line.recv(64)
@@ -262,7 +279,6 @@ class Scorer:
 
     @property
     def _missing(self) -> str:
-        """Return the package or model that the scorer reported as missing."""
         said = [line for line in self._described.words if line.startswith(SAID)]
         return said[-1].removeprefix(SAID) if said else "a package or model is missing"
 
@@ -274,7 +290,8 @@ class Scorer:
     def close(self) -> None:
         if self._line is not None:
             with self._line as line:
-                # Its server ends it, and says so before its folder goes.
+                # Wait until the server has ended the process, because its folder is
+                # deleted next.
                 with suppress(OSError):
                     line.shutdown(socket.SHUT_WR)
                 while heard(line, FAREWELL):
@@ -283,7 +300,7 @@ class Scorer:
 
     @property
     def _code(self) -> int | None:
-        # The exit status and the CPU seconds.
+        # The last line has the exit status and the CPU seconds.
         how = self._heard.partition(b"\n")[2].partition(b" ")[0]
         return int(how) if how.lstrip(b"-").isdigit() else None
 
@@ -293,7 +310,6 @@ class Scorer:
 
 
 def _lines(path: Path, place: int) -> Iterator[bytes]:
-    """The whole ones from this place on."""
     with path.open("rb") as file:
         file.seek(place)
         yield from itertools.takewhile(lambda line: line.endswith(b"\n"), file)
@@ -304,7 +320,8 @@ class _Told:
         self.path, self.progress = path, 0.0
         self.problems: list[dict[str, Any]] = []
         self.more = 0
-        #: By rule set, of which a scorer that has but one says no name.
+        #: Numbers of pending pairs and of all pairs, by rule set. If the scorer has a
+        #: single rule set, its key is empty.
         self.pending: dict[str, tuple[int, int]] = {}
         self.words: list[str] = []
         self._read = 0
@@ -341,7 +358,9 @@ def refusal(
         if not problem["file"] or str(problem["file"]).startswith(run_name)
     ]
     if not own and (
-        of_measures := [problem for problem in problems if problem["file"] == MEASURES]
+        of_measures := [
+            problem for problem in problems if problem["file"] in (MEASURES, PROGRAM)
+        ]
     ):
         return MeasureStopped(of_measures)
     if not own:
@@ -366,7 +385,8 @@ def refusal(
 def environment() -> dict[str, str]:
     return {
         "CITEBOARD_MODELS_DIR": str(settings.MODELS_DIR),
-        # Libraries that would count the machine's semaphores may not, and say so at length.
+        # Without this setting, joblib would try to create semaphores, fail, and print
+        # long warnings.
         "JOBLIB_MULTIPROCESSING": "0",
         "LANG": "C.UTF-8",
         "PATH": os.defpath,
@@ -381,12 +401,16 @@ def environment() -> dict[str, str]:
 
 LOCK = "lock"
 NEW, LOCKED = "new-", "scorer-"
-#: Nobody takes so long to lock a folder that they have made.
+#: The age in seconds after which an unlocked folder is abandoned.
 SAFE_AGE = 3600.0
 
 
 class ScorerFolder:
-    """Must be closed, which removes it; if its process is killed before, `remove_leftovers` does."""
+    """A locked folder for one scorer.
+
+    Call `close` to delete the folder. If the process is killed first,
+    `remove_leftovers` deletes it.
+    """
 
     def __init__(self, work: Path) -> None:
         made = Path(tempfile.mkdtemp(prefix=NEW, dir=work))
@@ -395,21 +419,22 @@ class ScorerFolder:
         self.path = made.rename(work / f"{LOCKED}{made.name.removeprefix(NEW)}")
 
     def close(self) -> None:
-        shutil.rmtree(self.path, ignore_errors=True)
+        remove_folder(self.path)
         self._lock.close()
 
 
 def remove_leftovers(work: Path) -> int:
     removed = 0
     for folder in work.glob(f"{LOCKED}*"):
-        # Another process may remove the folder first, and some file systems have no locks.
+        # Another process may have removed the folder, and some file systems have no
+        # locks.
         with suppress(OSError), (folder / LOCK).open("r+b") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_folder(folder)
             removed += 1
     for folder in work.glob(f"{NEW}*"):
         with suppress(OSError):
             if folder.stat().st_mtime < time.time() - SAFE_AGE:
-                shutil.rmtree(folder, ignore_errors=True)
+                remove_folder(folder)
                 removed += 1
     return removed

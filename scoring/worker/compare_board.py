@@ -1,4 +1,4 @@
-"""Comparing the rows of a board, then the runs within each class."""
+"""Compare the rows of a board, and then the runs within each class of instances."""
 
 import itertools
 import logging
@@ -20,7 +20,7 @@ from scoring.results.board.standings import standings
 from scoring.results.board.visibility import Audience
 from scoring.stats.breakdown import class_intervals
 from scoring.stats.resampling import Bounds
-from scoring.worker.compare_seeds import some_means
+from scoring.worker.compare_seeds import MissingMeans, some_means
 from tasks.jobs import interruptions
 from tasks.jobs.engine import JobLost, heartbeat, row_of
 from tasks.jobs.queue_choice import claimable, served
@@ -28,23 +28,27 @@ from tasks.jobs.work import JobWaits, take_jobs
 from tasks.models import Gold, Job, Phase
 from tasks.models.seasons import bump_version
 
-#: Seconds after which the queue may have its worker back, and after which it is asked whether it wants it.
+#: Seconds after which the job yields to other jobs, and target seconds per batch of
+#: comparisons.
 LONGEST, MOMENT = 10.0, 0.1
 
-#: By dimension, class and metric.
+#: Intervals by dimension, class and metric name.
 Found = Mapping[str, Mapping[str, Mapping[str, Bounds | None]]]
 
 log = logging.getLogger(__name__)
 
-#: Wakes of earlier releases name it.
+#: Jobs that earlier releases queued refer to this name.
 compare_board = take_jobs
 
 
 def compare(job: Job) -> None:
-    """Make missing comparisons. After a while, or if a more urgent job waits, leave the rest."""
+    """Compute the missing comparisons of a board. If time is up or a more urgent job
+    waits, leave the rest to a later job.
+    """
     order: BoardOrder = row_of(job)
     until = time.monotonic() + LONGEST
     left_by_gold: dict[int, Left] = {}
+    missing_by_gold: dict[int, MissingMeans] = {}
     unreadable: set[int] = set()
     group = group_name(os.getpgrp())
     at_a_time = 1
@@ -52,7 +56,7 @@ def compare(job: Job) -> None:
         began = time.monotonic()
         interruptions.check()
         phase = Phase.objects.select_related("task__season").get(pk=order.phase_id)
-        # The gold of the board, and the gold that it will have once all runs are scored again.
+        # The gold of the displayed board, and the gold that rescoring uses.
         golds = {
             gold.pk: gold
             for gold in (board_gold(phase), Gold.objects.current(phase))
@@ -66,32 +70,37 @@ def compare(job: Job) -> None:
                 )
                 for gold in golds.values()
             )
-            # As many as a moment is enough for, going by how long these have taken.
+            # Estimate from the last batch how many comparisons fit into the target
+            # time.
             fitting = int(at_a_time * MOMENT / max(time.monotonic() - began, 0.001))
             at_a_time = max(1, min(fitting, 2 * at_a_time, comparisons.AT_A_TIME))
             if not has_found and any(
-                some_means(phase, order.rules, gold) for gold in golds.values()
+                some_means(phase, order.rules, gold, missing_by_gold)
+                for gold in golds.values()
             ):
                 has_found = True
                 _renew(job)
-                # The ranks follow from it, and are stored once nothing is left.
-                left_by_gold.clear()
+                if not any(missing.left for missing in missing_by_gold.values()):
+                    # Ranks depend on all comparisons: read the board again to store its
+                    # final ranks.
+                    left_by_gold.clear()
             if not has_found and any(
                 some_classes(phase, order.rules, gold) for gold in golds.values()
             ):
                 has_found, priority = True, Job.Priority.CLASSES
                 _renew(job)
-                # Pages of classes find out by themselves that something was found.
+                # Class pages look up this time to find new results.
                 BoardOrder.objects.filter(pk=order.pk).update(classes_at=from_now())
         except comparisons.StatisticsAway as reason:
             raise JobWaits(str(reason)) from reason
         if not has_found:
-            # The standings that showed that nothing is left have stored the ranks of the board.
+            # If no comparison was missing, reading the board has already stored the
+            # final ranks.
             if finish(order, job, phase.version):
                 return
         elif time.monotonic() > until or any(
             jobs.filter(priority__lt=priority).exists()
-            # Jobs of its own kind can be claimed as soon as this job is given up.
+            # Other jobs of this kind can be claimed once this job has yielded.
             for jobs in (claimable(group), served().filter(kind=job.kind))
         ):
             give_way(job, priority)
@@ -99,7 +108,9 @@ def compare(job: Job) -> None:
 
 
 class Left:
-    """The comparisons of a board that are still to make, by each row with which others, as of a version."""
+    """The missing comparisons at one version of a board. For each row, the value has
+    the rows to compare with this row.
+    """
 
     def __init__(
         self, order: BoardOrder, phase: Phase, gold: Gold, unreadable: set[int]
@@ -138,7 +149,7 @@ class Left:
                 self.pairs.setdefault(second, set()).add(first)
 
     def take(self, one: int, others: Collection[int]) -> None:
-        """These need not be compared any more."""
+        """Remove pairs that need no comparison any longer."""
         for row, rest in ((one, others), *((other, (one,)) for other in others)):
             self.pairs[row].difference_update(rest)
             if not self.pairs[row]:
@@ -154,9 +165,6 @@ def _compare_some(
     unreadable: set[int],
     at_a_time: int,
 ) -> bool:
-    """The evaluation with the most comparisons still to make, with some of them; False where none is left.
-    What is left is looked for anew where another run may count, and before it is said to be nothing.
-    """
     left = left_by_gold.get(gold.pk)
     if left is None or phase.changed_since(left.version) != set():
         left = left_by_gold[gold.pk] = Left(order, phase, gold, unreadable)
@@ -190,7 +198,8 @@ def _compare_some(
         unreadable.add(one)
         left.take(one, left.pairs[one].copy())
     else:
-        # While the board is ours; pages that show its order are made anew.
+        # Save only while this worker holds the lease. The new version invalidates
+        # cached pages.
         with transaction.atomic():
             comparisons.save_comparisons(results)
             _renew(job)
@@ -260,7 +269,8 @@ def give_intervals(evaluation: Evaluation) -> None:
         same = Evaluation.objects.filter(
             pk=evaluation.pk, statistics=evaluation.statistics
         )
-        # One that was scored anew meanwhile has its turn again.
+        # If the evaluation was rescored in the meantime, a later batch computes its
+        # intervals.
         if same.select_for_update().update(has_class_intervals=True):
             keep_intervals(evaluation, found)
 
@@ -270,7 +280,7 @@ def intervals_of(evaluation: Evaluation) -> Found:
     options = task_type.checked_options(evaluation.options)
     metrics = (
         metrics_of(task_type, evaluation.rules, options)
-        if evaluation.rules in task_type.rules
+        if task_type.has_rules(evaluation.rules)
         else []
     )
     statistics = comparisons.statistics_of(evaluation)

@@ -1,7 +1,11 @@
-"""The intervals of means over seeds, and their comparisons with the other rows of a board."""
+"""The intervals of means over seeds, and the comparisons of means with other rows of a
+board.
+"""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 from django.db import transaction
 
@@ -21,47 +25,127 @@ from scoring.stats.seeds import MeanDifference, mean_difference, mean_interval
 from tasks.models import Gold, Phase
 from tasks.models.seasons import bump_version
 
-#: Rows that a mean is compared with before the job renews its lease.
+#: The number of rows compared with a mean before the job renews its lease.
 AT_A_TIME = 8
 
 log = logging.getLogger(__name__)
 
 
-def some_means(phase: Phase, rules: str, gold: Gold) -> bool:
-    """Compute what is missing of one mean; False if nothing is. Raises StatisticsAway."""
-    if rules not in phase.task.rules or not has_seeds(phase):
+@dataclass
+class _Missing:
+    """The missing results of one mean: its interval, and its comparisons with
+    ``others``.
+    """
+
+    board: Board
+    mean: Row
+    lacks_interval: bool
+    others: list[Row]
+
+
+class MissingMeans:
+    """The missing results of all means of a phase at one version. The boards are read
+    once.
+    """
+
+    def __init__(self, phase: Phase, rules: str, gold: Gold) -> None:
+        self.version = phase.version
+        self.left: list[_Missing] = []
+        if rules not in phase.task.rules or not has_seeds(phase):
+            return
+        is_frozen = phase.is_frozen()
+        for audience in [Audience.ORGANISER, *([Audience.PUBLIC] if is_frozen else [])]:
+            board = standings(phase, None, rules, gold=gold, audience=audience)
+            self.left += _missing_on(board)
+
+    def compute_some(self) -> None:
+        """Compute one interval or one batch of comparisons of a mean. After the last
+        batch, update the board.
+        """
+        missing = self.left[0]
+        means: list[SystemMean] = []
+        comparisons: list[SystemComparison] = []
+        if missing.lacks_interval:
+            means, missing.lacks_interval = [_mean(missing.board, missing.mean)], False
+        else:
+            others = missing.others[:AT_A_TIME]
+            comparisons = _comparisons(missing.board, missing.mean, others)
+            del missing.others[:AT_A_TIME]
+        is_complete = not missing.others
+        with transaction.atomic():
+            SystemMean.objects.bulk_create(means, ignore_conflicts=True)
+            SystemComparison.objects.bulk_create(comparisons, ignore_conflicts=True)
+            if is_complete:
+                bump_version(missing.board.phase.pk, 0)
+        if is_complete:
+            del self.left[0]
+
+
+def some_means(
+    phase: Phase, rules: str, gold: Gold, missing_by_gold: dict[int, MissingMeans]
+) -> bool:
+    """Compute one batch of missing results of means. Return False if none is missing.
+    Raises StatisticsAway.
+
+    The list of missing results is read again if the set of runs on the board may have
+    changed, and before the function returns False.
+    """
+    missing = missing_by_gold.get(gold.pk)
+    if missing is None or phase.changed_since(missing.version) != set():
+        missing = missing_by_gold[gold.pk] = MissingMeans(phase, rules, gold)
+    missing.version = phase.version
+    if not missing.left:
         return False
-    audiences = [Audience.ORGANISER, *([Audience.PUBLIC] if phase.is_frozen() else [])]
-    for audience in audiences:
-        board = standings(phase, None, rules, gold=gold, audience=audience)
-        means = [row for row in board.rows if row.runs]
-        if means and (_one_mean(board, means) or _some_comparisons(board, means)):
-            return True
-    return False
+    missing.compute_some()
+    if not missing.left:
+        del missing_by_gold[gold.pk]
+    return True
 
 
-def _one_mean(board: Board, means: Sequence[Row]) -> bool:
+def _missing_on(board: Board) -> Iterator[_Missing]:
+    means = [row for row in board.rows if row.runs]
     known = set(
         SystemMean.objects.filter(
             phase=board.phase, system__in=[mean.scoring for mean in means]
         ).values_list("system", flat=True)
     )
-    missing = next((mean for mean in means if mean.scoring not in known), None)
-    if missing is None:
-        return False
-    found = SystemMean(phase=board.phase, system=missing.scoring)
+    others = _not_compared(board, means)
+    for mean in means:
+        lacks_interval = mean.scoring not in known
+        if lacks_interval or others.get(mean.scoring):
+            yield _Missing(board, mean, lacks_interval, others.get(mean.scoring, []))
+
+
+def _not_compared(board: Board, means: Sequence[Row]) -> dict[str, list[Row]]:
+    if board.ranking is None or not board.ranking.is_exchangeable or not means:
+        return {}
+    rows = {row.system_digest: row for row in _comparable(board)}
+    known = set(
+        SystemComparison.objects.filter(
+            phase=board.phase, metric=board.ranking.metric, first__in=rows
+        ).values_list("first", "second")
+    )
+    left: dict[str, list[Row]] = {}
+    for mean in means:
+        for other, row in rows.items():
+            pair = (min(mean.scoring, other), max(mean.scoring, other))
+            if mean.scoring in rows and other != mean.scoring and pair not in known:
+                known.add(pair)
+                left.setdefault(mean.scoring, []).append(row)
+    return left
+
+
+def _mean(board: Board, row: Row) -> SystemMean:
+    found = SystemMean(phase=board.phase, system=row.scoring)
     try:
-        found.ends = _ends(board, missing)
+        found.ends = _ends(board, row)
     except StatisticsAway:
         raise
     except Unreadable as reason:
-        log.warning("The mean of %s has no interval: %s", missing.system, reason)
+        log.warning("The mean of %s has no interval: %s", row.system, reason)
     except Exception:
-        log.exception("The mean of %s has no interval", missing.system)
-    with transaction.atomic():
-        SystemMean.objects.bulk_create([found], ignore_conflicts=True)
-        bump_version(board.phase.pk, 0)
-    return True
+        log.exception("The mean of %s has no interval", row.system)
+    return found
 
 
 def _ends(board: Board, mean: Row) -> dict[str, list[float]]:
@@ -83,41 +167,7 @@ def _ends(board: Board, mean: Row) -> dict[str, list[float]]:
     return ends
 
 
-def _some_comparisons(board: Board, means: Sequence[Row]) -> bool:
-    """Compare the mean that lacks most of its comparisons with some rows that it is not compared with."""
-    if board.ranking is None or not board.ranking.is_exchangeable:
-        return False
-    rows = {row.system_digest: row for row in _comparable(board)}
-    known = set(
-        SystemComparison.objects.filter(
-            phase=board.phase, metric=board.ranking.metric, first__in=rows
-        ).values_list("first", "second")
-    )
-    left = {
-        mean.scoring: [
-            other
-            for other in rows
-            if other != mean.scoring
-            and (min(mean.scoring, other), max(mean.scoring, other)) not in known
-        ]
-        for mean in means
-        if mean.scoring in rows
-    }
-    system = max(left, key=lambda own: len(left[own]), default="")
-    if not left.get(system):
-        return False
-    found = [
-        _comparison(board, rows[system], rows[other])
-        for other in left[system][:AT_A_TIME]
-    ]
-    with transaction.atomic():
-        SystemComparison.objects.bulk_create(found, ignore_conflicts=True)
-        bump_version(board.phase.pk, 0)
-    return True
-
-
 def _comparable(board: Board) -> list[Row]:
-    """Return the ranked rows of which no run is withheld: a comparison would tell of its score."""
     ranked = [row for row in board.rows if row.rank is not None]
     runs = [run.evaluation for run in run_rows(ranked)]
     withheld = set(
@@ -132,47 +182,72 @@ def _comparable(board: Board) -> list[Row]:
     ]
 
 
-def _comparison(board: Board, one: Row, other: Row) -> SystemComparison:
-    first, second = sorted((one, other), key=lambda row: row.system_digest)
+class _StoredRows:
+    """The stored statistics of the ranking metric for rows of a board."""
+
+    def __init__(self, board: Board, mean: Row, others: Sequence[Row]) -> None:
+        self.board, self.mean = board, mean
+        runs = [run.evaluation for run in run_rows([mean, *others])]
+        self.evaluations = Evaluation.objects.in_bulk(runs)
+
+    @cached_property
+    def metric(self) -> Metric:
+        assert self.board.ranking is not None
+        task_type = self.board.phase.task.task_type
+        first = self.evaluations[self.mean.runs[0].evaluation]
+        options = task_type.checked_options(first.options)
+        name, rules = self.board.ranking.metric, self.board.rules or ""
+        return metric_of(task_type, name, rules, options)
+
+    @cached_property
+    def of_mean(self) -> list[Statistics]:
+        return self.of(self.mean)
+
+    def of(self, row: Row) -> list[Statistics]:
+        """Return the statistics of each run of the row. Raises Unreadable."""
+        runs = [self.evaluations[run.evaluation] for run in row.runs or [row]]
+        return [_rows_of(evaluation, self.metric) for evaluation in runs]
+
+
+def _comparisons(
+    board: Board, mean: Row, others: Sequence[Row]
+) -> list[SystemComparison]:
+    stored = _StoredRows(board, mean, others)
+    return [_comparison(stored, other) for other in others]
+
+
+def _comparison(stored: _StoredRows, other: Row) -> SystemComparison:
+    board, mean = stored.board, stored.mean
+    first, second = sorted((mean.system_digest, other.system_digest))
     assert board.ranking is not None
-    named = {
-        "phase": board.phase,
-        "metric": board.ranking.metric,
-        "first": first.system_digest,
-        "second": second.system_digest,
-    }
+    row = SystemComparison(
+        phase=board.phase, metric=board.ranking.metric, first=first, second=second
+    )
     try:
-        found = _difference(board, board.ranking.metric, first, second)
+        found = _difference(stored, other, is_first=first == mean.system_digest)
     except StatisticsAway:
         raise
     except Unreadable as reason:
         log.warning("Ranks stay open: %s", reason)
-        return SystemComparison(**named)
+        return row
     except Exception:
-        log.exception("Ranks stay open: %s cannot be compared", one.system)
-        return SystemComparison(**named)
-    return SystemComparison(
-        **named,
-        difference=base.finite(found.difference),
-        error=base.finite(found.error),
-        df=base.finite(found.df),
-        low=found.low,
-        high=found.high,
-        p=base.finite(found.p),
-        units=found.units,
-    )
+        log.exception("Ranks stay open: %s cannot be compared", mean.system)
+        return row
+    row.difference = base.finite(found.difference)
+    row.error, row.df = base.finite(found.error), base.finite(found.df)
+    row.low, row.high = found.low, found.high
+    row.p, row.units = base.finite(found.p), found.units
+    return row
 
 
-def _difference(board: Board, metric: str, one: Row, other: Row) -> MeanDifference:
-    sides = [[run.evaluation for run in row.runs or [row]] for row in (one, other)]
-    evaluations = Evaluation.objects.in_bulk([pk for side in sides for pk in side])
-    task_type = board.phase.task.task_type
-    options = task_type.checked_options(evaluations[sides[0][0]].options)
-    current = metric_of(task_type, metric, board.rules or "", options)
-    read = [_rows_of(evaluations[pk], current) for side in sides for pk in side]
-    own = current.as_stored(*(run.matrices for run in read))
+def _difference(stored: _StoredRows, other: Row, *, is_first: bool) -> MeanDifference:
+    sides = [stored.of_mean, stored.of(other)]
+    if not is_first:
+        sides.reverse()
+    read = [*sides[0], *sides[1]]
+    own = stored.metric.as_stored(*(run.matrices for run in read))
     if own is None:
-        raise Unreadable(sides[0][0])
+        raise Unreadable(stored.mean.runs[0].evaluation)
     rows = aligned(own, read)
     return mean_difference(own, rows[: len(sides[0])], rows[len(sides[0]) :])
 

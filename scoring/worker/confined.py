@@ -1,8 +1,10 @@
-"""The scorer's own process: the offline scorer behind limits, which ends when its parent ends.
+"""The process in which a run is scored. It has resource limits and ends when its parent
+ends.
 
-`python -P -m scoring.worker.confined FD` imports what scoring needs, once, and forks a process for each run
-that its worker sends over the socket FD. Neither knows database or storage. Of the file system the process of
-a run sees what it is told to read, the models that are installed, and its own folder.
+`python -P -m scoring.worker.confined FD` imports the scorer's modules once. It forks a
+process for each run that the worker sends over the socket FD. Neither process has
+access to the database or the storage. The forked process can read the files named in
+its arguments, the installed models and its own folder.
 """
 
 import os
@@ -11,7 +13,7 @@ import re
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -29,13 +31,15 @@ from citeboard.core.confined.limits import Limits, begin_next_step, die_with_par
 from citeboard.core.confined.pool import LimitExceeded, Pool, ProgramFailed, Setup, Work
 from citeboard.core.confined.rights import MEANS, Rights, give_up_calls, give_up_files
 from scoring.metrics.base import Floats
+from scoring.metrics.official import ProgramCall
 from scoring.metrics.own import CALL, PROGRAM as MEASURE, Call, answered
-from tasks.types.declared.own_measures import failed, use
+from scoring.worker import program_sandbox
+from tasks.types.declared.own_measures import failed, not_here, use
 
-#: Exit codes that are the offline scorer's own words, for a refused run and for a model it lacks.
+#: Exit codes of the offline scorer: the run is refused, or a model is missing.
 REFUSED = 2
 UNAVAILABLE = 6
-#: In the folder of the run: what the offline scorer printed, and what it said on standard error.
+#: Files for the scorer's standard output and standard error, in its folder.
 PRINTED, TOLD = "said.json", "told.txt"
 READY = (
     "scoring.__main__",
@@ -47,9 +51,9 @@ READY = (
 )
 ROOT = Path(__file__).resolve().parents[2]
 CODE = [ROOT / name for name in ("platform", "tasks", "scoring")]
-#: Modules that a task's own measures import.
+#: Modules that the measures of a task may import.
 MEASURING = ("scoring.metrics.own", "scoring.metrics.*", "tasks.types.forms.*")
-#: Files of the machine that libraries read, none of them secret, and the system's data folders.
+#: System files and data folders that libraries read. They contain no secrets.
 SYSTEM = (
     "/usr",
     "/dev/null",
@@ -64,9 +68,10 @@ SYSTEM = (
     "/proc/stat",
     "/sys/devices/system",
 )
-#: Devices of a GPU and what its driver says of it.
+#: GPU devices, and information about their driver.
 GPUS = ("dev/nvidia*", "dev/dri", "proc/driver/nvidia")
-#: Folders of data in which a library locks a file to read it: that of LexRank's, for the names of domains.
+#: Library folders with files that must be locked for reading. `urlextract` locks its
+#: list of domains.
 LOCKED = ("urlextract/data",)
 _ABSOLUTE_PATH = re.compile(r"(?:^|[=:])(/.*)")
 
@@ -77,32 +82,12 @@ class ScorerServer(Server):
     def confine(self, order: Order) -> None:
         os.environ["TMPDIR"] = tempfile.tempdir = str(Path.cwd())
         uses_kernel = order.arguments["uses_kernel"]
-        if order.arguments["runs_measures"]:
-            # Before this process gives up to start others; theirs give up more.
-            code = [ROOT / "platform", ROOT]
-            setup = Setup(
-                path=code,
-                readable=CODE,
-                preload=MEASURING,
-                means=MEANS if uses_kernel else (),
-            )
-            pool = Pool(size=1, work_folder=Path.cwd() / "measures", setup=setup)
-            pool.warm()
-            # One of them that never ends leaves time to say so.
-            seconds, wall = (
-                max(1, order.limits.cpu_seconds // 2),
-                order.limits.wall_seconds / 2,
-            )
-            alone = {
-                "max_processes": 0,
-                "max_files": 64,
-                "total_mb": order.limits.file_mb,
-                "steps": 1,
-            }
-            limits = replace(
-                order.limits, cpu_seconds=seconds, wall_seconds=wall, **alone
-            )
-            use(partial(computed, pool, limits))
+        # Start the processes for measures and the program first. This process then
+        # gives up the right to start processes; the others have fewer rights.
+        measured = _measuring(order) if order.arguments["runs_measures"] else not_here
+        program = order.arguments["program"]
+        run = _program_runner(program, order.limits) if program else not_here
+        use(partial(_by_kind, measured, run))
         if uses_kernel:
             rights = _rights(order.arguments["words"])
             give_up_files(rights)
@@ -124,8 +109,51 @@ class ScorerServer(Server):
         return code
 
 
+def _by_kind(
+    measured: Callable[[Call], Floats],
+    run: Callable[[ProgramCall], Floats],
+    call: Call | ProgramCall,
+) -> Floats:
+    return run(call) if isinstance(call, ProgramCall) else measured(call)
+
+
+def _program_runner(text: str, limits: Limits) -> Callable[[ProgramCall], Floats]:
+    folder = Path.cwd() / "program"
+    pool = program_sandbox.sandbox(text, root=ROOT, work_folder=folder)
+    pool.warm()
+    own = program_sandbox.limits_of_program(limits)
+    return partial(program_sandbox.computed, pool, own)
+
+
+def _measuring(order: Order) -> Callable[[Call], Floats]:
+    code = [ROOT / "platform", ROOT]
+    setup = Setup(
+        path=code,
+        readable=CODE,
+        preload=MEASURING,
+        means=MEANS if order.arguments["uses_kernel"] else (),
+    )
+    pool = Pool(size=1, work_folder=Path.cwd() / "measures", setup=setup)
+    pool.warm()
+    # Reserve time to report a measure that never returns.
+    seconds, wall = (
+        max(1, order.limits.cpu_seconds // 2),
+        order.limits.wall_seconds / 2,
+    )
+    alone = {
+        "max_processes": 0,
+        "max_files": 64,
+        "total_mb": order.limits.file_mb,
+        "steps": 1,
+    }
+    limits = replace(order.limits, cpu_seconds=seconds, wall_seconds=wall, **alone)
+    return partial(computed, pool, limits)
+
+
 def computed(pool: Pool, limits: Limits, call: Call) -> Floats:
-    """By a process that has nothing but this call. Raises MeasureFailed."""
+    """Compute a call in a sandboxed process that can read only this call. Raises
+    MeasureFailed.
+    """
     work = Work(
         program=MEASURE,
         arguments={},
@@ -157,7 +185,7 @@ def main() -> None:
         parser()
         for kind in task_types().values():
             for rules in kind.rules:
-                # A metric that lacks a package reports this when it scores.
+                # A metric whose package is missing reports this when it scores a run.
                 with suppress(Exception):
                     metrics_of(kind, rules, kind.checked_options({}))
         ScorerServer(orders, readable=(), means=()).serve()
@@ -185,16 +213,17 @@ def _rights(arguments: Sequence[str]) -> Rights:
     ]
     writable_cache = Path(os.environ.get("CITEBOARD_CACHE_DIR") or caches / "citeboard")
     with suppress(OSError):
-        # Without the folder, nothing is cached.
+        # If the folder cannot be created, nothing is cached.
         writable_cache.mkdir(parents=True, exist_ok=True)
     paths: list[str | Path] = [*SYSTEM, *prefixes, *CODE, *models, *named]
     writable = [Path.cwd(), writable_cache, *(libraries / folder for folder in LOCKED)]
-    # A GPU is spoken to through these, where there is one.
+    # Programs access a GPU through these devices.
     writable += [Path(path) for pattern in GPUS for path in Path("/").glob(pattern)]
     return Rights(
         readable=[Path(path) for path in paths],
         writable=writable,
         may_start_processes=True,
+        may_set_limits=True,
     )
 
 

@@ -1,4 +1,6 @@
-"""Tasks that organisers declare on the site: kept with their gold, changed, scored again where numbers do."""
+"""Declared tasks on the site: save them with their gold, change them, and rescore their
+runs if scores change.
+"""
 
 import datetime as dt
 import json
@@ -17,6 +19,7 @@ from citeboard.core.instants import WITHOUT_END
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from scoring.metrics.base import Floats
+from scoring.metrics.official import ProgramCall
 from scoring.metrics.own import Call
 from scoring.offline.official_run import SAMPLE_RUN
 from scoring.offline.proposing import PROGRAM, RUNS_MEASURES
@@ -33,16 +36,17 @@ from tasks.models.seasons import bump_versions
 from tasks.seasons.file.export import structure_of
 from tasks.seasons.file.load import change_settings
 from tasks.seasons.file.plan import BINDING
-from tasks.seasons.own_measures import MeasuresRefused, bring_measures
+from tasks.seasons.own_measures import MeasuresRefused, bring_measures, bring_program
 from tasks.seasons.presets import forget
 from tasks.types import InputRefused, Problem, TaskType, task_types
 from tasks.types.declared.folder import CARD, SAMPLE, TOML
+from tasks.types.declared.official_program import PROGRAM as PROGRAM_FILE
 from tasks.types.declared.own_measures import MEASURES, MeasureFailed, failed
 from tasks.types.files import READING_VERSION
 from tasks.types.guarded.toml_reader import read_toml
 
 SPLIT, PHASE = "test", "open"
-#: The action of an entry of the history.
+#: The name of this action in the history.
 DECLARED_ANEW = "declared-anew"
 FORMS = {
     "labels": gettext_lazy("Labels: one or several for each instance"),
@@ -60,16 +64,22 @@ class NotDeclared(Refused):
 
 
 class NoMeasure(Unreadable, InputRefused):
-    """A measure of a task's own has no number now: numbers of runs that rest on it stay away."""
+    """A measure of the task currently fails, so its runs have incomplete scores."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         InputRefused.__init__(self, problems)
         self.evaluation = 0
 
 
-def compute(call: Call) -> Floats:
-    """A measure of a task's own, for site and workers, by a confined process. Raises NoMeasure."""
+def compute(call: Call | ProgramCall) -> Floats:
+    """Compute a measure that the task defines, in a sandboxed process. Raises
+    NoMeasure.
+
+    Pages never run an official program; it runs only when a run is scored.
+    """
     try:
+        if isinstance(call, ProgramCall):
+            raise failed("the official program runs when a run is scored")
         if not may_be_run(call.text):
             raise failed("it is not approved by those who run the site")
         return computed(confinement.pool(), confinement.limits_for_runs(), call)
@@ -78,7 +88,7 @@ def compute(call: Call) -> Floats:
 
 
 def free_slug(season: Season, title: str) -> str:
-    """The name of a new task in addresses. Raises NotDeclared."""
+    """Return a slug for a new task with this title. Raises NotDeclared."""
     if not (slug := slugify(title)[:60].strip("-")):
         raise NotDeclared(_("the title has no letter that an address could have"))
     if slug in task_types() or Task.objects.filter(season=season, slug=slug).exists():
@@ -89,10 +99,11 @@ def free_slug(season: Season, title: str) -> str:
 
 
 def phase_tables(season: Season) -> list[dict[str, Any]]:
-    """Return the phases that a new task of the season gets, as tables of the season file.
+    """Return the phases for a new task of the season, as tables of the season file.
 
-    They are those of its first task with phases, or the planned ones. A public season gives those that are
-    not over, and no inputs before a phase opens.
+    They are copied from the first task that has phases, or else from the season's
+    planned phases. In a public season, finished phases are left out, and inputs are not
+    released before a phase opens.
     """
     now, tasks = timezone.now(), structure_of(season)["tasks"]
     tables = next((task["phases"] for task in tasks if task["phases"]), None)
@@ -108,7 +119,9 @@ def phase_tables(season: Season) -> list[dict[str, Any]]:
 
 
 def begun(season: Season, tables: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the slugs of phases that would open at once in a public season; empty for other seasons."""
+    """Return the slugs of the phases that would open at once. Only public seasons have
+    any.
+    """
     now = timezone.now()
     if not season.is_public:
         return []
@@ -116,7 +129,7 @@ def begun(season: Season, tables: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def splits_of(tables: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the splits of phases, the one that gold is of unless another is chosen first."""
+    """Return the splits of the phases. The default split for gold comes first."""
     splits = list(dict.fromkeys(table.get("split", SPLIT) for table in tables))
     return sorted(splits or [SPLIT], key=lambda split: split != SPLIT)
 
@@ -129,7 +142,6 @@ def _instant(table: Mapping[str, Any], key: str) -> dt.datetime:
 def _phases_for(
     season: Season, split: str, opens: dt.datetime | None, closes: dt.datetime | None
 ) -> list[dict[str, Any]]:
-    """Return the tables of a new task's phases. Raises NotDeclared."""
     tables = phase_tables(season)
     if not tables:
         if opens is None or closes is None:
@@ -163,7 +175,7 @@ def new_task(
     closes: dt.datetime | None = None,
     by: User,
 ) -> Task:
-    """Save a task with its gold and the phases of its season, and have its baselines computed."""
+    """Create a task with its gold and phases, and queue its baselines."""
     assert task_type.declared is not None
     slug = task_type.declared.name
     split = split or splits_of(phase_tables(season))[0]
@@ -203,7 +215,7 @@ def packed_gold(
     *,
     encoding: str = "",
 ) -> KeptGold:
-    """Return a file of the gold storage as the gold of a task that the season is yet to have."""
+    """Read a file of the gold storage as gold for a task that does not exist yet."""
     assert task_type.declared is not None
     task = Task(season=season, slug=task_type.declared.name)
     return _packed(task, task_type, stored, filename, by, encoding=encoding)
@@ -212,7 +224,10 @@ def packed_gold(
 def packed_anew(
     task: Task, task_type: TaskType, by: User, *, keeps_reading: bool = False
 ) -> dict[str, KeptGold]:
-    """The newest gold of each split as the type reads it: by the newest version where runs are read again."""
+    """Parse the newest gold of each split again with the changed task type.
+
+    Use the newest reading version unless the task has runs or ``keeps_reading`` is set.
+    """
     latest = {
         gold.split: gold for gold in Gold.objects.filter(task=task).order_by("number")
     }
@@ -242,8 +257,11 @@ def change_task(
     reason: str,
     by: User,
 ) -> bool:
-    """Return whether runs are scored again. If numbers change, each split gets a new version of its gold."""
-    # A rehearsal before has left it as declared.
+    """Save the changed declaration. Return True if runs are scored again.
+
+    If scores change, each split gets a new version of its gold.
+    """
+    # A preceding rehearsal was rolled back: read the task again.
     task = Task.objects.select_related("season", "declaration").get(pk=task.pk)
     season, is_other = task.season, task_type.slug != task.type
     has_runs = _has_runs(task)
@@ -294,7 +312,7 @@ def change_task(
 
 
 def declare_as_before(task: Task, before: Mapping[str, Any], by: User) -> None:
-    """In a transaction; gold that stays is read once more."""
+    """Restore a task's earlier declaration and read its gold again, in a transaction."""
     is_other = before["type"] != task.type
     Task.objects.filter(pk=task.pk).update(**before)
     task.refresh_from_db()
@@ -352,6 +370,9 @@ def look_at(draft: Mapping[str, Any], by: User) -> dict[str, Any]:
                 "problems": [Problem(file=MEASURES, message=str(refused)).as_dict()]
             }
         given[RUNS_MEASURES] = True
+    if PROGRAM_FILE in files:
+        season = Season.objects.get(pk=draft["season"])
+        bring_program(files[PROGRAM_FILE], by=by, season=season)
     limits = confinement.limits_for_organisers()
     with ExitStack() as fetching:
         path = fetching.enter_context(fetched(storage.gold, draft["stored"]))
@@ -390,7 +411,6 @@ def _packed(
     reading: int = READING_VERSION,
     encoding: str = "",
 ) -> KeptGold:
-    """A file of the gold storage as the gold of a type that the task is yet to have."""
     draft = Task(
         season=task.season,
         slug=task.slug,

@@ -1,4 +1,6 @@
-"""Draw the public part of a split again where an earlier release drew it by a seed that everybody reads."""
+"""Resample the public part of a split if an earlier release sampled it with a public
+seed.
+"""
 
 import secrets
 
@@ -18,9 +20,10 @@ from tasks.types.digests import NONCE_BYTES
 
 
 def draw_again(*, phase: Phase, by: User) -> Phase:
-    """Draw the part of all running phases that share it by a secret, and score their runs again.
+    """Resample the public part with a secret seed, for all running phases that share
+    it, and rescore their runs.
 
-    Raise Refused if a secret has drawn the part, or if the phase takes no runs any more.
+    Raises Refused if the seed is secret already, or if the phase accepts no more runs.
     """
     with transaction.atomic(), nothing_early(phase.task.season, by=by):
         drawn = locked_phase(phase)

@@ -1,4 +1,4 @@
-"""Score a run with other gold, rules or options, without storing anything."""
+"""Score a run with other gold, rules or options without storing the result."""
 
 from collections.abc import Mapping
 from contextlib import closing
@@ -19,7 +19,7 @@ from tasks.models import Gold, Submission
 
 
 def dry_score(run: Submission, scoring: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the scores by metric. Raise the reason if there are none."""
+    """Return the scores by metric. Raises the scorer's exception if scoring fails."""
     with closing(ready_scorer()) as scorer:
         command = child.ScorerCommand(
             [
@@ -47,7 +47,6 @@ def dry_score(run: Submission, scoring: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _key_of(scoring: Mapping[str, Any]) -> list[str]:
-    """Return the options of the gold's key; of gold that only a rehearsal had, its reading version."""
     gold = Gold.objects.filter(file=scoring["gold"]).order_by("number").last()
     return (
         [f"--reading={scoring.get('reading', 1)}"]

@@ -1,4 +1,4 @@
-"""End the jobs of a run that have no result: fail, defer or begin them again."""
+"""End jobs without a result: fail, postpone or restart them."""
 
 from functools import partial
 
@@ -12,7 +12,9 @@ from scoring.worker.child import (
     Scorer,
     ScorerDied,
 )
-from scoring.worker.entailment_labels import is_outdated, wait_for_labels
+from scoring.worker.entailment_labels import wait_for_labels
+from scoring.worker.gathering import Gathered
+from scoring.worker.judging import ask_where_agreed
 from scoring.worker.local_copies import forget_gold
 from scoring.worker.scorers import pending_file
 from tasks.jobs import engine, leases
@@ -20,12 +22,15 @@ from tasks.jobs.interruptions import retry_on_database_error
 from tasks.jobs.work import settle
 from tasks.models import Job
 from tasks.seasons.own_measures import tell_organisers
+from tasks.types.base import base_rules
 
 BEGUN_AGAIN = "The scorer failed by a fault that is not the run's; it begins again from a fresh copy of the gold."  # noqa: E501
 
 
 def end_job(job: Job, reason: Exception) -> None:
-    """End the job with the reason; after a fault of ours, begin it again with new gold."""
+    """End the job and record the reason. After a fault of the site, restart the job
+    with a fresh copy of the gold.
+    """
     if isinstance(reason, OurFault) and job.attempt < settings.MAX_ATTEMPTS:
         forget_gold(job.gold)
         reason = ScorerDied(BEGUN_AGAIN)
@@ -38,14 +43,18 @@ def end_job(job: Job, reason: Exception) -> None:
         settle(job, reason)
 
 
-def end_without_result(job: Job, scorer: Scorer) -> None:
-    """End the job with the reason why the scorer printed no result for it."""
-    verdict = scorer.verdict(job.rules)
-    if not isinstance(verdict, PairsPending):
+def end_without_result(job: Job, scorer: Scorer, gathered: Gathered | None) -> None:
+    """End the job with the reason for which the scorer printed no result."""
+    verdict = scorer.verdict(base_rules(job.rules))
+    if gathered is None or not isinstance(verdict, PairsPending):
         end_job(job, verdict)
         return
-    # The job waits for labels, and goes on at once if some arrived during the scoring.
+    # The job waits for labels. If labels arrived during scoring, the job resumes at
+    # once.
     pending = scorer.folder / pending_file(job)
     has_waited = retry_on_database_error(wait_for_labels, job, verdict, pending)
-    if has_waited and retry_on_database_error(is_outdated, job, scorer.folder):
+    if not has_waited:
+        return
+    retry_on_database_error(ask_where_agreed, job)
+    if retry_on_database_error(lambda: gathered.is_outdated):
         retry_on_database_error(engine.resume, job)

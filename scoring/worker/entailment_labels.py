@@ -1,69 +1,58 @@
-"""Labels of entailment models, how they come in and go out; and the runs that wait for them.
+"""Import and export of entailment labels, and the runs that wait for them.
 
-A waiting job has a row for each pair that is open. The rows go as pairs are decided; a job that has lost one
-is scored again, which finds what is still open. Both who decides and who begins to wait look after they have
-committed, so that one of them sees the other.
+A waiting job has a row for each open pair. The import of a label deletes the row of its
+pair and resumes the job, which then reports the pairs that are still open. Importers
+check for waiting jobs after their commit, and waiting jobs check for labels after
+theirs, so that neither misses the other.
 """
 
 import datetime as dt
 import gzip
-import hashlib
 import json
-import os
 import secrets
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
-from django.core.files.base import ContentFile
+from django.core.files.base import File
 from django.db import transaction
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
+from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet, Sum
+from django.db.models.functions import Length
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
-from citeboard.core import audit, storage
+from citeboard.core import storage
+from citeboard.core.commits import after_commit
 from citeboard.teams.models import User
 from scoring.metrics import entailment
 from scoring.models import (
-    EntailmentLabel,
-    EntailmentModel,
-    LabelImport,
+    Judge,
+    Judgement,
+    JudgementImport,
     PendingLabels,
     PendingPair,
 )
 from scoring.worker.child import PairsPending
-from scoring.worker.local_copies import (
-    FileRefused,
-    read_sent,
-    storage_in_use,
-    work_folder,
+from scoring.worker.ledger import (
+    GivenRows,
+    Imported,
+    in_parts,
+    look_up,
+    read_file,
+    rows_of,
+    share,
+    store,
 )
+from scoring.worker.local_copies import storage_in_use
 from tasks.jobs import engine
 from tasks.models import Job, Season
-from tasks.submissions.uploads import safe_filename
-from tasks.types import InputRefused, Problem
+from tasks.types.judge_views import first_judge, further_judges
+from tasks.types.ledger import ENTAILS, NO_LABEL, YES, GivenLabel, settled
 
-#: Rows that are asked for or written in one statement.
-AT_ONCE = 500
-MAX_MODEL = 200
-SAME_PAIR = {"premise": OuterRef("premise"), "hypothesis": OuterRef("hypothesis")}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Imported:
-    model: EntailmentModel
-    added: int
-    known: int
-    resumed: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class GivenLabels:
-    labels: entailment.LabelFile
-    filename: str
-    sha256: str
+#: Length of the column ``items`` for a pair whose premise has a SHA-1 digest.
+WITH_SHA1 = 40 + 1 + 64
 
 
 def import_labels(
@@ -74,345 +63,217 @@ def import_labels(
     season: Season | None = None,
     model: str = "",
 ) -> Imported:
-    """Keep a file's labels, all of them or none. Those that are there already may come again."""
-    file = read_labels(path, filename, model, by)
-    stored = store_labels(file, season=season, by=by)
-    return replace(stored, resumed=go_on(stored, file))
+    """Store the labels of a file and queue the runs that wait for them. Raises
+    FileRefused.
+    """
+    given = read_file(path, filename, model, by)
+    stored = store(given, season=season, by=by)
+    return replace(stored, resumed=go_on(stored, given))
 
 
-def read_labels(path: Path, filename: str, model: str, by: User | None) -> GivenLabels:
-    try:
-        labels = (
-            _sent(path, filename, by)
-            if by
-            else entailment.read_entailment_labels(path, shown=filename)
-        )
-    except InputRefused as refused:
-        raise FileRefused(refused.problems) from refused
-    name, message, expected = labels.model or model, "", ""
-    if not labels.entailed:
-        message, expected = (
-            _("there is no label in it"),
-            _("one JSON object on each line"),
-        )
-    elif not name:
-        message = _("it does not say whose labels these are")
-        expected = _("“model” on its lines, or the model's name beside the file")
-    elif model and labels.model and model != labels.model:
-        message = _("these are labels of “%(model)s”") % {"model": labels.model}
-        expected = _("those of “%(model)s”") % {"model": model}
-    elif len(name) > MAX_MODEL or not name.isprintable() or name != name.strip():
-        message = _("the model's name cannot be kept")
-        expected = _("at most %(number)s printable characters") % {"number": MAX_MODEL}
-    if message:
-        raise FileRefused([Problem(file=filename, message=message, expected=expected)])
-    with path.open("rb") as file:
-        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-    return GivenLabels(
-        labels=replace(labels, model=name), filename=filename, sha256=sha256
-    )
-
-
-def _sent(path: Path, filename: str, by: User) -> entailment.LabelFile:
-    values = read_sent("scoring.worker.reading:labels", path, filename, by)
-    read = entailment.LabelFile(values["model"])
-    for premise, hypothesis, entailed, shown, line in values["labels"]:
-        read.entailed[premise, hypothesis] = entailed
-        read.places[premise, hypothesis] = (shown, line)
-    return read
-
-
-def store_labels(
-    file: GivenLabels, *, season: Season | None, by: User | None
-) -> Imported:
-    given = file.labels
-    with transaction.atomic():
-        EntailmentModel.objects.get_or_create(name=given.model, season=season)
-        # Other imports of labels of this model wait here.
-        deciding = list(
-            EntailmentModel.objects.select_for_update().deciding(given.model, season)
-        )
-        model = deciding[0]
-        known = _known(deciding, given)
-        source = LabelImport.objects.create(
-            model=model,
-            filename=safe_filename(file.filename),
-            sha256=file.sha256,
-            added=len(given.entailed) - len(known),
-            known=len(known),
-            imported_by=by,
-        )
-        rows = [
-            EntailmentLabel(
-                model=model,
-                premise=key[0],
-                hypothesis=key[1],
-                entailed=entailed,
-                source=source,
-            )
-            for key, entailed in given.entailed.items()
-            if key not in known
-        ]
-        EntailmentLabel.objects.bulk_create(rows, batch_size=AT_ONCE)
-        if source.added:
-            EntailmentModel.objects.filter(pk=model.pk).update(
-                decided=model.decided + source.added
-            )
-            if season is not None:
-                facts = {"labels": source.added, "model": model}
-                audit.record(
-                    "labels-imported",
-                    actor=by,
-                    subject=source,
-                    place=season,
-                    facts=facts,
-                )
-    return Imported(model=model, added=source.added, known=source.known, resumed=0)
-
-
-def go_on(stored: Imported, file: GivenLabels) -> int:
-    has_sha1 = any(
-        len(premise) < len(hypothesis) for premise, hypothesis in file.labels.entailed
-    )
-    return resume_waiting(stored.model, is_unsure=has_sha1 and stored.added > 0)
-
-
-def models_of_season(season: Season) -> list[str]:
-    found = (entailment.stored_model(task.options) for task in season.tasks.all())
-    return list(dict.fromkeys(name for name in found if name))
-
-
-def label_lines(deciding: Sequence[EntailmentModel]) -> Iterator[str]:
-    yield _line({"model": deciding[0].name, entailment.KEPT: True})
-    for place, model in enumerate(deciding):
-        before = EntailmentLabel.objects.filter(model__in=deciding[:place], **SAME_PAIR)
-        rows = (
-            model.entailment_labels.exclude(Exists(before))
-            if place
-            else model.entailment_labels
-        )
-        found = rows.order_by("pk").values_list("premise", "hypothesis", "entailed")
-        for premise, hypothesis, entailed in found.iterator(chunk_size=5000):
-            digest = (
-                "premise_sha256" if len(premise) == len(hypothesis) else "premise_sha1"
-            )
-            yield _line(
-                {
-                    digest: premise,
-                    "hypothesis_sha256": hypothesis,
-                    "entailed": int(entailed),
-                }
-            )
-
-
-def _line(value: Mapping[str, str | int]) -> str:
-    return f"{json.dumps(value, ensure_ascii=False)}\n"
-
-
-def _known(
-    deciding: Sequence[EntailmentModel], given: entailment.LabelFile
-) -> set[entailment.Key]:
-    known: dict[entailment.Key, bool] = {}
-    premises = sorted({premise for premise, _ in given.entailed})
-    for model in reversed(deciding):
-        for start in range(0, len(premises), AT_ONCE):
-            rows = model.entailment_labels.filter(
-                premise__in=premises[start : start + AT_ONCE]
-            )
-            for premise, hypothesis, entailed in rows.values_list(
-                "premise", "hypothesis", "entailed"
-            ):
-                known[premise, hypothesis] = entailed
-    contradictions = [
-        Problem(
-            file=given.places[key][0],
-            line=given.places[key][1],
-            message=_("this pair is kept as %(label)s") % {"label": int(known[key])},
-            expected=_(
-                "what a model has decided once; another model goes by another name"
-            ),
-        )
-        for key, entailed in given.entailed.items()
-        if known.get(key, entailed) != entailed
-    ]
-    if contradictions:
-        raise FileRefused(
-            sorted(contradictions, key=lambda contradiction: contradiction.line or 0)
-        )
-    return given.entailed.keys() & known.keys()
+def go_on(stored: Imported, given: GivenRows) -> int:
+    is_unsure = given.summary.has_sha1 and stored.added > 0
+    return resume_waiting(stored.judge, is_unsure=is_unsure)
 
 
 def share_labels(*, season: Season, model: str, by: User) -> Imported:
-    """Keep the season's labels of a model for all seasons, all or none; runs that wait go on with them."""
-    EntailmentModel.objects.get(name=model, season=season)
-    with transaction.atomic():
-        EntailmentModel.objects.get_or_create(name=model, season=None)
-        own, shared = EntailmentModel.objects.select_for_update().deciding(
-            model, season
-        )
-        there = shared.entailment_labels.filter(**SAME_PAIR)
-        otherwise = there.filter(~Q(entailed=OuterRef("entailed")))
-        if contradicted := own.entailment_labels.filter(Exists(otherwise)).count():
-            message = _(
-                "%(number)s of these labels contradict those that all seasons share"
-            )
-            message %= {"number": contradicted}
-            raise FileRefused(
-                [Problem(message=message, expected=_("what a model has decided once"))]
-            )
-        known = own.entailment_labels.filter(Exists(there)).count()
-        digest = hashlib.sha256()
-        for line in label_lines([own]):
-            digest.update(line.encode())
-        source = LabelImport.objects.create(
-            model=shared,
-            filename=safe_filename(f"labels of {season.slug}"),
-            sha256=digest.hexdigest(),
-            added=own.decided - known,
-            known=known,
-            imported_by=by,
-        )
-        new = own.entailment_labels.exclude(Exists(there)).order_by("pk")
-        last, has_sha1 = 0, False
-        while labels := list(new.filter(pk__gt=last)[:AT_ONCE]):
-            last = labels[-1].pk
-            has_sha1 = has_sha1 or any(
-                len(label.premise) < len(label.hypothesis) for label in labels
-            )
-            for label in labels:
-                label.pk, label.model, label.source = None, shared, source
-            EntailmentLabel.objects.bulk_create(labels)
-        EntailmentModel.objects.filter(pk=shared.pk).update(
-            decided=shared.decided + source.added
-        )
-        facts = {"labels": source.added, "model": shared}
-        audit.record(
-            "labels-shared", actor=by, subject=source, place=season, facts=facts
-        )
-    resumed = resume_waiting(shared, is_unsure=has_sha1)
-    return Imported(model=shared, added=source.added, known=known, resumed=resumed)
+    """Share the season's labels of a model with all seasons, and queue the waiting
+    runs.
+
+    Either all labels are shared or none.
+    """
+    [*_others, shared] = shared_all = share(
+        season=season, name=model, kind=ENTAILS, by=by
+    )
+    resumed = sum(
+        resume_waiting(one.judge, is_unsure=has_sha1(one.source)) for one in shared_all
+    )
+    added, known = (
+        sum(getattr(one, name) for one in shared_all) for name in ("added", "known")
+    )
+    return replace(shared, added=added, known=known, resumed=resumed)
 
 
-NAME = "labels.jsonl"
+def has_sha1(source: JudgementImport) -> bool:
+    """Return True if rows of the import identify premises by SHA-1."""
+    older = source.judgements.alias(length=Length("items"))
+    return older.filter(length=WITH_SHA1).exists()
 
 
-def local_options(job: Job, folder: Path) -> dict[str, str]:
-    """The job's options as a scorer takes them, with the labels that they ask for in its folder."""
-    if not (deciding := _deciding(job)):
-        return dict(job.options)
-    path = _copy_path(deciding)
-    with storage_in_use():
-        path.parent.mkdir(mode=0o700, exist_ok=True)
-        if not path.exists():
-            handle, draft = tempfile.mkstemp(dir=path.parent)
-            try:
-                with os.fdopen(handle, "w", encoding="utf-8") as file:
-                    file.writelines(label_lines(deciding))
-                Path(draft).replace(path)
-            finally:
-                Path(draft).unlink(missing_ok=True)
-            counts = _counts(path)
-            for other in path.parent.glob(f"{deciding[0].pk}-*.jsonl"):
-                is_older = all(
-                    count <= counts.get(model, -1)
-                    for model, count in _counts(other).items()
-                )
-                if other != path and is_older:
-                    other.unlink(missing_ok=True)
-        # A second name of the same file: it stays, whatever becomes of the first.
-        os.link(path, folder / NAME)
-    return entailment.with_labels(job.options, folder / NAME)
+def models_of_season(season: Season) -> list[str]:
+    """Return the names of all judges of the season's tasks, including second and later
+    judges.
+    """
+    found = [
+        name
+        for task in season.tasks.all()
+        for name in (first_judge(task.options), *further_judges(task.rules))
+    ]
+    return list(dict.fromkeys(name for name in found if name))
 
 
-def is_outdated(job: Job, folder: Path) -> bool:
-    if not (deciding := _deciding(job)):
-        return False
-    path = _copy_path(deciding)
-    return not path.exists() or not path.samefile(folder / NAME)
+def label_lines(deciding: Sequence[Judge]) -> Iterator[str]:
+    """Yield the effective label of each pair as a line of a label file, judge by judge."""
+    yield entailment.kept_line(deciding[0].name)
+    for place, judge in enumerate(deciding):
+        rows = rows_of(judge, deciding[:place])
+        has_several = rows.filter(~Q(by="") | Q(repeat__gt=0)).exists()
+        for some in in_parts(
+            rows.values_list("pk", "items", "label").iterator(chunk_size=5000)
+        ):
+            counted = _settled_rows(judge, some) if has_several else some
+            for _pk, items, label in counted:
+                if label != NO_LABEL:
+                    yield label_line(items, label)
 
 
-def _deciding(job: Job) -> list[EntailmentModel]:
-    """Return the models that have labels, the season's own first; the season's own alone if none has."""
-    if (name := entailment.stored_model(job.options)) is None:
-        return []
-    season = job.submission.phase.task.season
-    own, _ = EntailmentModel.objects.get_or_create(name=name, season=season)
-    return list(
-        EntailmentModel.objects.deciding(name, season).filter(decided__gt=0)
-    ) or [own]
+def _settled_rows(
+    judge: Judge, rows: Sequence[tuple[int, str, str]]
+) -> Iterator[tuple[int, str, str]]:
+    pairs = {items for _pk, items, _label in rows}
+    found = dict(look_up([judge], pairs))
+    firsts = set(
+        Judgement.objects.standing()
+        .filter(judge=judge, items__in=pairs)
+        .values("items")
+        .annotate(first=Min("pk"))
+        .values_list("first", flat=True)
+    )
+    for pk, items, _label in rows:
+        if pk in firsts:
+            yield pk, items, found[items].settled.label
 
 
-def _copy_path(deciding: Sequence[EntailmentModel]) -> Path:
-    state = "_".join(f"{model.pk}-{model.decided}" for model in deciding)
-    return work_folder() / "entailment_labels" / f"{state}.jsonl"
+def archived_label_lines(deciding: Sequence[Judge]) -> Iterator[str]:
+    """Yield `label_lines`, then withdrawn labels of pairs that have no other label.
+
+    Boards that were frozen before the withdrawal still use the withdrawn labels.
+    """
+    yield from label_lines(deciding)
+    standing = Judgement.objects.standing().filter(
+        judge__in=deciding, items=OuterRef("items")
+    )
+    gone = (
+        Judgement.objects.filter(judge__in=deciding, is_standing=False)
+        .exclude(Exists(standing))
+        .order_by("items", "pk")
+    )
+    rows = gone.values_list("items", "by", "repeat", "label")
+    for items, of_items in groupby(rows.iterator(chunk_size=5000), itemgetter(0)):
+        # For each pair, person and repeat, keep only the last withdrawn label.
+        said = {(by, repeat): label for _items, by, repeat, label in of_items}
+        label = settled(ENTAILS, [GivenLabel(*one, said[one]) for one in said]).label
+        if label != NO_LABEL:
+            yield label_line(items, label)
 
 
-def _counts(path: Path) -> dict[int, int]:
-    return {
-        int(model): int(count)
-        for model, count in (part.split("-") for part in path.stem.split("_"))
+def label_line(items: str, label: str) -> str:
+    """Return a label as a line of the model's label file."""
+    premise, hypothesis = items.split()
+    digest = "premise_sha256" if len(premise) == len(hypothesis) else "premise_sha1"
+    value = {
+        digest: premise,
+        "hypothesis_sha256": hypothesis,
+        "entailed": int(label == YES),
     }
+    return f"{json.dumps(value)}\n"
 
 
-#: A sweep tries again only so late, since whoever brings labels sees to it.
+#: The time after which a sweep resumes waiting jobs, in case an import failed to do so.
 PATIENCE = dt.timedelta(days=1)
 
 
 def wait_for_labels(job: Job, found: PairsPending, pairs: Path) -> bool:
-    """Put the job off until its pairs are decided; False once the job is no longer ours."""
-    model_name = entailment.stored_model(job.options)
-    assert model_name is not None, f"job {job.pk} asks for no kept labels"
-    season = job.submission.phase.task.season
-    EntailmentModel.objects.get_or_create(name=model_name, season=season)
-    deciding = list(EntailmentModel.objects.deciding(model_name, season))
-    model = deciding[0]
-    # A passage may hold what Unicode calls the end of a line.
-    with pairs.open(encoding="utf-8", newline="\n") as kept:
-        lines = [json.loads(line) for line in kept]
-    content = "".join(
-        f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines
-    ).encode()
-    # In the folder of the run, named like its statistics: they go when the job is scored.
+    """Suspend the job until its pairs have labels. Return False if another worker took
+    over the job.
+    """
+    deciding = deciding_judges(job)
+    assert deciding, f"job {job.pk} asks for no kept labels"
+    # Store the file beside the statistics of the run. It is deleted when the job is
+    # scored.
     name = f"{job.submission_id}/job-{job.pk}-pairs-{secrets.token_hex(4)}.jsonl.gz"
-    with storage_in_use():
-        name = storage.statistics.save(name, ContentFile(gzip.compress(content)))
+    packed = pairs.with_suffix(".gz")
+    with pairs.open("rb") as lines, gzip.open(packed, "wb") as out:
+        shutil.copyfileobj(lines, out)
+    with storage_in_use(), packed.open("rb") as content:
+        name = storage.statistics.save(name, File(content))
     is_kept = False
     try:
         with transaction.atomic():
             reason = (
-                f"{found.pending} of {found.pairs} pairs pending: whether passages entail claims is decided "
-                f"by {model}, outside of this site. Scoring goes on by itself when the last label is there."
+                f"{found.pending} of {found.pairs} pairs pending: whether passages entail claims is "
+                f"decided by {deciding[0]}, outside of this site. Scoring goes on by itself when the last "
+                "label is there."
             )
             if is_kept := engine.defer(job, reason, until=timezone.now() + PATIENCE):
-                _replace(job, model, found.pairs, name, lines)
+                _replace(job, deciding[0], found.pairs, name, pairs)
     finally:
         if not is_kept:
             storage.statistics.delete(name)
-    for model in deciding:
-        resume_waiting(model)
+    for judge in deciding:
+        resume_waiting(judge)
     return is_kept
 
 
-def resume_waiting(model: EntailmentModel, *, is_unsure: bool = False) -> int:
-    """Strike out what has been decided and resume the jobs that this concerns; returns how many."""
-    decided = EntailmentLabel.objects.filter(model=model, **SAME_PAIR)
+def deciding_judges(job: Job) -> list[Judge]:
+    """Return the judges whose labels the job uses, in order of precedence.
+
+    Create the season's own judge, which comes first, if it does not exist.
+    """
+    name = entailment.stored_model(job.options)
+    if name is None:
+        return []
+    season = job.submission.phase.task.season
+    if not Judge.objects.filter(name=name, season=season, kind=ENTAILS).exists():
+        Judge.objects.get_or_create(kind=ENTAILS, name=name, digest="", season=season)
+    return list(Judge.objects.deciding(name, season))
+
+
+def pairs_in(path: Path) -> Iterator[entailment.Pair]:
+    """Yield the pairs that a scorer reported as pending."""
+    # `splitlines` would also split at other line-separator characters in passages.
+    with path.open(encoding="utf-8", newline="\n") as lines:
+        for line in lines:
+            value = json.loads(line)
+            yield entailment.Pair(value["premise"], value["hypothesis"])
+
+
+def resume_waiting(judge: Judge, *, is_unsure: bool = False) -> int:
+    """Delete the pending rows of pairs that now have labels, and resume their jobs.
+    Return the number of resumed jobs.
+    """
+    said = Judgement.objects.standing().filter(items=OuterRef("items"))
+    decided = said.filter(judge=judge).exclude(label=NO_LABEL)
+    # Skip pairs for which a judge of higher precedence has a row without a label: the
+    # job would wait again at once.
+    first = said.filter(
+        _goes_before(judge), judge__name=judge.name, judge__kind=judge.kind
+    )
     with transaction.atomic():
         struck = PendingPair.objects.filter(
-            Exists(decided), waits__in=_waiting_for(model)
+            Exists(decided), ~Exists(first), waits__in=_waiting_for(judge)
         )
         concerned = set(struck.values_list("waits__job", flat=True).distinct())
         struck.delete()
     waiting = Job.objects.filter(
-        pending_labels__in=_waiting_for(model), state=Job.State.WAITING
+        pending_labels__in=_waiting_for(judge), state=Job.State.WAITING
     )
     if not is_unsure:
         waiting = waiting.filter(pk__in=concerned)
     resumed = sum(engine.resume(job) for job in waiting.order_by("pk"))
-    # Labels that jobs waited for which have been scored or cancelled since.
-    for ended in _waiting_for(model).exclude(job__state__in=Job.MOVING):
+    # Delete pending labels of jobs that were scored or cancelled in the meantime.
+    for ended in _waiting_for(judge).exclude(job__state__in=Job.MOVING):
         storage.statistics.delete(ended.file)
         ended.delete()
     return resumed
+
+
+def _goes_before(judge: Judge) -> Q:
+    later = Q(judge__season=judge.season_id, judge__pk__gt=judge.pk)
+    if judge.season_id is not None:
+        return later
+    season = OuterRef("waits__job__submission__phase__task__season")
+    return later | Q(judge__season=season)
 
 
 def waiting_jobs() -> QuerySet[PendingLabels]:
@@ -420,7 +281,7 @@ def waiting_jobs() -> QuerySet[PendingLabels]:
         PendingLabels.objects.filter(job__state__in=Job.MOVING)
         .annotate(left=Count("open_pairs"))
         .select_related(
-            "model",
+            "judge",
             "job__gold",
             "job__submission__phase__task__season",
             "job__submission__team",
@@ -438,7 +299,7 @@ def open_pairs(
 ) -> Iterator[dict[str, str]]:
     shown: set[entailment.Pair] = set()
     for row in waiting:
-        still_open = set(row.open_pairs.values_list("premise", "hypothesis"))
+        still_open = set(row.open_pairs.values_list("items", flat=True))
         with (
             storage.statistics.open(row.file) as kept,
             gzip.open(kept, "rt", encoding="utf-8") as lines,
@@ -448,7 +309,7 @@ def open_pairs(
                 pair = entailment.Pair(value["premise"], value["hypothesis"])
                 if (
                     pair in shown
-                    or pair.key not in still_open
+                    or " ".join(pair.key) not in still_open
                     or (is_next_only and not value["next"])
                 ):
                     continue
@@ -456,32 +317,26 @@ def open_pairs(
                 yield {"premise": pair.premise, "hypothesis": pair.hypothesis}
 
 
-def _waiting_for(model: EntailmentModel) -> QuerySet[PendingLabels]:
-    waiting = PendingLabels.objects.filter(model__name=model.name)
-    if model.season_id is None:
+def _waiting_for(judge: Judge) -> QuerySet[PendingLabels]:
+    waiting = PendingLabels.objects.filter(
+        judge__name=judge.name, judge__kind=judge.kind
+    )
+    if judge.season_id is None:
         return waiting
-    return waiting.filter(job__submission__phase__task__season=model.season_id)
+    return waiting.filter(job__submission__phase__task__season=judge.season_id)
 
 
-def _replace(
-    job: Job,
-    model: EntailmentModel,
-    pairs: int,
-    name: str,
-    lines: Sequence[dict[str, Any]],
-) -> None:
+def _replace(job: Job, judge: Judge, pairs: int, name: str, path: Path) -> None:
     before = PendingLabels.objects.filter(job=job).first()
     since = before.since if before else timezone.now()
     if before is not None:
         old = before.file
         before.delete()
-        transaction.on_commit(lambda: storage.statistics.delete(old), robust=True)
+        after_commit(lambda: storage.statistics.delete(old))
     waits = PendingLabels.objects.create(
-        job=job, model=model, pairs=pairs, file=name, since=since
+        job=job, judge=judge, pairs=pairs, file=name, since=since
     )
-    keys = (entailment.Pair(line["premise"], line["hypothesis"]).key for line in lines)
-    rows = [
-        PendingPair(waits=waits, premise=premise, hypothesis=hypothesis)
-        for premise, hypothesis in keys
-    ]
-    PendingPair.objects.bulk_create(rows, batch_size=AT_ONCE)
+    for some in in_parts(pairs_in(path)):
+        PendingPair.objects.bulk_create(
+            PendingPair(waits=waits, items=" ".join(pair.key)) for pair in some
+        )

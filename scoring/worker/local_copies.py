@@ -1,4 +1,4 @@
-"""Files on this machine, where a scorer reads them: gold is kept, all else goes once it was read."""
+"""Local files for scorers. Gold is cached; all other files are deleted after use."""
 
 import hashlib
 import os
@@ -11,6 +11,7 @@ from typing import Any
 from django.conf import settings
 
 from citeboard.core import storage
+from citeboard.core.confined.pool import Done
 from citeboard.core.confinement import (
     UploadUnreadable,
     limits_for_organisers,
@@ -25,13 +26,14 @@ from tasks.models import Gold, Submission
 from tasks.types import Problem
 from tasks.types.problems import from_values
 
-#: Versions of gold that are kept; the one unused for longest goes first.
+#: The maximum number of cached gold files. The least recently used file is deleted
+#: first.
 MAX_GOLD = 40
 
 
 @contextmanager
 def storage_in_use() -> Iterator[None]:
-    """Turn errors of the storage into ScorerWaits: they are not the run's fault."""
+    """Convert storage errors to ScorerWaits, because the run is not at fault."""
     try:
         yield
     except Exception as reason:
@@ -41,7 +43,7 @@ def storage_in_use() -> Iterator[None]:
 
 
 class FileRefused(Refused):
-    """The file cannot be taken as it is; nothing of it was kept."""
+    """The file is refused; none of its content was stored."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = list(problems)
@@ -56,17 +58,32 @@ def read_sent(
     files: Mapping[str, bytes] | None = None,
 ) -> dict[str, Any]:
     """Read an organiser's file in a confined process. Raises FileRefused or PoolFull."""
+    with sent(program, path, filename, by, files) as done:
+        found: dict[str, Any] = done.result
+    return found
+
+
+@contextmanager
+def sent(
+    program: str,
+    path: Path,
+    filename: str,
+    by: User | None,
+    files: Mapping[str, bytes] | None = None,
+) -> Iterator[Done]:
+    """Yield the result of the process and the files that it wrote. The files are
+    deleted when the block ends.
+    """
     named, limits = {"filename": filename}, limits_for_organisers()
     try:
         with read_upload(
             program, path, named, owner=by, limits=limits, files=files
         ) as done:
-            found: dict[str, Any] = done.result
+            if done.result["problems"]:
+                raise FileRefused(from_values(done.result["problems"]))
+            yield done
     except UploadUnreadable as reason:
         raise FileRefused([Problem(file=filename, message=str(reason))]) from reason
-    if found["problems"]:
-        raise FileRefused(from_values(found["problems"]))
-    return found
 
 
 @contextmanager
@@ -80,7 +97,9 @@ def work_folder() -> Path:
 
 
 def gold_copy(gold: Gold) -> Path:
-    """The archive of gold, fetched once; several workers may fetch it at the same time."""
+    """Return the path of a local copy of the gold. Several workers may call this at the
+    same time.
+    """
     return stored_gold(gold.file)
 
 
@@ -91,12 +110,13 @@ def stored_gold(stored: str) -> Path:
         return path
     with storage_in_use(), tempfile.TemporaryDirectory(dir=path.parent) as draft:
         copy = storage.local_copy(storage.gold, stored, Path(draft))
-        # If another process stored the file first, its scorer may be reading it: do not replace it.
+        # If another process stored the file first, do not replace it: a scorer may be
+        # reading it.
         try:
             path.hardlink_to(copy)
         except FileExistsError:
             pass
-        except OSError:  # some file systems have no links
+        except OSError:  # Some file systems have no hard links.
             copy.rename(path)
     copies = [copy for copy in path.parent.iterdir() if copy.is_file()]
     for old in sorted(copies, key=lambda copy: copy.stat().st_mtime)[:-MAX_GOLD]:
@@ -117,7 +137,11 @@ def _place_of(stored: str) -> Path:
 
 
 def run_copy(submission: Submission, folder: Path) -> Path:
-    """The run, in a folder of its own so that no name of a team's choosing meets another file."""
+    """Copy the run to a folder of its own, and return its path.
+
+    The team's file name thus cannot conflict with other files. Raises RunFailed if the
+    stored file is damaged.
+    """
     path = copied_run(submission, folder)
     with storage_in_use():
         path.parent.mkdir(mode=0o700)
@@ -132,7 +156,7 @@ def run_copy(submission: Submission, folder: Path) -> Path:
 
 
 def copied_run(submission: Submission, folder: Path) -> Path:
-    # Task types tell formats by suffix.
+    # Task types recognise the format of a run by the suffix of its file name.
     return folder / "run" / f"run{PurePosixPath(submission.filename).suffix.lower()}"
 
 

@@ -1,4 +1,6 @@
-"""Publish what a scorer printed: the run of a baseline, a check, or the scores of a rule set."""
+"""Store the output of a scorer: a baseline's run, the result of a check, or the scores
+of a rule set.
+"""
 
 import hashlib
 import secrets
@@ -15,6 +17,7 @@ from scoring.worker import local_copies
 from scoring.worker.baseline_runs import keep_written
 from scoring.worker.checking import accept_checked
 from scoring.worker.child import Scorer, ScorerDied
+from scoring.worker.gathering import Gathered
 from scoring.worker.recording import record_scores
 from scoring.worker.release import told_of
 from scoring.worker.scorers import WRITTEN, statistics_file
@@ -24,9 +27,17 @@ from tasks.models import Job
 
 
 def publish(
-    job: Job, scorer: Scorer, result: Mapping[str, Any], seconds: float
+    job: Job,
+    scorer: Scorer,
+    result: Mapping[str, Any],
+    seconds: float,
+    gathered: Gathered | None = None,
 ) -> bool:
-    """Publish the result and end the job. Return False if the job was lost meanwhile."""
+    """Store the result and end the job. Return False if another worker took over the
+    job.
+
+    ``gathered`` is the collection of judgements that the scorer received.
+    """
     if job.kind == Job.Kind.WRITE:
         rests_on = str(result.get("rests_on", ""))
         return keep_written(job, scorer.folder / WRITTEN, rests_on)
@@ -35,11 +46,15 @@ def publish(
         raise ScorerDied("The gold that the scorer read is not the gold of this phase.")
     if job.kind == Job.Kind.CHECK:
         return accept_checked(job, scorer, result)
-    return _publish_scores(job, scorer, result, seconds)
+    return _publish_scores(job, scorer, result, seconds, gathered)
 
 
 def _publish_scores(
-    job: Job, scorer: Scorer, result: Mapping[str, Any], seconds: float
+    job: Job,
+    scorer: Scorer,
+    result: Mapping[str, Any],
+    seconds: float,
+    gathered: Gathered | None,
 ) -> bool:
     path = scorer.folder / statistics_file(job)
     told = told_of(job, result, path)
@@ -56,6 +71,7 @@ def _publish_scores(
             seconds=seconds,
             told=told,
             answers=digest,
+            gathered=gathered,
         )
         is_published = retry_on_database_error(leases.complete, job, record)
     finally:
@@ -65,17 +81,18 @@ def _publish_scores(
 
 
 def keep_statistics(job: Job, path: Path) -> str:
-    """Store the statistics of a scoring, and return their name."""
-    # No name is used twice, so that a backup of files by name matches every row.
+    """Store the statistics of a scored run, and return the name of the stored file."""
+    # Names of files are never reused. A name in a database backup therefore always
+    # denotes the same content.
     name = f"{job.submission_id}/job-{job.pk}-{job.attempt}-{secrets.token_hex(4)}.npz"
     with local_copies.storage_in_use(), path.open("rb") as content:
         return storage.statistics.save(name, File(content))
 
 
 def discard_statistics(name: str) -> None:
-    """Remove statistics unless an evaluation refers to them.
+    """Delete statistics unless an evaluation refers to them.
 
-    A commit may have succeeded although its answer was lost.
+    The commit may have succeeded although the connection failed.
     """
     if not Evaluation.objects.filter(statistics=name).exists():
         storage.statistics.delete(name)

@@ -1,26 +1,26 @@
-"""Programs of confined processes that read labels and gold; plain Python, with JSON values in and out."""
+"""Programs for confined processes that read judgements and gold. Arguments and results
+are JSON values; Django is not imported.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from citeboard.core.confined import UPLOAD
-from scoring.metrics.entailment import read_entailment_labels
+from scoring.offline.ledger import read_judgements
 from scoring.tools.baselines.clsumm import annotated_by_several
-from tasks.types import InputRefused, task_type
+from tasks.types import task_type
 from tasks.types.files import open_input
 from tasks.types.problems import as_values
 
+#: The file of parsed judgements in the folder of the confined process.
+ROWS = "rows.jsonl"
 
-def labels(given: Mapping[str, Any]) -> dict[str, Any]:
-    try:
-        read = read_entailment_labels(Path(UPLOAD), shown=given["filename"])
-    except InputRefused as refused:
-        return {"model": "", "labels": [], "problems": as_values(refused.problems)}
-    rows = [
-        [*key, entailed, *read.places[key]] for key, entailed in read.entailed.items()
-    ]
-    return {"model": read.model, "labels": rows, "problems": []}
+
+def judgements(given: Mapping[str, Any]) -> dict[str, Any]:
+    with Path(ROWS).open("w", encoding="utf-8") as out:
+        summary = read_judgements(Path(UPLOAD), given["filename"], out)
+    return {**vars(summary), "problems": as_values(summary.problems)}
 
 
 def has_several_annotators(given: Mapping[str, Any]) -> bool:

@@ -1,14 +1,13 @@
-"""Record the scores of a run as an evaluation, in the transaction that ends the job."""
+"""Save the scores of a run as an evaluation, in the transaction that ends the job."""
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
-from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
 from citeboard.core import storage
+from citeboard.core.commits import after_commit
 from scoring.models import (
     Breakdown,
     Comparison,
@@ -20,6 +19,7 @@ from scoring.models import (
 from scoring.receipts.log import write_receipt
 from scoring.results.board import comparison_state
 from scoring.stats.signature import ENTAILMENT_LABELS, provenance_of, shared_form
+from scoring.worker.gathering import Gathered
 from scoring.worker.release import Told, by_ladder, ranking_of
 from scoring.worker.same_answers import mark_same_answers, tell_same_answers
 from tasks.models import Job, Submission
@@ -33,8 +33,9 @@ def record_scores(
     seconds: float,
     told: Told | None = None,
     answers: str = "",
+    gathered: Gathered | None = None,
 ) -> Evaluation:
-    """Save the scores of a job; without `told`, all of them are published."""
+    """Save the scores of a job. If ``told`` is None, publish all scores."""
     if told is None:
         told = Told(metrics=result["metrics"], breakdowns=result["breakdowns"])
     told = by_ladder(job, told)
@@ -78,20 +79,20 @@ def record_scores(
     if not is_new and _numbers_of(same) != before:
         Evaluation.objects.filter(pk=evaluation.pk).update(replaced_at=timezone.now())
     tell_same_answers(evaluation)
-    write_receipt(evaluation, {**result, "metrics": told.metrics})
+    receipt = write_receipt(evaluation, {**result, "metrics": told.metrics})
+    if gathered is not None:
+        gathered.record(evaluation, receipt)
     Comparison.objects.filter(Q(first=evaluation) | Q(second=evaluation)).delete()
     _on_commit(evaluation)
     return evaluation
 
 
 def _current_team(submission: Submission) -> int | None:
-    """Return and lock the run's team, which may have merged into another meanwhile."""
     rows = Submission.objects.select_for_update().filter(pk=submission.pk)
     return rows.values_list("team_id", flat=True).get()
 
 
 def _signed_facts(metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what the signatures of the metrics say about missing answers and labels."""
     provenance = [provenance_of(metric["signature"]) for metric in metrics.values()]
     missing = provenance[0].get("missing", "")
     digests = (parts.get(ENTAILMENT_LABELS) for parts in provenance)
@@ -102,7 +103,6 @@ def _signed_facts(metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _numbers_of(same: Mapping[str, Any]) -> set[tuple[Any, ...]]:
-    """Return the rows of numbers of an evaluation, to compare them for equality."""
     scores = Score.objects.filter(
         **{f"evaluation__{name}": value for name, value in same.items()}
     ).order_by()
@@ -112,17 +112,12 @@ def _numbers_of(same: Mapping[str, Any]) -> set[tuple[Any, ...]]:
 
 
 def _on_commit(evaluation: Evaluation) -> None:
-    """Register the work that must see the committed evaluation."""
-    for action in (
-        partial(_forget_earlier_attempts, evaluation.statistics),
-        partial(mark_same_answers, evaluation),
-        partial(comparison_state.ask, evaluation.phase_id, evaluation.rules),
-    ):
-        transaction.on_commit(action, robust=True)
+    after_commit(_forget_earlier_attempts, evaluation.statistics)
+    after_commit(mark_same_answers, evaluation)
+    after_commit(comparison_state.ask, evaluation.phase_id, evaluation.rules)
 
 
 def _forget_earlier_attempts(statistics: str) -> None:
-    """Delete the statistics of earlier attempts of the same job."""
     folder, _, current = statistics.partition("/")
     job_prefix = "-".join(current.split("-")[:2])
     for other in storage.statistics.listdir(folder)[1]:
@@ -133,7 +128,7 @@ def _forget_earlier_attempts(statistics: str) -> None:
 def rank_value(
     metrics: Mapping[str, Mapping[str, Any]], rank_by: str = ""
 ) -> float | None:
-    """Return the value that ranks, with a sign that makes higher values better.
+    """Return the value by which runs are ranked, negated if lower values are better.
 
     Return None if the value is undefined or infinite.
     """

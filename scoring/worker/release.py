@@ -1,5 +1,7 @@
-"""What is told of a scored run; the rest is not stored among the numbers that pages and exports read. And
-whether a run looks as if it asked for the gold, which `scoring.results.board.limit_texts` says in words.
+"""Decide which scores of a run are published and which are withheld.
+
+Pages and exports read only the published scores. The module also detects runs that seem
+to probe the gold; see `scoring.results.board.limit_texts`.
 """
 
 import logging
@@ -37,24 +39,27 @@ from tasks.types.digests import NONCE_BYTES
 log = logging.getLogger(__name__)
 
 Metrics = Mapping[str, Mapping[str, Any]]
-#: Fields of a withheld number that organisers see.
+#: Fields of a withheld score that are stored for organisers.
 KEPT = ("value", "low", "high", "n", "scale")
-#: Earlier runs of its team that a run is held against; a run of more rows against none.
+#: The number of the team's earlier runs that a run is compared with, and the number of
+#: instances above which no comparison is made.
 EARLIER, MAX_ROWS = 4, 20_000
-#: A share of answers this small reveals the gold of single instances.
+#: A run with so small a share of answers reveals the gold of single instances.
 SMALL_SHARE = 0.02
-#: A near copy differs from an earlier run in so small a share of the instances.
+#: A run is a near copy of an earlier run if so small a share of its instances differ.
 NEAR_COPY = 0.01
 #: Minimum number of units for the correlation of two runs.
 MIN_UNITS = 20
-#: Correlations of two systems' correct answers are above this value, those of random lists are not.
+#: Correct answers of two systems correlate more strongly than this; random answers do
+#: not.
 UNRELATED, MIN_UNRELATED = 0.2, 3
 
 
 def drawn_part(phase: Phase) -> str:
-    """Return the part of the split that runs are scored on now, with the secret of its draw.
+    """Return the name of the part of the split on which runs are scored now.
 
-    The first run makes the draw. Phases that show the same instances share it.
+    The first run samples the part and stores its secret seed. Phases on the same
+    instances share the part.
     """
     undrawn = Phase.objects.filter(pk=phase.pk, part_seed=None, part_nonce="")
     if phase.public_part and undrawn.exists():
@@ -73,7 +78,11 @@ def drawn_part(phase: Phase) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Told:
-    """``untold`` is what organisers see besides, ``step`` the standard error on a coarse grid."""
+    """The published part of a result.
+
+    ``untold`` has the scores that only organisers see, and ``step`` is the standard
+    error, rounded to a coarse grid.
+    """
 
     metrics: Metrics
     breakdowns: Mapping[str, Any]
@@ -82,14 +91,19 @@ class Told:
     probe: str = ""
     untold: Mapping[str, Any] = field(default_factory=dict)
     step: float = math.nan
-    #: Instances of the split, or of its scored part. Set if numbers may be withheld.
+    #: The number of instances in the split or its scored part, if scores may be
+    #: withheld.
     instances: int = 0
 
 
 def told_of(job: Job, result: Mapping[str, Any], path: Path) -> Told:
-    """Before the transaction that records it, in which `by_ladder` has its say."""
+    """Return the published part of a result.
+
+    Call this before the transaction that saves the result. There, `by_ladder` may
+    withhold more.
+    """
     phase, run = job.submission.phase, job.submission
-    # The scorer names the part; it may have started before the phase closed.
+    # The scorer reports the part: it may have started before the phase closed.
     part = result.get("part", "")
     told = Told(
         metrics=result["metrics"], breakdowns=result["breakdowns"], release=part
@@ -123,7 +137,8 @@ def told_of(job: Job, result: Mapping[str, Any], path: Path) -> Told:
         try:
             told = replace(told, probe=probe(job, metric, statistics, part))
         except Exception:
-            # A hint for organisers; no run waits or fails for it.
+            # The result is only a hint for organisers, so that an error must not stop
+            # the run.
             log.exception(
                 "Job %s: whether the run looks like a probe is not known", job.pk
             )
@@ -144,7 +159,7 @@ def told_of(job: Job, result: Mapping[str, Any], path: Path) -> Told:
 
 
 def ranking_of(metrics: Mapping[str, Any], rank_by: str) -> str:
-    """The first where the rule set has no metric of that name."""
+    """Return the name of the ranking metric; the first metric if the rule set lacks it."""
     return rank_by if rank_by in metrics else next(iter(metrics))
 
 
@@ -153,7 +168,11 @@ def ranks(job: Job) -> bool:
 
 
 def by_ladder(job: Job, told: Told) -> Told:
-    """In the transaction that records it, the entry locked: two runs at once do not beat the same best."""
+    """Apply the Ladder mechanism in the transaction that saves the result.
+
+    The entry is locked, so that two concurrent runs cannot both exceed the same best
+    score.
+    """
     if LADDER not in told.release.split():
         return told
     known = Evaluation.objects.filter(
@@ -162,7 +181,7 @@ def by_ladder(job: Job, told: Told) -> Told:
     known = known.filter(release__contains=LADDER)
     part = told.release.split()[0]
     if part.startswith(PARTS):
-        # A number of another draw says nothing of this one.
+        # Scores on differently sampled parts are not comparable.
         known = known.filter(release__startswith=f"{part} ")
     name = ranking_of(told.metrics, job.submission.phase.task.rank_by)
     said = told.metrics[name]
@@ -184,7 +203,7 @@ def by_ladder(job: Job, told: Told) -> Told:
         )
         value = laddered(said["value"], told.step, highest, sign)
         if before := known.filter(submission=job.submission_id).first():
-            # Scored again it tells what it told, and nothing new.
+            # Rescoring publishes the same value as before, and reveals nothing new.
             value = None if before.rank_value is None else sign * before.rank_value
         if value is not None:
             signature = f"{metrics[name]['signature']}|{LADDER}:{told.step:g}"
@@ -199,7 +218,9 @@ def _short(metrics: Metrics) -> dict[str, dict[str, Any]]:
 
 
 def _without(told: Told, reason: str) -> dict[str, dict[str, Any]]:
-    """Return the metrics without values, and without what signatures and counts tell of them."""
+    """Return the metrics without their values, and without the counts and parts of
+    signatures that reveal them.
+    """
     nothing = {
         "n": told.instances,
         "value": None,
@@ -224,7 +245,9 @@ def _with_enough(
     answered: NDArray[np.bool_],
     least: int,
 ) -> dict[str, Any]:
-    """Nothing of the classes of too few answers, and of those from which they would follow."""
+    """Hide the scores of classes with few answers, and of classes from which these
+    could be computed.
+    """
     shown = {}
     for dimension, numbers in breakdowns.items():
         rows = classes(statistics.features.get(dimension, ()))
@@ -240,7 +263,9 @@ def _with_enough(
 
 
 def probe(job: Job, metric: Metric, run: Statistics, part: str) -> str:
-    """Return which way the run looks like a probe, with its numbers; empty if it does not."""
+    """Return why the run looks like an attempt to probe the gold, with counts; empty if
+    it does not.
+    """
     count, total = int(run.answered.sum()), len(run.answered)
     if count <= max(1, SMALL_SHARE * total) < total:
         return f"few {count} {total}"
@@ -265,7 +290,7 @@ def probe(job: Job, metric: Metric, run: Statistics, part: str) -> str:
 
 
 def _earlier(job: Job, metric: Metric, part: str) -> list[tuple[int, Floats]]:
-    """Return the numbers and the matrices of the team's latest runs on the same gold."""
+    """Return the run numbers and statistics of the team's latest runs on the same gold."""
     same = Evaluation.objects.filter(
         phase=job.submission.phase_id, rules=job.rules, gold=job.gold
     )

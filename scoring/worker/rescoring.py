@@ -1,4 +1,4 @@
-"""Scoring again what is there: one run, a phase, a season; asked for, stopped, gone on with."""
+"""Rescore a run, a phase or a season: request, stop and resume."""
 
 import datetime as dt
 from collections.abc import Sequence
@@ -17,13 +17,20 @@ from citeboard.core.refusals import Refused
 from citeboard.core.release import release
 from citeboard.teams.models import User
 from scoring.metrics import metrics_of
-from scoring.models import Evaluation, Rescore, Score
+from scoring.models import Evaluation, Rescore, Score, UsedJudgements
 from scoring.results.board.counting import told_otherwise, unsettled
 from scoring.results.board.snapshots import UNSETTLED
 from scoring.stats.interval_methods import WILSON_JACKKNIFE
 from scoring.stats.signature import INTERVAL_VERSION
 from tasks.gold.early import nothing_early
-from tasks.gold.gold_files import KeptGold, gold_change, keep_uploaded_gold, record_gold
+from tasks.gold.gold_files import (
+    KeptGold,
+    gold_change,
+    keep_uploaded_gold,
+    kit_of,
+    note_kit,
+    record_gold,
+)
 from tasks.jobs.leases import check_again, create_jobs, options_digest, rescore, restart
 from tasks.models import Gold, Job, Phase, Season, Submission, Task
 from tasks.models.seasons import bump_version
@@ -35,15 +42,15 @@ from tasks.types.problems import capped
 State, Status = Job.State, Submission.Status
 WAITING = (State.QUEUED, State.WAITING)
 _DEFAULT_INTERVAL = f"|interval:{WILSON_JACKKNIFE}|"
-#: Jobs of all orders together that wait in the queue; whoever sends a new run waits behind no more of them.
+#: The maximum number of queued rescoring jobs, so that new runs do not wait long.
 MAX_WAITING = 100
-#: Runs whose jobs are made in one transaction.
+#: The number of runs whose jobs are created in one transaction.
 AT_A_TIME = 25
-#: From this version of its intervals on, runs of a metric are scored again.
+#: Runs are rescored if their intervals have an earlier version than this.
 CHANGED_INTERVALS = 3
-#: As long a phase is not asked again whether its runs have metrics of an earlier version.
+#: Seconds until a phase is checked again for metrics of earlier versions.
 SECONDS = 24 * 3600
-#: A single run may be scored again in these states, whatever it costs its team.
+#: States in which organisers may rescore a single run.
 ENDED = (Status.SCORED, Status.FAILED)
 
 
@@ -90,7 +97,7 @@ def rescore_at_once(phase: Phase) -> list[Job]:
     Rescore.objects.filter(phase=phase, ended_at=None).update(ended_at=timezone.now())
     jobs = rescore(phase)
     if (gold := Gold.objects.current(phase)) is not None:
-        jobs += [job for job in _done_and_outdated(phase, gold) if restart(job)]
+        jobs += [job for job in _asked_again(phase, gold) if restart(job)]
     return jobs
 
 
@@ -145,7 +152,7 @@ def score_again(*, submission: Submission, by: User | None) -> int:
 
 
 def stop(*, phase: Phase, by: User | None) -> int:
-    """Take out of the queue what waits there to be scored again; what is being scored comes to its end."""
+    """Delete queued rescoring jobs. Running jobs finish."""
     with transaction.atomic():
         going = Rescore.objects.filter(phase=phase, ended_at=None, stopped_at=None)
         was_going = going.update(stopped_at=timezone.now())
@@ -161,13 +168,17 @@ def stop(*, phase: Phase, by: User | None) -> int:
             Rescore.objects.get_or_create(phase=phase, ended_at=None, defaults=stopped)
         if taken or was_going:
             _noted(phase, by, "rescore-stopped")
-            # Cached pages of the board say that its runs are scored again.
+            # Cached pages of the board state that runs are being rescored.
             bump_version(phase.pk, 0)
     return taken
 
 
 def fill_up(*phases: Phase) -> int:
-    """Queue what orders still ask for, of these phases or all, while there is room; returns how many jobs."""
+    """Queue jobs of rescoring orders until the maximum is reached. Return the number of
+    queued jobs.
+
+    Without ``phases``, use the orders of all phases.
+    """
     orders = Rescore.objects.filter(ended_at=None, stopped_at=None).select_related(
         "phase__task__season"
     )
@@ -182,11 +193,10 @@ def fill_up(*phases: Phase) -> int:
         while _waiting() < MAX_WAITING and going.exists():
             if gold is not None and rescore(order.phase, most=AT_A_TIME):
                 continue
-            # Jobs whose scores are outdated, each once in an order; once every run has its own, it has ended.
+            # Restart each job with outdated scores once per order. The order ends when
+            # no such job is left.
             done = (
-                _done_and_outdated(order.phase, gold).filter(
-                    started_at__lt=order.asked_at
-                )
+                _asked_again(order.phase, gold).filter(started_at__lt=order.asked_at)
                 if gold
                 else ()
             )
@@ -198,11 +208,12 @@ def fill_up(*phases: Phase) -> int:
 
 
 def follow_release() -> int:
-    """Have the runs of stale phases scored again, and return the number of these phases.
+    """Request rescoring for stale phases, and return their number.
 
-    A phase is stale if other numbers of its runs would be published or withheld now; if rules parsed them and
-    a pipeline is there now; or, while the phase takes runs, if their metrics have another version. Once the
-    phase takes no more runs, its board keeps the numbers of earlier versions.
+    A phase is stale in three cases: the rules for withholding scores have changed;
+    scores rest on the rule-based parser although a better parser is installed; or,
+    while the phase accepts runs, a metric has a newer version. A closed phase keeps the
+    scores of earlier metric versions.
     """
     limited = Q(public_part__isnull=False) | Q(ladder=True)
     limited |= Q(min_answered__isnull=False) | Q(min_answered_share__isnull=False)
@@ -223,7 +234,7 @@ def follow_release() -> int:
         gold = Gold.objects.current(phase)
         moving = Submission.objects.filter(phase=phase, status__in=UNSETTLED)
         if phase.takes_runs_until <= now and moving.exists():
-            # The board as it stood at the end is kept once all its runs are scored.
+            # The final board is stored once all runs are scored.
             continue
         if gold is not None and _is_stale(phase, gold):
             ask_for_phase(phase=phase, by=None)
@@ -233,14 +244,14 @@ def follow_release() -> int:
 
 
 def _is_stale(phase: Phase, gold: Gold) -> bool:
-    """Return whether the site scores runs of the phase again without an organiser's request."""
+    """Return True if the site itself must rescore runs of the phase."""
     if _done(phase, gold, told_or_parsed_otherwise(phase, gold)).exists():
         return True
     key = f"versions:{release()}:{phase.pk}:{gold.pk}"
     if phase.takes_runs_until <= timezone.now() or cache.get(key):
         return False
     is_stale = _done_and_outdated(phase, gold).exists()
-    # Runs that are scored from now on have the metrics of this release.
+    # From now on, runs are scored with the metrics of this release.
     cache.set(key, not is_stale, SECONDS)
     return is_stale
 
@@ -272,7 +283,9 @@ def _of_today(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
 
 
 def told_or_parsed_otherwise(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
-    """Return evaluations that would publish other numbers now, or rest on a parser that has been replaced."""
+    """Return evaluations that would now publish other scores, or whose parser has been
+    replaced.
+    """
     task = phase.task
     options = task.task_type.checked_options(task.options)
     replaced = Q(pk__in=())
@@ -288,8 +301,10 @@ def told_or_parsed_otherwise(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
 
 
 def outdated(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
-    """Return evaluations of scored runs that lack the current version of a metric or interval, or that would
-    publish other numbers now.
+    """Return evaluations of scored runs whose scores are outdated.
+
+    They lack the current version of a metric or interval, would now publish other
+    scores, or use withdrawn judgements.
     """
     task = phase.task
     options = task.task_type.checked_options(task.options)
@@ -316,15 +331,36 @@ def outdated(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
             .filter(n=len(metrics))
         )
         found |= Q(rules=rules) & ~Q(pk__in=up_to_date.values("pk"))
-    return own.filter(found | told_otherwise(phase))
+    used = UsedJudgements.objects.filter(is_current=True)
+    withdrawn = used.filter(imports__withdrawn_at__isnull=False).values("evaluation")
+    return own.filter(found | told_otherwise(phase) | Q(pk__in=withdrawn))
+
+
+def _judged_since(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
+    """Return evaluations that newer judgements made outdated. They are rescored only on
+    request.
+    """
+    used = UsedJudgements.objects.filter(is_current=True, outdated_at__isnull=False)
+    return _of_today(phase, gold).filter(pk__in=used.values("evaluation"))
 
 
 def _done_and_outdated(phase: Phase, gold: Gold) -> QuerySet[Job]:
     return _done(phase, gold, outdated(phase, gold))
 
 
+def _asked_again(phase: Phase, gold: Gold) -> QuerySet[Job]:
+    """Return the finished jobs that a rescoring order restarts."""
+    either = Q(pk__in=outdated(phase, gold).values("pk"))
+    either |= Q(pk__in=_judged_since(phase, gold).values("pk"))
+    return _done(phase, gold, Evaluation.objects.filter(either))
+
+
 def _done(phase: Phase, gold: Gold, evaluations: QuerySet[Evaluation]) -> QuerySet[Job]:
-    """While a board is frozen none: new numbers would take the place of those that it shows."""
+    """Return finished jobs whose evaluations are outdated.
+
+    Return none while the board is frozen, because new scores would replace the
+    displayed ones.
+    """
     if phase.is_frozen():
         return Job.objects.none()
     of_job = {
@@ -342,7 +378,7 @@ def _waiting() -> int:
 
 
 def _revoke(job: Job) -> int:
-    # A worker may claim it at the same time; then it does not wait any more.
+    # If a worker claims the job at the same time, no row matches.
     waiting = Job.objects.filter(pk=job.pk, state__in=WAITING)
     evaluation = Evaluation.objects.filter(
         submission=job.submission_id,
@@ -358,7 +394,9 @@ def _revoke(job: Job) -> int:
 
 
 def rank_again(task: Task) -> None:
-    """By the metric that ranks by now, from the numbers that there are."""
+    """Recompute the ranking values for the current ranking metric from the stored
+    scores.
+    """
     kind, options = task.task_type, task.task_type.checked_options(task.options)
     for rules in task.rules:
         metric = metrics_of(kind, rules, options)[0]
@@ -406,7 +444,7 @@ def pack_gold(
     reading: int = READING_VERSION,
     encoding: str = "",
 ) -> list[KeptGold]:
-    """Return the gold of each split from a file or archive. Raises GoldRefused."""
+    """Read the gold of each split from a file or archive. Raises GoldRefused."""
     try:
         return [
             keep_uploaded_gold(
@@ -433,8 +471,11 @@ def publish_gold(
     again: bool = False,
     read_again: bool = False,
 ) -> list[NewGold]:
-    """Make it the next version of each split; the same content makes none, unless it is ``read_again`` by the
-    current rules. Asked of the season or a task.
+    """Store gold as the next version of each split. Use one file for all splits of a
+    season or a task.
+
+    Content that equals the current version makes no new version, unless ``read_again``
+    asks to parse it with the current rules.
     """
     with transaction.atomic(), nothing_early(splits[0][0].season, by=by):
         made = publish_packed(
@@ -461,6 +502,7 @@ def publish_packed(
     made = []
     for (task, split), kept in zip(splits, packed, strict=True):
         before = Gold.objects.filter(task=task, split=split).order_by("-number").first()
+        kit_before = kit_of(before) if before is not None else {}
         gold, is_new = record_gold(
             task=task, split=split, kept=kept, reason=reason, again=again, anew=anew
         )
@@ -482,6 +524,8 @@ def publish_packed(
                 facts=facts,
                 changes=changes,
             )
+        if before is not None:
+            note_kit(gold, kit_before, by)
     return made
 
 

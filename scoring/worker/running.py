@@ -1,17 +1,23 @@
-"""Run one scorer for the jobs of a run: publish its results, renew the leases and end each job."""
+"""Run one scorer for the jobs of a run: publish results, renew leases and end jobs."""
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from django.conf import settings
 
-from scoring.worker.child import Scorer
+from scoring.worker.child import PairsPending, Scorer
 from scoring.worker.ending import end_job, end_without_result
+from scoring.worker.gathering import gathered_for
 from scoring.worker.publishing import publish
-from scoring.worker.scorers import POLL_SECONDS, limits_for, scorer_command
+from scoring.worker.scorers import (
+    POLL_SECONDS,
+    limits_for,
+    pending_file,
+    scorer_command,
+)
 from tasks.jobs import engine, interruptions
 from tasks.jobs.interruptions import (
     DATABASE_ERRORS,
@@ -19,25 +25,29 @@ from tasks.jobs.interruptions import (
     retry_on_database_error,
 )
 from tasks.models import Job
+from tasks.types.base import base_rules
 
-#: The longest time between heartbeats, and until a cancelled run ends.
+#: The maximum time between heartbeats. A cancelled run ends within this time.
 HEARTBEAT_SECONDS = 2.0
 log = logging.getLogger(__name__)
 
 
 class RunJobs:
-    """The claimed jobs of one run; `unfinished` lists the jobs that have not ended yet."""
+    """The claimed jobs of one run. `unfinished` lists the jobs that have not ended."""
 
     def __init__(self, jobs: Sequence[Job]) -> None:
         self.all = tuple(jobs)
         self.unfinished = list(jobs)
+        self._gathered = retry_on_database_error(gathered_for, self.all[0])
 
     def score(self, scorer: Scorer) -> None:
         """Run the scorer to its end, publish each result and end each job.
 
-        If this raises, the caller must end the unfinished jobs.
+        Jobs remain unfinished if the ledger has judgements that the scorer lacked; the
+        caller then starts another scorer. If this method raises an exception, the
+        caller must end the unfinished jobs.
         """
-        command = scorer_command(self.all, scorer.folder)
+        command = scorer_command(self.all, scorer.folder, self._gathered)
         task = self.all[0].submission.phase.task
         scorer.begin(command, limits_for(task, len(self.all)))
         heartbeat_seconds = min(HEARTBEAT_SECONDS, settings.LEASE_SECONDS / 4)
@@ -51,7 +61,15 @@ class RunJobs:
             for result in scorer.results():
                 for job in self._jobs_of(result):
                     self.unfinished.remove(job)
-                    _publish_or_end(job, scorer, result, time.monotonic() - step_began)
+                    publishing = partial(
+                        publish,
+                        job,
+                        scorer,
+                        result,
+                        time.monotonic() - step_began,
+                        self._gathered,
+                    )
+                    _publish_or_end(job, publishing)
                     step_began = time.monotonic()
                     scorer.begin_step()
             interruptions.check()
@@ -60,8 +78,24 @@ class RunJobs:
                 if not self.unfinished:
                     return
                 last_heartbeat = time.monotonic()
+        if self._has_more(scorer):
+            return
         self._log_last_words(scorer)
         self._end_without_results(scorer)
+
+    def _has_more(self, scorer: Scorer) -> bool:
+        """Look up the judgements that the scorer lacked. Return True if the ledger has
+        some.
+        """
+        has_more = False
+        if self._gathered is None:
+            return has_more
+        for job in self.unfinished:
+            pending = scorer.folder / pending_file(job)
+            is_pending = isinstance(scorer.verdict(base_rules(job.rules)), PairsPending)
+            if is_pending and retry_on_database_error(self._gathered.add, pending):
+                has_more = True
+        return has_more
 
     def end_unfinished(self, reason: Exception) -> None:
         while self.unfinished:
@@ -70,9 +104,10 @@ class RunJobs:
     def _jobs_of(self, result: Mapping[str, Any]) -> list[Job]:
         """Return the unfinished jobs that the result belongs to."""
         if len(self.all) == 1:
-            # The result of a check or of a baseline names no rule set.
+            # The results of checks and baselines name no rule set.
             return list(self.unfinished)
-        return [job for job in self.unfinished if job.rules == result.get("rules")]
+        rules = result.get("rules")
+        return [job for job in self.unfinished if base_rules(job.rules) == rules]
 
     def _renew_leases(self, scorer: Scorer) -> None:
         """Renew the lease of each unfinished job; end the jobs that lost their lease."""
@@ -83,16 +118,16 @@ class RunJobs:
                 end_job(job, engine.JobLost())
 
     def _end_without_results(self, scorer: Scorer) -> None:
-        """End the jobs that have no result after the scorer has ended.
+        """End the jobs that have no result after the scorer ended.
 
-        The first job is the one that the scorer was working on. The others are queued
-        again, unless the scorer has refused all.
+        The scorer was working on the first of these jobs. The other jobs are queued
+        again, unless the scorer refused the whole run.
         """
         is_under_way = True
         while self.unfinished:
             job = self.unfinished.pop(0)
             if is_under_way or scorer.has_refused_all:
-                end_without_result(job, scorer)
+                end_without_result(job, scorer, self._gathered)
                 is_under_way = False
             else:
                 requeue = partial(engine.requeue, is_counted=False)
@@ -119,12 +154,10 @@ class RunJobs:
             )
 
 
-def _publish_or_end(
-    job: Job, scorer: Scorer, result: Mapping[str, Any], seconds: float
-) -> None:
+def _publish_or_end(job: Job, publishing: Callable[[], bool]) -> None:
     """Publish a result; if this fails, end the job with the reason."""
     try:
-        is_published = publish(job, scorer, result, seconds)
+        is_published = publishing()
     except DATABASE_ERRORS:
         raise
     except Exception as reason:  # noqa: BLE001  (the job reports any failure)

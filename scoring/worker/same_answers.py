@@ -1,14 +1,15 @@
-"""Find runs that give the same answers in different files."""
+"""Find runs with the same answers in different files."""
 
 from django.db.models import QuerySet
 
 from scoring.models import Evaluation
 from tasks.models import Submission
+from tasks.submissions.alike import mark_alike
 from tasks.types import Problem
 
 
 def tell_same_answers(evaluation: Evaluation) -> None:
-    """Warn a team that sent the same answers before in a file with other bytes."""
+    """Warn a team that it submitted the same answers before in a different file."""
     run = evaluation.submission
     earlier = (
         _with_same_answers(evaluation)
@@ -32,15 +33,13 @@ def tell_same_answers(evaluation: Evaluation) -> None:
 
 
 def mark_same_answers(evaluation: Evaluation) -> None:
-    """Mark the runs of several teams with the same answers, as uploads of the same file do.
+    """Mark runs of several teams that have the same answers.
 
-    Call this after the commit, when all transactions see the evaluation.
+    Uploads of identical files are marked in the same way. Call this after the commit,
+    so that other transactions see the evaluation.
     """
     same = _with_same_answers(evaluation)
-    if same.exclude(team=evaluation.team_id).exists():
-        Submission.objects.filter(pk__in=same.values("submission")).update(
-            is_alike=True
-        )
+    mark_alike(Submission.objects.filter(pk__in=same.values("submission")))
 
 
 def _with_same_answers(evaluation: Evaluation) -> QuerySet[Evaluation]:

@@ -1,4 +1,6 @@
-"""Score a run: claim its jobs, run a scorer in a process of its own and publish the results."""
+"""Score a run: claim its jobs, start a scorer in a separate process and publish the
+results.
+"""
 
 from contextlib import closing
 
@@ -16,24 +18,32 @@ from tasks.jobs.interruptions import (
 from tasks.jobs.work import take_job, take_jobs
 from tasks.models import Job
 
-#: Wakes of earlier releases refer to these names.
+#: Jobs that earlier releases queued refer to these names.
 score_next, score = take_jobs, take_job
 
 
 def score_run(job: Job) -> None:
-    """Score the job and the other rule sets of its run in one process; end each job by itself."""
+    """Score the job together with the run's other rule sets in one process. Each job
+    ends separately.
+    """
     if undecided := why_nothing_is_read():
         raise ScorerWaits(f"{undecided[:1].upper()}{undecided[1:]}.")
     jobs = RunJobs([job, *retry_on_database_error(leases.claim_others, job)])
     try:
-        with closing(ready_scorer()) as scorer:
-            try:
-                with span("scorer", rule_sets=len(jobs.all)):
-                    jobs.score(scorer)
-            except Stopping as reason:
-                # Closing the scorer takes time, which a stopping process may not have.
-                jobs.end_unfinished(reason)
+        while jobs.unfinished:
+            _run_scorer(jobs)
     except DATABASE_ERRORS:
         raise
     except Exception as reason:  # noqa: BLE001  (the jobs report any failure)
         jobs.end_unfinished(reason)
+
+
+def _run_scorer(jobs: RunJobs) -> None:
+    with closing(ready_scorer()) as scorer:
+        try:
+            with span("scorer", rule_sets=len(jobs.all)):
+                jobs.score(scorer)
+        except Stopping as reason:
+            # End the jobs first: a stopping process may have no time to close the
+            # scorer.
+            jobs.end_unfinished(reason)

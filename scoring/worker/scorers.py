@@ -1,4 +1,4 @@
-"""Prepare a scorer: its folder, the command of its process and the limits of the process."""
+"""Prepare a scorer: its folder, its command and its limits."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -9,20 +9,25 @@ from typing import Any
 from django.conf import settings
 
 from citeboard.core.confined.limits import Limits
-from scoring.metrics.entailment import stored_model
 from scoring.results.board.gold_keys import key_arguments
 from scoring.tools.baselines import baseline
 from scoring.worker import child, local_copies
-from scoring.worker.entailment_labels import local_options
+from scoring.worker.gathering import Gathered
 from scoring.worker.release import drawn_part
 from tasks.models import Job, Submission, Task
 from tasks.models.declarations import may_be_run
+from tasks.seasons.own_measures import why_program_waits
+from tasks.types.base import base_rules
 
-#: The time between looks at a scorer.
+#: Seconds between two checks of a scorer's state.
 POLL_SECONDS = 0.25
-#: The run of a built-in baseline, in the folder of the process that computes it.
+#: The file in the scorer's folder to which a baseline writes its run.
 WRITTEN = "written.jsonl"
 
+WHOLE_SPLIT_ALONE = (
+    "The official program is not run in a phase with a public and a private part: "
+    "its numbers are of the whole split."
+)
 SCORING_FAULT = (
     "The scorer failed on this run by a fault of its own. Your file need not be at fault: "
     "the organisers can see what happened and score the run again."
@@ -47,7 +52,8 @@ def limits_for(task: Task, rule_sets: int = 1) -> Limits:
     )
     return Limits(
         cpu_seconds=seconds,
-        # A busy machine computes more slowly, which is not the fault of the run.
+        # On a busy machine, the wall time exceeds the CPU time through no fault of the
+        # run.
         wall_seconds=2 * seconds,
         memory_mb=memory_mb,
         file_mb=1024,
@@ -63,10 +69,13 @@ def pending_file(job: Job) -> str:
     return f"pending-{job.pk}.jsonl"
 
 
-def scorer_command(jobs: Sequence[Job], folder: Path) -> child.ScorerCommand:
-    """Return the command for the jobs, which belong to one run and are of one kind.
+def scorer_command(
+    jobs: Sequence[Job], folder: Path, gathered: Gathered | None = None
+) -> child.ScorerCommand:
+    """Return the command for jobs of one run and one kind.
 
-    Raise RunFailed or ScorerWaits if files are missing.
+    ``gathered`` has the judgements of the run if it uses the ledger. Raises RunFailed
+    or ScorerWaits if files are missing.
     """
     job = jobs[0]
     if job.kind == Job.Kind.WRITE:
@@ -75,7 +84,7 @@ def scorer_command(jobs: Sequence[Job], folder: Path) -> child.ScorerCommand:
         return _human_line_command(jobs, folder)
     if job.kind == Job.Kind.CHECK:
         return _check_command(job, folder)
-    return _score_command(jobs, folder)
+    return _score_command(jobs, folder, gathered)
 
 
 def option_arguments(options: Mapping[str, str]) -> list[str]:
@@ -120,7 +129,9 @@ def _baseline_command(job: Job, folder: Path) -> child.ScorerCommand:
 
 
 def _cannot_be_computed(missing: str) -> child.RunFailed:
-    """Return the failure of a baseline, which organisers begin again once nothing is missing."""
+    """Return the failure of a baseline. Organisers can restart it when the resource is
+    installed.
+    """
     return child.RunFailed(
         f"The baseline cannot be computed: {missing}. Those who run the site have to supply it."
     )
@@ -157,7 +168,9 @@ def _check_command(job: Job, folder: Path) -> child.ScorerCommand:
     )
 
 
-def _score_command(jobs: Sequence[Job], folder: Path) -> child.ScorerCommand:
+def _score_command(
+    jobs: Sequence[Job], folder: Path, gathered: Gathered | None
+) -> child.ScorerCommand:
     job = jobs[0]
     files = _file_arguments(job, folder)
     own_measures = job.submission.phase.task.task_type.own_measures
@@ -166,9 +179,9 @@ def _score_command(jobs: Sequence[Job], folder: Path) -> child.ScorerCommand:
             "Measures of this task's own wait until those who run the site approve them."
         )
     arguments = ["score", *files, *_rule_set_arguments(jobs, folder)]
-    arguments += option_arguments(local_options(job, folder))
+    arguments += option_arguments(gathered.options(folder) if gathered else job.options)
     is_judged = job.submission.phase.task.task_type.is_judged
-    if is_judged or stored_model(job.options) is not None:
+    if is_judged or gathered:
         arguments += [f"--pending={folder / pending_file(job)}" for job in jobs]
     return child.ScorerCommand(
         arguments,
@@ -176,7 +189,24 @@ def _score_command(jobs: Sequence[Job], folder: Path) -> child.ScorerCommand:
         fault=SCORING_FAULT,
         refused=partial(child.refusal, run_name=job.submission.filename),
         runs_measures=bool(own_measures),
+        program=_program_of(jobs),
     )
+
+
+def _program_of(jobs: Sequence[Job]) -> str:
+    """Return the source of the jobs' official program; empty if they have none. Raises
+    ScorerWaits.
+    """
+    task_type = jobs[0].submission.phase.task.task_type
+    if not any(task_type.runs_program(job.rules) for job in jobs):
+        return ""
+    assert task_type.declared is not None
+    if drawn_part(jobs[0].submission.phase):
+        # The score on the whole split would reveal the score on the hidden part.
+        raise child.ScorerWaits(WHOLE_SPLIT_ALONE)
+    if reason := why_program_waits(task_type.declared.program):
+        raise child.ScorerWaits(f"{reason[:1].upper()}{reason[1:]}.")
+    return task_type.declared.program
 
 
 def _file_arguments(job: Job, folder: Path) -> list[str]:
@@ -191,7 +221,7 @@ def _file_arguments(job: Job, folder: Path) -> list[str]:
 
 
 def _rule_set_arguments(jobs: Sequence[Job], folder: Path) -> list[str]:
-    arguments = [f"--rules={job.rules}" for job in jobs]
+    arguments = [f"--rules={base_rules(job.rules)}" for job in jobs]
     arguments += [f"--statistics={folder / statistics_file(job)}" for job in jobs]
     drawn = drawn_part(jobs[0].submission.phase)
     return [*arguments, f"--part={drawn}"] if drawn else arguments
@@ -200,6 +230,8 @@ def _rule_set_arguments(jobs: Sequence[Job], folder: Path) -> list[str]:
 def _impossible(
     failure: str, otherwise: str, problems: Sequence[Mapping[str, Any]], more: int
 ) -> child.RunFailed:
-    """Return the failure with the scorer's first problem, or else with `otherwise`."""
+    """Return a failure with the scorer's first problem; without problems, use
+    `otherwise`.
+    """
     reason = problems[0]["message"] if problems else otherwise
     return child.RunFailed(f"{failure}: {reason}.")

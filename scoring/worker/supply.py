@@ -1,4 +1,4 @@
-"""Packages and models that the tasks need, and those that this machine lacks."""
+"""Packages and models that tasks need, and whether this machine has them."""
 
 from django.utils.translation import gettext as _
 
@@ -6,13 +6,16 @@ from citeboard.core.words import counted
 from scoring.metrics import metrics_of
 from scoring.metrics.base import Requirement
 from scoring.metrics.entailment import stored_model
-from scoring.models import EntailmentModel
+from scoring.models import Judge
 from tasks.models import Task
 from tasks.types import OptionRefused, Problem
+from tasks.types.judge_views import further_judges
 
 
 def needs_of(task: Task) -> list[Requirement]:
-    """Return each requirement of the task's rule sets once, with its state on this machine."""
+    """Return the distinct requirements of the task's rule sets, with their state on
+    this machine.
+    """
     try:
         options = task.task_type.checked_options(task.options)
     except OptionRefused as refused:
@@ -21,8 +24,9 @@ def needs_of(task: Task) -> list[Requirement]:
     for rules in task.rules:
         for metric in metrics_of(task.task_type, rules, options):
             wanted |= dict.fromkeys(metric.requirements())
-    if model := stored_model(options):
-        deciding = EntailmentModel.objects.deciding(model, task.season)
+    first = stored_model(options)
+    for model in [first, *further_judges(task.rules)] if first else ():
+        deciding = Judge.objects.deciding(model, task.season)
         place = _("kept by this site: %(labels)s")
         place %= {"labels": counted(sum(kept.decided for kept in deciding), "label")}
         wanted[Requirement(kind="entailment labels", name=model, place=place)] = None
@@ -30,7 +34,9 @@ def needs_of(task: Task) -> list[Requirement]:
 
 
 def supply_warnings(task: Task) -> list[Problem]:
-    """Warn of each package or model without which runs of the task wait, and say who has to supply it."""
+    """Return a warning for each missing package or model that makes runs of the task
+    wait.
+    """
     words = _(
         "a run cannot be scored yet: %(missing)s; those who run the site have to supply it, and until then "
         "the run waits and spends no try"

@@ -1,6 +1,7 @@
-"""One answer to an instance of a sample that everybody may have: what every metric sees of it.
+"""Score one answer to an instance of the public sample, with every metric.
 
-A program of confined processes; plain Python, with JSON values in and out.
+This program runs in a confined process. Arguments and results are JSON values; Django
+is not imported.
 """
 
 import math
@@ -13,6 +14,7 @@ from citeboard.core.confined import UPLOAD
 from scoring.metrics import Metric, Unavailable, metrics_of
 from scoring.metrics.base import Floats, finite, value_of
 from scoring.offline.evaluate import counted_stats, details_of, numbered
+from scoring.offline.marking import with_marks
 from scoring.offline.sample import FOLDER, RUN, open_sample
 from tasks.types import InputRefused, Options, Pairs, Problem, TaskType, task_type
 from tasks.types.declared.folder import sample_files
@@ -22,9 +24,12 @@ from tasks.types.runs import read_run
 
 
 def tried(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Everything that is wrong with the answer; or the instance, and by rule set and metric its value."""
+    """Return the problems of the answer. Without problems, return the instance and its
+    values by rule set and metric.
+    """
     kind, name = task_type(given["task_type"]), given["filename"]
-    # An answer is another than the sample's, of which parses and the like are stored.
+    # Leave out options with files, because these files contain parses of the sample's
+    # own answers.
     gold, split, options = open_sample(kind, given["sample"], has_files=False)
     try:
         file = open_input(Path(UPLOAD), shown=name)
@@ -33,14 +38,20 @@ def tried(given: Mapping[str, Any]) -> dict[str, Any]:
         return {"problems": as_values(in_order(refused.problems))}
     named = None
     if given["sample"] and isinstance(answers, dict):
-        # Other instances keep the sample's answers, since a form may need all of them.
+        # For the other instances use the answers of the sample, since a task form may
+        # need all of them.
         named, run = set(answers), sample_files(given["sample"], f"{FOLDER}{RUN}")
         answers = {**read_run(kind, run, split.index, options)[0], **answers}
         problems = [problem for problem in problems if problem.line]
     if fatal(problems):
         return {"problems": as_values(fatal(problems))}
     pairs = kind.pairs_of(split, answers, given["rules"][0], options)
-    every = kind.show_instances(gold, split, pairs, options)
+    every = with_marks(
+        kind,
+        kind.show_instances(gold, split, pairs, options),
+        metrics_of(kind, given["rules"][0], options),
+        pairs,
+    )
     shown = [
         one for one in every if (one.answer if named is None else one.name in named)
     ]
@@ -91,8 +102,10 @@ def _values(
 
 
 def _value(metric: Metric, pairs: Pairs, rows: list[int], units: Any) -> dict[str, Any]:
-    """``lacks`` says why there is none: a model that is not installed, a program of the task's
-    own that is not run here, or a metric of whole runs.
+    """Return the value of a metric.
+
+    If there is none, ``lacks`` gives the reason: a missing model, a program that does
+    not run here, or a metric that needs whole runs.
     """
     if not (metric.is_decomposable and metric.is_exchangeable):
         return {"value": None, "lacks": "run"}

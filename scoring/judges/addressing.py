@@ -1,0 +1,35 @@
+"""Find texts of runs that seem to instruct the judge."""
+
+import re
+
+#: The number of characters of a text that organisers see.
+EXCERPT = 200
+_LABELS = r"(?:full(?:y)?|supported|entail\w*|yes|correct|true|left|right|better|best)"
+_ADDRESSES = re.compile(
+    "|".join(
+        (
+            r"\b(?:ignore|disregard|forget)\b[^.\n]{0,40}\b(?:above|previous|prior|earlier|instructions?|prompt)\b",
+            rf"\b(?:rate|grade|label|judge|mark|score)\s+(?:this|it|them|the\s+\w+)\s+(?:as\s+)?{_LABELS}\b",
+            # Each blank can match in only one way, so that texts with many blanks take
+            # linear time.
+            rf"\b(?:answer|reply|respond|output)\s+(?:only\s+)?(?:(?:with|just|only)\s*)?[“\"']?{_LABELS}\b",
+            r"\byou\s+are\s+(?:now\s+)?(?:an?|the)\s+(?:\w+\s+)?(?:judge|grader|evaluator|assistant|language\s+model)\b",
+            r"</?(?:system|think|instructions?)>|<\|\w+\|>",
+        )
+    ),
+    re.IGNORECASE,
+)
+
+
+def addressing(text: str) -> str:
+    """Return an excerpt of a text that seems to instruct the judge; empty for other
+    texts.
+
+    The search finds only known phrases: instructions can use other words, and a
+    harmless text may contain one of the phrases.
+    """
+    found = _ADDRESSES.search(text)
+    if found is None:
+        return ""
+    start = max(0, found.start() - EXCERPT // 4)
+    return text[start : start + EXCERPT].strip()

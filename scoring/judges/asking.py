@@ -1,0 +1,293 @@
+"""Ask one judge many questions. Limit the number of concurrent requests, reserve the
+cost of each request, and store each answer on arrival.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import islice
+from queue import Empty, SimpleQueue
+from typing import Protocol
+
+from scoring.judges.chat import AskFailed, Endpoint, EndpointRefuses, Stopped
+from scoring.judges.declared import ChatJudge
+from scoring.judges.questions import Prompt, Question
+from tasks.types.ledger import NO_LABEL
+from tasks.types.problems import Unavailable
+
+#: The number of prepared questions is ``at_once`` times this factor, so that
+#: connections need not wait for a slow disk.
+AHEAD = 2
+#: The number of consecutive failures after which the endpoint is considered down.
+MAX_FAILED = 20
+#: Maximum number of tokens that the chat format adds to a prompt.
+OVERHEAD = 64
+#: The maximum number of requests per question that the endpoint may charge. The cost of
+#: this many requests is reserved.
+MAX_CHARGED = 3
+#: The maximum number of replies to a question. If no reply has exactly one answer, the
+#: question has no label.
+MAX_REPLIES = 2
+NOTHING = Decimal(0)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A reply as stored in the ledger."""
+
+    repeat: int
+    label: str
+    cost: Decimal | None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The replies to a question, their total cost, and the ``failure`` of the last
+    request.
+
+    The cost includes failed requests. If there are neither rows nor a failure, the
+    question was not sent. ``is_open`` is True if the reply has no answer and the
+    question may be asked again.
+    """
+
+    question: Question
+    rows: tuple[Row, ...]
+    cost: Decimal
+    failure: str = ""
+    is_open: bool = False
+
+
+class Record(Protocol):
+    """A function that stores answers and reserves the cost of the next questions. It
+    returns the questions whose cost could be reserved.
+    """
+
+    def __call__(
+        self, answers: Sequence[Answer], wanted: Sequence[Question]
+    ) -> Sequence[Question]: ...
+
+
+class ChatAsker:
+    """Asks an endpoint a question, and asks it again if the first reply does not have
+    exactly one answer.
+    """
+
+    def __init__(self, judge: ChatJudge, prompt: Prompt, endpoint: Endpoint) -> None:
+        self._judge, self._prompt, self._endpoint = judge, prompt, endpoint
+
+    def __call__(self, question: Question) -> Answer:
+        text = self._prompt.filled(question)
+        most = most_per_request(self._judge, text)
+        rows: list[Row] = []
+        requests, spent, failure = 0, NOTHING, ""
+        left = MAX_REPLIES - question.replies
+        while len(rows) < left and requests < MAX_CHARGED:
+            try:
+                reply = self._endpoint.ask(text, most_charged=MAX_CHARGED - requests)
+            except AskFailed as failed:
+                spent += most * failed.charged
+                failure = failed.cause
+                break
+            except Stopped as stopped:
+                spent += most * stopped.charged
+                break
+            except EndpointRefuses as refusal:
+                spent += most * refusal.charged
+                if not rows:
+                    refusal.cost = spent
+                    raise
+                # Store the reply to this question. The next request will raise the same
+                # exception.
+                break
+            cost = self._cost(reply.input_tokens, reply.output_tokens, most)
+            requests += 1 + reply.charged
+            spent += cost + most * reply.charged
+            label = self._prompt.label_of(reply.text)
+            is_priced = self._judge.price is not None
+            repeat = question.replies + len(rows)
+            rows.append(Row(repeat, label, cost if is_priced else None))
+            if label != NO_LABEL:
+                break
+        # Store the first reply without an answer even if the second request failed.
+        is_open = 0 < len(rows) < left and rows[-1].label == NO_LABEL
+        return Answer(question, tuple(rows), spent, failure=failure, is_open=is_open)
+
+    def _cost(self, inputs: int | None, outputs: int | None, most: Decimal) -> Decimal:
+        if self._judge.price is None:
+            return NOTHING
+        if not inputs or outputs is None:
+            return most
+        return min(self._judge.price.of(inputs, outputs), most)
+
+
+def most_per_request(judge: ChatJudge, text: str) -> Decimal:
+    """Return the maximum cost of a request. The number of tokens of a text is at most
+    its number of bytes.
+    """
+    if judge.price is None:
+        return NOTHING
+    size = len(text.encode("utf-8", "replace")) + OVERHEAD
+    return judge.price.of(size, judge.max_tokens)
+
+
+def most_per_question(judge: ChatJudge, prompt: Prompt, question: Question) -> Decimal:
+    """Return the maximum cost of a question, which is the amount to reserve."""
+    return MAX_CHARGED * most_per_request(judge, prompt.filled(question))
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The approximate and the maximum cost of a number of questions."""
+
+    questions: int
+    cost: Decimal
+    most: Decimal
+    currency: str
+
+
+#: Assumed characters per token and tokens per reply, to estimate costs.
+PER_TOKEN, REPLY_TOKENS = 4, 5
+
+
+def estimate(
+    judge: ChatJudge, prompt: Prompt, questions: Iterable[Question]
+) -> Estimate:
+    """Estimate the cost of asking each question once. No question is asked."""
+    price = judge.price
+    number, cost, most = 0, NOTHING, NOTHING
+    for question in questions:
+        number += 1
+        if price is not None:
+            text = prompt.filled(question)
+            tokens = len(text) // PER_TOKEN + OVERHEAD // PER_TOKEN
+            cost += price.of(tokens, min(REPLY_TOKENS, judge.max_tokens))
+            most += MAX_CHARGED * most_per_request(judge, text)
+    return Estimate(number, cost, most, price.currency if price else "")
+
+
+class EndpointAway(Unavailable):
+    """The endpoint has answered none of the latest questions; the message gives the
+    causes.
+    """
+
+
+class _Flight:
+    """The questions that were passed to threads, and a queue of their answers."""
+
+    def __init__(self, ask: Callable[[Question], Answer], at_once: int) -> None:
+        self._ask = ask
+        self._pool = ThreadPoolExecutor(at_once, thread_name_prefix="judge")
+        self._done: SimpleQueue[Future[Answer]] = SimpleQueue()
+        self._questions: dict[Future[Answer], Question] = {}
+        #: The exception after which no more questions are sent.
+        self.refusal: EndpointRefuses | None = None
+
+    def __len__(self) -> int:
+        return len(self._questions)
+
+    def send(self, question: Question) -> None:
+        future = self._pool.submit(self._ask, question)
+        self._questions[future] = question
+        future.add_done_callback(self._done.put)
+
+    def recall(self) -> None:
+        """Cancel the questions that no thread has begun to ask."""
+        for future in list(self._questions):
+            future.cancel()
+
+    def landed(self) -> list[Answer]:
+        """Wait for an answer, and return all answers that have arrived.
+
+        Cancelled questions have answers without rows.
+        """
+        futures = [self._done.get()]
+        with suppress(Empty):
+            while True:
+                futures.append(self._done.get_nowait())
+        return [self._answer(future) for future in futures]
+
+    def _answer(self, future: Future[Answer]) -> Answer:
+        question = self._questions.pop(future)
+        try:
+            return future.result()
+        except CancelledError:
+            return Answer(question, (), NOTHING)
+        except EndpointRefuses as refusal:
+            self.refusal = refusal
+            return Answer(question, (), refusal.cost)
+
+    def close(self) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+
+class _Failures:
+    """The causes of consecutive failures."""
+
+    def __init__(self) -> None:
+        self._causes: list[str] = []
+
+    def count(self, answers: Iterable[Answer]) -> EndpointAway | None:
+        """Return an exception after MAX_FAILED consecutive failures; else None."""
+        for answer in answers:
+            if answer.rows:
+                self._causes.clear()
+            elif answer.failure:
+                self._causes.append(answer.failure)
+        if len(self._causes) < MAX_FAILED:
+            return None
+        [(cause, _count)] = Counter(self._causes).most_common(1)
+        return EndpointAway(
+            f"{len(self._causes)} questions in a row had no reply: {cause}"
+        )
+
+
+def ask_all(
+    questions: Iterable[Question],
+    ask: Callable[[Question], Answer],
+    *,
+    at_once: int,
+    record: Record,
+    stopped: threading.Event,
+) -> None:
+    """Ask the questions until none is left, the budget is spent, or ``stopped`` is set.
+
+    Answers that arrive after a stop are recorded too. Raises EndpointRefuses, or
+    EndpointAway after MAX_FAILED consecutive failures.
+    """
+    source = iter(questions)
+    flight, failures = _Flight(ask, at_once), _Failures()
+    answers: list[Answer] = []
+    unadmitted: list[Question] = []
+    reason: Exception | None = None
+    try:
+        while True:
+            room = at_once * AHEAD - len(flight) - len(unadmitted)
+            wanted = [*unadmitted, *islice(source, max(room, 0))]
+            admitted = record(answers, [] if stopped.is_set() else wanted)
+            # The budget may suffice for these questions once the reservations of
+            # running requests are released.
+            unadmitted = wanted[len(admitted) :]
+            for question in admitted:
+                flight.send(question)
+            if stopped.is_set():
+                flight.recall()
+            if not len(flight):
+                break
+            answers = flight.landed()
+            reason = reason or flight.refusal or failures.count(answers)
+            if reason is not None:
+                stopped.set()
+    except BaseException:
+        # Wake the threads that pause before the next attempt.
+        stopped.set()
+        raise
+    finally:
+        flight.close()
+    if reason is not None:
+        raise reason

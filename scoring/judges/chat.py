@@ -1,0 +1,282 @@
+"""Send one prompt to a chat endpoint, read the reply, and repeat failed requests.
+
+Replies are untrusted: an endpoint can repeat the key or the prompt. This package
+therefore passes on only a label and two token counts.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import json
+import random
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from scoring.judges.connections import Deadlines, pool_for
+from scoring.judges.declared import ChatJudge
+from tasks.types.guarded.json_reader import read_json
+from tasks.types.problems import Unavailable, needed
+
+with needed("urllib3 is not installed, which chat endpoints need"):
+    import urllib3
+
+#: The maximum size of a reply in bytes.
+MAX_REPLY = 1 << 18
+#: The maximum number of attempts after temporary faults.
+ATTEMPTS = 4
+#: Seconds before the second attempt, and the maximum. The pause doubles with each
+#: attempt.
+FIRST_PAUSE, MAX_PAUSE = 1.0, 120.0
+#: HTTP statuses that mean that the endpoint will refuse every request.
+REFUSES_ALL = {
+    401: "the endpoint refuses the key (401)",
+    403: "the endpoint refuses the key (403)",
+    404: "the endpoint knows no such address or model (404)",
+}
+AGAIN = frozenset((408, 409, 425, 429, *range(500, 600)))
+
+
+@dataclass(frozen=True)
+class Reply:
+    """The text of a reply and its token counts; a count is None if it is missing or
+    invalid.
+
+    ``charged`` is the number of earlier attempts that may incur costs.
+    """
+
+    text: str
+    input_tokens: int | None
+    output_tokens: int | None
+    charged: int = 0
+
+
+class AskFailed(Exception):
+    """A request failed.
+
+    ``cause`` contains no text from the endpoint; ``charged`` is the number of attempts
+    that may incur costs.
+    """
+
+    def __init__(self, cause: str, *, charged: int = 0) -> None:
+        self.cause, self.charged = cause, charged
+        super().__init__(cause)
+
+
+class EndpointRefuses(Unavailable):
+    """The endpoint refuses all requests.
+
+    ``charged`` is the number of earlier attempts that may incur costs, and ``cost`` is
+    the cost of these attempts.
+    """
+
+    charged = 0
+    cost = Decimal(0)
+
+
+class Stopped(Exception):
+    """The job is stopping, and the request was not sent.
+
+    ``charged`` is the number of earlier attempts that may incur costs.
+    """
+
+    charged = 0
+
+
+#: Errors that occur before a request is sent.
+NOT_SENT = (
+    urllib3.exceptions.NewConnectionError,
+    urllib3.exceptions.ConnectTimeoutError,
+)
+
+
+class _Fault(Exception):
+    def __init__(self, cause: str, *, is_charged: bool, is_again: bool = True) -> None:
+        self.cause, self.is_charged, self.is_again = cause, is_charged, is_again
+        self.pause: float | None = None
+        super().__init__(cause)
+
+
+class Endpoint:
+    """A pool of persistent connections to one endpoint, shared by threads."""
+
+    def __init__(
+        self,
+        judge: ChatJudge,
+        *,
+        stopped: threading.Event | None = None,
+        pause: Callable[[float], object] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._judge = judge
+        self._secret = judge.secret()
+        self._stopped = stopped or threading.Event()
+        self._pause, self._clock = pause or self._stopped.wait, clock
+        self._deadlines = Deadlines()
+        self._pool, self._path = pool_for(judge.address, judge.at_once, judge.timeout)
+        self._lock = threading.Lock()
+        self._open_again = 0.0
+
+    def close(self) -> None:
+        self._pool.close()
+        self._deadlines.close()
+
+    def ask(self, prompt: str, *, most_charged: int) -> Reply:
+        """Send a prompt, and send it again after temporary faults. Raises AskFailed,
+        EndpointRefuses or Stopped.
+
+        At most ``most_charged`` of the requests may incur costs.
+        """
+        charged = 0
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                self._wait_until_open()
+                return replace(self._ask_once(prompt), charged=charged)
+            except (EndpointRefuses, Stopped) as end:
+                end.charged = charged
+                raise
+            except _Fault as fault:
+                charged += fault.is_charged
+                if not fault.is_again or attempt == ATTEMPTS or charged == most_charged:
+                    raise AskFailed(fault.cause, charged=charged) from None
+                self._note_pause(fault.pause, attempt)
+        raise AssertionError
+
+    def _wait_until_open(self) -> None:
+        with self._lock:
+            left = self._open_again - self._clock()
+        if left > 0:
+            self._pause(left)
+        if self._stopped.is_set():
+            raise Stopped
+
+    def _note_pause(self, asked: float | None, attempt: int) -> None:
+        if asked is None:
+            spread = random.uniform(0.75, 1.25)  # noqa: S311  (no secret)
+            self._pause(min(FIRST_PAUSE * 2 ** (attempt - 1) * spread, MAX_PAUSE))
+            return
+        with self._lock:
+            self._open_again = max(self._open_again, self._clock() + asked)
+
+    def _ask_once(self, prompt: str) -> Reply:
+        body = {
+            "model": self._judge.model,
+            "messages": [{"role": "user", "content": prompt}],
+            "temperature": self._judge.temperature,
+            "max_tokens": self._judge.max_tokens,
+            "stream": False,
+        }
+        headers = {
+            "Content-Type": "application/json",
+            "Accept": "application/json",
+            # Compressed replies could expand to an excessive size.
+            "Accept-Encoding": "identity",
+            "User-Agent": "Citeboard",
+        }
+        if self._secret:
+            headers["Authorization"] = f"Bearer {self._secret}"
+        with self._deadlines.within(self._judge.timeout) as deadline:
+            try:
+                response = self._pool.urlopen(
+                    "POST",
+                    self._path,
+                    body=json.dumps(body, ensure_ascii=False).encode(
+                        "utf-8", "replace"
+                    ),
+                    headers=headers,
+                    redirect=False,
+                    retries=False,
+                    preload_content=False,
+                    decode_content=False,
+                )
+                try:
+                    if response.status != 200:
+                        raise self._refusal(response)
+                    return _reply(_content(response))
+                finally:
+                    # Close the connection unless its reply was read completely.
+                    response.close()
+                    response.release_conn()
+            except NOT_SENT:
+                raise _Fault("no connection", is_charged=False) from None
+            except (urllib3.exceptions.HTTPError, OSError, ValueError):
+                if not deadline.is_sent:
+                    raise _Fault("no connection", is_charged=False) from None
+                # Do not chain the original exception: its text contains addresses and
+                # headers, which must not be shown.
+                words = "no reply in time" if deadline.is_over() else "connection lost"
+                raise _Fault(words, is_charged=True) from None
+
+    def _refusal(self, response: urllib3.BaseHTTPResponse) -> Exception:
+        status = response.status
+        # Read the body, so that the connection can be reused.
+        response.read(MAX_REPLY)
+        if status in REFUSES_ALL:
+            return EndpointRefuses(REFUSES_ALL[status])
+        fault = _Fault(f"status {status}", is_charged=False, is_again=status in AGAIN)
+        if status in (429, 503):
+            fault.pause = retry_after(response.headers.get("Retry-After"))
+        return fault
+
+
+def _content(response: urllib3.BaseHTTPResponse) -> bytes:
+    parts: list[bytes] = []
+    length = 0
+    while part := response.read1(1 << 16):
+        parts.append(part)
+        length += len(part)
+        if length > MAX_REPLY:
+            words = f"longer than {MAX_REPLY >> 10} KiB"
+            raise _Fault(words, is_charged=True, is_again=False)
+    return b"".join(parts)
+
+
+def retry_after(text: str | None, *, now: float | None = None) -> float | None:
+    """Return the seconds in a Retry-After header, at most MAX_PAUSE. Return None if the
+    header is missing or invalid.
+    """
+    if not text:
+        return None
+    text = text.strip()
+    if text.isascii() and text.isdigit():
+        return min(float(text[:9]), MAX_PAUSE)
+    try:
+        at = email.utils.parsedate_to_datetime(text).timestamp()
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return min(max(at - (time.time() if now is None else now), 0.0), MAX_PAUSE)
+
+
+def _reply(content: bytes) -> Reply:
+    try:
+        document = read_json(content)
+    except ValueError:
+        raise _Fault("not JSON", is_charged=True) from None
+    try:
+        choice = document["choices"][0]
+        message = choice["message"]
+        text = message.get("content")
+        is_refused = bool(message.get("refusal")) or (
+            choice.get("finish_reason") == "content_filter"
+        )
+    except (LookupError, TypeError, AttributeError):
+        raise _Fault("not a chat reply", is_charged=True) from None
+    if is_refused:
+        raise _Fault("the model refuses", is_charged=True, is_again=False)
+    if not isinstance(text, str | None):
+        raise _Fault("not a chat reply", is_charged=True)
+    usage = document.get("usage")
+    usage = usage if isinstance(usage, dict) else {}
+    return Reply(
+        text or "",
+        _count(usage.get("prompt_tokens")),
+        _count(usage.get("completion_tokens")),
+    )
+
+
+def _count(value: object) -> int | None:
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 31:
+        return value
+    return None

@@ -1,0 +1,256 @@
+"""Implement `python -m scoring judge run`, which asks a declared judge about the items
+of a file and writes ledger rows.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+import threading
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from pathlib import Path
+from typing import IO, Any, Self
+
+from scoring.judges.asking import (
+    MAX_REPLIES,
+    Answer,
+    ChatAsker,
+    Estimate,
+    Row,
+    ask_all,
+    estimate,
+    most_per_question,
+)
+from scoring.judges.chat import Endpoint
+from scoring.judges.declared import ChatJudge, DeclaredJudge, LocalJudge, read_judges
+from scoring.judges.local import local_model, local_signature
+from scoring.judges.questions import (
+    Prompt,
+    Question,
+    chat_signature,
+    digest_of_signature,
+)
+from tasks.types.base import OptionRefused
+from tasks.types.files import open_input
+from tasks.types.ledger import ENTAILS, KINDS, NO_LABEL, shown_items
+from tasks.types.problems import Problem, refuse
+from tasks.types.text import json_lines
+
+EXAMPLE = '{"premise": "It rains in Oslo.", "hypothesis": "It rains."}'
+
+
+@dataclass
+class Outcome:
+    """The counts and cost of one command.
+
+    ``before`` is the number of items that already had rows in the file.
+    """
+
+    judge: str
+    labels: int = 0
+    unlabelled: int = 0
+    failed: int = 0
+    before: int = 0
+    cost: Decimal = field(default_factory=Decimal)
+
+
+def judge_named(path: Path, name: str) -> DeclaredJudge:
+    judges = read_judges(path)
+    if name not in judges:
+        names = ", ".join(judges) or "none"
+        raise OptionRefused(f"{path} declares no judge “{name}”; it declares {names}")
+    return judges[name]
+
+
+def read_questions(path: Path) -> list[Question]:
+    """Read the items in a file without duplicates. All items must have the same kind.
+
+    Raises InputRefused with all invalid lines.
+    """
+    problems: list[Problem] = []
+    found: dict[Question, None] = {}
+    kinds = {frozenset(kind.items): name for name, kind in KINDS.items()}
+    kind = ""
+    for file in open_input(path):
+        for line, record, raw in json_lines(file, problems):
+            fields = frozenset(record)
+            name = next((kinds[one] for one in kinds if one <= fields), "")
+            is_text = name and all(
+                isinstance(record[role], str) for role in KINDS[name].items
+            )
+            kind = kind or name
+            if not is_text or name != kind:
+                problems.append(
+                    file.problem(
+                        "no item of the first line's kind", EXAMPLE, line=line, raw=raw
+                    )
+                )
+                continue
+            texts = tuple(record[role] for role in KINDS[name].items)
+            found[Question(name, texts)] = None
+    refuse(problems)
+    return list(found)
+
+
+def estimate_run(judge: DeclaredJudge, questions: Sequence[Question]) -> Estimate:
+    """Estimate the cost of the questions. No question is asked."""
+    if isinstance(judge, ChatJudge) and questions:
+        return estimate(judge, Prompt.default(questions[0].kind), questions)
+    return Estimate(len(questions), Decimal(0), Decimal(0), "")
+
+
+def run_judge(
+    judge: DeclaredJudge,
+    questions: Sequence[Question],
+    out: Path,
+    budget: Decimal | None = None,
+) -> Outcome:
+    """Ask about each item that has no row in the file ``out``, and append rows as
+    replies arrive.
+
+    The command can be interrupted at any time. The next command continues after the
+    last complete line of ``out``.
+    """
+    if isinstance(judge, LocalJudge):
+        return _run_model(judge, questions, out)
+    prompt = Prompt.default(questions[0].kind if questions else ENTAILS)
+    writer = _Writer(
+        out, judge.name, digest_of_signature(chat_signature(judge, prompt))
+    )
+    left = writer.left_of(questions, most=MAX_REPLIES)
+    reserved: dict[Question, Decimal] = {}
+
+    def record(
+        answers: Sequence[Answer], wanted: Sequence[Question]
+    ) -> Sequence[Question]:
+        for answer in answers:
+            reserved.pop(answer.question, None)
+        writer.write(answers)
+        admitted = []
+        for question in wanted:
+            most = most_per_question(judge, prompt, question)
+            total = writer.outcome.cost + sum(reserved.values()) + most
+            if budget is not None and total > budget:
+                break
+            reserved[question] = most
+            admitted.append(question)
+        return admitted
+
+    stopped = threading.Event()
+    with writer, closing(Endpoint(judge, stopped=stopped)) as endpoint:
+        asker = ChatAsker(judge, prompt, endpoint)
+        ask_all(left, asker, at_once=judge.at_once, record=record, stopped=stopped)
+    return writer.outcome
+
+
+def _run_model(judge: LocalJudge, questions: Sequence[Question], out: Path) -> Outcome:
+    if any(question.kind != ENTAILS for question in questions):
+        raise OptionRefused(f"{judge.name} decides entailment alone")
+    model = local_model(judge)
+    digest = digest_of_signature(local_signature(judge, model))
+    with _Writer(out, judge.name, digest) as writer:
+        for batch in model.labels(writer.left_of(questions)):
+            writer.write(
+                [
+                    Answer(question, (Row(0, label, None),), Decimal(0))
+                    for question, label in batch
+                ]
+            )
+    return writer.outcome
+
+
+class _Writer:
+    """The output file. It reads earlier rows and appends answers, with one disk flush
+    per batch.
+    """
+
+    def __init__(self, path: Path, judge: str, digest: str) -> None:
+        self._path, self._digest = path, digest
+        self.outcome = Outcome(judge)
+        self._replies, self._decided = Counter[str](), set[str]()
+        for items, label in self._rows_before():
+            if label == NO_LABEL:
+                self._replies[items] += 1
+            else:
+                self._decided.add(items)
+        self._file: IO[str] | None = None
+
+    def _rows_before(self) -> Iterator[tuple[str, str]]:
+        if not self._path.exists():
+            return
+        content = self._path.read_bytes()
+        if (whole := content.rfind(b"\n") + 1) < len(content):
+            with self._path.open("r+b") as file:
+                file.truncate(whole)
+        problems: list[Problem] = []
+        for rows in open_input(self._path):
+            for _line, record, _raw in json_lines(rows, problems):
+                said = record.get("judge"), record.get("digest")
+                if said != (self.outcome.judge, self._digest):
+                    raise OptionRefused(
+                        f"{self._path} has rows of another judge, prompt or model; give each a file"
+                    )
+                yield " ".join(map(str, record["items"])), str(record["label"])
+        refuse(problems)
+
+    def __enter__(self) -> Self:
+        self._file = self._path.open("a", encoding="utf-8")
+        return self
+
+    def __exit__(self, *_reason: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def left_of(
+        self, questions: Sequence[Question], *, most: int = 1
+    ) -> list[Question]:
+        left = []
+        for one in questions:
+            items = " ".join(shown_items(one.items))
+            if items not in self._decided and self._replies[items] < most:
+                left.append(replace(one, replies=self._replies[items]))
+        self.outcome.before = len(questions) - len(left)
+        return left
+
+    def write(self, answers: Sequence[Answer]) -> None:
+        assert self._file is not None
+        at = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
+        for answer in answers:
+            for row in answer.rows:
+                self._file.write(
+                    f"{json.dumps(self._line(answer.question, row, at))}\n"
+                )
+            self._count(answer)
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def _line(self, question: Question, row: Row, at: str) -> Mapping[str, Any]:
+        line: dict[str, Any] = {
+            "kind": question.kind,
+            "judge": self.outcome.judge,
+            "digest": self._digest,
+            "items": shown_items(question.items),
+            "label": row.label,
+            "at": at,
+        }
+        if row.repeat:
+            line["repeat"] = row.repeat
+        if row.cost is not None:
+            line["cost"] = float(row.cost)
+        return line
+
+    def _count(self, answer: Answer) -> None:
+        self.outcome.cost += answer.cost
+        if answer.failure:
+            self.outcome.failed += 1
+        elif answer.is_open:
+            return
+        elif answer.rows and answer.rows[-1].label == NO_LABEL:
+            self.outcome.unlabelled += 1
+        elif answer.rows:
+            self.outcome.labels += 1

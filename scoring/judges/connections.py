@@ -1,0 +1,129 @@
+"""Persistent connections to a chat endpoint, with a limit on the total time of each
+request.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+from urllib.parse import urlsplit
+
+from tasks.types.problems import needed
+
+with needed("urllib3 is not installed, which chat endpoints need"):
+    from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, Timeout
+    from urllib3.connection import HTTPConnection, HTTPSConnection
+
+_current = threading.local()
+
+
+class Deadline:
+    """The time by which one request must be finished. A socket timeout would limit only
+    the wait for the next bytes.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._end = time.monotonic() + seconds
+        self.connection: Any = None
+
+    @property
+    def is_sent(self) -> bool:
+        """Return True if the request may have been sent, which requires a connection."""
+        return self.connection is not None
+
+    def is_over(self) -> bool:
+        return time.monotonic() >= self._end
+
+    def cut(self) -> None:
+        sock = getattr(self.connection, "sock", None)
+        if sock is not None:
+            # Call `shutdown` on the plain socket: on the TLS socket, it would end the
+            # encryption while another thread uses the socket.
+            with suppress(OSError):
+                socket.socket.shutdown(sock, socket.SHUT_RDWR)
+
+
+class Deadlines:
+    """The deadlines of running requests. A thread closes the connections of overdue
+    requests.
+    """
+
+    def __init__(self, *, look_every: float = 0.25) -> None:
+        self._running: set[Deadline] = set()
+        self._lock = threading.Lock()
+        self._closed = threading.Event()
+        self._look_every = look_every
+        self._thread = threading.Thread(
+            target=self._watch, name="deadlines", daemon=True
+        )
+        self._thread.start()
+
+    def close(self) -> None:
+        self._closed.set()
+        self._thread.join()
+
+    @contextmanager
+    def within(self, seconds: float) -> Iterator[Deadline]:
+        """Limit the time of the request that this thread makes in the block."""
+        deadline = Deadline(seconds)
+        with self._lock:
+            self._running.add(deadline)
+        _current.deadline = deadline
+        try:
+            yield deadline
+        finally:
+            _current.deadline = None
+            with self._lock:
+                self._running.discard(deadline)
+
+    def _watch(self) -> None:
+        while not self._closed.wait(self._look_every):
+            with self._lock:
+                for deadline in self._running:
+                    if deadline.is_over():
+                        deadline.cut()
+
+
+class _Limited:
+    def request(self, *args: Any, **options: Any) -> None:
+        if (deadline := getattr(_current, "deadline", None)) is not None:
+            deadline.connection = self
+        super().request(*args, **options)  # type: ignore[misc]
+
+
+class _Plain(_Limited, HTTPConnection):
+    pass
+
+
+class _Secure(_Limited, HTTPSConnection):
+    pass
+
+
+class _PlainPool(HTTPConnectionPool):
+    ConnectionCls = _Plain
+
+
+class _SecurePool(HTTPSConnectionPool):
+    ConnectionCls = _Secure
+
+
+def pool_for(
+    address: str, at_once: int, timeout: float
+) -> tuple[HTTPConnectionPool, str]:
+    """Return a pool of at most ``at_once`` connections, and the URL path of chat
+    completions.
+    """
+    parts = urlsplit(address)
+    made = _SecurePool if parts.scheme == "https" else _PlainPool
+    pool = made(
+        parts.hostname or "",
+        parts.port,
+        maxsize=at_once,
+        block=True,
+        timeout=Timeout(connect=timeout, read=timeout),
+    )
+    return pool, f"{parts.path.rstrip('/')}/chat/completions"

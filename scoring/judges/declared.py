@@ -1,0 +1,294 @@
+"""The operator's file `judges.toml`: the judges that a site or a command line may ask,
+and their keys.
+
+The file refers to a key by environment variable or file. Objects of this module do not
+store keys, so that no log, error or page can show them.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from tasks.types.guarded.toml_reader import read_toml
+from tasks.types.ledger import MAX_JUDGE
+from tasks.types.problems import Problem, Unavailable, refuse
+
+CHAT, ENTAILMENT = "chat", "entailment"
+#: Prefix of environment variables that contain keys of judges.
+KEY_PREFIX = "CITEBOARD_JUDGE_KEY_"
+MAX_AT_ONCE, MAX_TIMEOUT, MAX_TOKENS = 256, 3600, 32_768
+MAX_KEY = 4096
+_VARIABLE = re.compile(f"env:({KEY_PREFIX}[A-Z0-9_]+)")
+_CURRENCY = re.compile("[A-Z]{3}")
+
+
+@dataclass(frozen=True)
+class Price:
+    """Price per million tokens."""
+
+    input: Decimal
+    output: Decimal
+    currency: str
+
+    def of(self, input_tokens: int, output_tokens: int) -> Decimal:
+        return (input_tokens * self.input + output_tokens * self.output) / 1_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChatJudge:
+    """An endpoint with OpenAI's chat API.
+
+    ``key`` refers to the key by environment variable or file; empty for endpoints
+    without a key.
+    """
+
+    name: str
+    address: str
+    model: str
+    key: str = ""
+    temperature: float = 0.0
+    max_tokens: int = 200
+    timeout: float = 60.0
+    at_once: int = 16
+    price: Price | None = None
+    kind = CHAT
+
+    @property
+    def model_name(self) -> str:
+        """Return the name of the model for pages."""
+        return self.model
+
+    @property
+    def host(self) -> str:
+        return urlsplit(self.address).netloc
+
+    def secret(self) -> str:
+        """Read the key. Raises Unavailable, with a message that names the variable or
+        file but not its content.
+        """
+        source, _, name = self.key.partition(":")
+        if not source:
+            return ""
+        if source == "env":
+            secret, place = os.environ.get(name, ""), f"the variable {name}"
+        else:
+            place = f"the file {name}"
+            try:
+                with Path(name).open(encoding="utf-8") as file:
+                    secret = file.read(MAX_KEY + 1)
+            except (OSError, UnicodeError) as fault:
+                raise Unavailable(
+                    f"{place} with the key of {self.name} cannot be read"
+                ) from fault
+        secret = secret.strip()
+        if not secret:
+            raise Unavailable(f"{place} with the key of {self.name} is empty")
+        if len(secret) > MAX_KEY or not (secret.isascii() and secret.isprintable()):
+            raise Unavailable(f"{place} does not hold a key that can be sent")
+        return secret
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalJudge:
+    """A local entailment model: sequence-to-sequence, or a cross-encoder."""
+
+    name: str
+    model: str
+    device: str = "auto"
+    batch: int = 8
+    kind = ENTAILMENT
+    price: Price | None = None
+
+    @property
+    def model_name(self) -> str:
+        """Return the name of the model for pages, without its parent folders."""
+        return Path(self.model).name if Path(self.model).is_absolute() else self.model
+
+
+DeclaredJudge = ChatJudge | LocalJudge
+FIELDS: Mapping[str, frozenset[str]] = {
+    CHAT: frozenset(
+        {
+            "name",
+            "kind",
+            "address",
+            "model",
+            "key",
+            "temperature",
+            "max_tokens",
+            "timeout",
+            "at_once",
+            "price",
+        }
+    ),
+    ENTAILMENT: frozenset(("name", "kind", "model", "device", "batch")),
+}
+
+
+class _Fault(Exception):
+    def __init__(self, message: str, expected: str) -> None:
+        self.message, self.expected = message, expected
+        super().__init__(message)
+
+
+def read_judges(path: Path) -> dict[str, DeclaredJudge]:
+    """Read the declared judges. Raises InputRefused with all faults; its messages
+    contain no keys.
+    """
+    try:
+        said = read_toml(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeError) as fault:
+        raise Unavailable(f"the file of judges {path} cannot be read") from fault
+    except ValueError as fault:
+        problem = Problem(file=path.name, message=str(fault), expected="TOML")
+        refuse([problem])
+        raise AssertionError from fault
+    judges: dict[str, DeclaredJudge] = {}
+    problems: list[Problem] = []
+    tables = said.get("judge", [])
+    if said.keys() - {"judge"} or not isinstance(tables, list):
+        problems.append(
+            Problem(
+                file=path.name,
+                message="there is more in it than tables “[[judge]]”",
+                expected="a table “[[judge]]” for each judge",
+            )
+        )
+        tables = []
+    for number, table in enumerate(tables, 1):
+        try:
+            judge = _judge(table, judges)
+        except _Fault as fault:
+            problems.append(
+                Problem(
+                    file=path.name,
+                    message=f"judge {number}: {fault.message}",
+                    expected=fault.expected,
+                )
+            )
+            continue
+        judges[judge.name] = judge
+    refuse(problems)
+    return judges
+
+
+def _judge(table: Any, earlier: Mapping[str, object]) -> DeclaredJudge:
+    if not isinstance(table, dict):
+        raise _Fault("it is no table", "a table “[[judge]]”")
+    kind = table.get("kind")
+    if not isinstance(kind, str) or kind not in FIELDS:
+        raise _Fault("“kind” is missing or unknown", " or ".join(FIELDS))
+    if unknown := sorted(table.keys() - FIELDS[kind]):
+        raise _Fault(
+            f"“{unknown[0]}” is no field of it", ", ".join(sorted(FIELDS[kind]))
+        )
+    name = _text(table, "name")
+    if name in earlier:
+        raise _Fault(f"a second judge is called “{name}”", "a name for each judge")
+    if len(name) > MAX_JUDGE:
+        raise _Fault("“name” is too long", f"at most {MAX_JUDGE} characters")
+    if kind == ENTAILMENT:
+        return LocalJudge(
+            name=name,
+            model=_text(table, "model"),
+            device=_text(table, "device", "auto"),
+            batch=_number(table, "batch", 8, 1, 1024, whole=True),
+        )
+    return ChatJudge(
+        name=name,
+        address=_address(_text(table, "address")),
+        model=_text(table, "model"),
+        key=_key(table.get("key", "")),
+        temperature=_number(table, "temperature", 0.0, 0, 2),
+        max_tokens=_number(table, "max_tokens", 200, 1, MAX_TOKENS, whole=True),
+        timeout=_number(table, "timeout", 60.0, 0.1, MAX_TIMEOUT),
+        at_once=_number(table, "at_once", 16, 1, MAX_AT_ONCE, whole=True),
+        price=_price(table.get("price")),
+    )
+
+
+def _text(table: Mapping[str, Any], name: str, default: str = "") -> str:
+    value = table.get(name, default)
+    is_fine = isinstance(value, str) and value.isprintable() and value == value.strip()
+    if not is_fine or not value:
+        raise _Fault(f"“{name}” is missing or no such text", "printable characters")
+    return str(value)
+
+
+def _number(
+    table: Mapping[str, Any],
+    name: str,
+    default: Any,
+    low: float,
+    high: float,
+    *,
+    whole: bool = False,
+) -> Any:
+    value = table.get(name, default)
+    kinds: Any = int if whole else (int, float)
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, kinds)
+        or not (math.isfinite(value) and low <= value <= high)
+    ):
+        number = "a whole number" if whole else "a number"
+        raise _Fault(f"“{name}” is no such number", f"{number} from {low} to {high}")
+    return value if whole else float(value)
+
+
+def _address(text: str) -> str:
+    expected = "https://HOST/PATH, without user, query or fragment"
+    try:
+        parts = urlsplit(text)
+        has_port = parts.port != 0
+    except ValueError as fault:
+        raise _Fault("“address” is no address", expected) from fault
+    if parts.username is not None or parts.password is not None:
+        # Addresses are shown to organisers and teams.
+        raise _Fault("“address” contains a user", expected)
+    if (
+        parts.scheme not in ("https", "http")
+        or not (parts.hostname and has_port)
+        or parts.query
+        or parts.fragment
+        or not text.isascii()
+    ):
+        raise _Fault("“address” is no such address", expected)
+    return text.rstrip("/")
+
+
+def _key(value: Any) -> str:
+    if value == "":
+        return ""
+    expected = f"“env:{KEY_PREFIX}…” or “file:/PATH”"
+    # The message must not repeat the value, which may be a key.
+    if not isinstance(value, str):
+        raise _Fault("“key” is no text", expected)
+    if _VARIABLE.fullmatch(value) or (
+        value.startswith("file:/") and value.isprintable()
+    ):
+        return value
+    raise _Fault("“key” does not name the place of a key", expected)
+
+
+def _price(value: Any) -> Price | None:
+    if value is None:
+        return None
+    if not isinstance(value, dict) or value.keys() != {"input", "output", "currency"}:
+        raise _Fault("“price” is incomplete", "input, output and currency")
+    currency = value["currency"]
+    if not isinstance(currency, str) or not _CURRENCY.fullmatch(currency):
+        raise _Fault("“currency” is no such text", "three capital letters")
+    per_million = {
+        name: Decimal(str(_number(value, name, None, 0, 100_000)))
+        for name in ("input", "output")
+    }
+    return Price(**per_million, currency=currency)

@@ -1,0 +1,148 @@
+"""Entailment models from local paths: sequence-to-sequence models and cross-encoders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Protocol
+
+from scoring.judges.declared import LocalJudge
+from scoring.judges.questions import Question
+from scoring.metrics.entailment import ModelJudge, Pair, model_folder, model_name
+from scoring.metrics.local_models import chosen_device
+from tasks.types.ledger import ENTAILS, NO, NO_LABEL, YES
+from tasks.types.problems import Unavailable, needed
+
+#: The lower-case name of a cross-encoder's label for entailment.
+ENTAILMENT = "entailment"
+#: If a tokenizer reports a maximum length above this number, it has no maximum length.
+NO_LIMIT = 1_000_000
+
+Labels = list[tuple[Question, str]]
+
+
+class LocalModel(Protocol):
+    """A loaded model; ``name`` includes its revision or the digest of its files."""
+
+    name: str
+
+    def labels(self, questions: Sequence[Question]) -> Iterator[Labels]:
+        """Yield the labels in batches."""
+
+
+def local_model(judge: LocalJudge) -> LocalModel:
+    """Load the model of a judge. Raises Unavailable if it is missing or has an
+    unsupported architecture.
+    """
+    folder = model_folder(judge.model)
+    config = _config(folder)
+    if config.is_encoder_decoder:
+        return SequenceToSequence(judge)
+    if any(
+        name.endswith("ForSequenceClassification")
+        for name in config.architectures or ()
+    ):
+        return CrossEncoder(judge, folder)
+    raise Unavailable(
+        f"the model of {judge.name} is neither a sequence-to-sequence model nor a cross-encoder"
+    )
+
+
+def local_signature(judge: LocalJudge, model: LocalModel) -> dict[str, Any]:
+    return {"kind": judge.kind, "model": model.name, "asks": ENTAILS}
+
+
+def _config(folder: Path) -> Any:
+    with needed("transformers is not installed: `make models` installs it"):
+        from transformers import AutoConfig
+    with needed(f"the model in {folder} cannot be read", OSError, ValueError):
+        return AutoConfig.from_pretrained(folder, local_files_only=True)
+
+
+class SequenceToSequence:
+    """A model with the prompt of TRUE (Honovich et al. 2022), which replies with 1 for
+    entailment.
+    """
+
+    def __init__(self, judge: LocalJudge) -> None:
+        self._model = ModelJudge(judge.model, batch=judge.batch, device=judge.device)
+        self.name = self._model.name
+
+    def labels(self, questions: Sequence[Question]) -> Iterator[Labels]:
+        by_pair = {Pair(*question.texts): question for question in questions}
+        for batch in self._model.decided(list(by_pair)):
+            yield [(by_pair[pair], YES if entailed else NO) for pair, entailed in batch]
+
+
+class CrossEncoder:
+    """A classifier of text pairs. A pair is labelled as entailed if “entailment” is the
+    most probable class.
+
+    Pairs that exceed the model's maximum length have no label.
+    """
+
+    def __init__(self, judge: LocalJudge, folder: Path) -> None:
+        self._judge, self._folder = judge, folder
+        self.name = model_name(judge.model, folder)
+
+    def labels(self, questions: Sequence[Question]) -> Iterator[Labels]:
+        # Sort the questions, so that batches are reproducible: padding affects the last
+        # digits.
+        ordered = sorted(
+            questions, key=lambda one: (sum(map(len, one.texts)), one.texts)
+        )
+        for start in range(0, len(ordered), self._judge.batch):
+            yield self._labels(ordered[start : start + self._judge.batch])
+
+    def _labels(self, batch: Sequence[Question]) -> Labels:
+        import torch
+
+        tokenizer, model, entailment = _loaded(self._folder, self._judge.device)
+        longest = min(
+            tokenizer.model_max_length,
+            getattr(model.config, "max_position_embeddings", NO_LIMIT),
+        )
+        premises, hypotheses = zip(*(question.texts for question in batch), strict=True)
+        inputs = tokenizer(
+            list(premises), list(hypotheses), return_tensors="pt", padding=True
+        )
+        lengths = inputs["attention_mask"].sum(dim=1).tolist()
+        fits = [length <= longest for length in lengths]
+        labels = [NO_LABEL] * len(batch)
+        if any(fits):
+            rows = torch.tensor(fits)
+            readable = {
+                name: values[rows][:, :longest].to(model.device)
+                for name, values in inputs.items()
+            }
+            with torch.inference_mode():
+                best = model(**readable).logits.argmax(dim=1).tolist()
+            places = [place for place, one in enumerate(fits) if one]
+            for place, label in zip(places, best, strict=True):
+                labels[place] = YES if label == entailment else NO
+        return list(zip(batch, labels, strict=True))
+
+
+@lru_cache(maxsize=1)
+def _loaded(folder: Path, device: str) -> tuple[Any, Any, int]:
+    with needed(
+        "transformers and torch are not installed: `make models` installs them"
+    ):
+        from transformers import AutoModelForSequenceClassification, AutoTokenizer
+    with needed(f"the model in {folder} cannot be loaded", OSError, ValueError):
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)  # type: ignore[no-untyped-call]
+        model = AutoModelForSequenceClassification.from_pretrained(
+            folder, local_files_only=True
+        )
+    if tokenizer.padding_side != "right":
+        tokenizer.padding_side = "right"
+    labels = {
+        str(name).lower(): int(place) for place, name in model.config.id2label.items()
+    }
+    if ENTAILMENT not in labels:
+        raise Unavailable(
+            f"no label of the model in {folder} is called “{ENTAILMENT}”; "
+            f"its labels are {', '.join(sorted(labels))}"
+        )
+    return tokenizer, model.to(chosen_device(device)).eval(), labels[ENTAILMENT]

@@ -1,0 +1,147 @@
+"""Collect the judgements that the scorer of one run may read: only those on the run's
+own pairs.
+
+The first scorer reports the pairs that it needs. The site looks up their judgements in
+the ledger, and starts a second scorer with them. A digest of the judgements is stored
+with the scores of the run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from django.db import transaction
+from django.utils import timezone
+
+from citeboard.core.commits import after_commit
+from scoring.metrics import entailment
+from scoring.models import Evaluation, Judge, Receipt, UsedJudgements
+from scoring.models.ledger import LABEL_BYTES
+from scoring.worker.entailment_labels import deciding_judges, label_line, pairs_in
+from scoring.worker.ledger import Decision, in_parts, look_up, short_digests
+from tasks.models import Job
+from tasks.models.seasons import bump_version
+from tasks.types.ledger import ENTAILS, NO_LABEL
+
+NAME = "labels.jsonl"
+Versions = Mapping[int, int]
+
+
+def gathered_for(job: Job) -> Gathered | None:
+    """Return an empty collection of judgements for a job; None if the job does not use
+    the ledger.
+    """
+    is_scored = job.kind == Job.Kind.SCORE
+    return Gathered(job) if is_scored and entailment.stored_model(job.options) else None
+
+
+class Gathered:
+    """The labels of a run's pairs at the time of the last lookup."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self.deciding = deciding_judges(job)
+        self._seen: Versions = versions_of(self.deciding)
+        #: The judges' versions at the first lookup of labels.
+        self._since = self._seen
+        #: The effective label of each pair, and a digest of the rows that decided it.
+        self._labels: dict[str, str] = {}
+        self._digests: dict[str, bytes] = {}
+        self._imports: set[int] = set()
+        self._ties = 0
+
+    def options(self, folder: Path) -> dict[str, str]:
+        """Return the job's options, with a file of the collected labels as label
+        source.
+        """
+        path = folder / NAME
+        name = entailment.stored_model(self._job.options) or ""
+        with path.open("w", encoding="utf-8") as file:
+            file.write(entailment.kept_line(name))
+            for items, label in self._labels.items():
+                if label != NO_LABEL:
+                    file.write(label_line(items, label))
+        return entailment.with_labels(self._job.options, path)
+
+    def add(self, pending: Path) -> bool:
+        """Look up the pairs that a scorer lacked. Return True if the ledger has labels
+        for some of them.
+        """
+        self.deciding = deciding_judges(self._job)
+        self._seen = versions_of(self.deciding)
+        if not self._labels:
+            self._since = self._seen
+        before = len(self._labels)
+        for pairs in in_parts(pairs_in(pending)):
+            wanted = [form for pair in pairs for form in _forms(pair)]
+            for items, found in look_up(self.deciding, wanted):
+                if items not in self._labels:
+                    self._keep(items, found)
+        return len(self._labels) > before
+
+    def _keep(self, items: str, found: Decision) -> None:
+        self._labels[items] = found.settled.label
+        self._digests[items] = _digest(items, found)
+        self._imports |= found.imports
+        self._ties += found.settled.is_tie
+
+    @property
+    def is_outdated(self) -> bool:
+        """Return True if rows were added to the ledger or withdrawn since the last lookup."""
+        return versions_of(deciding_judges(self._job)) != self._seen
+
+    def record(self, evaluation: Evaluation, receipt: Receipt) -> None:
+        """Store which judgements the scores used, in the transaction that publishes the
+        scores.
+        """
+        evaluation.used_judgements.filter(is_current=True).update(is_current=False)
+        if not self._labels:
+            return
+        used = UsedJudgements.objects.create(
+            evaluation=evaluation,
+            receipt=receipt,
+            kind=ENTAILS,
+            name=self.deciding[0].name,
+            digest=digest_of_rows(self._digests),
+            rows=len(self._labels),
+            ties=self._ties,
+            items=short_digests(self._labels).tobytes(),
+            labels=bytes(map(LABEL_BYTES.__getitem__, self._labels.values())),
+        )
+        used.imports.set(self._imports)
+        after_commit(self._check_again, used)
+
+    def _check_again(self, used: UsedJudgements) -> None:
+        if versions_of(deciding_judges(self._job)) == self._since:
+            return
+        found = look_up(deciding_judges(self._job), self._labels)
+        now = {items: _digest(items, one) for items, one in found}
+        if digest_of_rows(now) == used.digest:
+            return
+        with transaction.atomic():
+            UsedJudgements.objects.filter(pk=used.pk).update(outdated_at=timezone.now())
+            bump_version(used.evaluation.phase_id)
+
+
+def versions_of(judges: list[Judge]) -> Versions:
+    return {judge.pk: judge.version for judge in judges}
+
+
+def _forms(pair: entailment.Pair) -> Iterator[str]:
+    premise, hypothesis = pair.key
+    yield f"{premise} {hypothesis}"
+    yield f"{entailment.sha1(pair.premise)} {hypothesis}"
+
+
+def _digest(items: str, found: Decision) -> bytes:
+    said = "".join(
+        f"{items} {row.by}\0{row.repeat} {row.label}\n" for row in found.rows
+    )
+    return hashlib.sha256(said.encode()).digest()
+
+
+def digest_of_rows(digests: Mapping[str, bytes]) -> str:
+    """Return a digest of all rows that does not depend on their order."""
+    return hashlib.sha256(b"".join(sorted(digests.values()))).hexdigest()

@@ -1,0 +1,355 @@
+"""The job that asks a judge questions. Each answer is stored on arrival, so that
+another worker can continue the job.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Decimal
+from itertools import chain, islice
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from citeboard.core.refusals import Refused
+from scoring.judges.addressing import addressing
+from scoring.judges.asking import (
+    Answer,
+    ChatAsker,
+    Row,
+    ask_all,
+    estimate,
+    most_per_question,
+)
+from scoring.judges.chat import Endpoint
+from scoring.judges.declared import ChatJudge, LocalJudge
+from scoring.judges.local import LocalModel, local_model, local_signature
+from scoring.judges.questions import (
+    Prompt,
+    Question,
+    chat_signature,
+    digest_of_signature,
+)
+from scoring.models import BackgroundJob, PhaseJudge
+from scoring.models.judging import DIGITS
+from scoring.worker.entailment_labels import resume_waiting
+from scoring.worker.judging import (
+    offered_judges,
+    open_questions,
+    pairs_open,
+    refuse_second_instrument,
+)
+from scoring.worker.ledger import append, close_import, new_import
+from tasks.jobs import engine, interruptions
+from tasks.types.ledger import NO_LABEL, Judgement
+from tasks.types.problems import Unavailable
+
+#: The maximum number of texts that a job reports because they seem to instruct the
+#: judge.
+MAX_ADDRESSING = 20
+#: The number of questions that a local model receives per round.
+LOCAL_ROUND = 2_000
+
+
+class JudgingStops(Exception):
+    """No more questions can be asked; the message gives the reason."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The outcome of a judging job.
+
+    ``has_more`` returns False if no other question can be asked now.
+    """
+
+    row: PhaseJudge
+    numbers: Mapping[str, Any]
+    has_more: Callable[[], bool]
+
+
+def judged(job: BackgroundJob) -> Judged:
+    """Ask a judge the open questions of a job. Raises JudgingStops."""
+    row = _row_of(job)
+    if row.ended_at is not None:
+        raise JudgingStops("The organisers do not let this judge be asked any more.")
+    asking = _Asking(job, row)
+    try:
+        return Judged(row, asking.run(), asking.has_more)
+    except (Unavailable, Refused) as reason:
+        raise JudgingStops(_sentence(str(reason))) from reason
+
+
+def _row_of(job: BackgroundJob) -> PhaseJudge:
+    rows = PhaseJudge.objects.select_related("phase__task__season", "source__judge")
+    return rows.get(pk=job.given["judge"])
+
+
+def estimated(job: BackgroundJob) -> dict[str, Any]:
+    """Return the number of open questions of a judge and their approximate cost. Ask no
+    question.
+    """
+    row = _row_of(job)
+    judge = offered_judges().judges.get(row.name)
+    if isinstance(judge, ChatJudge):
+        prompt = Prompt(row.kind, row.prompt, row.answers)
+        found = estimate(judge, prompt, open_questions(row))
+        return {
+            "questions": found.questions,
+            "cost": str(round(found.cost, 4)),
+            "most": str(round(found.most, 4)),
+            "currency": found.currency,
+        }
+    return {"questions": sum(1 for _question in open_questions(row)), "currency": ""}
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+class _Asking:
+    """The questions of one job to one judge."""
+
+    def __init__(self, job: BackgroundJob, row: PhaseJudge) -> None:
+        self._job, self._row = job, row
+        self._stopped = threading.Event()
+        self._tried: set[str] = set()
+        self._addressing: list[str] = []
+        self._numbers = Counter[str]()
+        self._is_over_budget = False
+        self._total = pairs_open(row)
+        self._reserved: dict[str, Decimal] = {}
+
+    def run(self) -> dict[str, Any]:
+        judge = offered_judges().judges.get(self._row.name)
+        if judge is None:
+            raise JudgingStops("The operator does not offer this judge any more.")
+        if isinstance(judge, ChatJudge):
+            self._check_terms(judge)
+            refuse_second_instrument(self._row, self._row.digest)
+            self._settle_lost_requests()
+            self._begin_import()
+            endpoint = Endpoint(judge, stopped=self._stopped)
+            try:
+                self._ask_rounds(judge, endpoint)
+            finally:
+                endpoint.close()
+                self._end()
+        else:
+            self._ask_model(judge)
+        interruptions.check()
+        return {
+            **self._numbers,
+            "is_over_budget": self._is_over_budget,
+            "addressing": self._addressing,
+        }
+
+    def _check_terms(self, judge: ChatJudge) -> None:
+        prompt = Prompt(self._row.kind, self._row.prompt, self._row.answers)
+        if digest_of_signature(chat_signature(judge, prompt)) != self._row.digest:
+            raise JudgingStops(
+                "The operator has changed this judge since the organisers agreed; they must agree again."
+            )
+
+    def _settle_lost_requests(self) -> None:
+        with transaction.atomic():
+            self._keep_lease()
+            PhaseJudge.objects.filter(pk=self._row.pk).update(
+                spent=F("spent") + F("reserved"), reserved=Decimal(0)
+            )
+
+    def _begin_import(self) -> None:
+        source = self._row.source
+        if source is not None and source.withdrawn_at is None:
+            return
+        with transaction.atomic():
+            self._row.source = new_import(
+                self._row.ledger_judge(),
+                f"asked for {self._row.phase.slug}",
+                "",
+                self._row.agreed_by,
+            )
+            self._row.save(update_fields=["source"])
+
+    def _end(self) -> None:
+        source = self._row.source
+        assert source is not None
+        source.refresh_from_db()
+        if source.withdrawn_at is None:
+            close_import(source)
+        self._let_runs_go_on()
+
+    def _let_runs_go_on(self) -> None:
+        assert self._row.source is not None
+        resume_waiting(self._row.source.judge)
+
+    def _ask_rounds(self, judge: ChatJudge, endpoint: Endpoint) -> None:
+        prompt = Prompt(self._row.kind, self._row.prompt, self._row.answers)
+        asker = ChatAsker(judge, prompt, endpoint)
+
+        def record(
+            answers: Sequence[Answer], wanted: Sequence[Question]
+        ) -> Sequence[Question]:
+            costs = [most_per_question(judge, prompt, one) for one in wanted]
+            return interruptions.retry_on_database_error(
+                self._record, answers, list(zip(wanted, costs, strict=True))
+            )
+
+        while not (self._stopped.is_set() or self._is_over_budget):
+            questions = self._untried()
+            if (first := next(questions, None)) is None:
+                return
+            ask_all(
+                chain([first], questions),
+                asker,
+                at_once=judge.at_once,
+                record=record,
+                stopped=self._stopped,
+            )
+            self._let_runs_go_on()
+
+    def has_more(self) -> bool:
+        """Return True if runs wait for pairs that this job has not tried, or if the
+        judge's prompt or model has changed.
+        """
+        row = PhaseJudge.objects.get(pk=self._row.pk)
+        if row.ended_at is not None:
+            return False
+        if not self._has_terms_of(row):
+            return True
+        return not self._is_over_budget and any(self._untried())
+
+    def _untried(self) -> Iterator[Question]:
+        for question in open_questions(self._row):
+            if question.items not in self._tried:
+                self._tried.add(question.items)
+                self._note_addressing(question)
+                yield question
+
+    def _note_addressing(self, question: Question) -> None:
+        *_gold, text = question.texts
+        if len(self._addressing) < MAX_ADDRESSING and (words := addressing(text)):
+            self._addressing.append(words)
+
+    def _record(
+        self, answers: Sequence[Answer], wanted: Sequence[tuple[Question, Decimal]]
+    ) -> list[Question]:
+        if interruptions.is_asked():
+            self._stopped.set()
+            wanted = ()
+        with transaction.atomic():
+            self._keep_lease()
+            row = PhaseJudge.objects.select_for_update().get(pk=self._row.pk)
+            if row.ended_at is not None or not self._has_terms_of(row):
+                self._stopped.set()
+                wanted = ()
+            self._store(row, answers)
+            landed = {answer.question.items for answer in answers}
+            reserved = {
+                items: most
+                for items, most in self._reserved.items()
+                if items not in landed
+            }
+            in_flight, is_over = sum(reserved.values(), Decimal(0)), False
+            for question, most in wanted:
+                if row.budget is not None and row.spent + in_flight + most > row.budget:
+                    is_over = True
+                    break
+                in_flight += most
+                reserved[question.items] = most
+            # Assign the value instead of incrementing it, so that a repeated
+            # transaction has the same effect.
+            row.reserved = _rounded_up(in_flight)
+            row.save()
+        self._reserved = reserved
+        # The budget may suffice again once the reservations of running requests are
+        # released.
+        self._is_over_budget = is_over and not reserved
+        self._numbers.update(_counts(answers))
+        return [question for question, _most in wanted if question.items in reserved]
+
+    def _has_terms_of(self, row: PhaseJudge) -> bool:
+        return bool(row.signature == self._row.signature)
+
+    def _store(self, row: PhaseJudge, answers: Sequence[Answer]) -> None:
+        failures = Counter(row.failures)
+        for answer in answers:
+            row.spent = _rounded_up(row.spent + answer.cost)
+            row.replies += len(answer.rows)
+            failures[answer.failure] += bool(answer.failure)
+        row.unlabelled += _counts(answers)["unlabelled"]
+        row.failures = {cause: number for cause, number in failures.items() if number}
+        if self._has_terms_of(row):
+            # Discard answers to an earlier prompt or model: they must not be mixed with
+            # newer answers.
+            self._append([one for answer in answers for one in self._rows(answer)])
+
+    def _append(self, rows: Sequence[Judgement]) -> None:
+        if rows:
+            assert self._row.source is not None
+            append(self._row.source, rows)
+
+    def _rows(self, answer: Answer) -> Iterator[Judgement]:
+        at = timezone.now().isoformat()
+        for one in answer.rows:
+            yield Judgement(
+                kind=self._row.kind,
+                judge=self._row.name,
+                digest=self._row.digest,
+                items=answer.question.items,
+                by="",
+                repeat=one.repeat,
+                label=one.label,
+                at=at,
+                cost=None if one.cost is None else float(one.cost),
+            )
+
+    def _keep_lease(self) -> None:
+        share = min(len(self._tried) / max(self._total, 1), 0.99)
+        if not engine.heartbeat(self._job.job, progress=share):
+            raise engine.JobLost
+
+    def _ask_model(self, judge: LocalJudge) -> None:
+        model = local_model(judge)
+        digest = digest_of_signature(local_signature(judge, model))
+        refuse_second_instrument(self._row, digest)
+        self._row.digest = digest
+        PhaseJudge.objects.filter(pk=self._row.pk).update(digest=digest)
+        self._begin_import()
+        try:
+            while some := list(islice(self._untried(), LOCAL_ROUND)):
+                self._label(model, some)
+                if self._stopped.is_set():
+                    break
+        finally:
+            self._end()
+
+    def _label(self, model: LocalModel, questions: Sequence[Question]) -> None:
+        for batch in model.labels(questions):
+            answers = [
+                Answer(question, (Row(0, label, None),), Decimal(0))
+                for question, label in batch
+            ]
+            interruptions.retry_on_database_error(self._record, answers, [])
+            interruptions.check()
+            if self._stopped.is_set():
+                return
+
+
+def _rounded_up(cost: Decimal) -> Decimal:
+    return cost.quantize(Decimal(1).scaleb(-DIGITS["decimal_places"]), ROUND_CEILING)
+
+
+def _counts(answers: Sequence[Answer]) -> Mapping[str, int]:
+    counts = Counter[str]()
+    for answer in answers:
+        if answer.failure:
+            counts["failed"] += 1
+        elif answer.rows and not answer.is_open:
+            is_labelled = answer.rows[-1].label != NO_LABEL
+            counts["labels" if is_labelled else "unlabelled"] += 1
+    return counts

@@ -1,0 +1,308 @@
+"""The judges that the site may ask, the organisers' consent to these judges, and the
+open questions to them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from citeboard.core import audit
+from citeboard.core.refusals import Refused
+from citeboard.teams.models import User
+from scoring.judges.asking import MAX_REPLIES
+from scoring.judges.declared import ChatJudge, DeclaredJudge, read_judges
+from scoring.judges.questions import (
+    Prompt,
+    PromptRefused,
+    Question,
+    chat_signature,
+    digest_of_signature,
+)
+from scoring.metrics import entailment
+from scoring.models import BackgroundJob, Judgement, PendingLabels, PhaseJudge
+from scoring.worker.background import Kind, ask
+from scoring.worker.entailment_labels import open_pairs, pairs_left, waiting_jobs
+from scoring.worker.ledger import in_parts
+from tasks.models import Job, Phase, Season
+from tasks.types.ledger import ENTAILS, NO_LABEL
+from tasks.types.problems import InputRefused, Unavailable
+
+
+@dataclass(frozen=True)
+class Offer:
+    """The judges in the operator's file. If the file is invalid, the error in the file."""
+
+    judges: Mapping[str, DeclaredJudge]
+    fault: str = ""
+
+
+def offered_judges() -> Offer:
+    """Read the operator's file. Without a file, the site offers no judge."""
+    path = settings.JUDGES_FILE
+    if not path.exists():
+        return Offer({})
+    try:
+        return Offer(read_judges(path))
+    except (InputRefused, Unavailable) as fault:
+        return Offer({}, str(fault))
+
+
+def named_judge(phase: Phase) -> str:
+    """Return the judge named in the options of the phase's task; empty if they name
+    none.
+    """
+    return entailment.stored_model(phase.task.options) or ""
+
+
+def agreed_judges(phase: Phase) -> QuerySet[PhaseJudge]:
+    """Return the judges that the site asks for runs of the phase."""
+    return phase.phase_judges.agreed().filter(name=named_judge(phase))
+
+
+def agree(
+    *, phase: Phase, prompt: Prompt | None, budget: Decimal | None, by: User | None
+) -> PhaseJudge:
+    """Record the organisers' consent: the site may ask the judge that the phase's task
+    names.
+
+    If only the budget changes, the date of the consent stays, and with it the set of
+    runs that may be sent. Raises Refused if the operator does not offer the judge, or
+    if the season has answers of this judge to other questions.
+    """
+    judge = offered_judges().judges.get(named_judge(phase))
+    if judge is None:
+        raise Refused(_("the operator of the site offers no judge of this name"))
+    terms = _terms(judge, prompt, budget)
+    now = timezone.now()
+    with transaction.atomic():
+        row, is_new = PhaseJudge.objects.select_for_update().get_or_create(
+            phase=phase, name=judge.name, defaults={**terms, "agreed_at": now}
+        )
+        is_same = row.ended_at is None and row.signature == terms["signature"]
+        if is_new or not is_same:
+            refuse_second_instrument(row, terms["digest"])
+            _refuse_other_phases(row, terms["digest"])
+            row.agreed_at, row.ended_at, row.source = now, None, None
+            row.agreed_by = by
+        elif not row.sends_texts:
+            # Keep the stored digest, because it includes the weights that a worker
+            # read.
+            terms["digest"] = row.digest
+        for name, value in terms.items():
+            setattr(row, name, value)
+        row.save()
+        audit.record(
+            "judge-agreed",
+            actor=by,
+            subject=row,
+            place=phase.task.season,
+            facts={"judge": row.name, "phase": phase, "host": row.host or _("no host")},
+        )
+    ask_for_judging(row)
+    return row
+
+
+def _terms(
+    judge: DeclaredJudge, prompt: Prompt | None, budget: Decimal | None
+) -> dict[str, Any]:
+    terms: dict[str, Any] = {
+        "kind": ENTAILS,
+        "instrument": judge.kind,
+        "model": judge.model_name,
+        "currency": judge.price.currency if judge.price else "",
+        "budget": budget if judge.price else None,
+    }
+    if not isinstance(judge, ChatJudge):
+        signature: dict[str, Any] = {"kind": judge.kind, "model": judge.model_name}
+        return {
+            **terms,
+            "host": "",
+            "signature": signature,
+            "digest": "",
+            "prompt": "",
+            "answers": {},
+        }
+    if judge.price and budget is None:
+        raise Refused(_("a judge with a price needs a budget"))
+    prompt = prompt or Prompt.default(ENTAILS)
+    try:
+        prompt.check()
+    except PromptRefused as refused:
+        raise Refused(str(refused)) from refused
+    signature = chat_signature(judge, prompt)
+    return {
+        **terms,
+        "host": judge.host,
+        "signature": signature,
+        "digest": digest_of_signature(signature),
+        "prompt": prompt.template,
+        "answers": dict(prompt.answers),
+    }
+
+
+def refuse_second_instrument(row: PhaseJudge, digest: str) -> None:
+    """Raise Refused if the season has rows of this judge with another prompt or model.
+
+    A board must not mix rows that result from different prompts or models.
+    """
+    others = Judgement.objects.standing().filter(
+        judge__name=row.name, judge__kind=ENTAILS, judge__season=row.phase.task.season
+    )
+    others = others.exclude(judge__digest="").exclude(judge__digest=digest)
+    if digest and others.exists():
+        raise Refused(
+            _(
+                "the season has judgements of this judge by another prompt or model; withdraw their imports "
+                "first"
+            )
+        )
+
+
+def _refuse_other_phases(row: PhaseJudge, digest: str) -> None:
+    others = PhaseJudge.objects.agreed().filter(
+        name=row.name, kind=row.kind, phase__task__season=row.phase.task.season
+    )
+    others = others.exclude(pk=row.pk).exclude(digest="").exclude(digest=digest)
+    for other in others.select_related("phase__task"):
+        if digest and named_judge(other.phase) == row.name:
+            words = _(
+                "%(phase)s of %(task)s asks this judge with another prompt or model; stop asking it there "
+                "first"
+            )
+            raise Refused(words % {"phase": other.phase, "task": other.phase.task})
+
+
+def dismiss(*, phase: Phase, by: User) -> PhaseJudge:
+    """Stop asking the judge of the phase. The ledger keeps the rows of the judge.
+    Raises Refused.
+    """
+    with transaction.atomic():
+        row = agreed_judges(phase).select_for_update().first()
+        if row is None:
+            raise Refused(_("the site asks no judge for this phase"))
+        row.ended_at = timezone.now()
+        row.save(update_fields=["ended_at"])
+        audit.record(
+            "judge-dismissed",
+            actor=by,
+            subject=row,
+            place=phase.task.season,
+            facts={"judge": row.name, "phase": phase},
+        )
+    return row
+
+
+def ask_for_judging(row: PhaseJudge) -> BackgroundJob:
+    """Queue the open questions of a judge, or return its unfinished job.
+
+    The job belongs to no user, so that each judge has at most one.
+    """
+    season = row.phase.task.season
+    given = {"judge": row.pk}
+    return ask(Kind.JUDGE, season, given, by=None, phase=row.phase, queue=Job.JUDGES)
+
+
+def ask_for_estimate(row: PhaseJudge, by: User) -> BackgroundJob:
+    """Queue an estimate of the number of open questions and their cost. No question is
+    asked.
+    """
+    given = {"judge": row.pk, "dry_run": True}
+    season = row.phase.task.season
+    return ask(Kind.JUDGE, season, given, by=by, phase=row.phase, queue=Job.JUDGES)
+
+
+def ask_where_agreed(job: Job) -> None:
+    """Queue the questions of a run that has begun to wait, if the organisers consented
+    to the judge.
+    """
+    if (row := agreed_judges(job.submission.phase).first()) is not None:
+        ask_for_judging(row)
+
+
+def waiting_for(row: PhaseJudge) -> QuerySet[PendingLabels]:
+    """Return the waiting runs whose pairs the judge may be asked about.
+
+    Only texts of runs that were submitted after the consent are sent to the judge,
+    because the teams of these runs could know of the consent.
+    """
+    waiting = waiting_jobs().filter(
+        judge__name=row.name, judge__kind=row.kind, job__submission__phase=row.phase
+    )
+    if row.sends_texts:
+        waiting = waiting.filter(job__submission__submitted_at__gte=row.agreed_at)
+    return waiting
+
+
+def pairs_open(row: PhaseJudge) -> int:
+    """Return the number of open pairs of the waiting runs that the judge may be asked about."""
+    return pairs_left(waiting_for(row))
+
+
+def unsent_runs(row: PhaseJudge) -> int:
+    """Return the number of waiting runs that were submitted before the consent. Their
+    texts are not sent.
+    """
+    if not row.sends_texts:
+        return 0
+    waiting = waiting_jobs().filter(
+        judge__name=row.name, judge__kind=row.kind, job__submission__phase=row.phase
+    )
+    earlier = waiting.filter(job__submission__submitted_at__lt=row.agreed_at)
+    return earlier.values("job__submission").distinct().count()
+
+
+def texts_to_judge(phase: Phase) -> list[str]:
+    """Return the texts of runs that seem to instruct the judge, as recorded by recent
+    jobs of the phase.
+    """
+    jobs = BackgroundJob.objects.filter(kind=Kind.JUDGE, phase=phase).order_by("-pk")
+    texts = (text for job in jobs for text in job.result.get("addressing", ()))
+    return list(dict.fromkeys(texts))
+
+
+def open_questions(row: PhaseJudge) -> Iterator[Question]:
+    """Yield the pairs that waiting runs need next and that the judge has not been asked
+    about.
+    """
+    pairs = open_pairs(list(waiting_for(row)), is_next_only=True)
+    for some in in_parts(pairs):
+        questions = [
+            Question(ENTAILS, (pair["premise"], pair["hypothesis"])) for pair in some
+        ]
+        yield from _unanswered(row, questions)
+
+
+def _unanswered(row: PhaseJudge, questions: Sequence[Question]) -> Iterator[Question]:
+    rows = Judgement.objects.standing().filter(
+        judge__kind=row.kind,
+        judge__name=row.name,
+        judge__digest=row.digest,
+        judge__season=row.phase.task.season_id,
+        items__in=[question.items for question in questions],
+    )
+    replies, decided = Counter[str](), set[str]()
+    for items, label in rows.values_list("items", "label"):
+        if label == NO_LABEL:
+            replies[items] += 1
+        else:
+            decided.add(items)
+    most = MAX_REPLIES if row.sends_texts else 1
+    for one in questions:
+        if one.items not in decided and replies[one.items] < most:
+            yield replace(one, replies=replies[one.items])
+
+
+def phases_with_judges(season: Season) -> list[Phase]:
+    """Return the phases whose tasks name a judge whose labels the site stores."""
+    phases = Phase.objects.filter(task__season=season).select_related("task__season")
+    return [phase for phase in phases.order_by("task", "pk") if named_judge(phase)]

@@ -1,0 +1,609 @@
+"""The ledger of judgements: import, export, share and withdraw rows, and mark outdated numbers.
+
+The rows of a file are stored together and withdrawn together. They are written in
+batches, to limit the memory needed.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import os
+import tempfile
+import weakref
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from django.db import connection, transaction
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from numpy.typing import NDArray
+
+from citeboard.core import audit
+from citeboard.core.commits import after_commit
+from citeboard.core.refusals import Refused
+from citeboard.teams.models import User
+from scoring.models import Judge, Judgement, JudgementImport, UsedJudgements
+from scoring.offline.ledger import (
+    Placed,
+    Summary,
+    header_line,
+    placed_rows,
+    read_judgements,
+    row_line,
+)
+from scoring.worker.local_copies import FileRefused, sent
+from scoring.worker.reading import ROWS
+from tasks.models import Season
+from tasks.models.seasons import bump_version
+from tasks.submissions.uploads import safe_filename
+from tasks.types import Problem
+from tasks.types.ledger import (
+    ENTAILS,
+    MAX_JUDGE,
+    YES,
+    GivenLabel,
+    Judgement as Row,
+    Settled,
+    settled,
+)
+from tasks.types.problems import Problems, TooManyProblems
+
+#: Rows per SQL statement.
+AT_ONCE = 500
+SAME_ROW = {name: OuterRef(name) for name in ("items", "by", "repeat")}
+
+
+T = TypeVar("T")
+
+
+def in_parts(values: Iterable[T], size: int = AT_ONCE) -> Iterator[list[T]]:
+    """Yield the values in batches."""
+    left = iter(values)
+    while part := list(islice(left, size)):
+        yield part
+
+
+@dataclass(frozen=True, kw_only=True)
+class Imported:
+    """The result of an import: the judge, the row of the import, and the numbers of new
+    rows, known rows and resumed runs.
+    """
+
+    judge: Judge
+    source: JudgementImport
+    added: int
+    known: int
+    resumed: int = 0
+
+
+class GivenRows:
+    """The rows of a parsed file. The temporary file is closed when this object is
+    garbage-collected.
+    """
+
+    def __init__(
+        self, handle: int, summary: Summary, *, filename: str, sha256: str
+    ) -> None:
+        self.summary, self.filename, self.sha256 = summary, filename, sha256
+        self._handle = handle
+        weakref.finalize(self, os.close, handle)
+
+    def __iter__(self) -> Iterator[Placed]:
+        with os.fdopen(os.dup(self._handle), "rb") as lines:
+            lines.seek(0)
+            yield from placed_rows(lines)
+
+
+def read_file(path: Path, filename: str, judge: str, by: User | None) -> GivenRows:
+    """Parse a file of judgements. Raises FileRefused.
+
+    ``judge`` is the name of the judge if the file contains none.
+    """
+    handle, summary = _sent(path, filename, by) if by else _read(path, filename)
+    with path.open("rb") as file:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    given = GivenRows(handle, summary, filename=filename, sha256=sha256)
+    problems = summary.problems or _refusals(given, judge)
+    if problems:
+        raise FileRefused(problems)
+    given.summary = replace(summary, judge=summary.judge or judge)
+    return given
+
+
+def _refusals(given: GivenRows, judge: str) -> list[Problem]:
+    said, message, expected = given.summary, "", ""
+    name = said.judge or judge
+    if not said.rows:
+        message = _("there is no label in it")
+        expected = _("one JSON object on each line")
+    elif not name:
+        message = _("it does not say whose labels these are")
+        expected = _("“model” on its lines, or the model's name beside the file")
+    elif judge and said.judge and judge != said.judge:
+        message = _("these are labels of “%(model)s”") % {"model": said.judge}
+        expected = _("those of “%(model)s”") % {"model": judge}
+    elif len(name) > MAX_JUDGE or not name.isprintable() or name != name.strip():
+        message = _("the model's name cannot be kept")
+        expected = _("at most %(number)s printable characters") % {"number": MAX_JUDGE}
+    if not message:
+        return []
+    return [Problem(file=given.filename, message=message, expected=expected)]
+
+
+def _read(path: Path, filename: str) -> tuple[int, Summary]:
+    handle, name = tempfile.mkstemp(prefix="citeboard-rows-")
+    Path(name).unlink()
+    with os.fdopen(os.dup(handle), "w", encoding="utf-8") as out:
+        return handle, read_judgements(path, filename, out)
+
+
+def _sent(path: Path, filename: str, by: User) -> tuple[int, Summary]:
+    program = "scoring.worker.reading:judgements"
+    with sent(program, path, filename, by) as done:
+        handle = os.open(done.file(ROWS), os.O_RDONLY)
+        return handle, Summary(**done.result)
+
+
+def import_judgements(
+    *, path: Path, filename: str, by: User | None, season: Season | None, judge: str
+) -> Imported:
+    """Store all rows of a file or none; rows that exist already are skipped. Raises
+    FileRefused.
+    """
+    return store(read_file(path, filename, judge, by), season=season, by=by)
+
+
+def store(given: GivenRows, *, season: Season | None, by: User | None) -> Imported:
+    """Store the new rows of a file. Raises FileRefused if a row contradicts a stored
+    row.
+    """
+    said = given.summary
+    same: dict[str, Any] = {
+        "kind": said.kind,
+        "name": said.judge,
+        "digest": said.digest,
+    }
+    with transaction.atomic():
+        Judge.objects.get_or_create(**same, season=season)
+        # Lock the judges, so that concurrent imports of their rows wait.
+        judges = list(
+            Judge.objects.select_for_update()
+            .brought(season)
+            .filter(**same)
+            .order_by(F("season_id").asc(nulls_last=True))
+        )
+        source = new_import(judges[0], given.filename, given.sha256, by)
+        added = known = 0
+        contradictions = Problems()
+        try:
+            for rows in in_parts(given):
+                before = _known(judges, rows)
+                contradictions += _contradictions(rows, before, given.filename)
+                new = [placed.row for placed in rows if _key(placed.row) not in before]
+                known += len(rows) - len(new)
+                added += len(new)
+                if not contradictions:
+                    _add(source, new)
+        except TooManyProblems as many:
+            raise FileRefused(many.problems) from many
+        if contradictions:
+            raise FileRefused(contradictions)
+        _count(source, added=added, known=known)
+        if added and season is not None:
+            facts = {"labels": added, "model": judges[0]}
+            audit.record(
+                "labels-imported", actor=by, subject=source, place=season, facts=facts
+            )
+    judges[0].refresh_from_db()
+    return Imported(judge=judges[0], source=source, added=added, known=known)
+
+
+def new_import(
+    judge: Judge, filename: str, sha256: str, by: User | None
+) -> JudgementImport:
+    return JudgementImport.objects.create(
+        judge=judge,
+        filename=safe_filename(filename),
+        sha256=sha256,
+        added=0,
+        known=0,
+        imported_by=by,
+    )
+
+
+def append(source: JudgementImport, rows: Sequence[Row]) -> None:
+    """Add rows to a judge's open import, in the caller's transaction.
+
+    Rows that are stored already are skipped. Raises Refused if the import was
+    withdrawn.
+    """
+    judge = Judge.objects.select_for_update().get(pk=source.judge_id)
+    source.refresh_from_db()
+    if source.withdrawn_at is not None:
+        raise Refused(_("the import of its judgements was withdrawn"))
+    stored = Judgement.objects.standing().filter(
+        judge=judge, items__in={row.items for row in rows}
+    )
+    keys = set(stored.values_list("items", "by", "repeat"))
+    new = [row for row in rows if _key(row) not in keys]
+    _add(source, new)
+    source.added += len(new)
+    source.save(update_fields=["added"])
+    Judge.objects.filter(pk=judge.pk).update(
+        decided=F("decided") + len(new), version=F("version") + 1
+    )
+
+
+def close_import(source: JudgementImport) -> None:
+    """Store the digest of an import's rows, and mark the scores that are outdated
+    because of the rows.
+    """
+    digest = hashlib.sha256()
+    rows = source.judgements.order_by("pk").values_list(
+        "items", "by", "repeat", "label"
+    )
+    for row in rows.iterator(chunk_size=5000):
+        digest.update(f"{' '.join(map(str, row))}\n".encode())
+    source.sha256 = digest.hexdigest()
+    source.save(update_fields=["sha256"])
+    if source.added:
+        _mark_outdated(source)
+
+
+COLUMNS = (
+    "judge_id",
+    "source_id",
+    "items",
+    "by",
+    "repeat",
+    "label",
+    "score",
+    "rationale",
+    "at",
+    "cost",
+    "is_standing",
+)
+
+
+def _add(source: JudgementImport, rows: Sequence[Row]) -> None:
+    table = connection.ops.quote_name(Judgement._meta.db_table)  # noqa: SLF001  (public by name)
+    columns = ", ".join(map(connection.ops.quote_name, COLUMNS))
+    places = ", ".join(["%s"] * len(COLUMNS))
+    statement = f"INSERT INTO {table} ({columns}) VALUES ({places})"  # noqa: S608  (names of ours)
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            statement,
+            [
+                (
+                    source.judge_id,
+                    source.pk,
+                    row.items,
+                    row.by,
+                    row.repeat,
+                    row.label,
+                    row.score,
+                    row.rationale,
+                    _instant(row.at),
+                    row.cost,
+                    True,
+                )
+                for row in rows
+            ],
+        )
+
+
+def _instant(text: str | None) -> Any:
+    if text is None:
+        return None
+    return connection.ops.adapt_datetimefield_value(dt.datetime.fromisoformat(text))
+
+
+def _count(source: JudgementImport, *, added: int, known: int) -> None:
+    source.added, source.known = added, known
+    source.save(update_fields=["added", "known"])
+    if added:
+        Judge.objects.filter(pk=source.judge_id).update(
+            decided=F("decided") + added, version=F("version") + 1
+        )
+        # Imports check scores after their commit, and scores check imports after
+        # theirs.
+        after_commit(_mark_outdated, source)
+
+
+Key = tuple[str, str, int]
+
+
+def _key(row: Row | Judgement) -> Key:
+    return row.items, row.by, row.repeat
+
+
+def _known(judges: Sequence[Judge], rows: Sequence[Placed]) -> dict[Key, str]:
+    if not any(judge.decided for judge in judges):
+        return {}
+    found = Judgement.objects.standing().filter(
+        judge__in=judges, items__in={placed.row.items for placed in rows}
+    )
+    wanted = {_key(placed.row) for placed in rows}
+    known: dict[int, dict[Key, str]] = defaultdict(dict)
+    for judge, items, by, repeat, label in found.values_list(
+        "judge", "items", "by", "repeat", "label"
+    ):
+        if (items, by, repeat) in wanted:
+            known[judge][items, by, repeat] = label
+    merged: dict[Key, str] = {}
+    for kept in reversed(judges):
+        merged |= known[kept.pk]
+    return merged
+
+
+def _contradictions(
+    rows: Sequence[Placed], known: Mapping[Key, str], filename: str
+) -> Iterator[Problem]:
+    for line, row in rows:
+        label = known.get(_key(row), row.label)
+        if label == row.label:
+            continue
+        message = _("these items are kept as “%(label)s”") % {"label": label}
+        expected = _("what a judge has said once; a further answer has “repeat”")
+        if row.kind == ENTAILS and not row.by:
+            message = _("this pair is kept as %(label)s") % {"label": int(label == YES)}
+            expected = _(
+                "what a model has decided once; another model goes by another name"
+            )
+        yield Problem(file=filename, line=line, message=message, expected=expected)
+
+
+def share(*, season: Season, name: str, kind: str, by: User) -> list[Imported]:
+    """Share the season's rows of a judge with all seasons. Raises FileRefused.
+
+    Either all rows are shared or none.
+    """
+    own = list(Judge.objects.filter(name=name, kind=kind, season=season).order_by("pk"))
+    if not own:
+        raise Judge.DoesNotExist
+    with transaction.atomic():
+        return [_share(judge, season, by) for judge in own]
+
+
+def _share(own: Judge, season: Season, by: User) -> Imported:
+    same: dict[str, Any] = {
+        "kind": own.kind,
+        "name": own.name,
+        "digest": own.digest,
+        "season": None,
+    }
+    Judge.objects.get_or_create(**same)
+    shared = Judge.objects.select_for_update().get(**same)
+    rows = Judgement.objects.standing().filter(judge=own)
+    there = Judgement.objects.standing().filter(judge=shared, **SAME_ROW)
+    otherwise = there.filter(~Q(label=OuterRef("label")))
+    if contradicted := rows.filter(Exists(otherwise)).count():
+        message = _(
+            "%(number)s of these labels contradict those that all seasons share"
+        )
+        message %= {"number": contradicted}
+        raise FileRefused(
+            [Problem(message=message, expected=_("what a model has decided once"))]
+        )
+    known = rows.filter(Exists(there)).count()
+    digest = hashlib.sha256()
+    for line in ledger_lines([own]):
+        digest.update(line.encode())
+    source = new_import(shared, f"labels of {season.slug}", digest.hexdigest(), by)
+    added = last = 0
+    new = rows.exclude(Exists(there)).order_by("pk")
+    while some := list(new.filter(pk__gt=last)[:AT_ONCE]):
+        added, last = added + len(some), some[-1].pk
+        for row in some:
+            row.pk, row.judge, row.source = None, shared, source
+            # A rationale may quote the season's gold, which organisers of other seasons
+            # may not see.
+            row.rationale = ""
+        Judgement.objects.bulk_create(some)
+    _count(source, added=added, known=known)
+    facts = {"labels": added, "model": shared}
+    audit.record("labels-shared", actor=by, subject=source, place=season, facts=facts)
+    return Imported(judge=shared, source=source, added=added, known=known)
+
+
+def withdraw(
+    *,
+    source: JudgementImport,
+    reason: str,
+    by: User | None,
+    season: Season | None = None,
+) -> None:
+    """Withdraw an import, and record this in the history of the season or judge."""
+    with transaction.atomic():
+        judge = Judge.objects.select_for_update().get(pk=source.judge_id)
+        source.refresh_from_db()
+        if source.withdrawn_at is not None:
+            raise Refused(_("this import is withdrawn already"))
+        if sheet := source.sheets.published().first():
+            words = _("these are judgements of sheet %(sheet)s; unpublish the sheet")
+            raise Refused(words % {"sheet": sheet.pk})
+        now = timezone.now()
+        source.withdrawn_at, source.withdrawn_by, source.reason = now, by, reason
+        source.save(update_fields=["withdrawn_at", "withdrawn_by", "reason"])
+        gone = source.judgements.filter(is_standing=True).update(is_standing=False)
+        Judge.objects.filter(pk=judge.pk).update(
+            decided=F("decided") - gone, version=F("version") + 1
+        )
+        used = UsedJudgements.objects.filter(imports=source, is_current=True)
+        phases = set(used.values_list("evaluation__phase", flat=True))
+        used.filter(outdated_at=None).update(outdated_at=now)
+        for phase in phases:
+            bump_version(phase)
+        place = season or judge.season
+        if place is not None:
+            facts = {"labels": gone, "model": judge, "why": reason}
+            audit.record(
+                "judgements-withdrawn",
+                actor=by,
+                subject=source,
+                place=place,
+                facts=facts,
+            )
+
+
+def ledger_lines(judges: Sequence[Judge]) -> Iterator[str]:
+    """Yield the valid rows of the judges as lines of a file. The season's own rows
+    precede shared rows.
+
+    If the judges differ in their prompt or model, each line has the digest of its
+    judge.
+    """
+    if not judges:
+        return
+    digests = {judge.digest for judge in judges}
+    first = judges[0]
+    yield header_line(first.kind, first.name, first.digest if len(digests) == 1 else "")
+    for judge, row in standing_rows(judges):
+        yield row_line(row, **({"digest": judge.digest} if len(digests) > 1 else {}))
+
+
+def standing_rows(judges: Sequence[Judge]) -> Iterator[tuple[Judge, Row]]:
+    """Yield the rows of the judges in order.
+
+    If several judges have rows on the same items, only the rows of the first judge are
+    included.
+    """
+    for place, judge in enumerate(judges):
+        rows = rows_of(judge, judges[:place]).values_list(
+            "items", "by", "repeat", "label", "score", "rationale", "at", "cost"
+        )
+        for items, by, repeat, label, score, rationale, at, cost in rows.iterator(
+            chunk_size=5000
+        ):
+            said = Row(
+                kind=judge.kind,
+                judge=judge.name,
+                digest=judge.digest,
+                items=items,
+                by=by,
+                repeat=repeat,
+                label=label,
+                score=score,
+                rationale=rationale,
+                at=at.isoformat() if at else None,
+                cost=cost,
+            )
+            yield judge, said
+
+
+def rows_of(judge: Judge, before: Sequence[Judge]) -> QuerySet[Judgement]:
+    """Return a judge's valid rows. Leave out rows on items for which a judge in
+    ``before`` has a row.
+    """
+    rows = Judgement.objects.standing().filter(judge=judge).order_by("pk")
+    if not before:
+        return rows
+    earlier = Judgement.objects.standing().filter(
+        judge__in=before, items=OuterRef("items")
+    )
+    return rows.exclude(Exists(earlier))
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The judgements on one pair: the effective label, and the rows and imports that
+    determine this label.
+    """
+
+    judge: int
+    settled: Settled
+    rows: tuple[GivenLabel, ...]
+    imports: frozenset[int]
+
+
+def look_up(
+    deciding: Sequence[Judge], items: Iterable[str]
+) -> Iterator[tuple[str, Decision]]:
+    """Yield a decision for each of the items on which at least one judge has a row.
+
+    The first judge with a row on the items decides. Items are looked up in batches.
+    """
+    places = {judge.pk: place for place, judge in enumerate(deciding)}
+    for some in in_parts(items):
+        rows = Judgement.objects.standing().filter(judge__in=places, items__in=some)
+        by_items: dict[str, dict[int, list[tuple[GivenLabel, int]]]] = defaultdict(
+            lambda: defaultdict(list)
+        )
+        for judge, of, by, repeat, label, source in rows.values_list(
+            "judge", "items", "by", "repeat", "label", "source"
+        ):
+            by_items[of][judge].append((GivenLabel(by, repeat, label), source))
+        for of, by_judge in by_items.items():
+            first = min(by_judge, key=places.__getitem__)
+            given = [one for one, _source in by_judge[first]]
+            yield (
+                of,
+                Decision(
+                    judge=first,
+                    settled=settled(deciding[places[first]].kind, given),
+                    rows=tuple(sorted(given)),
+                    imports=frozenset(source for _given, source in by_judge[first]),
+                ),
+            )
+
+
+def short_digests(items: Iterable[str]) -> NDArray[np.uint64]:
+    """Return the first eight bytes of each digest, by which used judgements are indexed."""
+    digests = b"".join(hashlib.sha256(one.encode()).digest()[:8] for one in items)
+    return np.frombuffer(digests, np.uint64)
+
+
+def _mark_outdated(source: JudgementImport) -> None:
+    judge = source.judge
+    used = UsedJudgements.objects.filter(
+        kind=judge.kind, name=judge.name, is_current=True, outdated_at=None
+    )
+    if judge.season_id is not None:
+        used = used.filter(evaluation__phase__task__season=judge.season_id)
+    if not used.exists():
+        return
+    rows = source.judgements.order_by("pk").values_list("items", flat=True)
+    new = np.unique(
+        np.concatenate(
+            [
+                short_digests(some)
+                for some in in_parts(rows.iterator(chunk_size=5000), 5000)
+            ]
+        )
+    )
+    now = timezone.now()
+    phases = set()
+    for one in used.select_related("evaluation__phase__task__season").iterator():
+        concerned = np.intersect1d(new, np.frombuffer(bytes(one.items), np.uint64))
+        if len(concerned) and _decides(source, concerned, one):
+            UsedJudgements.objects.filter(pk=one.pk).update(outdated_at=now)
+            phases.add(one.evaluation.phase_id)
+    with transaction.atomic():
+        for phase in phases:
+            bump_version(phase)
+
+
+def _decides(
+    source: JudgementImport, concerned: NDArray[np.uint64], used: UsedJudgements
+) -> bool:
+    wanted = set(concerned.tolist())
+    season = used.evaluation.phase.task.season
+    deciding = list(Judge.objects.deciding(used.name, season, used.kind))
+    rows = source.judgements.values_list("items", flat=True).iterator(chunk_size=5000)
+    for some in in_parts(rows):
+        digests = short_digests(some).tolist()
+        own = [
+            items
+            for items, digest in zip(some, digests, strict=True)
+            if digest in wanted
+        ]
+        if any(found.judge == source.judge_id for _of, found in look_up(deciding, own)):
+            return True
+    return False

@@ -1,0 +1,230 @@
+"""The sandbox of official programs. Each run of a program has a new process, forked
+from a separate server.
+
+The process can read the interpreter, the site's packages and one folder with the
+program, the gold and the answers of one run. It cannot start processes or threads, open
+sockets, or write elsewhere; time, memory and files are limited. Without all three
+protections of the kernel, no program runs. This module does not import Django.
+"""
+
+import builtins
+import importlib.util
+import os
+import pickle
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from citeboard.core.confined.limits import Limits, exit_code_of
+from citeboard.core.confined.pool import LimitExceeded, Pool, ProgramFailed, Setup, Work
+from citeboard.core.confined.rights import MEANS
+from scoring.metrics import official
+from scoring.metrics.base import Floats
+from scoring.metrics.official_run import PROGRAM, numbers_in, place, scores_in
+from tasks.types.declared.official_program import imported, program_of
+
+#: Paths in the folder of the process: the pickled call, and the folder that the program
+#: sees as `/app`.
+CALL, APP = "call", "app"
+ENTRY = "scoring.worker.program_sandbox:answer"
+#: Packages that the server imports if the program imports them. The user `nobody` may
+#: be unable to read them later.
+READY = (
+    "nltk",
+    "numpy",
+    "pandas",
+    "rouge_score",
+    "sacrebleu",
+    "scipy",
+    "scipy.special",
+    "scipy.stats",
+    "sklearn",
+    "sklearn.metrics",
+)
+#: Modules that must be imported before the process loses access to their folders.
+OURS = ("scoring.worker.program_sandbox", "csv", "pickle")
+#: Limits on the files that a program may write. Scorers have separate limits.
+FILE_MB, TOTAL_MB, TOTAL_FILES, OPEN_FILES = 64, 256, 1_000, 32
+#: The time limit for one run of the program is the scorer's time limit divided by this
+#: number. The program runs twice, and the scorer needs time to report.
+SHARE_OF_TIME = 4
+
+
+def sandbox(text: str, *, root: Path, work_folder: Path) -> Pool:
+    """Return a process pool that can run the program. ``root`` is the folder of the
+    site's code.
+    """
+    heads = {name.partition(".")[0] for name in imported(program_of(text))}
+    ready = [name for name in READY if name.partition(".")[0] in heads]
+    setup = Setup(
+        path=[root / "platform", root],
+        readable=[],
+        preload=[*OURS, *(name for name in ready if _is_installed(name))],
+        means=MEANS,
+        # Sets must have the same order in both runs.
+        variables={"PYTHONHASHSEED": "0"},
+    )
+    return Pool(size=1, work_folder=work_folder, setup=setup)
+
+
+def _is_installed(name: str) -> bool:
+    with suppress(ImportError, ValueError):
+        return importlib.util.find_spec(name.partition(".")[0]) is not None
+    return False
+
+
+def limits_of_program(limits: Limits) -> Limits:
+    """Return the limits for one run of a program. ``limits`` are the limits of the scorer."""
+    return replace(
+        limits,
+        cpu_seconds=max(1, limits.cpu_seconds // SHARE_OF_TIME),
+        wall_seconds=limits.wall_seconds / SHARE_OF_TIME,
+        file_mb=FILE_MB,
+        total_mb=TOTAL_MB,
+        total_files=TOTAL_FILES,
+        max_files=OPEN_FILES,
+        max_processes=0,
+        steps=1,
+    )
+
+
+def computed(pool: Pool, limits: Limits, call: official.ProgramCall) -> Floats:
+    """Return the scores of a program as an array of shape (columns,). Raises
+    ProgramFailed.
+
+    The program runs twice, and fails if the scores differ.
+    """
+    first, second = (_run(pool, limits, call) for _ in range(2))
+    if not np.array_equal(first, second):
+        raise official.differs()
+    return first
+
+
+def _run(pool: Pool, limits: Limits, call: official.ProgramCall) -> Floats:
+    work = Work(
+        program=ENTRY,
+        arguments={},
+        limits=limits,
+        files={CALL: pickle.dumps(call)},
+        is_ours=False,
+    )
+    try:
+        with pool.done(work) as done:
+            return _believed(call, done.result)
+    except LimitExceeded as reason:
+        raise official.failed(f"the official program was ended: {reason}") from reason
+    except ProgramFailed as reason:
+        words = "the official program ended without an answer"
+        raise official.failed(words) from reason
+
+
+def _believed(call: official.ProgramCall, told: Any) -> Floats:
+    match told:
+        case {"scores": dict() as scores}:
+            return official.numbers_of(call, numbers_in(scores))
+        case {"failed": str() as kind} if kind in _ERRORS:
+            raise official.failed(f"the official program ended in {kind}")
+        case {"failed": "exit"}:
+            raise official.failed("the official program ended with an exit code")
+        case {"failed": str()}:
+            raise official.failed("the official program ended in an error")
+    raise official.failed("the official program ended without an answer")
+
+
+#: Only these names of errors are shown: a program could give its own class any name.
+_ERRORS = frozenset(
+    name
+    for name, kind in vars(builtins).items()
+    if isinstance(kind, type) and issubclass(kind, Exception)
+)
+
+
+class _OwnModules(MetaPathFinder, Loader):
+    """Imports the program's own modules by relative path. `importlib` would convert the
+    paths to absolute paths.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+
+    def find_spec(
+        self, name: str, path: object = None, target: object = None
+    ) -> ModuleSpec | None:
+        stem = f"{self._folder}/{name.replace('.', '/')}"
+        files = {f"{stem}.py": False, f"{stem}/__init__.py": True}
+        for file, is_package in files.items():
+            if os.path.isfile(file):  # noqa: PTH113
+                return ModuleSpec(name, self, origin=file, is_package=is_package)
+        if os.path.isdir(stem):  # noqa: PTH112
+            return ModuleSpec(name, None, is_package=True)
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        assert module.__spec__ is not None
+        path = str(module.__spec__.origin)
+        module.__file__ = path
+        exec(compile(Path(path).read_bytes(), path, "exec"), module.__dict__)  # noqa: S102
+
+
+def _run_as_main(path: str) -> None:
+    main = sys.modules["__main__"] = ModuleType("__main__")
+    main.__file__ = path
+    main.__dict__["__builtins__"] = builtins
+    exec(compile(Path(path).read_bytes(), path, "exec"), main.__dict__)  # noqa: S102
+
+
+def _can_be_opened(path: str) -> bool:
+    try:
+        os.close(os.open(path, os.O_RDONLY | os.O_DIRECTORY))
+    except OSError:
+        return False
+    return True
+
+
+def answer(_arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Run the program in this confined process. Return its scores or the kind of its
+    failure.
+    """
+    # The user `nobody` may be unable to open this folder by its absolute path.
+    home, app = os.open(".", os.O_RDONLY | os.O_DIRECTORY), Path(APP)
+    app.mkdir()
+    path = str(Path.cwd() / APP)
+    seen_as = path if _can_be_opened(path) else ".."
+    if seen_as == "..":
+        # `os.path.abspath` and `realpath` then return relative paths, which can be
+        # opened.
+        os.getcwd = lambda: "."
+    call: official.ProgramCall = pickle.loads(Path(CALL).read_bytes())  # noqa: S301  (our own process wrote it)
+    Path(CALL).unlink()
+    program = program_of(call.text)
+    placed = place(program, app, seen_as, gold=call.gold, answers=call.answers)
+    ours = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    folders = [folder for folder in sys.path if folder not in ours]
+    os.environ.clear()
+    os.environ.update(placed.variables)
+    os.chdir(app / PROGRAM)
+    own_folder = placed.entry.rpartition("/")[0]
+    sys.path[:] = [own_folder, *folders]
+    sys.meta_path.append(_OwnModules(own_folder))
+    sys.argv[:] = [placed.entry, *placed.arguments]
+    ended: dict[str, Any] | None = None
+    try:
+        _run_as_main(placed.entry)
+    except SystemExit as end:
+        ended = {"failed": "exit"} if end.code not in (None, 0) else None
+    except Exception as error:
+        if exit_code_of(error) is not None:
+            # The pool recognises the exceeded limit by the exit code of the process.
+            raise
+        ended = {"failed": type(error).__name__}
+    finally:
+        os.fchdir(home)
+    return ended or {"scores": scores_in(app)}

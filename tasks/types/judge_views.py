@@ -1,0 +1,72 @@
+"""Rule sets with an additional judge: `corrected@support-b` is `corrected` with the
+labels of the judge support-b.
+
+The ranks of a task use scores from the labels of its first judge. A view shows scores
+from the labels of an additional judge. Views are stored and read in the same way as
+rule sets.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+from tasks.types.base import OF_JUDGE, Options
+from tasks.types.positional_citations.options import ENTAILMENT, STORE
+
+#: Matches names of judges, which are part of URLs and file names.
+JUDGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+MAX_RULES = 60
+
+
+def view_of(rules: str, judge: str) -> str:
+    return f"{rules}{OF_JUDGE}{judge}"
+
+
+def further_judge(rules: str) -> str:
+    """Return the additional judge of a view, or an empty text for a rule set without
+    one.
+    """
+    return rules.partition(OF_JUDGE)[2]
+
+
+def first_judge(options: Options) -> str:
+    """Return the judge that the options name and whose labels the site stores, or an
+    empty text.
+    """
+    source, _, name = options.get(ENTAILMENT.name, "").partition(":")
+    return name if source == STORE else ""
+
+
+def options_of(rules: str, options: Options) -> dict[str, str]:
+    """Return the options that select the judge of a rule set or view."""
+    judge = further_judge(rules)
+    named = {ENTAILMENT.name: f"{STORE}:{judge}"} if judge else {}
+    return {**options, **named}
+
+
+def plain_rules(rules: Sequence[str]) -> list[str]:
+    """Return the rule sets that use the first judge."""
+    return [name for name in rules if not further_judge(name)]
+
+
+def further_judges(rules: Sequence[str]) -> list[str]:
+    """Return the distinct additional judges in the names of rule sets."""
+    names = (further_judge(name) for name in rules)
+    return list(dict.fromkeys(name for name in names if name))
+
+
+def is_view(rules: str, offered: Collection[str], options: Options) -> bool:
+    """Return True if the name has the form RULES@JUDGE, with a rule set of the task
+    type and a judge other than the first one.
+    """
+    base, mark, judge = rules.partition(OF_JUDGE)
+    first = first_judge(options)
+    return bool(
+        mark
+        and base in offered
+        and first
+        and judge != first
+        and JUDGE.fullmatch(judge)
+        and len(rules) <= MAX_RULES
+    )

@@ -1,0 +1,124 @@
+"""Judgements of the ledger: their kinds, their labels, and the label that is used for
+scores.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+ENTAILS, SUPPORTS, ASSIGNS, PREFERS = "entails", "supports", "assigns", "prefers"
+#: The label of items for which the judge gave no valid answer in two attempts.
+NO_LABEL = "no label"
+YES, NO = "yes", "no"
+#: Maximum lengths of judge names, person names and rationales, and the maximum of
+#: `repeat`.
+MAX_JUDGE, MAX_BY, MAX_RATIONALE, MAX_REPEAT = 200, 100, 2000, 9999
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of judgements: the roles of its items in order, and its labels, the best
+    label first.
+
+    If people's votes tie between the best and the worst label, the label is
+    ``divided``.
+    """
+
+    items: tuple[str, ...]
+    labels: tuple[str, ...]
+    divided: str
+
+
+KINDS: Mapping[str, Kind] = {
+    ENTAILS: Kind(("premise", "hypothesis"), (YES, NO), NO),
+    SUPPORTS: Kind(("sentence", "document"), ("full", "partial", "none"), "partial"),
+    ASSIGNS: Kind(
+        ("topic", "nugget", "report"),
+        ("support", "partial_support", "not_support"),
+        "partial_support",
+    ),
+    PREFERS: Kind(("topic", "left", "right"), ("left", "right", "tie"), "tie"),
+}
+
+
+class Judgement(NamedTuple):
+    """A row of the ledger. ``items`` are hexadecimal digests of the judged items,
+    separated by spaces.
+    """
+
+    kind: str
+    judge: str
+    digest: str
+    items: str
+    by: str
+    repeat: int
+    label: str
+    score: float | None = None
+    rationale: str = ""
+    at: str | None = None
+    cost: float | None = None
+
+
+class Settled(NamedTuple):
+    """The label of judged items that is used for scores. ``is_tie`` is True if people's
+    votes tied.
+    """
+
+    label: str
+    is_tie: bool = False
+
+
+class GivenLabel(NamedTuple):
+    """One person's label of judged items, or the label from one repetition of a model."""
+
+    by: str
+    repeat: int
+    label: str
+
+
+def digest_of(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
+def shown_items(items: str) -> list[str]:
+    """Return the digests in the format of files: each digest follows the name of its
+    hash algorithm.
+    """
+    return [
+        f"sha1:{one}" if len(one) == 40 else f"sha256:{one}" for one in items.split()
+    ]
+
+
+def settled(kind: str, given: Iterable[GivenLabel]) -> Settled:
+    """Return the label that is used for scores: the most frequent label of people,
+    otherwise the first valid label of a model.
+
+    A single valid row determines a label.
+    """
+    ordered = sorted(given)
+    people = [one.label for one in ordered if one.by and one.label != NO_LABEL]
+    if people:
+        return majority(kind, people)
+    labels = (one.label for one in ordered if one.label != NO_LABEL)
+    return Settled(next(labels, NO_LABEL))
+
+
+def majority(kind: str, labels: Iterable[str]) -> Settled:
+    """Return the most frequent label. In a tie, return the lowest of the tied labels,
+    or ``divided`` if both the best and the worst label are tied.
+    """
+    counts = Counter(label for label in labels if label != NO_LABEL)
+    if not counts:
+        return Settled(NO_LABEL)
+    most = max(counts.values())
+    known = KINDS[kind]
+    first = [label for label in known.labels if counts[label] == most]
+    if len(first) == 1:
+        return Settled(first[0])
+    if kind == PREFERS or {known.labels[0], known.labels[-1]} <= set(first):
+        return Settled(known.divided, is_tie=True)
+    return Settled(first[-1], is_tie=True)

@@ -1,0 +1,636 @@
+"""Further judges of a phase: views of its board, correlations of rankings, and agreement on pairs."""
+
+import hashlib
+import json
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+from scipy.stats import kendalltau
+from sklearn.metrics import cohen_kappa_score
+
+from citeboard.core import storage
+from citeboard.core.refusals import Refused
+from scoring.human.disagreements import Asked, drawn, lines_of
+from scoring.human.estimates import computed, publish
+from scoring.human.sheets import SheetRefused
+from scoring.metrics.entailment import Pair
+from scoring.models import EstimateSheet, Evaluation, PhaseJudge, UsedJudgements
+from scoring.results.board.judges import judges_of, pairs_behind, shown_evaluations
+from scoring.results.board.standings import standings
+from scoring.results.board.visibility import Audience
+from scoring.worker.entailment_labels import import_labels
+from scoring.worker.ledger import short_digests
+from scoring.worker.score import score
+from tasks.jobs.leases import rescore
+from tasks.models import Job, Submission
+from tests.background.background import followed, work_off
+from tests.factories import make_user
+from tests.kept_worlds import keep_world
+from tests.scoring.citing import (
+    CLAIM,
+    OUTPUT,
+    PAIRS,
+    citing_gold,
+    citing_phase,
+    citing_run,
+    decided,
+    write_lines,
+)
+from tests.tasks.types.citations import RAIN
+from tests.web.reading import text_of
+
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+FIRST, OTHER = "judge-a", "judge-b"
+VIEW = f"corrected@{OTHER}"
+RAINY, DRY = "It rains in Oslo [1].", "It rains in Oslo [2]."
+OUTPUTS = (OUTPUT, RAINY, DRY)
+
+
+def with_view(phase):
+    """Let the second judge decide a view of the phase's board."""
+    phase.task.rules = ["corrected", VIEW]
+    phase.task.save()
+    return phase
+
+
+def make_phase(folder):
+    return with_view(
+        citing_phase(folder, board="everyone", entailment=f"store:{FIRST}")
+    )
+
+
+@pytest.fixture
+def phase(db, tmp_path):
+    return make_phase(tmp_path / "phase")
+
+
+def about(city: str):
+    return lambda premise: int(city in premise)
+
+
+def bring(folder, phase, judge: str, city: str):
+    """Import labels by which the passages about the city entail."""
+    lines = decided(*PAIRS, entailed=about(city), model=judge)
+    path = write_lines(folder / f"{judge}.jsonl", lines)
+    season = phase.task.season
+    import_labels(path=path, filename=path.name, by=None, season=season)
+
+
+@pytest.fixture
+def label(tmp_path):
+    return partial(bring, tmp_path)
+
+
+def work() -> None:
+    """Score all queued jobs until none is left."""
+    for _round in range(20):
+        jobs = list(Job.objects.filter(state=Job.State.QUEUED).order_by("pk"))
+        if not jobs:
+            return
+        for job in jobs:
+            job.refresh_from_db()
+            if job.state == Job.State.QUEUED:
+                score(job.pk)
+    pytest.fail("jobs do not end")
+
+
+def make_judged():
+    """Create three runs that both judges have judged: one judge by Oslo, the other by Rome."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        phase = make_phase(folder / "phase")
+        bring(folder, phase, FIRST, "Oslo")
+        bring(folder, phase, OTHER, "Rome")
+        runs = [citing_run(phase, output) for output in OUTPUTS]
+        work()
+    return phase, runs
+
+
+@pytest.fixture(scope="module")
+def kept(django_db_setup, django_db_blocker):
+    return keep_world(make_judged, django_db_blocker)
+
+
+@pytest.fixture
+def judged_phase(db, kept):
+    return kept()
+
+
+@pytest.fixture
+def judged(judged_phase):
+    return judged_phase[1]
+
+
+@pytest.fixture
+def scored(judged_phase):
+    """Return the phase of the judged runs."""
+    return judged_phase[0]
+
+
+def board_of(phase, rules=None, audience=Audience.PUBLIC):
+    phase.refresh_from_db()
+    return standings(phase, None, rules, audience=audience)
+
+
+def read(client, phase, **query) -> str:
+    task = phase.task
+    address = reverse("board", args=[task.season.slug, task.slug, phase.slug])
+    answer = client.get(address, query)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def test_the_scores_of_a_further_judge_are_stored_under_a_rule_set_of_its_own(judged):
+    for run in judged:
+        by_rules = {one.rules: one for one in run.evaluations.all()}
+        assert set(by_rules) == {"corrected", VIEW}
+        for rules, judge in (("corrected", FIRST), (VIEW, OTHER)):
+            own = by_rules[rules]
+            signature = own.scores.get(shared__metric="aliice_f1").signature
+            assert f"|entailment:{judge}|" in signature
+            assert "|rules:corrected|" in signature
+            assert own.used_judgements.get().name == judge
+            assert own.options["entailment"] == f"store:{judge}"
+
+
+def test_the_first_judge_ranks_and_the_view_has_ranks_of_its_own(scored, judged):
+    first, view = board_of(scored), board_of(scored, VIEW)
+    ranks = [
+        {row.submission: row.rank for row in board.rows} for board in (first, view)
+    ]
+    _both, rainy, dry = (run.pk for run in judged)
+    assert ranks[0][rainy] == 1
+    assert ranks[1][dry] == 1
+    assert ranks[0][dry] == ranks[1][rainy] == 3
+    submission = Submission.objects.get(pk=dry)
+    ranked = submission.evaluations.get(rules="corrected").rank_value
+    assert ranked == 0, "the first judge's value ranks the run"
+
+
+def test_the_correlation_is_that_of_scipy_over_the_ranked_systems(scored, judged):
+    [view] = judges_of(board_of(scored), None).views
+    own = {row.submission: row.value for row in view.board.rows}
+    first = {row.submission: row.value for row in view.first.rows}
+    expected = kendalltau([first[run] for run in own], [own[run] for run in own])
+    assert view.correlation.value == pytest.approx(expected.statistic)
+    assert view.correlation.n == len(judged) == 3
+    assert view.correlation.low is None, "an interval needs five systems"
+    assert view.why_no_correlation == ""
+
+
+def test_agreement_counts_each_pair_once_that_both_judges_labelled(scored, judged):
+    [view] = judges_of(board_of(scored), None).views
+    # The other judge's labels of passages that follow from them are not asked.
+    used = UsedJudgements.objects.filter(is_current=True)
+    assert all(len(one.labels) == one.rows for one in used)
+    found = view.agreement
+    assert 0 < found.pairs <= len(PAIRS)
+    labels = [
+        (about("Oslo")(premise), about("Rome")(premise))
+        for premise, _hypothesis in common_pairs(view)
+    ]
+    assert found.pairs == len(labels)
+    assert found.same == sum(a == b for a, b in labels)
+    expected = cohen_kappa_score(*zip(*labels, strict=True))
+    assert found.kappa == pytest.approx(expected)
+
+
+def common_pairs(view):
+    """Return the pairs behind both judges' numbers, found by their digests."""
+
+    def behind(board):
+        rows = UsedJudgements.objects.filter(
+            evaluation__in=[row.evaluation for row in board.rows]
+        )
+        return {
+            digest
+            for one in rows
+            for digest in np.frombuffer(bytes(one.items), np.uint64)
+        }
+
+    both = behind(view.first) & behind(view.board)
+    return [
+        pair for pair in PAIRS if short_digests([" ".join(Pair(*pair).key)])[0] in both
+    ]
+
+
+def test_two_systems_have_no_correlation_and_the_reason_is_stated(phase, label, client):
+    label(phase, FIRST, "Oslo")
+    label(phase, OTHER, "Rome")
+    for output in OUTPUTS[:2]:
+        citing_run(phase, output)
+    work()
+    [view] = judges_of(board_of(phase), None).views
+    assert view.facts["tau_b"] is None
+    assert view.facts["why_no_tau_b"] == "few-systems"
+    assert "fewer than three systems" in read(client, phase, view="judges")
+
+
+def test_equal_systems_have_no_correlation(phase, label):
+    label(phase, FIRST, "Oslo")
+    label(phase, OTHER, "Paris")
+    for output in OUTPUTS:
+        citing_run(phase, output)
+    work()
+    [view] = judges_of(board_of(phase), None).views
+    assert view.facts["tau_b"] is None
+    assert view.facts["why_no_tau_b"] == "all-tied"
+
+
+def test_a_run_without_labels_of_the_further_judge_keeps_its_rank(phase, label, client):
+    label(phase, FIRST, "Oslo")
+    runs = [citing_run(phase, output) for output in OUTPUTS]
+    work()
+    assert [row.rank for row in board_of(phase).rows] == [1, 2, 3]
+    states = Job.objects.filter(rules=VIEW).values_list("state", flat=True)
+    assert set(states) == {Job.State.WAITING}
+    [view] = judges_of(board_of(phase), None).views
+    assert view.correlation.n == 0
+    assert "not judged" in read(client, phase, view="judges")
+    label(phase, OTHER, "Rome")
+    work()
+    assert {row.submission for row in board_of(phase, VIEW).rows} == {
+        run.pk for run in runs
+    }
+
+
+def test_labels_of_a_further_judge_alone_score_no_run(phase, label):
+    label(phase, OTHER, "Rome")
+    run = citing_run(phase)
+    work()
+    run.refresh_from_db()
+    assert run.status == Submission.Status.WAITING
+    assert not board_of(phase).rows
+
+
+def test_the_view_shows_the_runs_that_count_by_the_first_judge(phase, label):
+    phase.counting = "best"
+    phase.save()
+    label(phase, FIRST, "Oslo")
+    label(phase, OTHER, "Rome")
+    best = citing_run(phase, RAINY)
+    other = citing_run(phase, DRY, team=best.team)
+    work()
+    assert Evaluation.objects.filter(submission=other, rules=VIEW).exists()
+    assert [row.submission for row in board_of(phase, VIEW).rows] == [best.pk]
+
+
+def test_the_page_of_a_view_names_its_judge_and_the_changed_ranks(
+    scored, judged, client
+):
+    told = read(client, scored, judge=OTHER)
+    assert f"View by the judge {OTHER}" in told
+    assert f"by the judge {OTHER}" in told
+    assert "(first judge: 3)" in told
+    assert "(first judge" not in read(client, scored)
+    assert "(first judge" not in read(client, scored, judge=FIRST)
+    told = read(client, scored, view="judges")
+    assert "2 places up" in told
+    assert "2 places down" in told
+
+
+@pytest.mark.parametrize("judge", ["judge-c", "corrected", "judge-b@judge-b", "@"])
+def test_an_unknown_judge_has_no_view(scored, judged, client, judge):
+    task = scored.task
+    address = reverse("board", args=[task.season.slug, task.slug, scored.slug])
+    assert client.get(address, {"judge": judge}).status_code == 404
+
+
+def test_a_rule_set_without_a_view_offers_no_judge_and_the_judge_has_its_own_board(
+    scored, judged, client
+):
+    task = scored.task
+    task.rules = ["official", "corrected", VIEW]
+    task.save()
+    plain = read(client, scored, adjust="yes")
+    assert 'id="choose-judge"' not in plain
+    assert "view=judges" not in plain
+    corrected = read(client, scored, rules="corrected", adjust="yes")
+    assert 'id="choose-rules"' in corrected
+    assert 'id="choose-judge"' in corrected
+    assert f"View by the judge {OTHER}" in read(client, scored, judge=OTHER)
+    address = reverse("board", args=[task.season.slug, task.slug, scored.slug])
+    asked = {"rules": "official", "judge": OTHER}
+    assert client.get(address, asked).status_code == 404
+    told = text_of(page_of_judge(client, scored, judge=OTHER))
+    assert (
+        f"Agreement with other judges Judge Pairs Same label Cohen's kappa {FIRST}"
+        in told
+    )
+
+
+def test_ranks_by_a_further_judge_name_it_where_scores_are_hidden(
+    scored, judged, client
+):
+    scored.board = "ranks"
+    scored.save()
+    assert f"View by the judge {OTHER}" in read(client, scored, judge=OTHER)
+    assert "View by the judge" not in read(client, scored)
+
+
+def test_a_frozen_board_on_older_gold_has_both_judges_on_that_gold(tmp_path, label):
+    phase = make_phase(tmp_path / "phase")
+    label(phase, FIRST, "Oslo")
+    label(phase, OTHER, "Rome")
+    citing_run(phase)
+    work()
+    citing_gold(phase, tmp_path / "phase", {**RAIN, "question": "Does it rain?"})
+    rescore(phase)
+    work()
+    older = phase.task.gold.get(number=1)
+    phase.frozen_from = timezone.now()
+    phase.frozen_until = phase.frozen_from + timedelta(days=1)
+    phase.save()
+    public = Audience.PUBLIC
+    for rules in ("corrected", VIEW):
+        board = standings(phase, None, rules, gold=older, audience=public)
+        found = judges_of(board, None)
+        assert board.frozen_at is not None
+        assert found.first.gold == found.views[0].board.gold == older
+
+
+def test_a_board_without_further_judges_has_no_judges_tab(tmp_path, client):
+    plain = citing_phase(tmp_path / "plain", board="everyone")
+    task = plain.task
+    address = reverse("judges", args=[task.season.slug, task.slug, plain.slug])
+    assert client.get(address).status_code == 404
+    assert judges_of(board_of(plain), None) is None
+
+
+def told_by_api(client, phase):
+    return client.get(f"/api/v1/phases/{phase.pk}/judges/")
+
+
+@pytest.mark.parametrize("audience", ["ranks", "organisers"])
+def test_where_scores_are_hidden_judges_show_nothing(scored, judged, client, audience):
+    scored.board = audience
+    scored.save()
+    task = scored.task
+    address = reverse("judges", args=[task.season.slug, task.slug, scored.slug])
+    assert client.get(address).status_code == 404
+    assert told_by_api(client, scored).status_code == 404
+    assert judges_of(board_of(scored), None) is None
+    organiser = judges_of(board_of(scored, audience=Audience.ORGANISER), None)
+    assert organiser.views[0].correlation.n == 3
+
+
+def test_numbers_on_a_part_of_the_gold_show_no_agreement_on_the_whole(scored, judged):
+    Evaluation.objects.filter(rules=VIEW).update(release="public-30-7")
+    [view] = judges_of(board_of(scored), None).views
+    assert view.facts["pairs"] is view.facts["kappa"] is None
+    assert view.facts["why_no_kappa"] == "part-withheld"
+
+
+def test_numbers_from_before_labels_were_stored_show_no_agreement(scored, judged):
+    UsedJudgements.objects.update(labels=b"")
+    [view] = judges_of(board_of(scored), None).views
+    assert view.facts["pairs"] == 0
+    assert view.facts["why_no_kappa"] == "no-pairs"
+
+
+def test_the_page_of_a_judge_counts_pairs_from_before_labels_were_stored(
+    scored, judged, client
+):
+    before = pairs_behind(shown_evaluations(board_of(scored)))
+    assert before > 0
+    UsedJudgements.objects.update(labels=b"")
+    told = text_of(page_of_judge(client, scored))
+    assert f"Pairs behind the shown numbers {before}" in told
+
+
+def test_programs_read_the_judges_of_a_board(scored, judged, client):
+    facts = told_by_api(client, scored).json()
+    assert facts["first_judge"] == FIRST
+    [view] = facts["views"]
+    assert (view["judge"], view["rules"]) == (OTHER, VIEW)
+    assert view["systems"] == 3
+    assert -1 <= view["tau_b"] < 0
+    ranks = {line["run"]: (line["first_rank"], line["rank"]) for line in view["ranks"]}
+    assert ranks[judged[1].pk] == (1, 3)
+    assert json.dumps(facts)
+
+
+def test_an_organiser_adds_a_view_and_stored_runs_are_scored_under_it(tmp_path, label):
+    phase = citing_phase(
+        tmp_path / "plain",
+        organiser=make_user(),
+        board="everyone",
+        entailment=f"store:{FIRST}",
+    )
+    label(phase, FIRST, "Oslo")
+    label(phase, OTHER, "Rome")
+    run = citing_run(phase)
+    work()
+    before = run.evaluations.get()
+    rescore(with_view(phase))
+    work()
+    assert run.evaluations.get(rules="corrected") == before
+    assert run.evaluations.get(rules="corrected").created_at == before.created_at
+    assert run.evaluations.filter(rules=VIEW).count() == 1
+
+
+def claim_pairs():
+    return [{"premise": premise, "hypothesis": CLAIM} for premise, _claim in PAIRS[:3]]
+
+
+def asked(phase, **changes) -> Asked:
+    return Asked(
+        **{"phase": phase, "judge": OTHER, "pairs": 10, "seed": "1", **changes}
+    )
+
+
+@pytest.fixture
+def organiser(db):
+    return make_user()
+
+
+@pytest.fixture
+def organised(organiser, tmp_path, label):
+    """Return a phase with an organiser and a run that both judges have judged."""
+    phase = with_view(
+        citing_phase(
+            tmp_path / "organised",
+            organiser=organiser,
+            board="everyone",
+            entailment=f"store:{FIRST}",
+        )
+    )
+    label(phase, FIRST, "Oslo")
+    label(phase, OTHER, "Rome")
+    citing_run(phase)
+    work()
+    return phase
+
+
+def test_the_pairs_on_which_judges_disagree_follow_from_the_seed(organised, organiser):
+    by = organiser
+    found = drawn(asked(organised), by)
+    differing = [
+        texts
+        for texts in claim_pairs()
+        if about("Oslo")(texts["premise"]) != about("Rome")(texts["premise"])
+    ]
+    assert (found.common, found.differing) == (3, len(differing)) == (3, 2)
+    rows = [row["texts"] for row in found.rows]
+    assert sorted(rows, key=json.dumps) == sorted(differing, key=json.dumps)
+    assert drawn(asked(organised), by).rows == found.rows
+    orders = {
+        json.dumps(drawn(asked(organised, seed=seed), by).rows) for seed in "123456"
+    }
+    assert len(orders) == 2
+    head, *lines = map(json.loads, lines_of(asked(organised), found).splitlines())
+    assert head["judge"] == "people"
+    assert all(line["label"] == "" for line in lines), "no judge's label is shown"
+    [one] = drawn(asked(organised, pairs=1), by).rows
+    assert one == found.rows[0]
+
+
+def test_a_sheet_that_would_be_empty_is_refused_with_the_reason(
+    organised, organiser, label
+):
+    by = organiser
+    with pytest.raises(SheetRefused, match="decides no view"):
+        drawn(asked(organised, judge="judge-c"), by)
+    organised.task.rules = ["corrected", "corrected@judge-c"]
+    organised.task.save()
+    with pytest.raises(SheetRefused, match="no pair of a claim has labels of both"):
+        drawn(asked(organised, judge="judge-c"), by)
+    label(organised, "judge-c", "Oslo")
+    with pytest.raises(SheetRefused, match="agree on all of the 3 pairs"):
+        drawn(asked(organised, judge="judge-c"), by)
+
+
+def test_an_organiser_draws_a_sheet_that_only_the_ledger_takes(
+    organised, organiser, client
+):
+    client.force_login(organiser)
+    season = organised.task.season.slug
+    make = reverse("organise-disagreements-make", args=[season, organised.pk])
+    for bad in (
+        {"judge": "judge-c", "pairs": 10},
+        {"judge": OTHER, "pairs": 9},
+        {"judge": OTHER, "pairs": 1001},
+        {"judge": OTHER, "pairs": 10, "seed": "A b"},
+    ):
+        assert client.post(make, bad).status_code == 422
+    answer = client.post(make, {"judge": OTHER, "pairs": 10, "seed": "7"})
+    assert "The sheet is made, with 2 pairs" in text_of(followed(client, answer))
+    sheet = EstimateSheet.objects.get()
+    assert (sheet.of, sheet.seed, sheet.judgements) == ("disagreements", "7", 2)
+    told = text_of(client.get(reverse("organise-estimates", args=[season])))
+    assert "labelled 3 pairs of claims in common and disagree on 2" in told
+    assert "Upload the labels" not in told
+    with pytest.raises(Refused):
+        publish(sheet=sheet, by=organiser)
+    with pytest.raises(SheetRefused):
+        computed(sheet, Path("people.jsonl"), "people.jsonl")
+
+
+def test_a_sheet_of_disagreements_that_is_not_recorded_leaves_no_file(
+    organised, organiser, client, monkeypatch
+):
+    def files() -> set[str]:
+        return {entry.name for entry in storage.statistics.entries("background")}
+
+    def fail(*given, **named):
+        raise RuntimeError("the transaction fails")
+
+    before = files()
+    client.force_login(organiser)
+    season = organised.task.season.slug
+    make = reverse("organise-disagreements-make", args=[season, organised.pk])
+    monkeypatch.setattr("scoring.worker.background._ended", fail)
+    client.post(make, {"judge": OTHER, "pairs": 10, "seed": "7"})
+    [job] = work_off()
+    assert job.job.state != Job.State.DONE
+    assert files() == before
+    assert not EstimateSheet.objects.exists()
+
+
+def page_of_judge(client, phase, **query):
+    task = phase.task
+    address = reverse("board-judge", args=[task.season.slug, task.slug, phase.slug])
+    return client.get(address, query)
+
+
+def test_the_page_of_a_judge_states_what_rests_on_it(scored, judged, client):
+    for judge, words in ((FIRST, "determines the ranks"), (OTHER, "are a view")):
+        told = text_of(page_of_judge(client, scored, judge=judge))
+        assert f"Judge {judge}" in told
+        assert words in told
+        assert "The organisers import its labels" in told
+        assert "No estimates by people" in told
+        assert "Agreement with other judges" in told
+    used = UsedJudgements.objects.filter(name=OTHER)
+    assert f"Pairs behind the shown numbers {max(one.rows for one in used)}" in told
+
+
+def test_the_page_of_a_judge_shows_the_terms_of_the_consent_and_no_prompt(
+    scored, judged, client
+):
+    row = PhaseJudge.objects.create(
+        phase=scored,
+        name=FIRST,
+        kind="entails",
+        instrument="chat",
+        host="llm.example.org",
+        model="example-large",
+        prompt="A secret {premise} {hypothesis}",
+        digest="d" * 64,
+        currency="USD",
+        spent=1.5,
+        agreed_at=scored.opens,
+    )
+    told = text_of(page_of_judge(client, scored))
+    for words in ("example-large", "llm.example.org", "d" * 64, "1.5000 USD"):
+        assert words in told
+    assert hashlib.sha256(row.prompt.encode()).hexdigest() in told
+    assert "A secret" not in told
+    scored.shows_run_counts = False
+    scored.save()
+    assert "USD" not in text_of(page_of_judge(client, scored)), "cost counts runs"
+
+
+@pytest.mark.parametrize(
+    ("replies", "words"),
+    [(3, "example-large"), (0, "The organisers import its labels")],
+)
+def test_the_page_of_a_judge_that_the_site_asks_no_longer_names_its_model_if_it_replied(
+    scored, judged, client, replies, words
+):
+    PhaseJudge.objects.create(
+        phase=scored,
+        name=FIRST,
+        kind="entails",
+        instrument="chat",
+        host="llm.example.org",
+        model="example-large",
+        replies=replies,
+        agreed_at=scored.opens,
+        ended_at=scored.opens,
+    )
+    told = text_of(page_of_judge(client, scored))
+    assert words in told
+    assert "Texts are sent to" not in told
+    assert ("example-large" in told) is (replies > 0)
+
+
+@pytest.mark.parametrize("audience", ["ranks", "organisers"])
+def test_where_scores_are_hidden_no_judge_has_a_page(scored, judged, client, audience):
+    scored.board = audience
+    scored.save()
+    assert page_of_judge(client, scored).status_code == 404
+    assert page_of_judge(client, scored, judge=OTHER).status_code == 404
+
+
+def test_a_board_without_a_stored_judge_has_no_page_of_a_judge(scored, judged, client):
+    scored.task.options = {**scored.task.options, "entailment": "none"}
+    scored.task.rules = ["corrected"]
+    scored.task.save()
+    assert page_of_judge(client, scored).status_code == 404
