@@ -1,6 +1,7 @@
-"""What can be submitted: one folder for each task type, found by being there.
+"""Task types, one folder each. The registry finds a task type by its folder.
 
-Plain Python: this package knows nothing of Django, requests or people, and names its metrics by reference.
+This package is plain Python: it does not import Django and contains no code for
+requests or users. Task types refer to their metrics by name.
 """
 
 from tasks.types.base import (

@@ -1,4 +1,4 @@
-"""What a task type declares, and the plain values that pass between its parts."""
+"""The declaration of a task type, and the data classes that its functions exchange."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import PurePosixPath, PureWindowsPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tasks.types.files import (
     READING_VERSION,
@@ -22,35 +22,55 @@ from tasks.types.references import MetricRef
 from tasks.types.run_forms import RunForm, TrecForm
 from tasks.types.text import nfc
 from tasks.types.tokenizers import TOKENIZERS
+from tasks.types.trivial_runs import TrivialRuns
 
 if TYPE_CHECKING:
     from tasks.types.columns import Classes
+    from tasks.types.views import View
 
 
-#: What checks an upload and holds no gold: JSON values only, so that it can be kept beside the gold.
+#: The data for validating an upload: names of instances and candidates, but no gold.
+#: All values are JSON, so the database can store them.
 Index = dict[str, Any]
 Options = Mapping[str, str]
 
-#: The rules as they should be, and those of the paper or program that published the task; of a task with
-#: several programs, ``official-YEAR`` for each.
+#: The names of the rule sets: `corrected` for the corrected rules, `official` for the
+#: rules of the paper or program that published the task. If a task has several
+#: programs, the names are ``official-YEAR``.
 CORRECTED, OFFICIAL = "corrected", "official"
 
 
 def is_official(rules: str) -> bool:
-    """Whether a rule set is that of a paper or program, and stays as that is."""
+    """Return True if the rule set follows a paper or program. Such a rule set never
+    changes.
+    """
     return rules.startswith(OFFICIAL)
 
 
-#: What rule sets were called before 0.2.0.
+#: Separates a rule set from the name of an additional judge, as in
+#: `corrected@support-b`.
+OF_JUDGE = "@"
+
+
+def base_rules(rules: str) -> str:
+    """Return the rule set without the name of the judge.
+
+    >>> base_rules("corrected@support-b"), base_rules("corrected")
+    ('corrected', 'corrected')
+    """
+    return rules.partition(OF_JUDGE)[0]
+
+
+#: Names of rule sets before version 0.2.0, mapped to their present names.
 _OLD_RULES = {"fair": CORRECTED, "default": CORRECTED, "as-published": OFFICIAL}
 
 
 class UnknownTaskType(LookupError):
-    """No task type has this name; the message lists those that exist."""
+    """No task type has the requested name. The message lists the existing task types."""
 
 
 class OptionRefused(ValueError):
-    """An option that the task type does not know, or a value that it cannot take."""
+    """The task type does not know an option, or does not accept its value."""
 
 
 ABOVE, BELOW = 1, -1
@@ -58,7 +78,12 @@ ABOVE, BELOW = 1, -1
 
 @dataclass(frozen=True)
 class ScatterPair:
-    """``finds`` is how systems lie to the diagonal by a paper, `ABOVE` or `BELOW` it; 0 where none says."""
+    """Two metrics whose scatter plot a board shows.
+
+    ``across`` is the metric of the horizontal axis, ``up`` that of the vertical axis.
+    ``finds`` is `ABOVE` or `BELOW` if a paper reports on which side of the diagonal
+    systems lie, otherwise 0.
+    """
 
     across: str
     up: str
@@ -67,33 +92,40 @@ class ScatterPair:
 
 @dataclass(frozen=True)
 class Option:
-    """A setting of a task type; whatever can change a number is part of its signature."""
+    """A setting of a task type. Options that can change a score are part of the
+    metric's signature.
+    """
 
     name: str
     default: str
     summary: str
     choices: tuple[str, ...] = ()
-    #: How a value may begin that older versions wrote, and how it is written today.
+    #: Maps prefixes of values that older versions wrote to the present prefixes.
     former: Mapping[str, str] = field(default_factory=dict)
-    #: Whether a value may be the path of a file; in a season file one that stands below its folder.
+    #: True if a value may be the path of a file. A season file may only name files
+    #: below its own folder.
     may_be_file: bool = False
-    #: Whether the metrics that are given it have no value where it is empty.
+    #: True if metrics that use the option cannot be computed while the option is empty.
     is_needed: bool = False
-    #: Whether it chooses among what gold holds; public inputs hold what was chosen alone.
+    #: True if the option selects a part of the gold. The public inputs then contain
+    #: only the selected part.
     is_of_gold: bool = False
-    #: What a task that a site creates has where nothing is said; tasks that are there keep what they have.
+    #: The value of the option in new tasks that do not set the option. Existing tasks
+    #: keep the stored value.
     for_new_tasks: str = ""
-    #: A folder that a site may have among its models, and what such a task has where it is there: the folder
-    #: itself, or this value.
+    #: The name of a folder in the site's folder of models, and a value. If the folder
+    #: exists, new tasks get the value, or the path of the folder if the value is empty.
     of_site: tuple[str, str] = ("", "")
 
     @classmethod
     def switch(cls, name: str, summary: str) -> Option:
-        """One that is `yes` or, where it is not given, `no`."""
+        """Return an option with the values `yes` and `no`, by default `no`."""
         return cls(name=name, default="no", summary=summary, choices=("no", "yes"))
 
     def value_of(self, options: Options) -> str:
-        """What is given for it, as it is written today, or its default."""
+        """Return the option's value or its default. Prefixes of older versions are
+        replaced.
+        """
         value = options.get(self.name, self.default)
         for before, now in self.former.items():
             if value.startswith(before):
@@ -101,7 +133,8 @@ class Option:
         return value
 
 
-#: The value of `engine` under which a package computes in place of this program.
+#: The value of the option `engine` that selects a third-party package instead of our
+#: own implementation.
 PACKAGE = "package"
 ENGINE = Option(
     name="engine",
@@ -109,7 +142,8 @@ ENGINE = Option(
     summary="What computes ROUGE and BERTScore: this program, or rouge-score and bert-score (same numbers).",
     choices=("own", PACKAGE),
 )
-#: The option by which a built-in task names what finds the words of its texts; a declared task says it in a
+#: The value of the option `tokenizer` that selects the default tokenizer of each
+#: measure. Only built-in tasks have the option. A declared task sets the tokenizer in a
 #: rule set.
 OWN_TOKENIZER = "own"
 TOKENIZER = Option(
@@ -121,18 +155,21 @@ TOKENIZER = Option(
 )
 
 
-#: The option by which measures are computed at further cut-offs, in types that have it.
+#: The name of the option for additional cut-offs, in task types that have it.
 CUTOFFS = "k"
 MAX_CUTS = 10
-#: The option that lists the categories of findings that are warnings although they would refuse a run.
+#: The name of the option that lists the categories of findings that become warnings.
+#: Without the option, such findings refuse a run.
 ACCEPT = "accept"
 
 
 def cutoffs(
     options: Options, longest: int, besides: Sequence[int] = ()
 ) -> tuple[int, ...]:
-    """What the option says, in order and without those that there are ``besides``, of which there are more
-    where it says nothing. Raises OptionRefused.
+    """Return the cut-offs that the options list, in ascending order and without
+    ``besides``.
+
+    The option may be empty if ``besides`` is not. Raises OptionRefused.
     """
     said = options.get(CUTOFFS, "")
     try:
@@ -149,7 +186,8 @@ def cutoffs(
     return tuple(sorted(set(cuts) - set(besides)))
 
 
-#: An option of every type, kept only where it is given.
+#: Every task type has this option. A task stores the option only if the organisers set
+#: a value.
 UNIT = Option(
     name="unit",
     default="",
@@ -157,7 +195,8 @@ UNIT = Option(
 )
 
 
-#: The names of the instances of a file's records; None for a record that is no instance.
+#: Returns the instance name of each record in a file, or None for a record that is not
+#: an instance.
 InstanceNames = Callable[[InputFile, Sequence[Record]], Iterable[str | None]]
 
 
@@ -172,8 +211,10 @@ def ids_alone(file: InputFile, records: Sequence[Record]) -> Iterable[str | None
 def unit_by_instance(
     files: Files, field: str, names_of: InstanceNames
 ) -> dict[str, str]:
-    """The field's value of each instance, from the records of the gold. A path with dots reaches into
-    objects. Raises InputRefused with every instance that has no value.
+    """Return the value of a gold field for each instance.
+
+    A dotted path selects a field of a nested object. Raises InputRefused, whose
+    problems list every instance without a value.
     """
     problems = Problems()
     values: dict[str, str] = {}
@@ -214,8 +255,10 @@ def clusters_of(
     field: str,
     values: Mapping[str, str],
 ) -> list[str]:
-    """The cluster of each row that the field makes: the values of instances, or a dimension's classes. Raises
-    InputRefused where the instances of one unit are of several.
+    """Return the cluster of each row. The option ``unit`` names a field or a dimension;
+    the cluster is the field's value or the dimension's class.
+
+    Raises InputRefused if instances of the same unit belong to different clusters.
     """
     if values:
         assert names is not None, "rows of instances have their names"
@@ -239,17 +282,21 @@ def clusters_of(
     return clusters
 
 
-#: The rule by which digests of gold are computed now. By rule 1 some digests depended on the order of a
-#: pool's lines and on the ends of lines; by rule 2 no digest does.
+#: The present version of the rule for digests of gold. Under rule 1, some digests
+#: depended on line ends and on the order of candidates. Under rule 2, no digest depends
+#: on these.
 DIGEST_RULE = 2
 
 
 @dataclass(frozen=True, kw_only=True)
 class Split:
-    """The gold of one split. ``content`` is the task type's own; ``index`` and ``public_files`` are what
-    follows from it without gold. ``digest`` is the SHA-256 of the canonical content: the same gold has the
-    same digest however it is packed, and in whatever order its lines stand. ``earlier_digests`` are the
-    digests by earlier rules, where they differ.
+    """The gold of one split.
+
+    ``content`` is an object whose class depends on the task type. ``index`` and
+    ``public_files`` are derived from ``content`` and contain no gold. ``digest`` is the
+    SHA-256 of the canonical content. The digest depends neither on how files are packed
+    nor on the order of lines. ``earlier_digests`` are the digests under earlier rules,
+    if these digests differ from ``digest``.
     """
 
     content: Any
@@ -258,11 +305,13 @@ class Split:
     digest: str
     earlier_digests: Mapping[int, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    #: By instance the value of the field that the option ``unit`` names, where it is one of the gold.
+    #: For each instance, the value of the field that the option ``unit`` names. Empty
+    #: if the option does not name a field of the gold.
     unit_values: Mapping[str, str] = field(default_factory=dict)
-    #: The version by which the gold and the runs on it are read.
+    #: The version of the rules for reading the gold and runs.
     reading: int = READING_VERSION
-    #: How many rows, objects or lines the files of the instances have; None where nobody counted.
+    #: The number of rows, objects or lines in the files, or None if they are not
+    #: counted.
     rows: int | None = None
 
     def digest_by(self, rule: int) -> str:
@@ -270,21 +319,25 @@ class Split:
 
     @property
     def digests(self) -> dict[int, str]:
-        """The digest by each rule."""
+        """Return the digest under each rule."""
         return {rule: self.digest_by(rule) for rule in range(1, DIGEST_RULE + 1)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pairs:
-    """Gold and answers side by side, as one rule set pairs them: row i of every metric's matrix.
+    """Gold and answers in parallel, paired under one rule set: item i belongs to row i
+    of every metric's matrix.
 
-    ``gold[i]`` is None where an answer belongs to no gold, ``answers[i]`` is None where gold has no answer.
-    ``units`` names what is resampled (topic, paper, instance), unless ``clusters`` does, as the option
-    ``unit`` asks; averages are over units still. ``features`` gives each row's classes by dimension.
-    ``names`` says by which name participants know each row's instance, and nothing of its gold; several rows
-    may be of one instance. ``answered`` says which rows a run answers, where ``answers`` has something for
-    others too. Where rows may be millions, gold, answers, units and classes are the columns of
-    ``tasks.types.columns`` and ``tasks.types.ranking.lists``: they read like lists, at a few bytes a row.
+    ``gold[i]`` is None for an answer without gold, and ``answers[i]`` is None for gold
+    without an answer. ``units`` are the resampling units (topic, paper, instance). If
+    the option ``unit`` is set, ``clusters`` are resampled instead, but averages are
+    still over ``units``. ``features`` maps each dimension to the classes of each row.
+    ``names`` contains the public name of each row's instance, which does not reveal
+    gold; several rows may belong to one instance. If ``answers`` also contains values
+    for rows without an answer, ``answered`` is True for the rows that the run answers.
+    For millions of rows, gold, answers, units and classes are columns from
+    ``tasks.types.columns`` or ``tasks.types.ranking.lists``. These columns behave like
+    lists and use a few bytes per row.
     """
 
     gold: Sequence[Any]
@@ -295,9 +348,11 @@ class Pairs:
     names: Sequence[str] | None = None
     clusters: Sequence[str] | None = None
     answered: Sequence[bool] | None = None
-    #: What a run says of the first of its candidates, by the place of the instance in the index.
+    #: The scores of the run's first candidates. The key is the position of the instance
+    #: in the index.
     scores: Mapping[int, Sequence[float]] = field(default_factory=dict)
-    #: How many judgements of the run are still to be made; on a site it waits for them.
+    #: The number of missing judgements of the run. A site scores the run when no
+    #: judgements are missing.
     pending: int = 0
 
     def __post_init__(self) -> None:
@@ -318,8 +373,10 @@ class Pairs:
 
 
 def filled_texts(run: Mapping[str, Any], index: Index) -> Iterable[bool]:
-    """Of a run by instance: whether an answer is more than an empty text. An empty list or object, such as no
-    evidence, is an answer, and so is an abstention that a task allows.
+    """For each instance of a run, return True if the answer is not an empty text.
+
+    An empty list or object, such as an empty list of evidence, is an answer. An
+    abstention is also an answer, if the task allows abstentions.
     """
     return (
         not isinstance(answer, str) or bool(answer.strip()) for answer in run.values()
@@ -329,7 +386,9 @@ def filled_texts(run: Mapping[str, Any], index: Index) -> Iterable[bool]:
 def as_written(
     files: Files, split: Split, pairs: Pairs, options: Options
 ) -> Iterator[ShownInstance]:
-    """For a task type that does not say how: gold and answers as Python writes them."""
+    """Yield gold and answers converted by `str`, for task types without their own
+    function.
+    """
     for name, rows in rows_by_name(pairs.names).items():
         sides = ([side[row] for row in rows] for side in (pairs.gold, pairs.answers))
         gold, answer = (
@@ -339,15 +398,21 @@ def as_written(
         yield ShownInstance(name=name, gold=gold, answer=answer)
 
 
-#: How the slugs of declared tasks begin, and the files that their numbers rest on.
-DECLARED, REFERENCED = "declared:", ("task.toml", "measures.py")
+#: The prefix of the metric names of an official program, in files and in API responses.
+PROGRAM_PREFIX = "official_"
+#: The prefix of the slugs of declared tasks, and the names of the files in a task
+#: folder that determine scores.
+DECLARED = "declared:"
+REFERENCED = ("task.toml", "measures.py", "program.json")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Declared:
-    """What a folder says of its task besides what every type has. ``name`` is its slug there; ``digest`` is
-    that of what numbers rest on. ``files`` are the folder's texts by their names; ``translations`` are names
-    that people read, by language.
+    """The properties that only a declared task has.
+
+    ``name`` is the task's slug in its folder. ``digest`` is the digest of the files
+    that determine scores. ``files`` maps file names to the texts of the folder's files.
+    ``translations`` maps languages to display names.
     """
 
     name: str
@@ -355,18 +420,54 @@ class Declared:
     digest: str
     files: Mapping[str, str]
     translations: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    #: As `tasks.types.baselines` has them, which rests on this module.
+    #: Objects of the class `tasks.types.baselines.Baseline`.
     baselines: tuple[Any, ...] = ()
-    #: Whether everybody may have its sample, the gold too.
+    #: True if the sample, including its gold, is public.
     public_sample: bool = False
-    #: The text of its `measures.py`, where that does not ship with Citeboard.
+    #: The text of `measures.py`. Empty if the file is part of Citeboard.
     own_measures: str = ""
+    #: The text of the official program, and the names of rule sets with metrics from
+    #: the program.
+    program: str = ""
+    program_rules: frozenset[str] = frozenset()
+    #: The layout of instances on pages. The layout does not change scores.
+    view: View
+    #: The text of `task.toml` without settings of pages. Participants, archives and
+    #: other processes get this text, because earlier releases refuse unknown keys.
+    toml_given_out: str
+
+    @property
+    def referenced(self) -> dict[str, str]:
+        """Return the published versions of the files that determine scores."""
+        files = {**self.files, REFERENCED[0]: self.toml_given_out}
+        return {name: files[name] for name in REFERENCED if name in files}
+
+
+#: The name and content of a file for participants.
+PublicFile = tuple[str, bytes]
+#: Sorts names of candidates. The second argument is a salt. Equal lists with different
+#: salts get different orders.
+Sorter = Callable[[Iterable[str], str], list[str]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CandidateOrder:
+    """Functions that change the order of candidates. ``renumbered`` returns gold with
+    the candidate numbers of another index. ``reordered_files`` sorts the candidates in
+    public files.
+    """
+
+    renumbered: Callable[[Split, Index], Split]
+    reordered_files: Callable[[Iterable[PublicFile], Sorter], Iterator[PublicFile]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class TaskType:
-    """A kind of task: how its gold and runs are read and paired, and which metrics and breakdowns count.
-    ``rules`` maps each rule set to its metrics; of both the first ranks.
+    """A kind of task: functions that read and pair gold and runs, metrics, and
+    dimensions of breakdowns.
+
+    ``rules`` maps each rule set to its metrics. The first rule set is the default, and
+    the first metric of a rule set ranks.
     """
 
     slug: str
@@ -378,77 +479,103 @@ class TaskType:
     read_run: Callable[[Files, Index, Options], tuple[Any, list[Problem]]]
     pair: Callable[[Split, Any, str, Options], Pairs]
     public_files: Callable[[Files, Options], Iterator[tuple[str, bytes]]]
-    #: Which of the files under a gold PATH belong to the gold and are kept.
+    #: Return True if the path below the gold folder names a file of the gold.
     is_gold_file: Callable[[str], bool]
-    #: The dimensions whose classes are the gold's own labels.
+    #: The dimensions whose classes are gold labels.
     label_dimensions: tuple[str, ...] = ()
-    #: The dimensions whose classes are bands of the number that runs predict.
+    #: The dimensions whose classes are intervals of a number that systems predict.
     gold_bands: tuple[str, ...] = ()
-    #: The dimensions whose classes follow from what participants are shown, and from no answer.
+    #: The dimensions whose classes are computed from the public inputs alone.
     shown_dimensions: tuple[str, ...] = ()
-    #: The dimension of which class charts show the classes first; the first that has several, unless named.
+    #: The dimension that class charts show first; by default the first one with several
+    #: classes.
     leading_dimension: str = ""
-    #: Of each answer of a run to an instance of the split, whether anything is in it.
+    #: Return for each answer of a run True if it is not empty.
     filled: Callable[[Any, Index], Iterable[bool]] = filled_texts
-    #: What pages call one of the units of ``Pairs``, where the option ``unit`` names no field.
+    #: The name of a resampling unit on pages, if the option ``unit`` is not set.
     unit: str = "instance"
-    #: The names of the instances of its gold's records, where they are not their ids or places.
+    #: Returns the instance names of gold records. Needed if instances are named neither
+    #: by ids nor by positions.
     instance_names: InstanceNames = ids_or_places
-    #: Its own; every type has ``UNIT`` besides.
+    #: The options of the type, in addition to ``UNIT``.
     options: tuple[Option, ...] = ()
-    #: Whether files hold anything in the form of its runs, be it wrong; where it is not said, whether they
-    #: can be scored decides.
+    #: Returns True if the files have the form of a run, even of a faulty run. If this
+    #: function is None, every upload that can be scored is accepted.
     accepts: Callable[[Files], bool] | None = None
-    #: By what a run is told from other files; a file of another type's form is then called by its name.
+    #: The features that distinguish a run from other files. If an upload has the form
+    #: of another task type, the message names that form.
     run_form: RunForm | None = None
-    #: The metrics that a board shows before others are asked for, in order; all where none are named.
+    #: The metrics that a board shows by default, in order. If empty, all metrics.
     main_metrics: tuple[str, ...] = ()
-    #: Tuples of built-in baselines whose answers are runs for it, by reference.
+    #: References to tuples of built-in baselines whose answers are runs of this task
+    #: type.
     baselines: tuple[str, ...] = ()
-    #: How people read names of metrics and dimensions that do not read well as they are. Classes are named in
-    #: the features of ``pair`` as people read them.
+    #: Display names of metrics and dimensions, if different from the stored names.
     display_names: Mapping[str, str] = field(default_factory=dict)
-    #: Where runs are texts that people can judge.
+    #: Display names of classes, if different from the stored names.
+    class_names: Mapping[str, str] = field(default_factory=dict)
+    #: The form of human evaluation, if people can judge the texts of runs.
     human_evaluation: HumanEvaluation | None = None
-    #: Whether its runs are responses that are split into claims, which people judge.
+    #: True if runs are responses that are split into claims, and people judge the
+    #: claims.
     has_claims: bool = False
-    #: Whether its scores follow from judgements of each run, for which a run waits on a site.
+    #: True if scores depend on judgements of each run. A site scores a run after its
+    #: judgements exist.
     is_judged: bool = False
-    #: The metrics that the options add to a rule set, as where they name other cut-offs.
+    #: The metrics that the options add to a rule set, such as metrics at additional
+    #: cut-offs.
     further_metrics: Callable[[str, Options], tuple[MetricRef, ...]] | None = None
-    #: The metrics of its rule sets that there are not under the options.
+    #: The metrics that the options remove from all rule sets.
     absent_metrics: Callable[[Options], frozenset[str]] = lambda _: frozenset()
-    #: Pairs of metrics that a board draws against each other.
+    #: Pairs of metrics whose scatter plots a board shows.
     scatter_pairs: tuple[ScatterPair, ...] = ()
-    #: Scores that nobody computes here and that teams may report of their runs.
+    #: Scores that the site does not compute and that teams may report for their runs.
     team_scores: tuple[str, ...] = ()
-    #: Single instances as people read them, from the files of the gold and a run beside it.
+    #: Yields single instances for pages, from the files of the gold and from a run.
     show_instances: Callable[
         [Files, Split, Pairs, Options], Iterator[ShownInstance]
     ] = as_written
-    #: How a page draws one of them; as plain texts where nothing is said.
+    #: The kind of view that shows an instance on a page. If empty, the page shows plain
+    #: texts.
     drawn_as: str = ""
-    #: What gold consists of, by data set, as JSON: a name, what follows from the ``inputs`` alone, and what
-    #: follows from the ``gold``.
+    #: Returns the name of the part that one row represents, if an instance has several
+    #: rows.
+    part_of_row: Callable[[Any], str] | None = None
+    #: Return statistics of each data set as JSON. Each item contains the name of a data
+    #: set, values computed from ``inputs`` alone, and values computed from ``gold``.
     statistics: Callable[[Split], list[dict[str, Any]]] | None = None
-    #: Where its data are topics and documents.
+    #: The form of topics and documents in TREC tools, if the gold has topics and
+    #: documents.
     trec: TrecForm | None = None
-    #: Of each instance of the gold what is shown of it and what is secret, as JSON, by whatever name; by it
-    #: the same instance is known in other gold. Where a type does not say, its gold is one instance.
+    #: Applies the candidate order of the public files to the gold of a built-in ranking
+    #: task.
+    candidate_order: CandidateOrder | None = None
+    #: Returns the public part and the secret part of each instance as JSON without the
+    #: instance name. The site compares these parts to find the same instance in another
+    #: gold. If None, the whole gold is treated as one instance.
     contents: Callable[[Files, Split], Iterable[tuple[Any, Any]]] | None = None
-    #: The same of what else the files of its gold hold and it scores nothing by.
+    #: Like ``contents``, but for the parts of the gold files that no metric uses.
     also_holds: Callable[[Files], Iterable[tuple[Any, Any]]] | None = None
-    #: What of its gold no answer can name: labels of no list, what stands nowhere in what is given out.
+    #: Returns the trivial runs of a built-in type, which do not use the gold's answers.
+    #: If ``is_quick``, they cover only a part of the gold.
+    trivial_runs: Callable[..., TrivialRuns] | None = None
+    #: Returns the parts of the gold that no answer can contain: unknown labels, and
+    #: texts that are missing in the public inputs.
     unreachable: Callable[[Files, Split], Iterable[str]] | None = None
-    #: The metric that ranks in rule sets that have it, as the task's organisers chose; else the first does.
+    #: The ranking metric that the organisers chose. A rule set without this metric
+    #: ranks by its first metric.
     rank_by: str = ""
-    #: Where a folder declares it; its slug is then `declared:NAME@` and the beginning of its digest.
+    #: The declaration of a task that is declared in a folder. The slug of the task is
+    #: `declared:NAME@` followed by the first digits of the declaration's digest.
     declared: Declared | None = None
 
     @classmethod
     def of(cls, *parts: Any, **facts: Any) -> TaskType:
-        """The type whose readers, pairs and views are those of its parts: of a form's task, or of modules. A
-        part says them under the names of these fields, constants in capitals; ``facts`` go before.
+        """Return a task type with the fields that the parts define.
+
+        A part is a module or the task object of a form. Each attribute of a part sets
+        the field of the same name. Constants in a module have capital letters.
+        ``facts`` override the parts.
         """
         said = {
             field.name: getattr(part, name)
@@ -460,24 +587,33 @@ class TaskType:
         return cls(**{**said, **facts})
 
     @property
+    def has_parts(self) -> bool:
+        return self.declared is not None or self.drawn_as in (LABELS, LINES)
+
+    @property
     def reference(self) -> str:
-        """By which another process finds it: its slug, or of a declared task the files that it rests on."""
+        """Return the text from which another process can load the type: the slug, or
+        the files of a declared task as JSON.
+        """
         if self.declared is None:
             return self.slug
-        files = {
-            name: text
-            for name, text in self.declared.files.items()
-            if name in REFERENCED
-        }
-        return json.dumps(files, ensure_ascii=False, sort_keys=True)
+        return json.dumps(self.declared.referenced, ensure_ascii=False, sort_keys=True)
 
     @property
     def own_measures(self) -> str:
         return self.declared.own_measures if self.declared else ""
 
+    def runs_program(self, rules: str) -> bool:
+        """Return True if the rule set contains a metric of the task's official program."""
+        return self.declared is not None and rules in self.declared.program_rules
+
+    def is_of_program(self, rules: str, metric: str) -> bool:
+        """Return True if the metric belongs to the task's official program."""
+        return self.runs_program(rules) and metric.startswith(PROGRAM_PREFIX)
+
     @property
     def metrics(self) -> tuple[str, ...]:
-        """The names of every rule set's metrics, in the order of the rule sets."""
+        """Return the names of all metrics, in the order of the rule sets."""
         return tuple(
             dict.fromkeys(
                 metric.name for metrics in self.rules.values() for metric in metrics
@@ -488,17 +624,26 @@ class TaskType:
     def default_rules(self) -> str:
         return next(iter(self.rules))
 
+    def has_rules(self, rules: str) -> bool:
+        """Return True if the type has the rule set. The name of an additional judge is
+        ignored.
+        """
+        return base_rules(rules) in self.rules
+
     def metrics_of(self, rules: str, options: Options) -> tuple[MetricRef, ...]:
-        """The metrics of a rule set and those that the options add; the first ranks. Raises OptionRefused."""
-        further = self.further_metrics(rules, options) if self.further_metrics else ()
+        """Return the metrics of a rule set under the options, the ranking metric first.
+        Raises OptionRefused.
+        """
+        base = base_rules(rules)
+        further = self.further_metrics(base, options) if self.further_metrics else ()
         absent = self.absent_metrics(options)
-        own = (metric for metric in self.rules[rules] if metric.name not in absent)
+        own = (metric for metric in self.rules[base] if metric.name not in absent)
         return tuple(
             sorted((*own, *further), key=lambda metric: metric.name != self.rank_by)
         )
 
     def shown_as(self, rank_by: str, measures: Sequence[str]) -> TaskType:
-        """The same type where another metric ranks, and boards show other metrics first."""
+        """Return a copy with another ranking metric and other main metrics."""
         if not rank_by and not measures:
             return self
         return replace(
@@ -506,10 +651,13 @@ class TaskType:
         )
 
     def without_value(self, rules: str, options: Options) -> dict[str, str]:
-        """The metrics of a rule set that can have no value, each with the option that it lacks. What is not
-        given has its default; a rule set that there is no more has none.
+        """Return the metrics of a rule set that cannot be computed, each mapped to the
+        missing option.
+
+        Defaults replace options that are not in ``options``. The result is empty if the
+        rule set no longer exists.
         """
-        if rules not in self.rules:
+        if not self.has_rules(rules):
             return {}
         values = self._values(options)
         lacking = [
@@ -526,14 +674,15 @@ class TaskType:
         }
 
     def ranking_metric(self, rules: str, options: Options) -> str:
-        """The name of the one that ranks; what is not given has its default."""
         return self.metrics_of(rules, self._values(options))[0].name
 
     def _values(self, options: Options) -> dict[str, str]:
         return {option.name: option.value_of(options) for option in self.options}
 
     def checked_rules(self, rules: str | None) -> str:
-        """The rule set of this name, which may be one of before 0.2.0. Raises OptionRefused."""
+        """Return the present name of a rule set, or the default if ``rules`` is None.
+        Raises OptionRefused.
+        """
         if rules is None:
             return self.default_rules
         name = current_rules(rules)
@@ -546,9 +695,11 @@ class TaskType:
     def checked_options(
         self, options: Options, *, builds: bool = True
     ) -> dict[str, str]:
-        """Every option with its value, the defaults filled in. Where it ``builds`` the metrics of every rule
-        set, a value that one of them cannot take is found here. Raises OptionRefused for an unknown name or
-        value, and names the known ones.
+        """Return the values of all options, with defaults for options that are not set.
+
+        If ``builds``, build the metrics of every rule set, which refuses values that a
+        metric does not accept. Raises OptionRefused for an unknown name or value; the
+        message lists the valid ones.
         """
         checked = checked_options(self.slug, self.all_options, options)
         for name in (UNIT.name, CUTOFFS):
@@ -564,12 +715,13 @@ class TaskType:
         return (*self.options, UNIT)
 
     def unit_of(self, options: Options) -> str:
-        """What one of the units is called."""
         return options.get(UNIT.name) or self.unit
 
     def gold_of(self, files: Files, options: Options) -> Split:
-        """The gold as ``read_gold`` reads it, and its instances' units. Raises InputRefused, in which every
-        problem names a file, or the files if it is of several.
+        """Read the gold, and the unit of each instance.
+
+        Raises InputRefused. Every problem names its file, or all files if it concerns
+        several files.
         """
         try:
             split, name = self.read_gold(files, options), options.get(UNIT.name, "")
@@ -590,7 +742,9 @@ class TaskType:
         )
 
     def pairs_of(self, split: Split, run: Any, rules: str, options: Options) -> Pairs:
-        """Gold and answers as ``pair`` has them, by the clusters of the options. Raises InputRefused."""
+        """Return the pairs that ``pair`` returns, with the clusters that the option
+        ``unit`` selects. Raises InputRefused.
+        """
         pairs, name = self.pair(split, run, rules, options), options.get(UNIT.name, "")
         if not name:
             return pairs
@@ -601,7 +755,9 @@ class TaskType:
 
 
 def _refuse_equal_ids(index: Index) -> None:
-    """Raise InputRefused if ids of instances or candidates differ in their Unicode form alone."""
+    """Raise InputRefused if two ids of instances or candidates differ only in their
+    Unicode normalisation.
+    """
     groups = [index.get(key, ()) for key in ("instances", "passages")]
     groups += index.get("pools", ())
     groups += index.get("datasets", {}).values()
@@ -620,7 +776,7 @@ def _refuse_equal_ids(index: Index) -> None:
 
 
 def current_rules(name: str) -> str:
-    """What a rule set is called now; others keep their names.
+    """Return the present name of a rule set that may have an old name.
 
     >>> current_rules("fair"), current_rules("official-2018")
     ('corrected', 'official-2018')
@@ -629,7 +785,7 @@ def current_rules(name: str) -> str:
 
 
 def given_options(pairs: Sequence[str]) -> dict[str, str]:
-    """What a command line says as KEY=VALUE. Raises OptionRefused."""
+    """Parse the KEY=VALUE arguments of a command line. Raises OptionRefused."""
     if wrong := [pair for pair in pairs if "=" not in pair]:
         raise OptionRefused(f"--option {wrong[0]}: expected KEY=VALUE")
     return dict(pair.split("=", 1) for pair in pairs)
@@ -638,8 +794,9 @@ def given_options(pairs: Sequence[str]) -> dict[str, str]:
 def checked_options(
     owner: str, options: Sequence[Option], values: Options
 ) -> dict[str, str]:
-    """Every option with its value, the defaults filled in; the owner is named in the refusal. Raises
-    OptionRefused.
+    """Return the values of all options, with defaults for options that are not set.
+
+    Raises OptionRefused; the message names the owner.
     """
     by_name = {option.name: option for option in options}
     for name, value in values.items():
@@ -655,41 +812,113 @@ def checked_options(
     return {name: option.value_of(values) for name, option in by_name.items()}
 
 
-#: How an instance is drawn: sentences of a paper, a ranking, texts side by side, a text with marks, labels,
-#: or whatever else is right line by line.
+#: Kinds of views of an instance: sentences of a paper, a ranking, parallel texts, a
+#: text with highlighted parts, labels, correct lines, or tags.
 SENTENCES, RANKING, TEXTS, MARKS = "sentences", "ranking", "texts", "marks"
 LABELS, LINES, TAGS = "labels", "lines", "tags"
-#: Sentences of a report with what they cite, and nuggets, each with its judgements.
+#: A view of a report: sentences with citations, and nuggets. Each sentence and nugget
+#: is shown with its judgements.
 REPORTS = "reports"
-#: Of more instances nothing is kept to be read; and of a ranking no more than so many from the top.
+#: A view of a text with highlighted spans.
+MARKED_TEXT = "marked-text"
+#: A view of documents and sentences that support or contradict a claim.
+EVIDENCE = "evidence"
+#: The maximum number of stored instances per run, and of stored candidates per ranking.
 MAX_SHOWN, TOP = 2_000, 10
-#: How a sentence of the answer or of the gold came out. A wrong one may be like what was given, in words that
-#: both have, and a missed one may be implied by it, without such words.
+#: Outcomes of a sentence of the answer or of the gold. A wrong sentence may share words
+#: with the gold (`alike`). A missed sentence may be deducible from the answer although
+#: they share few words (`implied`).
 RIGHT, ALIKE, WRONG, IMPLIED, MISSED = "right", "alike", "wrong", "implied", "missed"
 OUTCOMES = (ALIKE, WRONG, IMPLIED, MISSED, RIGHT)
-#: A sentence beside one of those, which neither has.
+#: The outcome of a sentence next to a judged sentence. Neither the answer nor the gold
+#: contains this neighbouring sentence.
 CONTEXT = "context"
+
+
+class AnswerPart(NamedTuple):
+    """A part of a gold or an answer that a measure counts: a label, span, entity,
+    document or sentence.
+
+    ``name`` identifies the part in the file. ``text`` is the text of the part in the
+    input fields. ``note`` is the label or grade of the part. ``start`` and ``end`` are
+    the part's character offsets in the text of the instance, or -1. ``level`` is 1 for
+    a part that belongs to the previous part. If some parts are not stored, ``number``
+    is the index of this part among all parts, otherwise -1.
+    """
+
+    name: str
+    text: str = ""
+    note: str = ""
+    start: int = -1
+    end: int = -1
+    level: int = 0
+    number: int = -1
+
+
+#: Credit of each part, from 0 to 1; None if a measure does not count the part.
+Credits = tuple[float | None, ...]
+
+
+class Marks(NamedTuple):
+    """Credits of the parts of an instance's gold and answer, in the order of the parts.
+
+    ``gold`` is empty if the measures do not credit parts of the gold; the same holds
+    for ``answer``. ``metrics`` are the names of the measures.
+    """
+
+    gold: Credits
+    answer: Credits
+    metrics: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class ShownInstance:
-    """Texts. ``given`` is what systems see, and says nothing of the gold; empty where there is nothing."""
+    """The texts of one instance. ``given`` is the text that systems receive, without
+    gold. The text may be empty.
+    """
 
     name: str
     given: str = ""
     gold: str = ""
     answer: str = ""
-    #: Sentence by sentence, as far as the task type tells: the outcome and the sentence, in the order of the
-    #: text with those beside them; of a ranking the cited below its first. It says the gold.
+    #: Pairs of an outcome and a sentence in the order of the text, if the task type
+    #: provides outcomes. Neighbouring sentences have the outcome `context`. The pairs
+    #: reveal the gold.
     judged: tuple[tuple[str, str], ...] = ()
-    #: What the run says of its answer in numbers: scores of candidates, probabilities of labels.
+    #: Numbers in the run's answer: scores of candidates, or probabilities of labels.
     beside: tuple[tuple[str, float], ...] = ()
-    #: Among how many candidates an answer chooses; 0 where there are none.
+    #: The number of candidates of the instance, or 0 without candidates.
     pool: int = 0
+    #: Only for declared tasks: the input fields, and the parts of gold and answer.
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    gold_parts: tuple[AnswerPart, ...] = ()
+    answer_parts: tuple[AnswerPart, ...] = ()
+    #: Credits under each measure that counts parts. The credits reveal the gold.
+    marks: tuple[Marks, ...] = ()
+
+    @classmethod
+    def of_values(cls, values: Mapping[str, Any]) -> ShownInstance:
+        """Return an instance from its JSON object. Other versions wrote fewer or more
+        fields.
+        """
+        pairs = {
+            name: tuple(map(tuple, values.get(name, ())))
+            for name in ("judged", "beside")
+        }
+        parts = {
+            name: tuple(AnswerPart(*part) for part in values.get(name, ()))
+            for name in ("gold_parts", "answer_parts")
+        }
+        marks = tuple(
+            Marks(*(tuple(side) for side in mark)) for mark in values.get("marks", ())
+        )
+        known = {field.name for field in fields(cls)}
+        kept = {name: value for name, value in values.items() if name in known}
+        return cls(**{**kept, **pairs, **parts, "marks": marks})
 
 
 def rows_by_name(names: Sequence[str] | None) -> dict[str, list[int]]:
-    """The rows of each instance, in the order of the instances; of the first ``MAX_SHOWN``."""
+    """Return the row numbers of each instance, for the first ``MAX_SHOWN`` instances."""
     rows: dict[str, list[int]] = {}
     for row, name in enumerate(names or ()):
         if name in rows or len(rows) < MAX_SHOWN:
@@ -698,7 +927,7 @@ def rows_by_name(names: Sequence[str] | None) -> dict[str, list[int]]:
 
 
 def joined(texts: Sequence[str]) -> str:
-    """Each once, in their order, a line each."""
+    """Join the distinct texts in their order, one text per line."""
     return "\n".join(dict.fromkeys(text for text in texts if text))
 
 
@@ -708,7 +937,9 @@ Sources = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Scale:
-    """What is asked of a text, and what each of the five levels means, the lowest first."""
+    """A question about a text, and the meanings of the five levels, the lowest level
+    first.
+    """
 
     question: str
     levels: tuple[str, str, str, str, str]
@@ -716,10 +947,13 @@ class Scale:
 
 @dataclass(frozen=True)
 class HumanEvaluation:
-    """``sources`` reads the public inputs, never gold; ``texts`` takes the answers that a run was read as.
-    Both go by the names of instances. ``scales`` are the task's own, by criterion; what has none is asked
-    with no more than the ends named. ``references`` reads the gold texts, where texts can be judged against
-    them, and ``reference_scales`` are those that hold then.
+    """The texts and scales for human evaluation.
+
+    ``sources`` reads the public inputs, never the gold. ``texts`` returns the texts of
+    a parsed run. Both return mappings by instance name. ``scales`` maps criteria to the
+    task's own scales; for other criteria, judges see names of the lowest and highest
+    level only. If judges compare texts with gold texts, ``references`` reads the gold
+    texts, and ``reference_scales`` are the scales of this comparison.
     """
 
     sources: Callable[[Files], Mapping[str, Sources]]
@@ -730,7 +964,8 @@ class HumanEvaluation:
 
 
 def printed_options(options: Mapping[str, str]) -> dict[str, str]:
-    """
+    """Return the options with file names in place of paths.
+
     >>> printed_options({"parser": "/srv/data/parses.jsonl", "entailment": "labels:/srv/l.jsonl"})
     {'parser': 'parses.jsonl', 'entailment': 'labels:l.jsonl'}
     """
@@ -739,7 +974,7 @@ def printed_options(options: Mapping[str, str]) -> dict[str, str]:
 
 def _without_folder(value: str) -> str:
     head, _, path = value.partition(":")
-    # One letter before the colon is a drive.
+    # A single letter before the colon is a Windows drive.
     for before, whole in ((f"{head}:", path), ("", value)):
         for kind in (PureWindowsPath, PurePosixPath):
             if kind(whole).is_absolute() and (len(head) > 1 or not before):

@@ -1,4 +1,6 @@
-"""Systems that come with a task type: deterministic, from the public inputs, in the form of a run."""
+"""Built-in baseline systems of task types. They are deterministic and create runs from
+the public inputs.
+"""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -15,10 +17,14 @@ Answering = Callable[[Files], Iterator[Answer]]
 
 @dataclass(frozen=True, kw_only=True)
 class Baseline:
-    """A system of ours: ``answers`` turns public inputs into the lines of a run. It may be given gold, of
-    which it reads no more than participants have, unless ``learns_from_gold``: then it needs gold and answers
-    each part of it by what the others say. ``source`` names the paper that tells of the system. Baselines of
-    one ``sweep`` are one system at several values, ``at``, of what is ``swept``.
+    """A built-in system. ``answers`` computes the lines of a run from the public
+    inputs.
+
+    If ``answers`` receives gold, it reads only the public part of the gold. If
+    ``learns_from_gold`` is True, the gold is divided into parts, and each part is
+    answered with the gold of the other parts. ``source`` names the paper that describes
+    the system. Baselines with the same ``sweep`` are one system with different values
+    of one parameter. ``swept`` is the name of the parameter, and ``at`` is the value.
     """
 
     name: str
@@ -29,14 +35,17 @@ class Baseline:
     sweep: str = ""
     at: float | None = None
     swept: str = "threshold"
-    #: What may be set, and what then answers; ``answers`` is that of the defaults.
+    #: The options of the baseline, and a function that returns ``answers`` for given
+    #: options. The attribute ``answers`` uses the default options.
     options: tuple[Option, ...] = ()
     configured: Callable[[Options], Answering] | None = None
-    #: Where options or what is installed decide what the run rests on: that, in words.
+    #: Returns a description of the resources that a run used, if the resources depend
+    #: on options or installed software.
     rests_on: Callable[[Options], str] | None = None
-    #: What it lacks on this machine and who supplies it, in words; empty if it can run.
+    #: Returns a message about missing software and where to get the software. The
+    #: message is empty if the baseline can run.
     lacks: Callable[[], str] = str
-    #: What its answers are a run for; filled in from the task types that name it.
+    #: The task types that list this baseline. The registry sets this field.
     task_types: tuple[str, ...] = ()
 
     @classmethod
@@ -48,7 +57,9 @@ class Baseline:
         options: tuple[Option, ...],
         **facts: Any,
     ) -> "Baseline":
-        """One that answers under its options, the defaults filled in. Its answers raise OptionRefused."""
+        """Return a baseline with options. Defaults replace options that are not set.
+        The baseline's ``answers`` raises OptionRefused for invalid options.
+        """
 
         def configured(values: Options) -> Answering:
             checked = checked_options(name, options, values)
@@ -63,14 +74,16 @@ class Baseline:
         )
 
     def with_options(self, options: Options) -> "Baseline":
-        """The same system under other options. Raises OptionRefused."""
+        """Return the same system under other options. Raises OptionRefused."""
         checked = checked_options(self.name, self.options, options)
         return (
             replace(self, answers=self.configured(checked)) if self.configured else self
         )
 
     def words(self, options: Options) -> str:
-        """What a run under these options rests on here. Raises OptionRefused or Unavailable."""
+        """Describe the resources that a run uses under these options. Raises
+        OptionRefused or Unavailable.
+        """
         return (
             self.rests_on(checked_options(self.name, self.options, options))
             if self.rests_on
@@ -79,13 +92,13 @@ class Baseline:
 
     @property
     def sees(self) -> str:
-        """In words, what of a split it is given."""
+        """Return a description of the data that the baseline reads."""
         if self.learns_from_gold:
             return "inputs and gold of the split itself; each part is answered from what other parts hold"
         return "the public inputs alone"
 
     def write(self, files: Files, path: Path) -> int:
-        """Write the run as JSON lines and say how many lines it has."""
+        """Write the run as JSON lines and return the number of lines."""
         lines = [
             json.dumps(answer, ensure_ascii=False) + "\n"
             for answer in self.answers(files)

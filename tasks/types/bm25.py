@@ -1,4 +1,4 @@
-"""BM25 in NumPy: the postings of a collection, and the variant of Lucene."""
+"""BM25 in NumPy: the postings of a collection, and the BM25 variant of Lucene."""
 
 import re
 from array import array
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 K1, B = 1.5, 0.75
-#: The stop words of Lucene's EnglishAnalyzer, which bm25s leaves out by default.
+#: The stop words of Lucene's EnglishAnalyzer, which bm25s also removes by default.
 _STOP_WORDS = """
 a an and are as at be but by for if in into is it no not of on or such that the their then there these they
 this to was will with
@@ -19,12 +19,16 @@ _WORD = re.compile(r"(?u)\b\w\w+\b")
 
 
 def words(text: str) -> list[str]:
-    """Return the tokens of bm25s.tokenize: words of two letters or more in lower case, no stop words."""
+    """Return the same tokens as bm25s.tokenize: lower-case words of two or more
+    letters, without stop words.
+    """
     return [word for word in _WORD.findall(text.lower()) if word not in STOP_WORDS]
 
 
 class Postings:
-    """The documents of each term and how often each has the term, as arrays sorted by term."""
+    """The inverted index of a collection. For each term, the index contains the
+    documents and the frequency in each document. The arrays are sorted by term.
+    """
 
     def __init__(self, documents: Iterable[Sequence[str]]) -> None:
         self._terms: dict[str, int] = {}
@@ -44,18 +48,19 @@ class Postings:
 
     @property
     def size(self) -> int:
-        """The number of documents."""
         return len(self.lengths)
 
     @property
     def document_counts(self) -> NDArray[np.int64]:
-        """Of each term the number of documents that have it."""
+        """Return the number of documents that contain each term."""
         return np.diff(self._starts)
 
     def weights(
         self, idf: NDArray[np.float64], *, k1: float, b: float, gain: float = 1.0
     ) -> NDArray[np.float64]:
-        """Return of each posting idf * count * gain / (count + k1 * (1 - b + b * length / mean))."""
+        """Return the weight of each posting: idf * count * gain / (count + k1 * (1 - b
+        + b * length / mean)).
+        """
         mean = self.lengths.mean() if self.lengths.any() else 1.0
         shares = b * self.lengths / mean
         counts = self._counts
@@ -65,7 +70,9 @@ class Postings:
     def sums(
         self, weights: NDArray[np.float64], query: Iterable[str]
     ) -> NDArray[np.float64]:
-        """Return the sum of weights of each document; a word counts as often as the query has it."""
+        """Return the sum of weights for each document. A word that occurs twice in the
+        query is added twice.
+        """
         scores = np.zeros(self.size)
         for word in query:
             if (term := self._terms.get(word)) is not None:
@@ -75,9 +82,11 @@ class Postings:
 
 
 class Lucene:
-    """BM25 as Lucene computes it, with an idf that is never negative: ln(1 + (N - n + 0.5) / (n + 0.5)).
+    """BM25 with the idf of Lucene, which is never negative: ln(1 + (N - n + 0.5) / (n +
+    0.5)).
 
-    Equal to bm25s.BM25(method="lucene", dtype="float64") on the same tokens.
+    The scores are equal to those of bm25s.BM25(method="lucene", dtype="float64") on the
+    same tokens.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Columns for large runs: one number a row where a list would hold one object a row."""
+"""Columns for runs with many rows. They store one number per row instead of one object."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, overload
@@ -9,14 +9,15 @@ from numpy.typing import NDArray
 Codes = NDArray[np.int32] | NDArray[np.int8]
 LABELS_IN_A_BYTE = 127
 
-#: A row that its dimension has no class for.
+#: The code of a row that has no class in a dimension.
 NO_CLASS = -1
-#: A row that is not part of its dimension, as where a dimension was sampled under conditions of its own.
+#: The code of a row to which a dimension does not apply, for example because rows were
+#: sampled separately for each dimension.
 OUTSIDE = -2
 
 
 def present(values: Sequence[object]) -> NDArray[np.bool_]:
-    """Which rows hold something; columns know by themselves."""
+    """Return a mask that is True for rows that are not None. Columns store this mask."""
     column: NDArray[np.bool_] | None = getattr(values, "present", None)
     return (
         np.array([value is not None for value in values], dtype=bool)
@@ -25,7 +26,8 @@ def present(values: Sequence[object]) -> NDArray[np.bool_]:
     )
 
 
-#: Words of the classes that task types make, with places for numbers; names that data bring are none.
+#: Class names that task types create. `%s` stands for a number. Class names from data
+#: are not listed.
 CLASS_WORDS = (
     "Aim",
     "Hypothesis",
@@ -100,8 +102,11 @@ CLASS_WORDS = (
 
 
 class Classes(Sequence[tuple[str, ...]]):
-    """At most one class for each row, as a number into ``labels``; reads like a list of tuples. Rows that are
-    outside of the dimension read like rows without a class; only ``codes`` tells them apart.
+    """At most one class per row, stored as an index into ``labels``. The object behaves
+    like a list of tuples.
+
+    Rows to which the dimension does not apply are empty tuples, as are rows without a
+    class. Only ``codes`` distinguishes the two cases.
     """
 
     def __init__(self, labels: Sequence[str], codes: Codes) -> None:
@@ -110,7 +115,9 @@ class Classes(Sequence[tuple[str, ...]]):
 
     @classmethod
     def of(cls, values: Iterable[str | None], order: Sequence[str] = ()) -> "Classes":
-        """From one label a row. Labels stand in the given order, others behind them in the alphabet's."""
+        """Return classes from one label per row. Labels are sorted as in ``order``.
+        Other labels follow in alphabetical order.
+        """
         numbers = LabelNumbers()
         return in_order(
             numbers.labels,
@@ -135,7 +142,9 @@ class Classes(Sequence[tuple[str, ...]]):
         return Classes(self.labels, self.codes[rows])
 
     def rows_by_label(self) -> Iterator[tuple[str | None, NDArray[np.intp]]]:
-        """The rows of each class that occurs, in the order of the labels; under None, those without one."""
+        """Yield the row numbers of each class that occurs, in the order of the labels.
+        Rows without a class follow under None.
+        """
         order = np.argsort(self.codes, kind="stable")
         bounds = np.searchsorted(
             self.codes[order], np.arange(NO_CLASS, len(self.labels) + 1)
@@ -147,26 +156,28 @@ class Classes(Sequence[tuple[str, ...]]):
         yield from sorted(groups, key=lambda entry: entry[0] is None)
 
     def names_and_numbers(self) -> tuple[list[str], NDArray[np.intp]]:
-        """The labels that occur, and each row's number among them. Every row has a class."""
+        """Return the labels that occur, and for each row the index of the row's label.
+        Every row must have a class.
+        """
         occurring, numbers = renumbered(self.codes)
         return [self.labels[code] for code in occurring], numbers
 
     @property
     def is_empty(self) -> bool:
-        """Whether no row has a class."""
+        """Return True if no row has a class."""
         return bool((self.codes < 0).all())
 
 
 def renumbered(numbers: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Which numbers from 0 up there are, and the place of each among them; `np.unique` sorts for it."""
     is_there = np.bincount(numbers) > 0
     return np.flatnonzero(is_there), (np.cumsum(is_there) - 1)[numbers]
 
 
 class LabelNumbers(dict[Any, int]):
-    """The code of each label of a dimension, numbered as they come, for looking up whatever a file has.
-    Numbers are labels as texts; an empty text and what can be no label have the code of those without one,
-    and `...` that of rows outside of the dimension.
+    """The codes of the labels of a dimension, in the order of first use.
+
+    Numbers become texts. The empty text and invalid labels have the code NO_CLASS.
+    `...` has the code OUTSIDE.
     """
 
     def __init__(self) -> None:
@@ -176,7 +187,7 @@ class LabelNumbers(dict[Any, int]):
     def __missing__(self, value: object) -> int:
         if not isinstance(value, str | int | float):
             return self[None]
-        # Not under a number itself: 1 and true are one key.
+        # Use the text as key, because 1 and True are equal keys of a dict.
         label = str(value)
         if label not in self:
             self[label] = len(self.labels)
@@ -185,14 +196,16 @@ class LabelNumbers(dict[Any, int]):
 
 
 def in_order(labels: Sequence[str], codes: Codes, order: Sequence[str] = ()) -> Classes:
-    """Classes from codes of labels as they came."""
+    """Return classes with sorted labels. ``codes`` are indexes into ``labels``."""
     first = {label: place for place, label in enumerate(order)}
     places = sorted(
         range(len(labels)),
         key=lambda at: (first.get(labels[at], len(first)), labels[at]),
     )
-    # A million rows in many dimensions: most have few labels.
+    # There may be a million rows in many dimensions, but most dimensions have few
+    # labels.
     kind: Any = np.int8 if len(labels) < LABELS_IN_A_BYTE else np.int32
-    # A negative code counts from the end, where it stands itself.
+    # The codes -1 and -2 index the end of this array, whose elements are again -1 and
+    # -2.
     places_of = np.concatenate([np.argsort(places), [OUTSIDE, NO_CLASS]]).astype(kind)
     return Classes([labels[place] for place in places], places_of[codes])

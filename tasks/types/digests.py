@@ -1,6 +1,8 @@
-"""The public digest of gold, and the commitment to the draw of its public part.
+"""The public digest of gold, and the commitment to a random sample of the gold that
+becomes public.
 
-The digest is an HMAC, since the plain digest of a small set of answers can be guessed.
+The public digest is an HMAC. From a plain digest, a small set of answers could be
+guessed.
 """
 
 import hashlib
@@ -8,11 +10,11 @@ import hmac
 import re
 
 NONCE_BYTES = 32
-#: The name of a keyed digest, and of a plain one, as people read it.
+#: The prefixes that name a keyed digest and a plain digest in displayed digests.
 SALTED, PLAIN = "HMAC-SHA-256", "SHA-256"
 #: Domain separation: the bytes of a commitment begin with this line.
 _DRAW = b"citeboard draw 1\n"
-#: Hexadecimal digits of a commitment in the name of a part.
+#: Number of hexadecimal digits of the commitment in the name of a public sample.
 COMMITMENT_DIGITS = 12
 
 
@@ -21,10 +23,12 @@ def is_nonce(text: str) -> bool:
 
 
 def salted_digest(digest: str, nonce: str) -> str:
-    """Return the HMAC-SHA-256 of a digest's hexadecimal digits; ``nonce`` is its key, in such digits too."""
+    """Return the HMAC-SHA-256 of the text of a digest. ``nonce`` is the key. Digest,
+    key and result are hexadecimal.
+    """
     return hmac.new(bytes.fromhex(nonce), digest.encode(), hashlib.sha256).hexdigest()
 
 
 def draw_commitment(nonce: str) -> str:
-    """Return the commitment to the nonce of a draw; both are hexadecimal digits."""
+    """Return the commitment to the nonce of a random sample. Both are hexadecimal."""
     return hashlib.sha256(_DRAW + bytes.fromhex(nonce)).hexdigest()

@@ -1,4 +1,4 @@
-"""The files of a run or of gold, whatever they came in: a folder, a zip or one file."""
+"""The files of a run or of gold, read from a folder, a zip archive or a single file."""
 
 import gzip
 import hashlib
@@ -18,6 +18,7 @@ from tasks.types.guarded.encodings import (
     GZIP,
     LONGEST_MARK,
     SAVED,
+    UNMARKED,
     binary_kind,
     fault_place,
     find_misfit,
@@ -26,27 +27,40 @@ from tasks.types.guarded.encodings import (
 )
 from tasks.types.problems import InputRefused, Problem, Problems, quoted, refuse
 
-#: How gold and the runs on it are read. A site stores the version with each version of gold.
-#: From version 2 on JSON and tables must be UTF-8, TSV has no quotes, a key occurs once in an object, and ids
-#: and texts are compared in NFC.
-READING_VERSION = 2
+#: The version of the rules for reading gold and runs. A site stores the version with
+#: each version of the gold. From version 2 on, JSON and tables must be UTF-8, TSV has
+#: no quotation marks, keys of an object are unique, ids and texts are compared in NFC,
+#: and the public order of candidates in declared rankings depends on the nonce of the
+#: gold. From version 3 on, the public order of candidates in built-in rankings depends
+#: on the nonce too.
+READING_VERSION = 3
+#: The first reading version in which the public order of candidates depends on the
+#: nonce. The two numbers are for declared and for built-in rankings.
+ORDERED_FROM, BUILT_IN_FROM = 2, 3
 CHUNK = 1 << 20
-#: The bytes of a line.
+#: Maximum number of bytes per line.
 LONGEST = 16 * CHUNK
-#: The ending of a packed file, which its reader passes over.
+#: The extension of a gzip file. Code that interprets file names ignores this extension.
 PACKED = ".gz"
-#: Left behind by file managers and version control; never part of an input.
+#: Names of files and folders that file managers and version control create. Such files
+#: are never part of an input.
 CLUTTER = frozenset({"__MACOSX", ".DS_Store", "Thumbs.db", "desktop.ini", ".git"})
-#: A file in archives of gold that a site gives out: the nonce of the gold, and the HMAC on the next line.
+#: The name of a file that a site adds to exported archives of gold. The file contains
+#: the nonce of the gold, and the HMAC on the next line.
 NONCE_FILE = "nonce.txt"
+#: The name of a folder in archives of gold. Participants get the files of this folder
+#: unchanged. Readers of gold and of runs skip the folder.
+KIT = "starting-kit"
 
 
 @dataclass(frozen=True)
 class InputFile:
-    """One file: ``name`` is its path inside the input, ``shown`` is how problems call it.
+    """One file of an input.
 
-    Readers get its text in UTF-8: a gzip file is unpacked, and UTF-16 and UTF-32 with a byte order mark are
-    converted. ``encoding`` is that of a file that somebody has named, for others it is empty.
+    ``name`` is the path in the input. ``shown`` is the name in messages. Readers get
+    the text as UTF-8: gzip files are decompressed, and UTF-16 and UTF-32 with a byte
+    order mark are converted. ``encoding`` is the encoding that the user selected, or
+    empty.
     """
 
     name: str
@@ -54,22 +68,25 @@ class InputFile:
     open: Callable[[], IO[bytes]] = field(repr=False)
     reading: int = READING_VERSION
     encoding: str = ""
-    #: Whether bytes that are not UTF-8 may be Windows-1252, as in CL-Summ's own files.
+    #: True if bytes that are not UTF-8 may be Windows-1252, as in the original files of
+    #: CL-Summ.
     has_fallback: bool = False
 
     @property
     def base(self) -> str:
-        """The last part of the name."""
+        """Return the file name without folders."""
         return PurePosixPath(self.name).name
 
     @property
     def stem(self) -> str:
-        """The same up to its first dot: ``Task1/C90-2039.annv3.txt`` is C90-2039."""
+        """Return the part of the file name before its first dot. For
+        ``Task1/C90-2039.annv3.txt`` this is C90-2039.
+        """
         return self.base.partition(".")[0]
 
     @property
     def suffix(self) -> str:
-        """The ending of the name, without that of a gzip file."""
+        """Return the extension of the file name. `.gz` is ignored."""
         return PurePosixPath(self.name.lower().removesuffix(PACKED)).suffix
 
     @property
@@ -77,18 +94,22 @@ class InputFile:
         return PurePosixPath(self.name).parts[:-1]
 
     def with_fallback(self) -> "InputFile":
-        """Return the file for a reader that takes bytes that are not UTF-8 for Windows-1252."""
+        """Return a copy of the file. Readers of the copy interpret bytes that are not
+        UTF-8 as Windows-1252.
+        """
         return replace(self, has_fallback=True)
 
     def read(self) -> bytes:
         return b"".join(self.blocks(CHUNK))
 
     def chunks(self) -> Iterator[bytes]:
-        """Yield the bytes as they were sent."""
+        """Yield the unchanged bytes of the file."""
         return self._chunks(lambda stream: partial(stream.read, CHUNK), is_raw=True)
 
     def blocks(self, size: int) -> Iterator[bytes]:
-        """Whole lines, about so many bytes of them at a time; a line of more than ``LONGEST`` is cut."""
+        """Yield blocks of complete lines with about ``size`` bytes. Lines of more than
+        ``LONGEST`` bytes are split.
+        """
         return self._checked(
             self._chunks(
                 lambda stream: lambda: stream.read(size) + stream.readline(LONGEST)
@@ -96,7 +117,9 @@ class InputFile:
         )
 
     def lines(self, longest: int = LONGEST) -> Iterator[bytes]:
-        """Lines with their ends, read as they are needed; one longer than ``longest`` bytes is refused."""
+        """Yield lines with their line ends, lazily. Raises InputRefused for a line of
+        more than ``longest`` bytes.
+        """
         for number, line in enumerate(self._checked(self._lines(longest)), start=1):
             if len(line) > longest:
                 raise InputRefused(
@@ -112,15 +135,26 @@ class InputFile:
         return self._chunks(lambda stream: partial(stream.readline, longest + 1))
 
     def _checked(self, parts: Iterator[bytes]) -> Iterator[bytes]:
-        """Raise InputRefused where a part is not UTF-8, if the reading version requires that."""
+        """Yield the parts unchanged. Raise InputRefused if the reading version requires
+        UTF-8 and a part is not UTF-8.
+        """
         is_strict = self.reading > 1 and not self.has_fallback
-        for part in parts:
+        for place, part in enumerate(parts):
+            if is_strict and place == 0 and b"\0" in part:
+                self._refuse_unmarked()
             if is_strict and fault_place(part) is not None:
-                # A line that was cut may end within a character.
+                # A long line may have been split within a character.
                 if misfit := find_misfit(self._lines):
                     raise InputRefused([self._misfit_problem(misfit)])
                 is_strict = False
             yield part
+
+    def _refuse_unmarked(self) -> None:
+        """Raise InputRefused if the text is UTF-16 or UTF-32 without a byte order mark."""
+        unpacked = self._chunks(lambda stream: partial(stream.read, CHUNK))
+        kind = binary_kind(next(unpacked, b"")) or ""
+        if kind.endswith(UNMARKED):
+            raise InputRefused([self.problem(f"this is {kind}", SAVED, line=1)])
 
     def _misfit_problem(self, misfit: Any) -> Problem:
         if kind := binary_kind(next(self.chunks(), b""), self.suffix):
@@ -131,7 +165,9 @@ class InputFile:
 
     @property
     def marked_encoding(self) -> str:
-        """`UTF-16` or `UTF-32` where the file has a byte order mark of it; empty if it cannot be read."""
+        """Return `UTF-16` or `UTF-32` if the file has a byte order mark of this
+        encoding. Return an empty text for other files and for unreadable files.
+        """
         try:
             with self.open() as stream:
                 return marked_encoding(_peeked(_unpacked(_buffered(stream), self)))
@@ -147,7 +183,9 @@ class InputFile:
         raw: str = "",
         fatal: bool = True,
     ) -> Problem:
-        """A problem of this file; ``raw`` is the line itself, of which the beginning is quoted."""
+        """Return a problem of this file. The message quotes the beginning of the line
+        ``raw``.
+        """
         return Problem(
             file=self.shown,
             line=line,
@@ -174,7 +212,7 @@ class InputFile:
 
     def _in_utf8(self, stream: IO[bytes]) -> IO[bytes]:
         if self.has_fallback and self.reading == 1 and not self.encoding:
-            # Version 1 read CL-Summ's own files as they are.
+            # Reading version 1 did not convert the encoding of original CL-Summ files.
             return stream
         source = _unpacked(_buffered(stream), self)
         encoding = marked_encoding(_peeked(source)) or self.encoding
@@ -184,7 +222,7 @@ class InputFile:
 
 
 def _buffered(stream: IO[bytes]) -> IO[bytes]:
-    """Return the stream, or one over it of which the beginning can be looked at."""
+    """Return a stream that supports `peek`."""
     if hasattr(stream, "peek"):
         return stream
     return cast("IO[bytes]", io.BufferedReader(cast("io.RawIOBase", stream)))
@@ -195,14 +233,14 @@ def _peeked(stream: IO[bytes]) -> bytes:
 
 
 def _unpacked(stream: IO[bytes], file: InputFile) -> IO[bytes]:
-    """Return the stream, or what a gzip file holds."""
+    """Return the stream. If the content is gzip, the stream is decompressed."""
     if not _peeked(stream).startswith(GZIP):
         return stream
     return cast("IO[bytes]", io.BufferedReader(_Unpacked(stream, file)))
 
 
 class _Unpacked(io.RawIOBase):
-    """The bytes that a gzip file holds, within the limits of archives."""
+    """A stream of the decompressed bytes of a gzip file. The limits of archives apply."""
 
     def __init__(self, source: IO[bytes], file: InputFile) -> None:
         self._source, self._file, self._count = source, file, 0
@@ -226,7 +264,7 @@ class _Unpacked(io.RawIOBase):
 
 
 class _Recoded(io.RawIOBase):
-    """The bytes of a text in another encoding as UTF-8."""
+    """A stream that converts a text from another encoding to UTF-8."""
 
     def __init__(self, source: IO[bytes], encoding: str, file: InputFile) -> None:
         self._file, self._encoding, self._line = file, encoding, 1
@@ -256,12 +294,12 @@ class _Recoded(io.RawIOBase):
 
 
 Files = Sequence[InputFile]
-#: So many files are named where a message is of several.
+#: The maximum number of files that one message lists.
 MAX_NAMED = 3
 
 
 def shown_names(files: Files) -> str:
-    """Return what messages call these files together."""
+    """Return the names of the files for a message."""
     names = [file.shown for file in files]
     more = len(names) - MAX_NAMED
     return ", ".join(names[:MAX_NAMED]) + (f" and {more:,} more" if more > 0 else "")
@@ -269,14 +307,18 @@ def shown_names(files: Files) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """How large an input may be once it is unpacked."""
+    """The maximum size of an input after decompression."""
 
     files: int = 20_000
     bytes: int = 1 << 30
-    #: A member may unpack to so many times its packed size, beyond its first megabyte.
+    #: The maximum compression ratio of a file in an archive. The first megabyte of each
+    #: file is exempt.
     ratio: int = 250
-    #: Folders in which archives may stand, each of which is checked when it is read.
+    #: Folders that may contain archives. Each archive in these folders is checked on
+    #: reading.
     nested: tuple[str, ...] = ()
+    #: True if all folders may contain archives. Each archive has separate limits.
+    nests_anywhere: bool = False
 
 
 DEFAULT_LIMITS = Limits()
@@ -290,23 +332,34 @@ def open_input(
     reading: int = READING_VERSION,
     encoding: str = "",
 ) -> list[InputFile]:
-    """The files of a folder, of a zip archive, or the one file, in the order of their names. ``shown`` is
-    what its author calls the input, ``reading`` the version by which it is read. Raises InputRefused for what
-    cannot be opened or is unsafe.
+    """Return the files of a folder or a zip archive, or a single file, sorted by name.
+
+    ``shown`` is the name of the input in messages. ``reading`` is the version of the
+    reading rules. Raises InputRefused if the input cannot be opened or is unsafe.
     """
     shown = shown or str(path)
     files = _opened(path, shown, limits)
     return [replace(file, reading=reading, encoding=encoding) for file in files]
 
 
+def open_kit(
+    path: Path, *, shown: str | None = None, limits: Limits = DEFAULT_LIMITS
+) -> list[InputFile]:
+    """Return the files in the folder ``KIT`` of gold, with names relative to this
+    folder. Participants get these files. Raises InputRefused.
+    """
+    return _opened(path, shown or str(path), limits, is_kit=True)
+
+
 def reading_of(files: "Files") -> int:
-    """Return the version by which files are read."""
     return files[0].reading if files else READING_VERSION
 
 
-def _opened(path: Path, shown: str, limits: Limits) -> list[InputFile]:
+def _opened(
+    path: Path, shown: str, limits: Limits, *, is_kit: bool = False
+) -> list[InputFile]:
     if path.is_dir():
-        return _folder_files(path, shown, limits)
+        return _folder_files(path, shown, limits, is_kit=is_kit)
     if not path.is_file():
         raise InputRefused(
             [Problem(file=shown, message="there is no such file or folder")]
@@ -315,20 +368,27 @@ def _opened(path: Path, shown: str, limits: Limits) -> list[InputFile]:
         archive, members = checked_members(path, shown=shown, limits=limits)
         return [
             InputFile(
-                member.filename,
+                # Readers of the kit know its files by the name of its folder.
+                PurePosixPath(member.filename).as_posix()
+                if is_kit
+                else member.filename,
                 f"{shown}!{member.filename}",
                 partial(_open_member, archive, member),
             )
             for member in sorted(members, key=lambda member: member.filename)
-            if not _is_passed_over(PurePosixPath(member.filename))
+            if not _is_passed_over(PurePosixPath(member.filename), is_kit=is_kit)
         ]
+    if is_kit:
+        return []
     return [InputFile(PurePosixPath(shown).name, shown, _opener(path))]
 
 
 def open_inputs(
     paths: Iterable[Path], *, reading: int = READING_VERSION, encoding: str = ""
 ) -> list[InputFile]:
-    """The files of several inputs. Raises InputRefused where they hold one file twice."""
+    """Return the files of several inputs. Raises InputRefused if two files have the
+    same name.
+    """
     files = [
         file
         for path in paths
@@ -346,7 +406,9 @@ def open_inputs(
 
 
 def input_digest(files: Sequence[InputFile]) -> str:
-    """SHA-256 of one file's bytes; of several, of the list of their names and digests."""
+    """Return the SHA-256 of a single file. For several files, return the SHA-256 of the
+    list of digests and names.
+    """
     if len(files) == 1:
         return _digest(files[0])
     listing = "".join(
@@ -363,22 +425,34 @@ def _digest(file: InputFile) -> str:
     return digest.hexdigest()
 
 
-def _is_passed_over(name: PurePath) -> bool:
-    return bool(CLUTTER.intersection(name.parts)) or name.parts == (NONCE_FILE,)
+def _is_passed_over(name: PurePath, *, is_kit: bool = False) -> bool:
+    if CLUTTER.intersection(name.parts) or name.parts == (NONCE_FILE,):
+        return True
+    return is_kit != is_in_kit(name)
+
+
+def is_in_kit(name: PurePath) -> bool:
+    return len(name.parts) > 1 and name.parts[0] == KIT
 
 
 def _opener(path: Path) -> Callable[[], IO[bytes]]:
     return lambda: path.open("rb")
 
 
-def _folder_files(folder: Path, shown: str, limits: Limits) -> list[InputFile]:
+def _folder_files(
+    folder: Path, shown: str, limits: Limits, *, is_kit: bool = False
+) -> list[InputFile]:
     files = []
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder)
-        if path.is_symlink() or not path.is_file() or _is_passed_over(name):
+        if path.is_symlink() or not path.is_file():
             continue
-        # The folder's own name is kept, since a topic folder is named for its topic.
+        if _is_passed_over(name, is_kit=is_kit):
+            continue
+        # Keep the name of the folder, since a folder of a topic has the name of the
+        # topic.
         inside = f"{folder.resolve().name}/{name.as_posix()}"
+        inside = name.as_posix() if is_kit else inside
         files.append(InputFile(inside, str(path), _opener(path)))
         if len(files) > limits.files:
             raise InputRefused(
@@ -388,7 +462,7 @@ def _folder_files(folder: Path, shown: str, limits: Limits) -> list[InputFile]:
 
 
 def _open_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> IO[bytes]:
-    """Whatever a broken archive comes to, it is told as one kind of error."""
+    """Open a file in an archive. Raises BadZipFile for any damage."""
     try:
         return archive.open(member)
     except DAMAGE as damage:
@@ -415,9 +489,10 @@ METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 def checked_members(
     path: Path, *, shown: str, limits: Limits
 ) -> tuple[zipfile.ZipFile, list[zipfile.ZipInfo]]:
-    """The archive and its files. Raises InputRefused with everything that is wrong with it."""
+    """Return the archive and the files in it. Raises InputRefused with all problems."""
     try:
-        # Before the library makes an object for each file of the list.
+        # Check the number of files first: `zipfile` creates an object for each listed
+        # file.
         with path.open("rb") as listing:
             count = listed_files(listing, limits.files)
         archive = zipfile.ZipFile(path) if count <= limits.files else None
@@ -436,7 +511,7 @@ def checked_members(
         raise InputRefused(
             [Problem(file=shown, message=f"this is {kind}", expected=expected)]
         )
-    # The library cannot say of a member without a name whether it is a folder.
+    # For a file without a name, `zipfile` cannot determine whether it is a folder.
     members = [
         member
         for member in archive.infolist()
@@ -490,8 +565,11 @@ def _problems_of_one(member: zipfile.ZipInfo, limits: Limits) -> Iterator[str]:
         yield "its name holds a control character"
     if stat.S_ISLNK(member.external_attr >> 16):
         yield "a link, not a file"
-    may_nest = not set(limits.nested).isdisjoint(PurePosixPath(name).parts[:2])
-    if PurePosixPath(name).suffix.lower() in NESTED and not may_nest:
+    is_unread = is_in_kit(PurePosixPath(name))
+    may_nest = limits.nests_anywhere or not set(limits.nested).isdisjoint(
+        PurePosixPath(name).parts[:2]
+    )
+    if PurePosixPath(name).suffix.lower() in NESTED and not (may_nest or is_unread):
         yield "an archive inside the archive"
     if member.flag_bits & 0x1:
         yield "encrypted"
@@ -507,13 +585,14 @@ _LARGE_END = struct.Struct("<4sQ2H2L4Q")
 _ENTRY = struct.Struct("<4s24x3H12x")
 _END_MARK, _LOCATOR_MARK, _LARGE_END_MARK = b"PK\x05\x06", b"PK\x06\x07", b"PK\x06\x06"
 _ENTRY_MARK = b"PK\x01\x02"
-#: The end record is the last of the file, but for a comment of so many bytes at most.
+#: The maximum length of the comment that may follow the end record of an archive.
 _MAX_COMMENT = (1 << 16) - 1
 
 
 def listed_files(archive: IO[bytes], most: int) -> int:
-    """How many files the archive claims or lists, whichever is more; counted no further than ``most`` + 1. 0
-    where there is no list, which is for the library to say.
+    """Return an upper bound of the number of files in an archive, at most ``most`` + 1.
+    The archive's end record and the directory may state different numbers; the larger
+    one is returned.
     """
     tail_begin = max(0, archive.seek(0, io.SEEK_END) - _END.size - _MAX_COMMENT)
     archive.seek(tail_begin)
@@ -532,7 +611,9 @@ def listed_files(archive: IO[bytes], most: int) -> int:
 
 
 def _end_record(tail: bytes) -> int | None:
-    """Where the end record begins: at the very end where it has no comment, else at its last mark."""
+    """Return the position of the end record. Without a comment it is at the end of the
+    file, otherwise at its last signature.
+    """
     place = len(tail) - _END.size
     if place >= 0 and tail.startswith(_END_MARK, place) and tail.endswith(b"\0\0"):
         return place
@@ -541,7 +622,9 @@ def _end_record(tail: bytes) -> int | None:
 
 
 def _large_end(archive: IO[bytes], begin: int) -> tuple[int, int] | None:
-    """The count and the size of the list as the end record of a large archive has them, if there is one."""
+    """Return the number of files and the size of the directory from a ZIP64 end record,
+    or None without such a record.
+    """
     place = begin - _LOCATOR.size - _LARGE_END.size
     if place < 0:
         return None

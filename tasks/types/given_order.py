@@ -1,7 +1,5 @@
-"""The order in which candidates of rankings are given out: by an HMAC with the gold's nonce.
-
-Organisers often list the right candidate first. Runs with equal scores keep the order of the inputs, which
-therefore must say nothing of the answers.
+"""The public order of ranking candidates. An HMAC with the nonce of the gold determines
+the order.
 """
 
 import hmac
@@ -10,57 +8,87 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from io import BytesIO
+from json.encoder import encode_basestring_ascii as _written
 from pathlib import PurePosixPath
 from typing import Any
 
-from tasks.types.base import Index, Split, TaskType
-from tasks.types.files import InputFile
+from tasks.types.base import Index, PublicFile, Split, TaskType
+from tasks.types.files import BUILT_IN_FROM, ORDERED_FROM, InputFile
 from tasks.types.forms.instances import INPUTS, Content
 from tasks.types.forms.rankings import RankingTask
 from tasks.types.jsonlines import as_lines, record_id
 from tasks.types.problems import Problems
 
-#: Candidates of gold that is read by an earlier version have the order of its files.
-ORDERED_FROM = 2
 _DOMAIN = "candidates"
 
 
-def has_given_order(nonce: str, reading: int) -> bool:
-    return bool(nonce) and reading >= ORDERED_FROM
+def has_given_order(task_type: TaskType, nonce: str, reading: int) -> bool:
+    """Return True if candidates have the order that the nonce determines. Older gold
+    keeps the order of its files.
+    """
+    if not nonce:
+        return False
+    if ranking_of(task_type) is not None:
+        return reading >= ORDERED_FROM
+    return task_type.candidate_order is not None and reading >= BUILT_IN_FROM
 
 
 def in_given_order(names: Iterable[str], nonce: str, instance: str = "") -> list[str]:
-    """Return the candidates as they are given out; ``instance`` has candidates of its own."""
+    """Return the candidates in their public order. ``instance`` is the instance that
+    the candidates belong to, or empty if all instances share the candidates.
+    """
     key = bytes.fromhex(nonce)
+    # The message is a JSON list of three texts in the format of `json.dumps`. It is
+    # composed by hand because a pool may have a million names.
+    begin = f"[{_written(_DOMAIN)}, {_written(instance)}, "
 
     def place(name: str) -> bytes:
-        message = json.dumps([_DOMAIN, instance, name]).encode()
-        return hmac.digest(key, message, "sha256")
+        return hmac.digest(key, f"{begin}{_written(name)}]".encode(), "sha256")
 
     return sorted(names, key=place)
 
 
 def ordered_split(task_type: TaskType, split: Split, nonce: str) -> Split:
-    """Return the split whose index has the candidates of a ranking in the order given out."""
-    if ranking_of(task_type) is None:
-        return split
-    return replace(split, index=ordered_index(split.index, nonce))
+    """Return the split of a ranking task. The candidates in the index have the public
+    order.
+    """
+    index = ordered_index(split.index, nonce)
+    if task_type.candidate_order is None:
+        return replace(split, index=index)
+    return task_type.candidate_order.renumbered(split, index)
 
 
 def ordered_index(index: Index, nonce: str) -> Index:
-    pools = index["pools"]
-    owners = [""] if index["pool_of"] is None else index["instances"]
+    """Return the index with each pool in public order. The HMAC of a pool includes the
+    name of the first instance that uses the pool, so equal pools have different orders.
+    """
+    owners = {0: ""}
+    if (pool_of := index["pool_of"]) is not None:
+        backwards = zip(reversed(pool_of), reversed(index["instances"]), strict=True)
+        owners = dict(backwards)
     ordered = [
-        in_given_order(pool, nonce, owner)
-        for owner, pool in zip(owners, pools, strict=True)
+        in_given_order(names, nonce, owners[pool])
+        for pool, names in enumerate(index["pools"])
     ]
     return {**index, "pools": ordered}
 
 
 def ordered_public(
-    form: RankingTask, files: Iterable[tuple[str, bytes]], nonce: str
-) -> Iterator[tuple[str, bytes]]:
-    """Yield the public files with the pool, or the candidates of each instance, in the order given out."""
+    task_type: TaskType, files: Iterable[PublicFile], nonce: str
+) -> Iterator[PublicFile]:
+    """Yield the public files with all candidates in public order. Candidates may be in
+    the pool file or in the instances.
+    """
+    if (form := ranking_of(task_type)) is not None:
+        yield from _of_declared(form, files, nonce)
+    elif task_type.candidate_order is not None:
+        sorter = lambda names, owner: in_given_order(names, nonce, owner)  # noqa: E731
+        yield from task_type.candidate_order.reordered_files(files, sorter)
+
+
+def _of_declared(
+    form: RankingTask, files: Iterable[PublicFile], nonce: str
+) -> Iterator[PublicFile]:
     for name, content in files:
         file = InputFile(name, name, partial(BytesIO, content))
         if form.pool_file and PurePosixPath(name).name == form.pool_file:
@@ -77,7 +105,6 @@ def ordered_public(
 
 
 def _reordered(form: RankingTask, record: Any, nonce: str) -> Any:
-    """Change the candidates of a record that was made for this; their field may be within another."""
     *outer, last = form.candidates.split(".")
     place = record
     for part in outer:
@@ -89,6 +116,6 @@ def _reordered(form: RankingTask, record: Any, nonce: str) -> Any:
 
 
 def ranking_of(task_type: TaskType) -> RankingTask | None:
-    """Return the form of a declared ranking; None of other types."""
+    """Return the task object of a declared ranking, or None for other task types."""
     reader = getattr(task_type.pair, "__self__", None)
     return reader if isinstance(reader, RankingTask) else None

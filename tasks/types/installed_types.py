@@ -1,4 +1,6 @@
-"""Every task type, found by importing this: for processes that later cannot read the folders of packages."""
+"""Imports every task type, for processes that cannot read the folders of packages
+later.
+"""
 
 from tasks.types.registry import task_types
 

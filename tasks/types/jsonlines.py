@@ -1,8 +1,8 @@
-"""Runs with one answer for each instance, as JSON lines or as a JSON list of the same objects.
+"""Runs with one answer per instance: JSON lines, or a JSON list of the same objects.
 
-A task type says what its answers look like; ids, answers given again, unknown and missing instances, and
-files that hold no answers are seen to here. Of a run no more is kept than its answers to known instances
-and the first problems.
+This module handles ids, repeated answers, unknown and missing instances, and files
+without answers. Task types parse the answers. Only answers to known instances and the
+first problems stay in memory.
 """
 
 import codecs
@@ -50,24 +50,30 @@ from tasks.types.text import (
 )
 
 MAX_TEXT = 100_000
-#: How a message about a field ends that a line does not have; so many of its fields are named then.
+#: The last part of a message about a missing field, and the maximum number of existing
+#: fields that the message lists.
 MISSING, MAX_FIELDS = "” is missing", 8
-#: How a message about an instance of other data ends.
+#: The last part of a message about an instance that is not part of the split.
 NOT_IN_SPLIT = "is not in this split"
-#: So many errors beyond those that are listed are counted before reading ends.
+#: The number of errors that are counted but not listed. Reading stops after this
+#: number.
 MAX_COUNTED = 99_000
 Answer = TypeVar("Answer")
 
 
 class Line:
-    """One answer while it is read. What is wrong with it is noted with its place in the file."""
+    """One answer of a run, while a task type parses the answer. Faults are recorded
+    with the position of the answer in the file.
+    """
 
     def __init__(self, record: "Record", problems: Problems) -> None:
         self.record, self.value, self._problems = record, record.value, problems
         self.is_sound = True
 
     def wrong(self, message: str, expected: str = "") -> None:
-        """Note what refuses the run; of a field that is missing those that are there."""
+        """Record a fault, which makes the site refuse the run. If a field is missing,
+        the message lists the existing fields.
+        """
         self.is_sound = False
         if message.endswith(MISSING):
             fields = ", ".join(f"“{key[:40]}”" for key in [*self.value][:MAX_FIELDS])
@@ -75,13 +81,15 @@ class Line:
         self._problems.note(lambda: self.record.problem(message, expected))
 
     def doubt(self, message: str, expected: str = "") -> None:
-        """Note what its sender should look at."""
+        """Record a warning."""
         self._problems.note(
             lambda: self.record.problem(message, expected, fatal=False), fatal=False
         )
 
     def text(self, key: str, *, example: str, longest: int = MAX_TEXT) -> str | None:
-        """The text under a key; None, and noted, where there is none or it is too long."""
+        """Return the text under a key. If the text is missing or too long, record a
+        fault and return None.
+        """
         value = self.value.get(key)
         if key not in self.value:
             self.wrong(f"“{key}” is missing", example)
@@ -96,20 +104,24 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerForm:
-    """What a run looks like, for its messages. ``example`` is a line as it should be, ``noun`` what an answer
-    is called. Where ``later_counts``, an instance may be answered again; otherwise that refuses the run.
-    ``id`` is the key of the instance's name.
+    """A description of the format of a run, for messages.
+
+    ``example`` is a valid line. ``noun`` is the word for an answer in messages. ``id``
+    is the key of the instance name. With ``later_counts``, the last answer to an
+    instance replaces earlier ones; otherwise a run with a second answer is refused.
     """
 
     example: str
     noun: str = "answer"
     id: str = "id"
     later_counts: bool = False
-    #: Whether a run that leaves out an instance is refused.
+    #: True if every instance must have an answer. A run that omits an instance is then
+    #: refused.
     needs_all: bool = False
-    #: The columns of a run as a table; empty where it cannot be one.
+    #: A description of the columns of a run in table form. Empty if runs cannot be
+    #: tables.
     table: str = ""
-    #: What else a run may be, as a message names it.
+    #: A description of other accepted formats.
     others: str = ""
 
     @property
@@ -122,7 +134,9 @@ class AnswerForm:
 
 @dataclass(frozen=True)
 class Record:
-    """One object and where it stands: by line, or as the n-th item of a list."""
+    """One object of a file with its position: the line number, or the position in a
+    list.
+    """
 
     file: str
     line: int | None
@@ -132,7 +146,9 @@ class Record:
 
     @property
     def id(self) -> str | None:
-        """The instance's name, if the record gives one; numbers are read as they are written."""
+        """Return the instance name in the record, or None. Numbers are converted to
+        text.
+        """
         return record_id(self.value)
 
     def problem(
@@ -147,14 +163,14 @@ class Record:
         return Problem(**where, message=message, expected=expected, fatal=fatal)
 
 
-#: The records of a file, each with the name of the instance that it answers; None where it names none.
+#: Yields the records of a file, each with the name of its instance or None.
 Named = Callable[[InputFile, Problems], Iterable[tuple[str | None, Record]]]
 
 
 def by_id(
     file: InputFile, problems: Problems, key: str = "id"
 ) -> Iterator[tuple[str | None, Record]]:
-    """Each record under its own id."""
+    """Yield each record with its id."""
     for record in read_records(file, problems):
         yield record_id(record.value, key), record
 
@@ -167,10 +183,13 @@ def read_answers(
     *,
     named: Named | None = None,
 ) -> tuple[dict[str, Answer], list[Problem]]:
-    """The answers by instance, and everything that is wrong with the files. ``read`` makes an answer of a
-    line and notes on the line what is wrong with it; the instance is a known one where the line is sound as
-    yet. Lines are named by their ids, or as ``named`` says. The answers are only meant where no problem is
-    fatal. Raises TooManyProblems.
+    """Return the answers by instance, and all problems of the files. The answers are
+    valid only if no problem is fatal.
+
+    ``read`` parses the answer on a line and records faults on the line. ``read`` is
+    called only for known instances, or for lines that already have a fault. ``named``
+    yields each record with its instance name, by default with its id. Raises
+    TooManyProblems.
     """
     problems = Problems(counts=MAX_COUNTED)
     answers: dict[str, Answer] = {}
@@ -197,7 +216,9 @@ def read_answers(
 def as_known(
     records: Iterable[tuple[str | None, Record]], known: Collection[str], reading: int
 ) -> Iterator[tuple[str | None, Record]]:
-    """Each record under the name as the gold spells it, in whatever Unicode form the run has it."""
+    """Yield each record, with the instance name in the spelling of the gold. Names are
+    compared in the Unicode form NFC.
+    """
     spelling: dict[str, str] | None = None
     for name, record in records:
         if name and name not in known and reading > 1:
@@ -209,8 +230,11 @@ def as_known(
 
 
 def run_files(files: Files, form: AnswerForm, problems: Problems) -> list[InputFile]:
-    """The files that can hold answers, by their names or, where no name says so, by how they begin; the
-    others become problems, warnings where there are such files.
+    """Return the files that can contain answers, according to their names or first
+    bytes.
+
+    Every other file becomes a problem: a warning if at least one file can contain
+    answers, otherwise an error.
     """
     readable = [file for file in files if file.suffix in SUFFIXES]
     readable = readable or [file for file in files if begins_as_json(file)]
@@ -237,9 +261,7 @@ def named_lines(
     form: AnswerForm,
     problems: Problems,
 ) -> Iterator[tuple[str, Line]]:
-    """Each line with its instance; sound where that is one of the split, and without an answer unless a later
-    one counts.
-    """
+    """Yield each line with its instance. Record unknown and repeated instances."""
     once = f"one {form.noun} for each instance"
     for name, record in records:
         line = Line(record, problems)
@@ -271,7 +293,7 @@ def named_lines(
 def refuse_faulty(
     files: Files, problems: Sequence[Problem], items: Sized, noun: str, expected: str
 ) -> None:
-    """Where gold has a fatal problem, or nothing in it. Raises InputRefused."""
+    """Raise InputRefused if gold has a fatal problem or is empty."""
     if not items and not fatal(problems):
         shown = files[0].shown if len(files) == 1 else ""
         problems = [
@@ -282,7 +304,9 @@ def refuse_faulty(
 
 
 def content_digest(records: Iterable[Mapping[str, Any]]) -> str:
-    """SHA-256 of gold as JSON, records by id and keys in order: the same however the files have it."""
+    """Return the SHA-256 of gold as JSON. Records are sorted by id and keys by name, so
+    the digest does not depend on the order of the file.
+    """
     content = sorted(records, key=lambda record: str(record["id"]))
     text = json.dumps(
         content, ensure_ascii=False, sort_keys=True, separators=(",", ":")
@@ -291,7 +315,7 @@ def content_digest(records: Iterable[Mapping[str, Any]]) -> str:
 
 
 def as_lines(records: Iterable[Any]) -> bytes:
-    """One JSON object a line, as public files have them."""
+    """Return one JSON value per line, in the format of public files."""
     return "".join(
         json.dumps(record, ensure_ascii=False) + "\n" for record in records
     ).encode()
@@ -299,7 +323,7 @@ def as_lines(records: Iterable[Any]) -> bytes:
 
 SUFFIXES = (".json", ".jsonl", ".ndjson")
 LINES = (".jsonl", ".ndjson")
-#: Where the data sets keep the name of an instance.
+#: Keys of instance names in published data sets.
 _IDS = ("id", "sample_id", "question_id")
 _FORMS = (
     "a list of objects, an object with such a list under “data”, or one object a line"
@@ -307,7 +331,9 @@ _FORMS = (
 
 
 def record_id(value: Mapping[str, Any], key: str = "id") -> str | None:
-    """Under its key; where that is the usual one, under those of the data sets too."""
+    """Return the id of a record under ``key``. For the default key, also try the keys
+    of published data sets.
+    """
     if type(first := value.get(key)) is str:
         return first
     keys = _IDS if key == "id" else (key,)
@@ -320,17 +346,19 @@ def record_id(value: Mapping[str, Any], key: str = "id") -> str | None:
 
 
 def well_formed(text: str) -> str:
-    """The text without halves of surrogate pairs, which JSON can spell and no file can hold."""
+    """Replace unpaired surrogates. JSON can contain them, but UTF-8 cannot."""
     return text.encode("utf-8", "replace").decode()
 
 
 def read_records(file: InputFile, problems: list[Problem]) -> Iterator[Record]:
-    """The records of a file, one after the other; what is no record becomes a problem."""
+    """Yield the records of a file. Values that are not objects become problems."""
     yield from Records(file, problems)
 
 
 def is_records_file(name: str) -> bool:
-    """Whether a file of this name may be gold or inputs in the form of records."""
+    """Return True if the file may contain the records of a gold or of public inputs,
+    according to its name.
+    """
     path = PurePosixPath(name.lower().removesuffix(PACKED))
     return path.suffix in SUFFIXES and not CLUTTER.intersection(
         PurePosixPath(name).parts
@@ -338,8 +366,9 @@ def is_records_file(name: str) -> bool:
 
 
 class Records:
-    """The records of a file: made as they are asked for, since there may be millions. A file of lines is read
-    while one goes through it, a list at once.
+    """The records of a file, created lazily because there may be millions.
+
+    JSON lines are read during iteration. A JSON list is read at once.
     """
 
     def __init__(self, file: InputFile, problems: list[Problem]) -> None:
@@ -348,14 +377,14 @@ class Records:
 
     @property
     def are_by_place(self) -> bool:
-        """Whether this is a list of which no record names its instance."""
+        """Return True for a list whose records do not contain instance names."""
         items = self._items
         return bool(items) and not any(
             record_id(item) for item in items or () if isinstance(item, dict)
         )
 
     def __len__(self) -> int:
-        """Of a list."""
+        """Return the number of records in a JSON list."""
         return sum(isinstance(item, dict) for item in self._items or ())
 
     def __iter__(self) -> Iterator[Record]:
@@ -376,7 +405,7 @@ class Records:
                 )
 
     def _list(self) -> list[Any] | None:
-        """None where the file has lines, whatever its name says."""
+        """Return the items of a JSON list, or None if the file contains JSON lines."""
         expected = _FORMS
         line: int | None = None
         try:
@@ -406,7 +435,7 @@ class Records:
         return []
 
     def _line_of_repeated(self) -> int | None:
-        """Return the line of the item that has a key twice, of a file that is a list."""
+        """Return the line number of the list item that contains a repeated key."""
         try:
             read_json_list(decoded(self._file.read()), is_unique=True)
         except ValueError as fault:

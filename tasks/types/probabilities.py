@@ -1,4 +1,6 @@
-"""Probabilities that a run may give beside an answer: ``"probabilities": {"yes": 0.8, "no": 0.2}``."""
+"""Probabilities that a run may state in addition to an answer: ``"probabilities":
+{"yes": 0.8, "no": 0.2}``.
+"""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -7,14 +9,16 @@ from typing import Any, Self
 from tasks.types.text import json_kind
 
 FIELD = "probabilities"
-#: How far from 1 a sum may be, for what was rounded.
+#: The maximum deviation of the sum of probabilities from 1, because of rounding.
 TOLERANCE = 0.001
 
 Probabilities = Mapping[str, float]
 
 
 class ProbabilitiesRefused(ValueError):
-    """What is wrong with the probabilities of a line, and what was expected."""
+    """An error: the probabilities on a line are invalid. Contains a message and the
+    expected form.
+    """
 
     def __init__(self, message: str, expected: str) -> None:
         super().__init__(message)
@@ -22,10 +26,13 @@ class ProbabilitiesRefused(ValueError):
 
 
 class LabelWithProbabilities(str):
-    """A label, equal to the same text, with what the run gave each label. What it leaves out has 0.
-    ``confidence`` is how sure the run is that the label is right; None where nothing says so. ``is_left_out``
-    says that the instance counts in no table of confusions, ``is_answer`` that the run answers it, be it by
-    abstaining; ``record`` is the whole line where a measure may read it.
+    """A label with the run's probabilities. Comparisons with texts use only the name of
+    the label.
+
+    Labels that are missing in ``probabilities`` have probability 0. ``confidence`` is
+    the run's confidence in the label, or None. With ``is_left_out``, confusion matrices
+    exclude the instance. ``is_answer`` is True if the run answers the instance or
+    abstains. ``record`` is the whole line of the run, if a measure needs the line.
     """
 
     __slots__ = ("confidence", "is_answer", "is_left_out", "probabilities", "record")
@@ -57,8 +64,9 @@ def read_probabilities(
     labels: Sequence[str],
     label_of: Callable[[str], str | None] = str,
 ) -> Probabilities | None:
-    """By label, None where the line gives none; ``label_of`` says which label a spelling means. Raises
-    ProbabilitiesRefused.
+    """Return the probability of each label, or None if the line has no probabilities.
+
+    ``label_of`` maps a spelling to a label, or to None. Raises ProbabilitiesRefused.
     """
     values = record.get(FIELD)
     if values is None:

@@ -1,4 +1,6 @@
-"""What is wrong with a file: all of it, by line, in words its author can act on."""
+"""The problems of an input. Messages contain line numbers and tell the author how to
+correct each problem.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -8,26 +10,26 @@ from importlib.util import find_spec
 from itertools import islice
 from typing import Any, Self
 
-#: So much of an offending line is quoted back.
+#: The maximum length of a quoted line.
 QUOTE_LENGTH = 160
-#: So many errors and so many warnings of one input are kept. Reading ends at the last of these errors, as the
-#: file is of another kind or meant to fill the memory; warnings beyond are counted.
 MAX_PROBLEMS = 1_000
-#: So many of them are told at once.
+#: The maximum number of problems that pages and commands list.
 MAX_LISTED = 200
-#: So much of anything else is told, since messages name things by what their author called them.
+#: The maximum length of a message, since messages contain names from the author's file.
 MAX_TOLD = 2_000
 
-#: The fields of a problem that most task types leave empty.
+#: The fields of a problem that most task types do not set.
 _SORTED_BY = ("topic", "category")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """One finding: what was found, what was expected, and where. ``fatal`` is what cannot be read or cannot
-    be meant; everything else is a warning. ``quote`` repeats the author's own line, never gold. ``count`` is
-    how many problems it stands for: equal ones, of which ``lines`` names some other lines, or, if it
-    ``is_rest``, those that are not listed.
+    """One problem of an input, with the expected form and the position.
+
+    ``fatal`` problems prevent scoring; other problems are warnings. ``quote`` is the
+    author's line, never gold. A problem may represent ``count`` equal problems;
+    ``lines`` are some line numbers of the others. If ``is_rest`` is True, ``count`` is
+    the number of unlisted problems.
     """
 
     file: str = ""
@@ -37,14 +39,16 @@ class Problem:
     quote: str = ""
     fatal: bool = True
     count: int = 1
-    #: Where a task type sorts what it finds: the category, and the topic on which it was found.
+    #: The topic and the category of a finding. Most task types do not use categories.
     topic: str = ""
     category: str = ""
     lines: tuple[int, ...] = ()
     is_rest: bool = False
 
     def __post_init__(self) -> None:
-        """Keep what pages show and databases keep: no NUL, no half of a character that takes two."""
+        """Replace characters that databases cannot store: null characters and unpaired
+        surrogates. Shorten long texts.
+        """
         for name in ("message", "file", "expected", "quote", "topic"):
             text = getattr(self, name)
             if len(text) > MAX_TOLD:
@@ -70,7 +74,9 @@ class Problem:
         }
 
     def as_finding(self) -> dict[str, str | int | None]:
-        """As `check --json` prints it: with its severity, and with a topic, or null, if it has a category."""
+        """Return the problem in the form that `check --json` prints, including the
+        severity. Problems with a category also include the topic, which may be null.
+        """
         sorted_by: dict[str, str | int | None] = {}
         if self.category:
             sorted_by = {"topic": self.topic or None, "category": self.category}
@@ -87,7 +93,7 @@ class Problem:
 
 
 class InputRefused(Exception):
-    """The input cannot be read or cannot be meant; ``problems`` says all that was found."""
+    """The input cannot be read or is not a run. ``problems`` contains all problems."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = list(problems)
@@ -95,13 +101,14 @@ class InputRefused(Exception):
 
 
 class TooManyProblems(InputRefused):
-    """Reading ended before the end of the input."""
+    """Reading stopped before the end of the input."""
 
 
 class Problems(list[Problem]):
-    """Problems as they are found, never more than ``MAX_PROBLEMS`` errors and as many warnings. What is not
-    kept is counted: any number of warnings, and ``counts`` errors. The next error raises TooManyProblems with
-    all that was found.
+    """A list of problems with at most ``MAX_PROBLEMS`` errors and as many warnings.
+
+    Further problems are only counted: any number of warnings, and up to ``counts``
+    errors. One more error raises TooManyProblems with all problems.
     """
 
     def __init__(self, problems: Iterable[Problem] = (), *, counts: int = 0) -> None:
@@ -112,7 +119,7 @@ class Problems(list[Problem]):
 
     @property
     def found(self) -> int:
-        """How many there are, kept or not."""
+        """Return the number of problems, including those that are not stored."""
         return sum(self._found.values())
 
     @property
@@ -120,7 +127,9 @@ class Problems(list[Problem]):
         return self._found[True] > 0
 
     def note(self, make: Callable[[], Problem], *, fatal: bool = True) -> None:
-        """Take a problem that is only made if it is kept. Raises TooManyProblems."""
+        """Add a problem. ``make`` is called only if the problem is stored. Raises
+        TooManyProblems.
+        """
         if self._found[fatal] == self._max[fatal]:
             last, message = (
                 make(),
@@ -144,7 +153,9 @@ class Problems(list[Problem]):
         return self
 
     def rest(self) -> list[Problem]:
-        """What stands for those that were not kept."""
+        """Return one summary of the unstored errors, and one summary of the unstored
+        warnings.
+        """
         rest = []
         for word, is_fatal in (("error", True), ("warning", False)):
             if (more := self._found[is_fatal] - MAX_PROBLEMS) > 0:
@@ -163,7 +174,9 @@ def given_up(file: str, line: int) -> Problem:
 
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:
-    """By file and line; what is said of a whole file comes first, what stands for several at the end."""
+    """Sort by file and line. Problems without a line precede others, and summaries of
+    unlisted problems are last.
+    """
     return sorted(
         problems,
         key=lambda problem: (problem.is_rest, problem.file, problem.line or 0),
@@ -173,8 +186,8 @@ def in_order(problems: Iterable[Problem]) -> list[Problem]:
 def capped(
     problems: Sequence[Problem], most: int = MAX_LISTED
 ) -> tuple[list[Problem], int]:
-    """As many as are told, equal ones as one, errors rather than warnings, in their order; and how many more
-    there are.
+    """Return the problems to list and the number of all other problems. Equal problems
+    are merged, and errors take precedence over warnings.
     """
     single = merged(problem for problem in problems if not problem.is_rest)
     places = sorted(range(len(single)), key=lambda place: not single[place].fatal)
@@ -182,15 +195,15 @@ def capped(
     return chosen, counted(problems) - counted(chosen)
 
 
-#: Of equal problems one is told, which names so many of the other lines.
+#: The maximum number of further line numbers of a merged problem.
 MAX_ALIKE = 5
-#: How a message about an item of a list begins, which has no line of its own.
+#: Matches the prefix of a message about an item of a list, which has no line number.
 _ITEM = re.compile(r"\Aitem ([0-9]+): ")
 
 
 @dataclass(frozen=True)
 class Lines:
-    """In how many other lines the same was found, and some of them, as they are written."""
+    """The number of further lines with the same problem, and some of the line numbers."""
 
     count: int = 0
     some: tuple[int, ...] = ()
@@ -204,7 +217,9 @@ class Lines:
 
     @property
     def words(self) -> str:
-        """Return what follows the message about the first line; empty if there is no other."""
+        """Return the text that follows the message about the first line, or an empty
+        text if there are no other lines.
+        """
         if not self.count:
             return ""
         if not self.some:
@@ -213,7 +228,9 @@ class Lines:
 
 
 def merged(problems: Iterable[Problem]) -> list[Problem]:
-    """Return equal problems of a file as one, in the place of the first."""
+    """Merge equal problems of a file. The merged problem has the position of the first
+    problem.
+    """
     groups: dict[object, list[Problem]] = {}
     for problem in problems:
         message = _ITEM.sub("", problem.message, count=1)
@@ -235,13 +252,14 @@ def _as_one(same: Sequence[Problem]) -> Problem:
 
 
 def _place(problem: Problem) -> int | None:
-    """Return the line of a problem, or the number of its item."""
     item = _ITEM.match(problem.message)
     return int(item[1]) if problem.line is None and item else problem.line
 
 
 def alike(problems: Iterable[Problem]) -> list[tuple[Problem, Lines]]:
-    """Each problem once, with the other lines that it stands for."""
+    """Return the distinct problems, each with the other lines that have the same
+    problem.
+    """
     return [
         (one, Lines() if one.is_rest else Lines(one.count - 1, one.lines))
         for one in merged(problems)
@@ -253,7 +271,7 @@ def fatal(problems: Iterable[Problem]) -> list[Problem]:
 
 
 def refuse(problems: Sequence[Problem]) -> None:
-    """Raises InputRefused with all of them where one is fatal."""
+    """Raise InputRefused with all problems if any of them is fatal."""
     if fatal(problems):
         raise InputRefused(
             [*problems, *(problems.rest() if isinstance(problems, Problems) else ())]
@@ -265,7 +283,7 @@ def counted(problems: Iterable[Problem]) -> int:
 
 
 def as_values(problems: Iterable[Problem]) -> list[dict[str, Any]]:
-    """As JSON can carry them from one process to another."""
+    """Return the problems as JSON values for another process."""
     return [asdict(problem) for problem in problems]
 
 
@@ -276,12 +294,13 @@ def from_values(values: Iterable[Mapping[str, Any]]) -> list[Problem]:
 
 
 def quoted(text: str) -> str:
-    """The beginning of an offending line, as a message can carry it."""
+    """Return the beginning of a line, short enough for a message."""
     text = text.strip()
     return text if len(text) <= QUOTE_LENGTH else f"{text[: QUOTE_LENGTH - 1]}…"
 
 
-#: Which extra of the wheel brings what is imported under these names; `score` brings all else.
+#: Maps modules to the extras of the wheel that install them. The extra `score` installs
+#: all other modules.
 _OF_MODELS = (
     "bert_score",
     "huggingface_hub",
@@ -295,39 +314,47 @@ EXTRAS = {
     **dict.fromkeys(_OF_MODELS, "models"),
     **dict.fromkeys(("ir_datasets", "ir_measures"), "ir"),
     "distributed": "cluster",
+    "urllib3": "judges",
     **dict.fromkeys(("mcp", "pydantic"), "mcp"),
     **dict.fromkeys(("pandas", "polars"), "pandas"),
 }
 
 
 def lacking_package(name: str) -> str:
-    """Of a module that cannot be imported: what is missing, and how to get it."""
+    """Return a message that names the package of a missing module and the command that
+    installs the package.
+    """
     package = name.partition(".")[0]
     brings = f"`pip install 'citeboard[{EXTRAS.get(package, 'score')}]'` brings it"
     return f"this needs a package that is not installed: {package}; {brings}"
 
 
 def missing_package(name: str, command: str = "make models") -> str:
-    """Return which package this machine lacks and who installs it; empty if it is installed."""
-    if find_spec(name) is not None:
-        return ""
+    """Return a message that a package is missing and who can install the package.
+    Return an empty text if the package is installed.
+    """
+    return "" if find_spec(name) is not None else package_needed(name, command)
+
+
+def package_needed(name: str, command: str = "make models") -> str:
     return f"the package {name} is not installed here; those who run the site install it with `{command}`"
 
 
-#: Why a run is Unavailable that waits for judgements. Organisers publish them with the gold.
+#: The message of Unavailable for a run that waits for judgements. The organisers
+#: publish judgements together with the gold.
 JUDGEMENTS_LACKING = "judgements of this run are not among the gold yet"
 
 
 class Unavailable(Exception):
-    """A scoring needs what is not installed or not at hand, such as a model; the run is not at fault and may
-    wait.
+    """An error: scoring needs software or a model that is not available. The run is
+    valid and may be scored later.
     """
 
 
 @contextmanager
 def needed(words: str, *faults: type[Exception]) -> Iterator[None]:
-    """Around imports, or by its ``faults`` around what else may not be at hand. Raises Unavailable with these
-    words, in which `{}` stands for those of the fault.
+    """Raise Unavailable with the message ``words`` if the block raises ImportError or
+    one of ``faults``.
     """
     kinds = faults or (ImportError,)
     try:
@@ -337,7 +364,7 @@ def needed(words: str, *faults: type[Exception]) -> Iterator[None]:
 
 
 class Pending(Unavailable):
-    """``pending`` of the ``pairs`` that a run asks about are not decided yet."""
+    """An error: judgements are missing for ``pending`` of the run's ``pairs``."""
 
     def __init__(self, pending: int, pairs: int) -> None:
         self.pending, self.pairs = pending, pairs

@@ -1,11 +1,14 @@
-"""Names of what is imported when it is used: ``package.module:name``, as entry points write it."""
+"""References to objects that are imported on first use. A reference has the form
+``package.module:name``, as in entry points.
+"""
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-#: By module that of 0.3 in which its classes stood, as task types of others may name them.
+#: Maps module names of version 0.3 to the present module names. External task types may
+#: still use the old names.
 _OLD = {
     "aliice": "alce",
     "answers": "answer_mauve cvcp",
@@ -24,16 +27,18 @@ MOVED = {
 
 
 def referenced(reference: str) -> Any:
-    """What a reference names, its module imported now."""
+    """Import the module of a reference and return the object."""
     module, _, name = reference.partition(":")
     return getattr(importlib.import_module(MOVED.get(module, module)), name)
 
 
 @dataclass(frozen=True)
 class MetricRef:
-    """A metric of a rule set: its name in results and the class that computes it, by reference. The class is
-    called with the name, the rule set and the arguments. ``options`` lists the options of the task type that
-    it is given besides, as one mapping named ``options``.
+    """A metric of a rule set: the name in results, and a reference to the class of the
+    metric.
+
+    The class is called with the name, the rule set and the arguments. The class also
+    receives a mapping ``options`` with the task options that ``options`` lists.
     """
 
     name: str
@@ -42,7 +47,9 @@ class MetricRef:
     options: tuple[str, ...] = ()
 
     def build(self, rules: str, options: Mapping[str, str]) -> Any:
-        """The metric under these options. Raises OptionRefused where it cannot take one."""
+        """Return the metric under these options. Raises OptionRefused if the metric
+        does not accept the value of an option.
+        """
         arguments = dict(self.arguments)
         if self.options:
             arguments["options"] = {name: options[name] for name in self.options}
@@ -50,7 +57,9 @@ class MetricRef:
 
 
 def metric_ref(name: str, by: str, *options: str, **arguments: Any) -> MetricRef:
-    """A metric of this program: ``by`` is its module below `scoring.metrics` and its class."""
+    """Return a reference to a metric of Citeboard. ``by`` names the class and the
+    module below `scoring.metrics`.
+    """
     return MetricRef(name, f"scoring.metrics.{by}", arguments, options)
 
 
@@ -60,7 +69,9 @@ PARTS = ("f1", "precision", "recall")
 def metric_refs(
     names: str, by: str, *options: str, parts: Sequence[str] = PARTS, **arguments: Any
 ) -> tuple[MetricRef, ...]:
-    """The same for each part of a measure; in its name the part stands in the place of `{}`."""
+    """Return references to all parts of a measure, such as precision and recall. `{}`
+    in ``names`` is replaced by the name of the part.
+    """
     return tuple(
         metric_ref(names.format(part), by, *options, part=part, **arguments)
         for part in parts
@@ -68,7 +79,9 @@ def metric_refs(
 
 
 def lazy(module: str, name: str) -> Callable[..., Any]:
-    """The function of this name in a module that is not imported yet."""
+    """Return a function that imports the module of the named function on its first
+    call.
+    """
 
     def call(*arguments: Any, **named: Any) -> Any:
         return getattr(importlib.import_module(module), name)(*arguments, **named)

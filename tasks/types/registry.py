@@ -1,5 +1,5 @@
-"""Finding the task types: the folders here whose package declares a ``TASK_TYPE``, and those that installed
-packages declare under the entry point group ``citeboard.task_types``.
+"""Finds the task types: packages in this folder with a ``TASK_TYPE``, and installed
+packages with an entry point in the group ``citeboard.task_types``.
 """
 
 import importlib
@@ -11,12 +11,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from tasks.types.base import DECLARED, OptionRefused, TaskType, UnknownTaskType
+from tasks.types.base import (
+    DECLARED,
+    REFERENCED,
+    OptionRefused,
+    TaskType,
+    UnknownTaskType,
+)
 from tasks.types.files import InputFile, open_inputs
 from tasks.types.problems import InputRefused, Problem
 from tasks.types.references import lazy
 
-# Few processes meet a declared task, and its forms need numpy.
+# Imported on first use, because few processes use declared tasks, and the forms of
+# declared tasks need NumPy.
 from_reference: Callable[[str], TaskType] = lazy(
     "tasks.types.declared.folder", "from_reference"
 )
@@ -26,34 +33,39 @@ read_folder: Callable[[Path], TaskType] = lazy(
 read_declaration: Callable[[Mapping[str, str]], TaskType] = lazy(
     "tasks.types.declared.folder", "read_declaration"
 )
-#: The files of a declaration, and those that tell given-out inputs from the folder of a task.
-TOML, MEASURES, INPUTS, SAMPLE = "task.toml", "measures.py", "inputs.jsonl", "sample"
+#: The names of the files in a declaration. These files distinguish public inputs from a
+#: task folder.
+TOML, INPUTS, SAMPLE = "task.toml", "inputs.jsonl", "sample"
 
 ENTRY_POINTS = "citeboard.task_types"
-#: Where declared tasks are looked up by their slugs.
+#: Functions that return a declared task by slug, or None.
 STORES: list[Callable[[str], TaskType | None]] = []
 
 
 class BrokenTaskType(Exception):
-    """An installed package declares what is no task type, or one that is there already."""
+    """An error: an installed package has an invalid task type, or another task type
+    already uses the slug.
+    """
 
 
 @cache
 def task_types() -> dict[str, TaskType]:
-    """Every task type by its slug, in alphabetical order. Raises BrokenTaskType."""
+    """Return all task types by slug, in alphabetical order. Raises BrokenTaskType."""
     return {slug: declared for slug, (declared, _) in _found().items()}
 
 
 def task_type(name: str) -> TaskType:
-    """Return the task type of a name: a slug, the folder or ``reference`` of a declared type, or the path of
-    the inputs that a site gives out, as a zip or unpacked. Raise UnknownTaskType, or InputRefused if a folder
-    is wrong.
+    """Return a task type by name. Raises UnknownTaskType, or InputRefused for an
+    invalid folder.
+
+    The name is a slug, the folder or ``reference`` of a declared task, or the path of a
+    site's public inputs, as a zip or an unpacked folder.
     """
     if found := task_types().get(name):
         return found
     if name.startswith("{"):
         return from_reference(name)
-    # Unlike a path's own method these have an answer for any text.
+    # Unlike methods of Path, these functions accept any text.
     if os.path.isdir(name):  # noqa: PTH112
         folder = Path(name)
         return inputs_type(folder) if _are_inputs(folder) else folder_type(folder)
@@ -66,20 +78,21 @@ def task_type(name: str) -> TaskType:
 
 
 def _are_inputs(folder: Path) -> bool:
-    """Inputs have the declaration beside them, and no folder of a sample."""
+    """Return True if the folder contains public inputs: a declaration, but no folder
+    with the sample.
+    """
     return (folder / INPUTS).is_file() and not (folder / SAMPLE).is_dir()
 
 
 def inputs_type(path: Path) -> TaskType:
-    """Return the task of these inputs: the declared one, or the only built-in type that can read them.
+    """Return the declared task in public inputs, or the only built-in task type that
+    can read the inputs.
 
-    Raise InputRefused or UnknownTaskType.
+    Raises InputRefused or UnknownTaskType.
     """
     files = open_inputs([path])
     declaration = {
-        file.base: file.read().decode()
-        for file in files
-        if file.base in (TOML, MEASURES)
+        file.base: file.read().decode() for file in files if file.base in REFERENCED
     }
     if TOML in declaration:
         return read_declaration(declaration)
@@ -103,7 +116,9 @@ def _reads(task_type: TaskType, files: Sequence[InputFile]) -> bool:
 
 
 def stored(slug: str) -> TaskType | None:
-    """A declared task that is kept where this process runs; a site says where it looks."""
+    """Return a stored declared task, or None. A site registers its lookup function in
+    ``STORES``.
+    """
     if not slug.startswith(DECLARED):
         return None
     return next((found for look in STORES if (found := look(slug))), None)
@@ -114,7 +129,7 @@ def known_type(slug: str) -> TaskType | None:
 
 
 def folder_type(folder: Path) -> TaskType:
-    """What a folder declares. Raises InputRefused with everything that is wrong with it."""
+    """Read the declared task of a folder. Raises InputRefused with all problems."""
     found = read_folder(folder)
     if found.declared and found.declared.name in task_types():
         message = f"“{found.declared.name}” is a built-in type"
@@ -129,7 +144,7 @@ def folder_type(folder: Path) -> TaskType:
 
 
 def card_text(slug: str) -> str:
-    """The `card.md` in the task type's folder; empty where there is none."""
+    """Return the `card.md` of a task type, or an empty text if there is none."""
     from importlib.resources import files
 
     if slug.startswith(DECLARED):
@@ -140,7 +155,7 @@ def card_text(slug: str) -> str:
 
 
 def shipped_folder(slug: str) -> Path | None:
-    """The sample in the folder of a task type that comes with code; None where there is none."""
+    """Return the folder with the sample of a built-in or installed task type, or None."""
     module = sys.modules[_found()[slug][1]] if slug in _found() else None
     folder = Path(module.__file__ or "").parent / "sample" if module else None
     return folder if folder and folder.is_dir() else None
@@ -148,7 +163,7 @@ def shipped_folder(slug: str) -> Path | None:
 
 @cache
 def _found() -> dict[str, tuple[TaskType, str]]:
-    """By slug the declaration and the package that holds it."""
+    """Return the task type and its package for each slug."""
     by_slug: dict[str, tuple[TaskType, str]] = {}
     for declared, package in (*_own(), *_installed()):
         if declared.slug in by_slug:
@@ -171,7 +186,6 @@ def _own() -> Iterator[tuple[TaskType, str]]:
 
 
 def _installed() -> Iterator[tuple[TaskType, str]]:
-    # As slow to import as all of this package.
     from importlib.metadata import entry_points
 
     for point in entry_points(group=ENTRY_POINTS):
@@ -184,7 +198,8 @@ def _installed() -> Iterator[tuple[TaskType, str]]:
                 isinstance(fault, ModuleNotFoundError)
                 and name.partition(".")[0] == "tasks"
             ):
-                # A package that was written beside a site's checkout knows this one by its name there.
+                # The package uses the name that this module has in a site's source
+                # code.
                 advice = (
                     f"it imports {name}; here the name is {__name__.rpartition('.')[0]}"
                 )

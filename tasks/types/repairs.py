@@ -1,9 +1,12 @@
-"""Repairs of a run whose intended content is certain: a renamed field, labels in other letters, an encoding.
+"""Repairs of a run whose intent is certain: renamed fields, labels in another case, or
+another encoding.
 
-A repair is offered only if the repaired file can be scored, and if no other repair of its kind can.
+A repair is offered only if the repaired file can be scored. No other repair of the same
+kind may lead to a file that can be scored.
 """
 
 import json
+import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -35,23 +38,29 @@ from tasks.types.tables import (
 from tasks.types.text import decoded, nearly_equal
 from tasks.types.trivial import form_of
 
-#: Larger files are not repaired: their senders write them by program.
+#: Maximum size of files that are repaired. Larger files are written by programs, which
+#: their authors can correct.
 MAX_BYTES = 64 * CHUNK
-#: So many fields are tried under the name of one that is missing, and so many files are read for it.
+#: The first number limits the existing fields that are tried for a missing field. The
+#: second number limits the attempts to read a repaired file.
 MAX_FIELDS, MAX_TRIALS = 8, 24
-#: Keys of two at most are missing in a file that is still the file of this task.
+#: Maximum number of files in an archive that are repaired.
+MAX_FILES = 20
+ARCHIVE = ".zip"
+#: Maximum number of missing keys. If more keys are missing, the file probably belongs
+#: to another task.
 MAX_MISSING = 2
-#: Where an index has the names of the instances.
+#: Keys of an index that contain the names of instances.
 _NAMES = ("instances", "passages")
-#: Number of changes that are listed.
+#: Maximum number of listed changes.
 MAX_CHANGES = 20
-#: So much of a value is told.
+#: The maximum length of a value that a message quotes.
 MAX_TOLD = 40
 
 
 @dataclass(frozen=True, kw_only=True)
 class Repair:
-    """A file that can be scored, and what differs in it from the one that was sent."""
+    """A repaired file that can be scored, and a list of the changes."""
 
     name: str
     content: bytes
@@ -60,14 +69,16 @@ class Repair:
 
 @dataclass(frozen=True, kw_only=True)
 class _Rows:
-    """The records of a file, and how it is written; without ``table`` as JSON lines."""
+    """The records of a file. The file is a table if ``table`` is set, otherwise JSON
+    lines.
+    """
 
     records: Sequence[Mapping[str, Any]]
     table: TableForm | None = None
     heads: tuple[str, ...] = ()
     changes: tuple[str, ...] = field(default_factory=tuple)
 
-    #: The fields of which the names are others than those of the file.
+    #: Maps the original names of renamed fields to their new names.
     renames: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -76,21 +87,23 @@ class _Rows:
 
     @property
     def is_constant(self) -> bool:
-        """Return True if a renamed field has the same value in every record of several."""
+        """Return True if there are several records and a renamed field has the same
+        value in all of them.
+        """
         return len(self.records) > 1 and any(
             len({json.dumps(record[name]) for record in self.records}) == 1
             for name in self.renames.values()
         )
 
     def shared_fields(self) -> list[str]:
-        """Return the fields that every record has, in the order of the first one."""
+        """Return the fields that all records have, in the order of the first record."""
         if not self.records:
             return []
         shared = set(self.records[0]).intersection(*self.records[1:])
         return [name for name in self.records[0] if name in shared]
 
     def renamed(self, names: Mapping[str, str]) -> "_Rows":
-        """Return the rows with other names of fields."""
+        """Return the rows with renamed fields."""
         changes = (f"“{old}” is called “{new}”" for old, new in names.items())
         return replace(
             self,
@@ -115,7 +128,7 @@ class _Rows:
 
 
 def encodings_of(files: Files) -> tuple[str, ...]:
-    """Return the encodings that decode a whole file that is not in UTF-8; none of other files."""
+    """Return the encodings that can decode a whole file, or () if the file is UTF-8."""
     if len(files) != 1:
         return ()
     try:
@@ -128,37 +141,89 @@ def encodings_of(files: Files) -> tuple[str, ...]:
 def repair(
     task_type: TaskType, files: Files, index: Index, options: Options
 ) -> Repair | None:
-    """Return the repaired file of a run that is refused; None if nothing certain can be done.
+    """Return the repaired file of a refused run, or None if no repair is certain.
 
-    The repair of a file whose sender has named its encoding is in UTF-8.
+    If the user selected an encoding, the repaired file is converted to UTF-8. Several
+    files become a zip archive.
     """
-    if len(files) != 1:
-        return None
-    repairing = _Repairing(task_type, files[0], index, options)
     try:
-        return None if repairing.is_too_large else repairing.repaired()
+        if not files or _are_too_large(files):
+            return None
+        if len(files) > 1:
+            return _repaired_archive(task_type, files, index, options)
+        return _Repairing(task_type, files, 0, index, options).repaired()
     except InputRefused:
         return None
 
 
-class _Repairing:
-    """One file that is refused, and the trials to repair it."""
-
-    def __init__(
-        self, task_type: TaskType, file: InputFile, index: Index, options: Options
-    ) -> None:
-        self.task_type, self.file = task_type, file
-        self.index, self.options = index, options
-        self.form = form_of(task_type)
-
-    @property
-    def is_too_large(self) -> bool:
-        size = 0
-        for chunk in self.file.blocks(CHUNK):
+def _are_too_large(files: Files) -> bool:
+    size = 0
+    for file in files:
+        for chunk in file.blocks(CHUNK):
             size += len(chunk)
             if size > MAX_BYTES:
                 return True
-        return False
+    return False
+
+
+def _repaired_archive(
+    task_type: TaskType, files: Files, index: Index, options: Options
+) -> Repair | None:
+    """Repair each faulty file of an archive. Return None if a file has no repair, or if
+    the archive is still refused.
+    """
+    _, problems = read_run(task_type, files, index, options)
+    wrong = {problem.file for problem in fatal(problems)}
+    places = [place for place, file in enumerate(files) if file.shown in wrong]
+    if not 0 < len(places) == len(wrong) <= MAX_FILES:
+        return None
+    whole, changes = [*files], []
+    for place in places:
+        file = whole[place]
+        found = _Repairing(task_type, whole, place, index, options).repaired()
+        if found is None:
+            return None
+        name = _plain_name(file).with_suffix(PurePosixPath(found.name).suffix)
+        whole[place] = replace(
+            file, name=str(name), open=partial(BytesIO, found.content)
+        )
+        changes += [f"{_plain_name(file)}: {change}" for change in found.changes]
+    _, problems = read_run(task_type, whole, index, options)
+    if fatal(problems):
+        return None
+    stem = PurePosixPath(files[0].shown.partition("!")[0]).stem
+    archive = f"{stem}-repaired{ARCHIVE}"
+    return Repair(name=archive, content=_zipped(whole), changes=tuple(changes))
+
+
+def _plain_name(file: InputFile) -> PurePosixPath:
+    return PurePosixPath(file.name.removesuffix(PACKED))
+
+
+def _zipped(files: Files) -> bytes:
+    content = BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for file in files:
+            entry = zipfile.ZipInfo(str(_plain_name(file)))
+            archive.writestr(entry, file.read(), zipfile.ZIP_DEFLATED)
+    return content.getvalue()
+
+
+class _Repairing:
+    """A faulty file of a run, and the attempts to repair this file."""
+
+    def __init__(
+        self,
+        task_type: TaskType,
+        files: Files,
+        place: int,
+        index: Index,
+        options: Options,
+    ) -> None:
+        self.task_type, self.files, self.place = task_type, files, place
+        self.file = files[place]
+        self.index, self.options = index, options
+        self.form = form_of(task_type)
 
     def repaired(self) -> Repair | None:
         if self.file.encoding and self._is_scored(content := self.file.read()):
@@ -174,7 +239,8 @@ class _Repairing:
             for trial in islice(self._trials(rows), MAX_TRIALS)
             if self._is_scored((mended := self._mended(trial)).content(), mended)
         ]
-        # A field with one value everywhere, such as the name of a model, is no answer if another one can be.
+        # A field with a constant value, such as the name of a model, is not the answer
+        # if another field can be the answer.
         varied = [trial for trial in sound if not trial.is_constant] or sound
         return self._of_rows(varied[0]) if len(varied) == 1 else None
 
@@ -189,16 +255,22 @@ class _Repairing:
         return Repair(name=name.name, content=content, changes=tuple(changes))
 
     def _is_scored(self, content: bytes, rows: "_Rows | None" = None) -> bool:
-        """Return True if the task reads a content without an error."""
+        """Return True if the task reads the repaired content without an error. Errors
+        of other files are ignored.
+        """
         name = f"run{rows.suffix}" if rows else self.file.name
+        if rows and len(self.files) > 1:
+            name = str(_plain_name(self.file).with_suffix(rows.suffix))
         plain = replace(
             self.file, name=name, open=partial(BytesIO, content), encoding=""
         )
-        _, problems = read_run(self.task_type, [plain], self.index, self.options)
-        return not fatal(problems)
+        files = [*self.files[: self.place], plain, *self.files[self.place + 1 :]]
+        _, problems = read_run(self.task_type, files, self.index, self.options)
+        others = {file.shown for file in files} - {plain.shown}
+        return all(problem.file in others for problem in fatal(problems))
 
     def _rows(self) -> "_Rows | None":
-        """Return the records of the file; None where a line is no record."""
+        """Return the records of the file, or None if a line is not a record."""
         problems = Problems()
         head = first_line(self.file)
         if head.startswith(("{", "[")):
@@ -214,16 +286,21 @@ class _Repairing:
         rows = list(table_rows(self.file, form, problems))
         if problems or len(rows) < 2:
             return None
-        heads = tuple(rows[0].cells)
-        records = [dict(zip(heads, row.cells, strict=True)) for row in rows[1:]]
+        heads, answers = tuple(rows[0].cells), rows[1:]
+        if self._instances.intersection(heads):
+            # The first row contains an id of the split. The row is an answer, so the
+            # table has no header.
+            heads = tuple(f"column {number}" for number in range(1, len(heads) + 1))
+            answers = rows
+        records = [dict(zip(heads, row.cells, strict=True)) for row in answers]
         return _Rows(
             records=records, table=replace(form, delimiter=delimiter), heads=heads
         )
 
-    # Fields under other names.
+    # Renamed fields.
 
     def _trials(self, rows: "_Rows") -> Iterator["_Rows"]:
-        """Yield the rows with fields renamed to those that all records lack."""
+        """Yield the rows with existing fields renamed to the missing fields."""
         has, tried = rows.shared_fields(), set[frozenset[tuple[str, str]]]()
         for keys in self._needed(rows):
             missing = [key for key in keys if self._lacks(rows, key)]
@@ -243,7 +320,7 @@ class _Repairing:
 
     @property
     def columns(self) -> Columns | None:
-        """How a table is read; None where a run cannot be one."""
+        """Return the columns of a run in table form, or None if the task has no tables."""
         if self.form is not None:
             return self.form.columns
         run_form = self.task_type.run_form
@@ -254,7 +331,6 @@ class _Repairing:
         return self.form.id_key if self.form else "id"
 
     def _needed(self, rows: "_Rows") -> list[tuple[str, ...]]:
-        """Return the sets of fields of which a record has to have one whole."""
         columns = self.columns
         if rows.table is not None and columns is not None:
             if not columns.document:
@@ -266,7 +342,7 @@ class _Repairing:
         if not any(name in self.index for name in _NAMES):
             return needed
         with_id = [tuple(dict.fromkeys((self._id_key, *own))) for own in needed]
-        # Lists of data sets may leave ids out.
+        # The list formats of built-in data sets allow records without ids.
         return with_id if self.form else [*with_id, *needed]
 
     def _lacks(self, rows: "_Rows", key: str) -> bool:
@@ -275,7 +351,7 @@ class _Repairing:
         return not any(key in record for record in rows.records)
 
     def _is_free(self, name: str, keys: Sequence[str]) -> bool:
-        """Return False for a field that means something else to the task."""
+        """Return False for a field that has another meaning in the task."""
         if self.form is None:
             return name not in keys
         columns = self.form.columns.names if self.form.columns else ()
@@ -289,10 +365,12 @@ class _Repairing:
     def _instances(self) -> frozenset[str]:
         return frozenset(one for name in _NAMES for one in self.index.get(name, ()))
 
-    # Labels and ids in other letters.
+    # Labels and ids in another spelling.
 
     def _mended(self, rows: "_Rows") -> "_Rows":
-        """Return rows with the task's labels and ids where they differ in case or space alone."""
+        """Return the rows with corrected labels and ids. Values are corrected if they
+        differ from a label or id of the task only in case or space.
+        """
         changes: Counter[str] = Counter()
         records = [
             self._with_labels(self._with_id(record, changes), changes)
@@ -342,7 +420,6 @@ def _labels_of(form: InstanceTask) -> tuple[str, ...]:
 
 
 def _texts_of(form: InstanceTask, record: Mapping[str, Any], key: str) -> Iterator[str]:
-    """Yield the texts of an answer that may be labels."""
     places = [at_path(record, key)]
     if isinstance(form, EvidenceTask):
         yield from _labels_within(places[0])

@@ -1,4 +1,6 @@
-"""What the files of a run look like from afar: of which task type, or none, or no text at all."""
+"""Recognises whether a file is a run of a task type, another text, or a binary file, by
+its first bytes.
+"""
 
 import math
 import re
@@ -23,17 +25,21 @@ _MARKUP = (
 
 @dataclass(frozen=True)
 class RunForm:
-    """How runs of a task type are told from other files, whatever is wrong with them. ``keys`` are sets of
-    keys that the JSON form of an answer has, ``is_line`` says whether a line may be of the text form,
-    ``described`` is what a message expects.
+    """The features that distinguish runs of a task type, including faulty runs, from
+    other files.
+
+    ``keys`` are alternative sets of keys that an answer in JSON has. ``is_line``
+    returns True for a possible line of the text format. ``described`` is the text that
+    messages show as the expected form.
     """
 
     described: str
     keys: tuple[frozenset[str], ...]
     is_line: Callable[[bytes], bool] | None = None
-    #: Of a run as a table; its header names one of them.
+    #: The columns of a run in table form. The table header contains at least one of
+    #: these columns.
     columns: frozenset[str] = frozenset()
-    #: How tables of a built-in type are read; a declared task says so itself.
+    #: The columns of a built-in type. A declared task defines its own columns.
     table: Columns | None = None
 
     def has_columns(self, beginning: bytes) -> bool:
@@ -46,7 +52,8 @@ class RunForm:
         if self.columns and self.has_columns(beginning):
             return True
         if is_json(beginning):
-            # Keys as they are spelt: that costs the same however many quotation marks and escapes there are.
+            # Search for the keys with a regular expression. Its time does not depend on
+            # the number of quotation marks and escapes.
             spelt = (
                 [rb'"%s"\s*+:' % re.escape(key.encode()) for key in keys]
                 for keys in self.keys
@@ -57,12 +64,11 @@ class RunForm:
         )
 
     def is_own(self, beginning: bytes) -> bool:
-        """Return whether a file is told its faults as a run of this type, also if it fits others better."""
         return self.fits(beginning)
 
 
 def beginning_of(file: InputFile) -> bytes:
-    """The first part of a file; none of one that cannot be read, which its reader says."""
+    """Return the first bytes of a file, or an empty value if the file is unreadable."""
     try:
         return next(replace(file, reading=1).blocks(CHUNK), b"")
     except InputRefused:
@@ -78,13 +84,27 @@ def first_lines(beginning: bytes) -> list[bytes]:
 
 
 def is_json(beginning: bytes) -> bool:
-    """Whether a line looks like JSON, be it the first or not."""
+    """Return True if any line begins like JSON."""
     lines = first_lines(beginning.removeprefix(BYTE_ORDER_MARK))
     return any(line.lstrip().startswith((b"{", b"[")) for line in lines)
 
 
+def is_nameless_json(file: InputFile) -> bool:
+    """Return True for a file without an extension that begins like JSON."""
+    if file.suffix:
+        return False
+    return (
+        beginning_of(file)
+        .removeprefix(BYTE_ORDER_MARK)
+        .lstrip()
+        .startswith((b"{", b"["))
+    )
+
+
 def text_kind(beginning: bytes) -> str | None:
-    """What a text is that is of no form of a run; None where its lines are worth a word each."""
+    """Return the kind of a text that is not a run, or None if the text may be a run
+    with faulty lines.
+    """
     text = beginning.removeprefix(BYTE_ORDER_MARK).lstrip()[:_MAX_LINE]
     if not text or is_json(beginning):
         return None
@@ -93,21 +113,24 @@ def text_kind(beginning: bytes) -> str | None:
     )
 
 
-#: What a topic shows of its context, and a document of its candidate.
+#: The input fields with the text of a topic, and the input fields with the text of a
+#: document.
 _OF_TOPIC = ("before", "sentence", "after")
 _OF_DOCUMENT = ("title", "abstract", "raw")
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrecForm:
-    """How a task type's files are read; all but ``qrels`` are read from the public inputs."""
+    """Functions that read data for TREC exports. All except ``qrels`` read the public
+    inputs.
+    """
 
-    #: Id and text of each.
+    #: Yield the id and the text of each topic or document.
     topics: Callable[[Files], Iterator[tuple[str, str]]]
     documents: Callable[[Files], Iterator[tuple[str, str]]]
-    #: Topic, document, grade.
+    #: Yields topic, document and grade of each judgement.
     qrels: Callable[[Files], Iterator[tuple[str, str, int]]]
-    #: The documents among which each topic's are; all of them where it is not said.
+    #: Yields the candidates of each topic. None if all documents are candidates.
     candidates: Callable[[Files], Iterator[tuple[str, Sequence[str]]]] | None = None
 
 
@@ -123,7 +146,7 @@ def _joined(record: Mapping[str, Any], parts: Sequence[str]) -> str:
     return " ".join(str(record[part]) for part in parts if record.get(part))
 
 
-#: Of rankings of built-in types.
+#: The columns of built-in rankings.
 RANKED_TABLE = Columns(id="id", answer="ranked", document=DOCUMENT)
 FORMS = (
     "JSON lines or a TREC run file, or CSV or TSV with a header row and the columns "
@@ -132,7 +155,9 @@ FORMS = (
 
 
 def _may_be_trec(line: bytes) -> bool:
-    """Whether a number stands where a TREC run has rank or score, be there a field too many or too few."""
+    """Return True if a line has a number in the column of the rank or score of a TREC
+    run. One column may be missing or added.
+    """
     fields = line[:1000].split()
     return 4 <= len(fields) <= 7 and any(map(_is_number, fields[3:5]))
 

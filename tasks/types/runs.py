@@ -1,4 +1,6 @@
-"""Reading a run of any task type: the one way in for the site, the API and the command line."""
+"""Read a run of any task type. The site, the API and the command line all call this
+function.
+"""
 
 import re
 from collections import Counter
@@ -8,7 +10,7 @@ from typing import Any
 
 from tasks.types.base import Index, Options, TaskType
 from tasks.types.files import Files, InputFile
-from tasks.types.guarded.encodings import NOT_UTF8, binary_kind
+from tasks.types.guarded.encodings import NOT_UTF8, UNMARKED, binary_kind
 from tasks.types.problems import InputRefused, Problem, Problems, fatal, in_order
 from tasks.types.registry import task_types
 from tasks.types.run_forms import (
@@ -21,21 +23,23 @@ from tasks.types.run_forms import (
 )
 from tasks.types.tables import SUFFIXES as TABLE_SUFFIXES
 
-#: So many files of a run are looked at for what else they may be.
+#: The maximum number of files per run whose format is examined.
 MAX_FILES_LOOKED_AT = 20
 MIN_STRAY_LINES = 3
-#: How a message about a run of another task type ends.
+#: The last part of a message about a run of another task type.
 RIGHT_TASK = "is this the right task?"
-#: From this share of empty answers on they are told as a whole.
+#: If at least this share of the answers is empty, a single message reports all of them.
 MANY_EMPTY = 0.1
 
 
 def read_run(
     task_type: TaskType, files: Files, index: Index, options: Options, *, name: str = ""
 ) -> tuple[Any, list[Problem]]:
-    """The answers, and everything that is wrong with the files in the order of files and lines. The answers
-    are only meant where nothing is fatal. A problem of no file is one of ``name``, which is what the author
-    calls the run.
+    """Return the answers and all problems, sorted by file and line. The answers are
+    valid only if no problem is fatal.
+
+    ``name`` is the author's name of the run. Problems without a file name get this
+    name.
     """
     try:
         answers, problems = task_type.read_run(files, index, options)
@@ -54,7 +58,9 @@ def read_run(
 
 
 def _encodings(files: Files) -> Iterator[Problem]:
-    """Note for each file in which encoding it was read, where that is not UTF-8."""
+    """Yield a warning for each file that was converted from an encoding other than
+    UTF-8.
+    """
     for file in files[:MAX_FILES_LOOKED_AT]:
         if name := file.marked_encoding:
             message = (
@@ -64,7 +70,7 @@ def _encodings(files: Files) -> Iterator[Problem]:
 
 
 def _empty(task_type: TaskType, answers: Any, index: Index) -> Iterator[Problem]:
-    """A run that answers nothing is refused, one of which much is empty is warned."""
+    """Yield an error if the run has no answers, or a warning if many answers are empty."""
     filled = list(task_type.filled(answers, index))
     empty = filled.count(False)
     if empty == len(filled):
@@ -81,7 +87,9 @@ def _empty(task_type: TaskType, answers: Any, index: Index) -> Iterator[Problem]
 def _with_kinds_told(
     task_type: TaskType, files: Files, problems: Sequence[Problem], index: Index
 ) -> list[Problem]:
-    """One sentence instead of many for each file that is no run of this type at all."""
+    """Replace the problems of a file that is not a run of this type by a single
+    message.
+    """
     counts = Counter(problem.file for problem in problems)
     misread = {
         problem.file for problem in problems if problem.message.startswith(NOT_UTF8)
@@ -107,12 +115,16 @@ def _with_kinds_told(
 
 
 def _kind_of(file: InputFile, form: RunForm, problems: int, index: Index) -> str:
-    """What a file is that is no run; empty where its ``problems`` are better told one by one."""
+    """Return the kind of a file that is not a run. Return an empty text if the problems
+    should be listed one by one.
+    """
     beginning = beginning_of(file)
     if not beginning:
         return ""
     if kind := binary_kind(beginning, file.suffix):
-        return f"this is {kind}, which holds no answers"
+        # For a text without a byte order mark, the reader reports more details.
+        is_text = kind.endswith(UNMARKED)
+        return "" if is_text else f"this is {kind}, which holds no answers"
     is_table = form.columns and file.suffix in TABLE_SUFFIXES
     is_own = form.is_own(beginning) or is_table
     if is_own or _names_instances(beginning, index):
@@ -132,12 +144,15 @@ def _kind_of(file: InputFile, form: RunForm, problems: int, index: Index) -> str
     )
 
 
-#: Where an index has the names of its instances: as a list, or by data set or as keys.
+#: Keys of an index that contain names of instances. The value is a list, a list for
+#: each data set, or a mapping with names as keys.
 _NAMES = ("instances", "passages", "datasets")
 
 
 def _names_instances(beginning: bytes, index: Index) -> bool:
-    """Return True if JSON names instances of this split as ids: its answers are at fault, not the task."""
+    """Return True if JSON contains ids of this split. Such a file is a faulty run of
+    this task.
+    """
     if not is_json(beginning):
         return False
     names: set[str] = set()

@@ -1,7 +1,8 @@
-"""Tables with a header row, as gold and as runs: their delimiter, their quotes, and their rows by line.
+"""Tables with a header row, in gold and in runs: delimiters, quotation marks, and rows
+with line numbers.
 
-CSV follows RFC 4180. TSV has no quotes unless the task says so, as in corpora with quotation marks in their
-texts.
+CSV follows RFC 4180. In TSV, quotation marks are ordinary characters unless the task
+declares otherwise, since texts of corpora contain quotation marks.
 """
 
 import csv
@@ -23,20 +24,22 @@ from tasks.types.text import decoded
 
 CSV, TSV = "csv", "tsv"
 TAB = "\t"
-#: By form the delimiter of a table whose columns nothing else decides.
+#: The default delimiter of each table format.
 TABLES = {CSV: ",", TSV: TAB}
 DELIMITERS = {",": "comma", ";": "semicolon", TAB: "tab"}
-#: Endings of files that are tables.
+#: File extensions of tables.
 SUFFIXES = {".csv": CSV, ".tsv": TSV, ".tab": TSV}
 
 
 @dataclass(frozen=True)
 class TableForm:
-    """How a table is read. Without a ``delimiter`` a CSV file decides it."""
+    """The format of a table. If ``delimiter`` is empty, the delimiter of a CSV file is
+    detected.
+    """
 
     kind: str = CSV
     delimiter: str = ""
-    #: None for the rule of the kind.
+    #: None for the default of the format.
     quotes: bool | None = None
 
     @property
@@ -54,20 +57,22 @@ class TableForm:
 
 @dataclass(frozen=True)
 class Row:
-    """The cells of a row and the line that it begins on."""
+    """The cells of a row, and the line number of its beginning."""
 
     line: int
     cells: list[str]
 
 
 class Unparted(Exception):
-    """Several delimiters part the rows into equal numbers of cells."""
+    """An error: several delimiters split all rows into equal numbers of cells."""
 
 
 def delimiter_of(text: str, form: TableForm) -> str:
-    """Return the delimiter under which all rows have the same number of cells, two at least.
+    """Return the delimiter that splits all rows into the same number of cells, at least
+    two.
 
-    Without one it is the delimiter that parts the header into most columns. Raises Unparted.
+    If no delimiter does, return the most frequent delimiter in the header. Raises
+    Unparted if several delimiters do.
     """
     if form.delimiter or form.kind == TSV:
         return form.delimiter or TAB
@@ -92,7 +97,9 @@ def _parts_evenly(text: str, form: TableForm, delimiter: str) -> bool:
 
 
 def table_rows(file: InputFile, form: TableForm, problems: Problems) -> Iterator[Row]:
-    """Yield the header and then the rows with a cell for each column; others become problems."""
+    """Yield the header and then the rows that have a cell for each column. Other rows
+    become problems.
+    """
     text = decoded(file.read())
     try:
         delimiter = delimiter_of(text, form)
@@ -164,7 +171,9 @@ def _broken(fault: csv.Error) -> tuple[str, str]:
 def written_table(
     rows: Iterable[Mapping[str, Any]], heads: Sequence[str], form: TableForm
 ) -> str:
-    """Return rows as a table; without quotes no cell may hold a tab or a line break."""
+    """Return rows as a table. In a format without quotation marks, cells must not
+    contain tabs or line breaks.
+    """
     text = io.StringIO(newline="")
     quoting: dict[str, Any] = (
         {} if form.has_quotes else {"quoting": csv.QUOTE_NONE, "quotechar": None}
@@ -181,7 +190,7 @@ def written_table(
 def table_records(
     file: InputFile, form: TableForm, problems: Problems
 ) -> Iterator[Record]:
-    """The rows of a table with a header; empty cells are fields that are absent."""
+    """Yield the rows of a table as records. Empty cells are missing fields."""
     if file.reading == 1:
         yield from _records_of_version_1(file, form, problems)
         return
@@ -200,7 +209,9 @@ def table_records(
 def _records_of_version_1(
     file: InputFile, form: TableForm, problems: Problems
 ) -> Iterator[Record]:
-    """Version 1 read TSV with quotes, and CSV by comma."""
+    """Yield records under reading version 1, in which TSV has quotation marks and CSV
+    is separated by commas.
+    """
     delimiter = form.delimiter or TABLES[form.kind]
     rows = csv.reader(
         io.StringIO(decoded(file.read()), newline=""), delimiter=delimiter, strict=True
@@ -239,20 +250,24 @@ RANK, SCORE, DOCUMENT = "rank", "score", "document"
 
 @dataclass(frozen=True, kw_only=True)
 class Columns:
-    """The columns that a run may have as a table, and what becomes of their cells."""
+    """The columns that a run in table form may have. This class also converts the cells
+    to fields.
+    """
 
     id: str
     answer: str
-    #: Further columns that are read where they are there.
+    #: Optional columns.
     others: tuple[str, ...] = ()
-    #: Columns that may stand in place of the answer's, all of them.
+    #: Alternative to the answer column: columns that together contain the answer.
     instead: tuple[str, ...] = ()
-    #: Columns of numbers, and those whose cells may be lists or objects in JSON.
+    #: Columns with numbers, and columns whose cells may contain a JSON list or object.
     numbers: frozenset[str] = frozenset()
     json: frozenset[str] = frozenset()
-    #: Whether an empty cell of the answer is an empty text.
+    #: True if an empty cell in the answer column is an answer with an empty text. If
+    #: False, an empty cell is a missing answer.
     may_be_empty: bool = False
-    #: The document's column of a ranking, which has a row for each document; empty for other runs.
+    #: The name of the document column of rankings, which have one row per document.
+    #: Empty for tasks without rankings.
     document: str = ""
     rank: str = RANK
     score: str = SCORE
@@ -274,7 +289,9 @@ class Columns:
 
 
 def is_table(file: InputFile, columns: Columns) -> bool:
-    """Return True for a file with the ending of a table, and for one whose first line names a column."""
+    """Return True if the file has the extension of a table or its first line contains
+    the name of a column.
+    """
     head = first_line(file)
     if head.startswith(("{", "[")):
         return False
@@ -285,7 +302,7 @@ def is_table(file: InputFile, columns: Columns) -> bool:
         cells = {cell.strip().strip('"') for cell in head.split(delimiter)}
         if names & cells:
             return True
-    # A TREC run may have any name.
+    # TREC runs may have any extension.
     return file.suffix in SUFFIXES and len(head.split()) != TREC_FIELDS
 
 
@@ -293,7 +310,7 @@ TREC_FIELDS = 6
 
 
 def first_line(file: InputFile) -> str:
-    """Return the first line that is not empty; none of a file that cannot be read, which its reader says."""
+    """Return the first non-empty line. Return an empty text for an unreadable file."""
     with suppress(InputRefused):
         for line in replace(file, reading=1).lines():
             if head := decoded(line).strip("\r\n \ufeff"):
@@ -302,9 +319,10 @@ def first_line(file: InputFile) -> str:
 
 
 def form_of(file: InputFile, columns: Columns) -> TableForm:
-    """Return how a file of a run is read: as its name says, else as its first line does.
+    """Return the table format of a run's file. The extension determines the format,
+    otherwise the first line.
 
-    The settings of the task hold for tables of the kind that its gold is.
+    If the gold has the same format, the table settings of the task apply.
     """
     kind = SUFFIXES.get(file.suffix, "")
     if not kind:
@@ -313,7 +331,9 @@ def form_of(file: InputFile, columns: Columns) -> TableForm:
 
 
 def as_lines(file: InputFile, columns: Columns, problems: Problems) -> InputFile:
-    """Return a table of a run as JSON lines, each on the line that its row begins on."""
+    """Convert a run in table form to JSON lines. Each JSON line has the line number of
+    the table row.
+    """
     rows = table_rows(file, form_of(file, columns), problems)
     heads = next(rows, Row(1, [])).cells
     content = b""
@@ -321,7 +341,7 @@ def as_lines(file: InputFile, columns: Columns, problems: Problems) -> InputFile
         records = ((row.line, dict(zip(heads, row.cells, strict=True))) for row in rows)
         read = _rankings if columns.document else _answers
         content = _at_lines(read(file, records, columns, problems))
-    # What the file itself is has been read by now: the new one is plain.
+    # The content has been converted to UTF-8, so the new file has no encoding.
     return replace(
         file, name=f"{file.name}.jsonl", open=partial(io.BytesIO, content), encoding=""
     )
@@ -396,7 +416,7 @@ def _number(cell: str) -> float | None:
 
 @dataclass
 class _Ranking:
-    """The rows of an instance: rank and score, where there are, and the document."""
+    """The rows of one instance: documents with their optional ranks and scores."""
 
     line: int
     documents: dict[str, int] = field(default_factory=dict)
@@ -410,9 +430,11 @@ def _rankings(
     columns: Columns,
     problems: Problems,
 ) -> Iterator[Placed]:
-    """Highest score first, then the lowest rank, then the order of the rows."""
+    """Yield a ranking for each instance, sorted by score and then by rank. Without
+    ranks, equal scores keep the order of the candidates.
+    """
     by_id: dict[str, _Ranking] = {}
-    has_scores = False
+    has_scores = has_ranks = False
     for line, cells in rows:
         name, document = cells.get(columns.id, ""), cells.get(columns.document, "")
         ranking = by_id.setdefault(name, _Ranking(line))
@@ -422,14 +444,18 @@ def _rankings(
             problems.append(file.problem(message, expected, line=line, raw=raw))
         if not faults:
             has_scores = has_scores or columns.score in cells
+            has_ranks = has_ranks or columns.rank in cells
             ranking.documents[document] = line
             ranking.ranks.add(key[1])
             ranking.keys.append((*key, document))
     for name, ranking in by_id.items():
         ordered = sorted(ranking.keys, key=lambda key: key[:2])
         record: dict[str, Any] = {columns.id: name} if name else {}
-        record[columns.answer] = [document for _, _, document in ordered]
-        if has_scores:
+        if has_scores and not has_ranks:
+            record["scores"] = {document: -score for score, _, document in ordered}
+        else:
+            record[columns.answer] = [document for _, _, document in ordered]
+        if has_scores and has_ranks:
             record["scores"] = [-score for score, _, _ in ordered]
         yield ranking.line, record
 
@@ -459,7 +485,6 @@ def _row_faults(
 
 
 def _at_lines(records: Iterable[Placed]) -> bytes:
-    """Return JSON lines with as many empty lines between them as each needs to be on its own line."""
     parts: list[bytes] = []
     at = 1
     for line, record in records:
@@ -472,9 +497,10 @@ def _at_lines(records: Iterable[Placed]) -> bytes:
 def readable_files(
     files: Files, columns: Columns, problems: Problems
 ) -> list[InputFile]:
-    """Return the files of a run, tables as JSON lines; a file that cannot be read becomes problems.
+    """Return the files of a run with tables converted to JSON lines. Unreadable files
+    become problems.
 
-    Beside files of JSON other files are passed over, so tables there are none of the run.
+    If any file is JSON, only JSON files are read, and tables are not converted.
     """
     named = (file for file in files if file.suffix in JSON_SUFFIXES)
     if any(not is_table(file, columns) for file in named):
@@ -495,7 +521,9 @@ Reader = Callable[[Files], tuple[Any, list[Problem]]]
 def read_with_tables(
     files: Files, columns: Columns, read: Reader
 ) -> tuple[Any, list[Problem]]:
-    """Return what ``read`` makes of the files, of which tables become JSON lines before."""
+    """Convert tables to JSON lines. Return the result of ``read`` for the converted
+    files.
+    """
     problems = Problems()
     lines = readable_files(files, columns, problems)
     if problems.has_errors:

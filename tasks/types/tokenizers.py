@@ -1,11 +1,15 @@
-"""The tokenizers that a task of texts may name, by the names of sacreBLEU."""
+"""The tokenizers that a declared task of the form text can select. sacreBLEU uses the
+same names.
+"""
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
 
 class Tokenizer(NamedTuple):
-    """A class below `sacrebleu.tokenizers`, and what it needs."""
+    """A tokenizer class: the module below `sacrebleu.tokenizers`, the class name, and
+    the packages that the tokenizer needs.
+    """
 
     module: str
     kind: str

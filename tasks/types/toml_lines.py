@@ -1,4 +1,4 @@
-"""The lines of a TOML file's keys, for messages about them."""
+"""Find the line of each key in a TOML file, for messages, and write TOML."""
 
 import datetime as dt
 import json
@@ -8,7 +8,7 @@ from typing import Any
 
 from tasks.types.guarded.toml_reader import read_toml
 
-#: Names of tables and keys; in an array of tables, the number of the table from 0.
+#: The path of a key: names of tables and keys, and indexes in arrays of tables, from 0.
 KeyPath = tuple[str | int, ...]
 
 _STATEMENT = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
@@ -24,7 +24,9 @@ _COMMENT = re.compile(r"#[^\n]*")
 
 
 class KeyLines:
-    """The lines of a file's keys. The text must be sound TOML: read it with `read_toml` first."""
+    """Maps the keys of a TOML file to line numbers. The text must be valid: read it
+    with `read_toml` first.
+    """
 
     def __init__(self, text: str) -> None:
         self._lines: dict[KeyPath, int] = dict(_statements(text))
@@ -40,6 +42,23 @@ class KeyLines:
             key=len,
             default=(),
         )
+
+
+def without_table(text: str, path: KeyPath) -> str:
+    """Return the TOML text without a table and its subtables.
+
+    Comments on the lines of the removed keys and headers are removed too.
+    """
+    lines = text.splitlines(keepends=True)
+    statements = [(path_, line) for path_, line in _statements(text) if path_]
+    ends = [line for _path, line in statements[1:]] + [len(lines) + 1]
+    dropped: set[int] = set()
+    for (own, line), end in zip(statements, ends, strict=True):
+        if own[: len(path)] == path:
+            dropped |= set(range(line, end))
+    return "".join(
+        line for number, line in enumerate(lines, start=1) if number not in dropped
+    )
 
 
 def _statements(text: str) -> Iterator[tuple[KeyPath, int]]:
@@ -58,7 +77,7 @@ def _statements(text: str) -> Iterator[tuple[KeyPath, int]]:
                 table = (*table, part)
                 if at == len(parts) and brackets == 2:
                     counts[table] = counts.get(table, 0) + 1
-                # Of an array of tables its last one is meant.
+                # The name of an array of tables refers to its last table.
                 table = (*table, counts[table] - 1) if table in counts else table
             yield table, line
             if brackets == 2 and table[-1] == 0:
@@ -79,7 +98,7 @@ def _key(text: str, place: int) -> tuple[list[str], int]:
     parts: list[str] = []
     while found := _KEY_PART.match(text, place):
         part = found[1]
-        # A quoted part may hold escapes; the reader of TOML itself says what they mean.
+        # The TOML reader decodes escapes in a quoted part.
         parts.append(read_toml(f"v = {part}")["v"] if part[0] in "\"'" else part)
         place = found.end()
         if not text.startswith(".", place):
@@ -101,7 +120,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def table(header: str, values: Mapping[str, Any]) -> str:
-    """A table under its header, such as `[season]`, a key a line."""
+    """Return a table with a header, such as `[season]`, and one key per line."""
     lines = [
         header,
         *(f"{bare_key(key)} = {value_text(value)}" for key, value in values.items()),

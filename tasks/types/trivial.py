@@ -1,17 +1,16 @@
-"""Runs that know nothing of the answers, such as the same label everywhere, for declared tasks."""
+"""Trivial runs of declared tasks, which do not use the gold of the answered instance.
+An example is a constant label.
+"""
 
-import json
-import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from io import BytesIO
 from statistics import fmean, median
 from typing import Any
 
-from tasks.types.base import Split, TaskType
-from tasks.types.files import InputFile
+from tasks.types.base import Options, Split, TaskType
+from tasks.types.files import Files, InputFile
+from tasks.types.forms.evidence import LABEL, EvidenceOfOne, EvidenceTask
 from tasks.types.forms.instances import Content, Instance, InstanceTask, at_path
 from tasks.types.forms.labels import NEEDED, LabelTask
 from tasks.types.forms.numbers import NumberTask
@@ -19,24 +18,27 @@ from tasks.types.forms.rankings import RankingTask
 from tasks.types.forms.spans import SpanTask
 from tasks.types.forms.tags import BEGIN, OUTSIDE, TagTask
 from tasks.types.forms.texts import TextTask
-
-EMPTY, CONSTANT, FIRST, LONGEST, INPUT = (
-    "empty",
-    "constant",
-    "first",
-    "longest",
-    "input",
+from tasks.types.trivial_runs import (
+    DRAWS,
+    EMPTY,
+    FIRST,
+    INPUT,
+    LONGEST,
+    TrivialRuns,
+    random_of,
+    run_file,
 )
-RANDOM, RANDOM_BEST = "random", "random_best"
-DRAWS = 20
 
-#: The answer of each instance as a line of a run has it; None leaves an instance out.
+#: One answer per instance, in the format of runs. None means that the run does not
+#: answer the instance.
 Answers = Sequence[Any]
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrivialAnswers:
-    """The answers of trivial runs: `runs` by name, `constants` by what they answer, `draws` one each."""
+    """The answers of trivial runs: `runs` by name, runs with a constant answer by this
+    answer (`constants`), and random runs (`draws`).
+    """
 
     runs: Mapping[str, Answers] = field(default_factory=dict)
     constants: Mapping[str, Answers] = field(default_factory=dict)
@@ -44,13 +46,13 @@ class TrivialAnswers:
 
 
 def form_of(task_type: TaskType) -> InstanceTask | None:
-    """Return the form that reads the task's files, which declared tasks have; None of other types."""
+    """Return the task object of a declared task, or None for other types."""
     reader = getattr(task_type.pair, "__self__", None)
     return reader if isinstance(reader, InstanceTask) else None
 
 
 def trivial_answers(form: InstanceTask, split: Split) -> TrivialAnswers:
-    """Return what runs without knowledge answer; nothing for forms that have no such runs."""
+    """Return the answers of all trivial runs. Some forms have none."""
     content: Content = split.content
     match form:
         case LabelTask():
@@ -65,56 +67,73 @@ def trivial_answers(form: InstanceTask, split: Split) -> TrivialAnswers:
             return _spans(form, content.instances)
         case TagTask():
             return _tags(form, content.instances)
+        case EvidenceTask():
+            return _evidence(form, content)
     return TrivialAnswers()
 
 
 def run_of(form: InstanceTask, content: Content, answers: Answers) -> list[InputFile]:
-    """Return the answers as the file of a run, for the reader of the task."""
+    """Return the answers as the files of a run."""
     extra: dict[str, Any] = {}
     if isinstance(form, LabelTask) and form.confidence == NEEDED:
         extra["confidence"] = 0.5
     lines = [
-        {form.id_key: instance.id, form.answer_key: answer}
+        {form.id_key: instance.id}
+        | (answer if isinstance(form, EvidenceOfOne) else {form.answer_key: answer})
         | extra
         | _probabilities(form, answer)
         for instance, answer in zip(content.instances, answers, strict=True)
         if answer is not None
     ]
-    return _file_of(lines, content.reading)
+    return run_file(lines, content.reading)
 
 
-def _file_of(lines: Iterable[Mapping[str, Any]], reading: int) -> list[InputFile]:
-    data = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
-    name = "trivial.jsonl"
-    return [InputFile(name, name, partial(BytesIO, data.encode()), reading)]
+#: The first number limits the length of a ranking in trivial runs of a built-in type.
+#: The second number limits the candidates in all rankings of a run. Larger runs are not
+#: created.
+MOST_RANKED, MOST_RANKED_IN_ALL = 1_000, 200_000
 
 
-#: Candidates of a ranking that a trivial run of a built-in type gives.
-MOST_RANKED = 1_000
+def ranked_runs(
+    files: Files, split: Split, options: Options, *, is_quick: bool
+) -> TrivialRuns:
+    """Return trivial rankings of a built-in type. There are none for other types, or if
+    there are too many candidates.
 
-
-def ranked_answers(split: Split, most: int) -> TrivialAnswers:
-    """Return what runs without knowledge rank in a built-in type; nothing if there are too many candidates.
-
-    The candidates are in the order of the gold's files; ``most`` is how many of them a run may give in all.
+    The candidates are in the order of the gold files.
     """
     lists = [own[:MOST_RANKED] for own in _pools(split)]
-    if not lists or sum(map(len, lists)) > most:
-        return TrivialAnswers()
-    constants: dict[str, Answers] = {}
+    if not lists or sum(map(len, lists)) > MOST_RANKED_IN_ALL:
+        return TrivialRuns(split=split)
+
+    def ranked(rankings: Iterable[Sequence[str]]) -> Files:
+        names = zip(split.index["instances"], rankings, strict=True)
+        return run_file(
+            ({"id": name, "ranked": own} for name, own in names), split.reading
+        )
+
+    constants = {}
     if split.index["pool_of"] is None:
         pool = split.index["pools"][0]
         right = Counter(number for own in split.content.gold for number in own)
         best = max(right, key=lambda number: (right[number], -number), default=0)
         common = pool[best]
         ranking = [common, *(name for name in lists[0] if name != common)]
-        constants[common] = [ranking[:MOST_RANKED]] * len(lists)
-    draws = [list(_drawn(_pools(split), draw, MOST_RANKED)) for draw in range(DRAWS)]
-    return TrivialAnswers(runs={FIRST: lists}, constants=constants, draws=draws)
+        constants[common] = ranked([ranking[:MOST_RANKED]] * len(lists))
+    return TrivialRuns(
+        split=split,
+        runs={FIRST: ranked(lists)},
+        constants=constants,
+        draws=[
+            ranked(_drawn(_pools(split), draw, MOST_RANKED)) for draw in range(DRAWS)
+        ],
+    )
 
 
 def _pools(split: Split) -> list[list[str]]:
-    """Return the candidates of each instance; none of a type that ranks nothing."""
+    """Return the candidates of each instance, or an empty list for types without
+    rankings.
+    """
     pools, pool_of = split.index.get("pools"), split.index.get("pool_of")
     if not pools:
         return []
@@ -122,20 +141,10 @@ def _pools(split: Split) -> list[list[str]]:
     return [pools[0 if pool_of is None else pool_of[row]] for row in range(count)]
 
 
-def ranked_run(split: Split, answers: Answers) -> list[InputFile]:
-    """Return rankings as the file of a run of a built-in type."""
-    names = zip(split.index["instances"], answers, strict=True)
-    return _file_of(({"id": name, "ranked": own} for name, own in names), split.reading)
-
-
 def _probabilities(form: InstanceTask, answer: Any) -> dict[str, Any]:
     if not isinstance(form, LabelTask) or form.probabilities != NEEDED:
         return {}
     return {"probabilities": {label: float(label == answer) for label in form.labels}}
-
-
-def _random(draw: int) -> random.Random:
-    return random.Random(draw)  # noqa: S311  (no secret)
 
 
 def _labels(form: LabelTask, instances: Sequence[Instance]) -> TrivialAnswers:
@@ -150,7 +159,7 @@ def _labels(form: LabelTask, instances: Sequence[Instance]) -> TrivialAnswers:
         runs=runs,
         constants={label: [written(label)] * count for label in form.labels},
         draws=[
-            [written(label) for label in _random(draw).choices(form.labels, k=count)]
+            [written(label) for label in random_of(draw).choices(form.labels, k=count)]
             for draw in range(DRAWS)
         ],
     )
@@ -161,7 +170,7 @@ def _numbers(form: NumberTask, instances: Sequence[Instance]) -> TrivialAnswers:
     values = dict.fromkeys((fmean(gold), median(gold)))
     return TrivialAnswers(
         constants={f"{value:g}": [value] * len(gold) for value in values},
-        draws=[_random(draw).sample(gold, len(gold)) for draw in range(DRAWS)],
+        draws=[random_of(draw).sample(gold, len(gold)) for draw in range(DRAWS)],
     )
 
 
@@ -183,12 +192,12 @@ def _texts(form: TextTask, instances: Sequence[Instance]) -> TrivialAnswers:
     return TrivialAnswers(
         runs=runs,
         constants={common: [common] * len(instances)},
-        draws=[_random(draw).sample(firsts, len(firsts)) for draw in range(DRAWS)],
+        draws=[random_of(draw).sample(firsts, len(firsts)) for draw in range(DRAWS)],
     )
 
 
 def _shown_texts(form: InstanceTask, instance: Instance) -> Iterator[str]:
-    """The texts that participants see of an instance, field by field."""
+    """Yield the texts in the public fields of an instance."""
     for name, value in form.public(instance).items():
         if name != form.id:
             yield from texts_in(value)
@@ -205,7 +214,10 @@ def texts_in(value: Any) -> Iterator[str]:
 def candidate_lists(
     form: InstanceTask, instances: Sequence[Instance]
 ) -> list[list[str]] | None:
-    """Return the candidates of each instance: of a ranking its own, else a shown list with the gold in it."""
+    """Return the candidates of each instance, or None if there are no candidates.
+    Candidates are declared in a ranking task, or are the items of a public list that
+    contains the gold.
+    """
     if isinstance(form, RankingTask) and form.candidates:
         return [_texts_at(instance, form.candidates) or [] for instance in instances]
     for name in form.shown if isinstance(form, LabelTask | TextTask) else ():
@@ -219,7 +231,7 @@ def candidate_lists(
 
 
 def answers_of(instance: Instance) -> set[str]:
-    """Return the texts of which each is a right answer."""
+    """Return the texts of all right answers."""
     gold = instance.gold
     if isinstance(gold, Mapping):
         return {name for name, grade in gold.items() if grade}
@@ -236,7 +248,9 @@ def _texts_at(instance: Instance, name: str) -> list[str] | None:
 
 
 def _rankings(form: RankingTask, content: Content) -> TrivialAnswers:
-    """Of a pool that all share, or of each instance's own candidates, in the order of the gold's files."""
+    """Return rankings of the shared pool, or of the candidates of each instance, in the
+    order of the gold files.
+    """
     instances, pool = content.instances, list(content.pool)
     own = candidate_lists(form, instances) if form.candidates else None
     lists: list[list[str]] = own or [pool] * len(instances)
@@ -271,13 +285,13 @@ def _rankings(form: RankingTask, content: Content) -> TrivialAnswers:
 def _drawn(
     lists: Sequence[Sequence[str]], draw: int, longest: int
 ) -> Iterator[list[str]]:
-    source = _random(draw)
+    source = random_of(draw)
     for names in lists:
         yield source.sample(names, min(longest, len(names)))
 
 
 def _spans(form: SpanTask, instances: Sequence[Instance]) -> TrivialAnswers:
-    """No span, or the whole text as one."""
+    """Return answers without spans, and answers whose only span is the whole text."""
     texts = [str(at_path(instance.record, form.text) or "") for instance in instances]
     kinds: Sequence[tuple[str, ...]] = [(label,) for label in form.labels] or [()]
     whole = {
@@ -291,13 +305,15 @@ def _spans(form: SpanTask, instances: Sequence[Instance]) -> TrivialAnswers:
 
 
 def _tags(form: TagTask, instances: Sequence[Instance]) -> TrivialAnswers:
-    """No entity, each word as one of a type, or the tags of the gold in any order."""
+    """Return answers without entities, with each word as an entity, and with the gold
+    tags in random order.
+    """
     gold = [at_path(instance.record, form.field) for instance in instances]
     sizes = [len(tags) for tags in gold]
     drawn = []
     for draw in range(DRAWS):
         tags = [tag for own in gold for tag in own]
-        _random(draw).shuffle(tags)
+        random_of(draw).shuffle(tags)
         left = iter(tags)
         drawn.append([[next(left) for _ in range(size)] for size in sizes])
     return TrivialAnswers(
@@ -307,4 +323,42 @@ def _tags(form: TagTask, instances: Sequence[Instance]) -> TrivialAnswers:
             for label in form.labels
         },
         draws=drawn,
+    )
+
+
+def _evidence(form: EvidenceTask, content: Content) -> TrivialAnswers:
+    """Return runs with a constant or random label, and with the first sentence of the
+    first document as evidence.
+    """
+    pool = list(content.pool)
+    documents = []
+    for instance in content.instances:
+        given = _texts_at(instance, form.given) if form.given else None
+        documents.append(
+            next((own for own in given or pool if own in content.pool), "")
+        )
+
+    def answer(label: str, document: str) -> Any:
+        if isinstance(form, EvidenceOfOne):
+            sentences = [f"{document}:0"] if document and label != form.abstain else []
+            return {LABEL: label, form.answer_key: sentences}
+        return {document: {"sentences": [0], LABEL: label}} if document else {}
+
+    labels = [*form.labels, *([form.abstain] if form.abstain else [])]
+    return TrivialAnswers(
+        constants={
+            label: [answer(label, document) for document in documents]
+            for label in labels
+        },
+        draws=[
+            [
+                answer(label, document)
+                for label, document in zip(
+                    random_of(draw).choices(labels, k=len(documents)),
+                    documents,
+                    strict=True,
+                )
+            ]
+            for draw in range(DRAWS)
+        ],
     )

@@ -18,3 +18,7 @@ def test_each_folder_of_the_examples_is_a_task_with_runs_and_bringing_it_again_c
     before = sent.count()
     bring_field_tasks()
     assert sent.count() == before
+    # An earlier release submitted other systems against other gold.
+    sent.filter(system="coinflip").update(system="By lot")
+    bring_field_tasks()
+    assert sent.count() == before

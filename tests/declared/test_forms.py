@@ -595,6 +595,22 @@ def test_instances_are_parted_into_classes(dimension, values, classes):
     )
 
 
+def test_a_class_of_one_count_has_the_count_as_its_name_on_pages():
+    counts = Dimension(name="c", field="c", reading="count", cuts=(2, 3, 5))
+    grades = Dimension(name="g", field="g", cuts=(2, 3, 4, 4.5, 5.5))
+    words = Dimension(name="w", field="w", reading="words", cuts=(3, 4))
+
+    def names(*dimensions) -> dict[str, str]:
+        return dict(
+            LabelTask(field="gold", labels=("a",), dimensions=dimensions).class_names
+        )
+
+    assert names(counts) == {"2 to under 3": "2"}
+    assert names(grades) == {}
+    assert names(counts, words, grades) == {}
+    assert names(counts, words) == {"2 to under 3": "2", "3 to under 4": "3"}
+
+
 def test_what_is_joined_belongs_to_every_class_besides_its_own():
     dimension = Dimension(
         name="d", field="f", absent="none", joined={"x": "1", "y.z": "2"}

@@ -85,6 +85,7 @@ def test_numbers_are_correlated_as_scipy_does():
         "concordance",
         "mae",
         "rmse",
+        "mse",
         "r2",
         "kappa_quadratic",
     ]
@@ -118,6 +119,7 @@ def test_numbers_are_correlated_as_scipy_does():
         shared = 2 * np.cov(gold, given, bias=True)[0, 1] if size > 1 else 0.0
         wanted["concordance"] = shared / spread if spread else math.nan
         wanted["mae"] = sk.mean_absolute_error(gold, given)
+        wanted["mse"] = sk.mean_squared_error(gold, given)
         wanted["rmse"] = sk.root_mean_squared_error(gold, given)
         wanted["r2"] = sk.r2_score(gold, given) if np.ptp(gold) else math.nan
         if case % 2:
@@ -603,7 +605,7 @@ def test_each_measure_says_which_way_is_up_and_between_which_values_it_lies():
         **dict.fromkeys(
             ("pearson", "spearman", "kendall", "concordance"), (True, (-1, 1))
         ),
-        **dict.fromkeys(("mae", "rmse"), (False, (0, math.inf))),
+        **dict.fromkeys(("mae", "rmse", "mse"), (False, (0, math.inf))),
         "r2": (True, (-math.inf, 1)),
         "kappa_quadratic": (True, (-1, 1)),
     }
@@ -656,7 +658,7 @@ def test_values_of_several_resamples_at_once_are_those_of_each():
     of_numbers = metrics(
         "numbers",
         "least = 0\nmost = 4\nstep = 1",
-        '"pearson", "spearman", "kendall", "concordance", "mae", "rmse", "r2", "kappa_quadratic"',
+        '"pearson", "spearman", "kendall", "concordance", "mae", "rmse", "mse", "r2", "kappa_quadratic"',
     )
     weights = draw.integers(0, 3, (2, 3, 12)).astype(float)
     for built, own, other in ((of_labels, gold, answers), (of_numbers, *numbers)):

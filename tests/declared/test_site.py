@@ -137,10 +137,11 @@ def test_a_season_with_a_declared_task_is_scored_shown_exported_loaded_again_arc
     capsys.readouterr()
     Phase.objects.update(closes=datetime(2021, 1, 1, tzinfo=UTC))
     archive = tmp_path / "archive"
+    assert "[task.view]" in (out / "tasks" / "intent" / "task.toml").read_text()
     call_command(
         "export_season", "field", "--out", str(archive), "--archive", "--with-gold"
     )
-    assert (archive / "tasks" / "intent" / "task.toml").is_file()
+    assert "view" not in (archive / "tasks" / "intent" / "task.toml").read_text()
     assert not (archive / "tasks" / "intent" / "sample").exists()
     assert main(["verify", str(archive), "--json"]) == 0
     verified = json.loads(capsys.readouterr().out.splitlines()[-1])
@@ -175,7 +176,8 @@ def test_by_gold_label_stand_precision_recall_and_f1_of_each_class_and_what_was_
     assert "Macro F1 by intent" not in page
     of_labels = boards.address("confidence", phase)
     assert "Gold and answers of" not in client.get(of_labels).content.decode()
-    assert of_labels not in client.get(boards.address("board", phase)).content.decode()
+    tab = "?view=confidence"
+    assert tab not in client.get(boards.address("board", phase)).content.decode()
     Phase.objects.update(shows_instances=True, closes=datetime(2021, 1, 1, tzinfo=UTC))
 
     tables = client.get(boards.address("classes-json", phase)).json()["tables"]
@@ -210,7 +212,7 @@ def test_by_gold_label_stand_precision_recall_and_f1_of_each_class_and_what_was_
                 one["class"],
             )
 
-    assert of_labels in client.get(boards.address("board", phase)).content.decode()
+    assert tab in client.get(boards.address("board", phase)).content.decode()
     page = client.get(of_labels).content.decode()
     own = re.sub(r">\s+<", "><", page[page.index("Gold and answers of “Ours”") :])
     counted = Counter(zip(wanted, given, strict=True))
@@ -316,7 +318,7 @@ def test_a_drawn_instance_has_probabilities_of_labels_and_the_sentences_of_evide
     )
     of_labels = drawn[drawn.index("Probabilities<") :]
     assert re.search(
-        r'<mark class="gold">\w+</mark> <span class="who">gold · 0\.125</span>',
+        r'background <span class="who">gold · 0\.125</span>',
         of_labels,
     )
 
@@ -335,10 +337,10 @@ def test_a_drawn_instance_has_probabilities_of_labels_and_the_sentences_of_evide
         args=[Submission.objects.get(phase__task__season__slug="evidence").pk],
     )
     drawn = " ".join(client.get(there).content.decode().split())
-    passages = drawn[drawn.index("The passages<") : drawn.index("Gold<")]
+    answers = drawn[drawn.index("Gold<") :]
     assert re.search(
-        r'<mark class="both">\[12:0\] Stones are silent.</mark> <span class="who">gold and answer</span>',
-        passages,
+        r'<mark class="both">Oaks grew in spring.</mark> <span class="who">sentence 2 · right</span>',
+        answers,
     )
     client.logout()
     assert client.get(there).status_code == 404

@@ -5,18 +5,19 @@
 
 import json
 import random
+from dataclasses import replace
 
 import pytest
 
 from scoring.__main__ import main
 from scoring.metrics import metrics_by, metrics_of
+from scoring.offline.marking import with_marks
 from scoring.offline.proposing import folder_of
 from scoring.results.comparison import drawing
-from tasks.types import InputRefused, base
+from tasks.types import InputRefused
 from tasks.types.declared.folder import read_declaration
 from tasks.types.files import open_input
 from tasks.types.forms.bio import read_sentences
-from tasks.types.forms.tags import Tags
 from tasks.types.problems import Problems
 from tasks.types.trivial import form_of
 from tests.declared.folders import write
@@ -36,6 +37,8 @@ repair = {repair}
 name = "corrected"
 measures = ["entity_precision", "entity_recall", "entity_f1"]
 """
+#: Those of a drawn instance.
+TAGS_OF_GOLD, TAGS_OF_RUN = ["O", "B-A", "I-A", "B-B"], ["B-A", "B-A", "I-A", "O"]
 #: Gold and run, and by seqeval 1.2.2 in its strict mode with IOB2 and in its default mode: precision, recall
 #: and F1 of all entities, and F1 of each type.
 GOLDEN = [
@@ -418,44 +421,32 @@ def test_a_task_is_proposed_from_bio_lines_and_from_lists(tmp_path, is_iob1):
     assert facts == ("sentence", "ner", "words", ("words",))
 
 
-def test_an_instance_is_drawn_with_its_entities_marked():
-    form = form_of(KINDS[False])
-
-    def text(*entities):
-        own = Tags(entities)
-        own.tokens = ["We", "use", "string kernels", "."]
-        return form.gold_text(own)
-
-    shown = base.ShownInstance(
-        name="1",
-        given=form.shown_text("tokens", ["We", "a b"]),
-        gold=text((1, 3, "A"), (3, 4, "B")),
-        answer=text((0, 1, "A"), (1, 3, "A")),
-    )
-    given, gold, answer = drawing.draw(form.drawn_as, shown)
-    assert given.lines[0].pieces[0].text == "We a\u00a0b"
+def test_an_instance_is_drawn_with_its_entities_marked(tmp_path):
+    kind = KINDS[False]
+    row = {"id": "1", "tokens": ["We", "use", "string kernels", "."]}
+    gold = read(tmp_path, "gold.jsonl", as_lines([row | {"tags": TAGS_OF_GOLD}]))
+    split = kind.gold_of(gold, {})
+    run = read(tmp_path, "run.jsonl", as_lines([{"id": "1", "tags": TAGS_OF_RUN}]))
+    answers, _ = kind.read_run(run, split.index, {})
+    pairs = kind.pairs_of(split, answers, "corrected", {})
+    metrics = metrics_of(kind, "corrected", {})
+    every = kind.show_instances(gold, split, pairs, {})
+    [shown] = with_marks(kind, every, metrics, pairs)
+    _given, gold_part, answer = drawing.draw(kind, shown)
     marked = [
-        [(piece.text, piece.kind) for piece in part.lines[0].pieces if piece.kind]
-        for part in (gold, answer)
+        [
+            (piece.text, piece.kind, piece.sign)
+            for piece in part.lines[0].pieces
+            if piece.kind
+        ]
+        for part in (gold_part, answer)
     ]
-    both = ("use string\u00a0kernels", "both")
-    assert marked == [[both, (".", "gold")], [("We", "answer"), both]]
-    assert [(line.pieces[0].text, line.words) for line in answer.lines[1:]] == [
-        ("1-1 A: We", "answer alone"),
-        ("2-3 A: use string\u00a0kernels", "gold and answer"),
-    ]
-    kinds = drawing.kinds_of(form.drawn_as, shown)
+    both = ("use string kernels", "both", "✓")
+    assert marked == [[both, (".", "gold", "–")], [("We", "answer", "✗"), both]]
+    assert answer.lines[1].words == "A · at 1–1 · wrong"
+    kinds = drawing.kinds_of(kind, shown)
     assert kinds == {"entity-found", "entity-missed", "entity-wrong"}
-    hidden = drawing.drawn(
-        form.drawn_as,
-        given="",
-        gold="",
-        answers={"x": shown.answer},
-        judged={},
-        beside={},
-        claims={},
-    )
-    assert {line.words for line in hidden[0].lines} == {""}
+    assert drawing.kinds_of(kind, replace(shown, marks=())) == set()
 
 
 @pytest.mark.parametrize("blank", ["\u00a0", "\x0b"])

@@ -1,4 +1,6 @@
-"""Citation recommendation: which paper does a sentence cite, among all papers of a collection."""
+"""Citation recommendation: systems find the paper that a sentence cites among all
+papers of a collection.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,7 +8,8 @@ from tasks.types import base
 from tasks.types.ranking import parts
 from tasks.types.references import MetricRef, metric_ref
 
-#: The cut-off of the diagnostic benchmark; it ranks, whatever others are asked for.
+#: The cut-off of the diagnostic benchmark. The ranking metric always uses this cut-off;
+#: options can add others.
 CUT = 10
 F1_CLASSES = {
     "contexts": ("f1", "ranking:RankingF1"),
@@ -41,7 +44,9 @@ PERPLEXITY = base.Option.switch(
 
 
 def cuts(options: base.Options) -> tuple[int, ...]:
-    """The cut-offs, the ranking one first. Raises OptionRefused."""
+    """Return the cut-offs. The first is the cut-off of the ranking metric. Raises
+    OptionRefused.
+    """
     return (CUT, *base.cutoffs(options, longest(options), [CUT]))
 
 
@@ -55,7 +60,7 @@ def longest(options: base.Options) -> int:
 
 
 def measures_at(cut: int, measures: Sequence[str]) -> tuple[MetricRef, ...]:
-    """`recall@10` and so on."""
+    """Return the measures at one cut-off, such as `recall@10`."""
     classes = {
         name: "ranking:GradedRanking" if name in GRADED else "ranking:Ranking"
         for name in measures
@@ -67,7 +72,9 @@ def measures_at(cut: int, measures: Sequence[str]) -> tuple[MetricRef, ...]:
 
 
 def further_metrics(rules: str, options: base.Options) -> tuple[MetricRef, ...]:
-    """What the options ``graded``, ``k``, ``f1`` and ``perplexity`` add."""
+    """Return the metrics that the options ``graded``, ``k``, ``f1`` and ``perplexity``
+    add to a rule set.
+    """
     more = GRADED if rules == base.CORRECTED and options[GRADES.name] == "yes" else ()
     metrics = list(measures_at(CUT, more))
     for cut in cuts(options)[1:]:
@@ -80,8 +87,8 @@ def further_metrics(rules: str, options: base.Options) -> tuple[MetricRef, ...]:
     return tuple(metrics)
 
 
-#: The dimensions of the diagnostic benchmark and that of authors, with the order of their classes where it is
-#: not the alphabet's.
+#: The dimensions of the diagnostic benchmark, and dimensions that describe authors.
+#: Each dimension has a list of classes in order, or () for alphabetical order.
 DIMENSIONS: Mapping[str, tuple[str, ...]] = {
     "field": (),
     "year_group": (),
@@ -121,7 +128,7 @@ TASK_TYPE = base.TaskType.of(
     ),
     slug="citation-recommendation",
     title="Citation recommendation: diagnostic splits",
-    # Candidates have none.
+    # Records of candidates have no ids.
     instance_names=base.ids_alone,
     rules={rules: measures_at(CUT, measures) for rules, measures in MEASURES.items()},
     baselines=("scoring.tools.baselines.retrieval:BASELINES",),
@@ -129,16 +136,22 @@ TASK_TYPE = base.TaskType.of(
     options=(CUTS, GRADES, F1, PERPLEXITY, LONGEST),
     further_metrics=further_metrics,
 )
-#: Which dimensions a context was sampled for; in others it does not count. Without it, it counts in all.
+#: The field that lists the dimensions for which a context was sampled. The context has
+#: no class in other dimensions. Without the field, a context has a class in all
+#: dimensions.
 SAMPLED_FOR = "sampled_for"
 
 
 def contradiction(
     recall: float, mrr: float, *, cut: int = 10, rounding: float = 0.0
 ) -> str:
-    """What is wrong with a row's Recall@k and MRR@k; empty where both can be true. A cited paper among the
-    first k has a reciprocal rank between 1/k and 1, any other has 0, so that Recall@k / k <= MRR@k <=
-    Recall@k. ``rounding`` is how far each figure may be off: half a unit of its last digit.
+    """Explain why a row's Recall@k and MRR@k contradict each other; return an empty
+    text if both are possible.
+
+    A cited paper among the first k has a reciprocal rank between 1/k and 1. The
+    reciprocal rank of any other cited paper is 0. Therefore Recall@k / k <= MRR@k <=
+    Recall@k. ``rounding`` is the largest rounding error of the two values, which is
+    half a unit of the last digit.
     """
     if mrr + rounding < (recall - rounding) / cut:
         return f"MRR@{cut} {mrr:g} is below Recall@{cut} / {cut}, which is {recall / cut:g}"

@@ -1,4 +1,6 @@
-"""The gold of a diagnostic split: contexts with their cited paper and classes, and the candidates."""
+"""The gold of a diagnostic split: contexts, the paper that each context cites, classes
+of contexts, and candidates.
+"""
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +20,7 @@ from tasks.types.citation_recommendation import (
     longest,
 )
 from tasks.types.columns import NO_CLASS, OUTSIDE
-from tasks.types.files import Files, InputFile
+from tasks.types.files import BUILT_IN_FROM, Files, InputFile
 from tasks.types.plain_lines import NotPlain, plain_blocks, plain_names
 from tasks.types.problems import Problem, refuse
 from tasks.types.ranking import records
@@ -33,11 +35,11 @@ from tasks.types.run_forms import RANKED_TABLE, text_of_document, text_of_topic
 from tasks.types.tables import read_with_tables
 from tasks.types.text import kind_found
 
-#: Dimensions that are part of a gold's digest only where a context has a class of them.
+#: Dimensions that are part of the gold's digest only if a context has a class in them.
 LATER = frozenset({"h_index_group"})
-#: So many contexts are kept at once.
+#: The number of contexts per stored block.
 BLOCK = 100
-#: What a context shows to participants; everything else about it is gold or follows from gold.
+#: The public fields of a context. All other fields are gold or are derived from gold.
 SHOWN = ("id", "sentence", "before", "after")
 SHOWN_OF_CANDIDATE = (
     "ref_id",
@@ -54,7 +56,7 @@ SHOWN_OF_CANDIDATE = (
 
 
 def read_gold(files: Files, options: Options) -> Split:
-    """The contexts with their gold. Raises InputRefused with all that is wrong."""
+    """Read the contexts with their gold. Raises InputRefused with all problems."""
     candidates = read_candidates(records.the_file(files, CANDIDATES, "the candidates"))
     numbers = {name: number for number, name in enumerate(candidates)}
     reader = _Reader(numbers)
@@ -71,25 +73,29 @@ def read_gold(files: Files, options: Options) -> Split:
         instances=len(reader.ids),
         rows=len(reader.ids),
         index=index_of(reader.ids, [candidates]),
-        digest=reader.facts_digest(records.canonical(candidates)),
+        digest=reader.facts_digest(records.canonical(sorted(candidates))),
     )
 
 
 def read_candidates(file: InputFile) -> list[str]:
-    """The distinct candidates in the order of their ids. Raises InputRefused with all that is wrong. The
-    order of the file may be that of the papers that cite them, which participants are not to know.
+    """Return the distinct candidates. Raise InputRefused with all problems.
+
+    Candidates have the order of the file. Participants must not know this order,
+    because the file may list candidates in the order of the citing papers. Reading
+    versions 1 and 2 sort the candidates by id instead.
     """
     problems: list[Problem] = []
     rows = records.Rows(file, problems)
-    names = {rows.name(record, "ref_id") for record in rows}
-    if not names and not problems:
+    found = dict.fromkeys(rows.name(record, "ref_id") for record in rows)
+    if not found and not problems:
         problems.append(Problem(file=file.shown, message="there are no candidates"))
     refuse(problems)
-    return sorted(name for name in names if name is not None)
+    names = [name for name in found if name is not None]
+    return names if file.reading >= BUILT_IN_FROM else sorted(names)
 
 
 def read_inputs(files: Files, options: Options) -> Index:
-    """The index, from the public inputs that participants have."""
+    """Build the index from the public inputs."""
     problems: list[Problem] = []
     rows = records.Rows(records.the_file(files, CONTEXTS, "the contexts"), problems)
     names = dict.fromkeys(rows.name(record, "id") for record in rows)
@@ -99,7 +105,9 @@ def read_inputs(files: Files, options: Options) -> Index:
 
 
 def public_files(files: Files, options: Options) -> Iterator[tuple[str, bytes]]:
-    """The contexts without gold and classes, and the candidates without the papers that cite them."""
+    """Yield two public files. One contains the contexts without gold and classes, the
+    other contains the candidates without the citing papers.
+    """
     contexts = records.Rows(records.the_file(files, CONTEXTS, "the contexts"), [])
     yield CONTEXTS, records.shown_lines(contexts, SHOWN)
     shown: dict[str, bytes] = {}
@@ -122,7 +130,7 @@ def contents(files: Files, split: Split) -> Iterator[tuple[Any, Any]]:
 def read_run(
     files: Files, index: Index, options: Options
 ) -> tuple[RankedRun, list[Problem]]:
-    """The rankings, as far as a cut-off reaches, and everything that is wrong with the files."""
+    """Return the rankings up to the largest cut-off, and all problems of the files."""
     declares = options["perplexity"] == "yes"
     limits = RunLimits(
         longest=longest(options), kept=max(cuts(options)), declares=declares
@@ -133,8 +141,10 @@ def read_run(
 
 
 def pair(split: Split, run: RankedRun, rules: str, options: Options) -> Pairs:
-    """One row a context. A citing paper is the unit that is resampled: its contexts share topic, style and
-    reference list, so that resampling them one by one would make intervals too narrow.
+    """Return one row per context, with the citing paper as the resampling unit.
+
+    The contexts of a citing paper share topic, style and reference list. Resampling
+    single contexts would make intervals too narrow.
     """
     lists, pool = run.lists, split.index["pools"][0]
     return Pairs(
@@ -156,18 +166,23 @@ class _Reader(records.ContextsBuilder):
         for dimension, numbers in zip(DIMENSIONS, self.numbers, strict=True):
             if dimension in LATER:
                 numbers.update({None: OUTSIDE, "": OUTSIDE})
-        #: By code how the digest's text has each dimension's class.
+        #: Maps, for each dimension, the code of a class to the JSON text of the class
+        #: in the digest.
         self._written = [
             {NO_CLASS: f',"{dimension}":null', OUTSIDE: ""} for dimension in DIMENSIONS
         ]
         self._candidates = candidates
-        #: From the first context on that has grades.
+        #: The grades, or None before the first context with grades.
         self._judged: ListsBuilder | None = None
         self._grades = array("i")
 
     def read_plain(self, file: InputFile) -> bool:
-        """By blocks, which is sooner: where each context has one text as its id, its paper and what it cites.
-        Otherwise False, and what was read is to be thrown away.
+        """Read the contexts in blocks, faster than line by line, and return True on
+        success.
+
+        Blocks require distinct ids. In each context, the id, the citing paper and the
+        cited paper must be single texts. If the result is False, the caller must
+        discard this reader.
         """
         try:
             for block in plain_blocks(file, ("grades", SAMPLED_FOR)):
@@ -179,7 +194,6 @@ class _Reader(records.ContextsBuilder):
                 self._add(names, papers, [[own] for own in cited], columns)
         except (NotPlain, KeyError, TypeError):
             return False
-        # A set of a million names is as large as what is kept of them.
         hashes = np.fromiter(map(hash, self.ids), dtype=np.int64, count=len(self.ids))
         hashes.sort()
         return bool(self.ids) and bool(np.diff(hashes).all())
@@ -188,7 +202,8 @@ class _Reader(records.ContextsBuilder):
         seen: set[str] = set()
         waiting: list[tuple[Any, ...]] = []
         for record in rows:
-            name, cited = rows.name(record, "id"), rows.names(record, "cited_id")
+            name = rows.name(record, "id")
+            cited = rows.cited(record, "cited_id", self._candidates)
             if name is None or cited is None:
                 continue
             if name in seen:
@@ -226,7 +241,9 @@ class _Reader(records.ContextsBuilder):
     def _add(
         self, names: Any, papers: Any, cited: Any, columns: Any, grades: Any = ()
     ) -> None:
-        """Contexts with what each has in each dimension, and the grades of each where one has any."""
+        """Add contexts with their classes in each dimension, and their grades if there
+        are any.
+        """
         codes = [
             list(map(own.__getitem__, many))
             for own, many in zip(self.numbers, columns, strict=True)
@@ -267,7 +284,6 @@ class _Reader(records.ContextsBuilder):
         )
 
     def _begin_grades(self) -> None:
-        """Until now all that was judged is what is cited, with a grade of 1."""
         before = self.gold.build()
         self._judged, self._grades = (
             ListsBuilder(),
@@ -292,7 +308,9 @@ class _Reader(records.ContextsBuilder):
 
 
 def _classes_of(record: Mapping[str, Any]) -> list[Any]:
-    """What a context has in each dimension; `...` where it was not sampled for one."""
+    """For each dimension, return the class of the context, or `...` if the context was
+    not sampled for the dimension.
+    """
     sampled = record.get(SAMPLED_FOR)
     within = sampled if isinstance(sampled, list) else DIMENSIONS
     classes = [
@@ -315,7 +333,7 @@ def documents(files: Files) -> Iterator[tuple[str, str]]:
 
 
 def qrels(files: Files) -> Iterator[tuple[str, str, int]]:
-    """What is cited has its grade, 1 where none is given, and what else was graded has its own."""
+    """Yield the grades of cited papers (1 by default) and of other graded papers."""
     rows = records.Rows(records.the_file(files, CONTEXTS, "the contexts"), [])
     for record in rows:
         for name, grade in rows.grades(

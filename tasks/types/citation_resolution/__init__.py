@@ -1,4 +1,4 @@
-"""Citation Resolution: which of its own references does a paper cite in this place."""
+"""Citation Resolution: find the reference that a paper cites at a given position."""
 
 from tasks.types.base import CORRECTED, OFFICIAL, TaskType
 from tasks.types.ranking import parts
@@ -16,9 +16,10 @@ METRICS = (
 )
 
 CONTEXTS, REFERENCES, PAPERS = "contexts.jsonl", "references.jsonl", "papers.jsonl"
-#: The collection's citation graph, where it is known.
+#: The file with the citation graph of the collection. It is optional.
 CITATIONS = "citations.jsonl"
-#: What papers that are not tested say where they cite a candidate; given to participants.
+#: Sentences that cite a candidate, from papers outside the test set. Participants get
+#: this file.
 INLINKS = "inlinks.jsonl"
 
 TASK_TYPE = TaskType.of(

@@ -1,9 +1,11 @@
-"""The gold of Citation Resolution: contexts with what they cite, and each paper's own references."""
+"""The gold of Citation Resolution: contexts with their cited references, and the
+reference list of each paper.
+"""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +28,8 @@ from tasks.types.ranking.runs import RankedRun, RunLimits, read_ranked_run
 from tasks.types.run_forms import RANKED_TABLE, text_of_document, text_of_topic
 from tasks.types.tables import read_with_tables
 
-#: What a context, a reference and a paper show to participants; everything else is gold or not needed.
+#: The public fields of a context, a reference and a paper. Other fields are gold or
+#: unused.
 SHOWN = (
     "context_id",
     "paper_id",
@@ -55,16 +58,32 @@ SHOWN_OF_INLINK = ("ref_id", "citing", "before", "sentence", "after")
 
 @dataclass(frozen=True, kw_only=True)
 class Resolution(records.Collection):
-    """``gold`` numbers the candidates of each context's own paper; zones are those of whoever annotated."""
+    """The parsed collection.
+
+    ``gold`` contains candidate numbers: positions in the reference list of the
+    context's paper. Human annotators assigned the zones.
+    """
 
     candidates: Mapping[str, tuple[str, ...]]
-    #: How many candidates each context has.
+    #: The number of candidates of each context.
     choices: NDArray[np.int32]
     citing_papers: "CitingPapers | None"
 
+    def with_candidates(self, gold: Lists, index: Index) -> Self:
+        papers = (paper for (paper,) in self.papers)
+        paper_of_pool = dict(zip(index["pool_of"], papers, strict=True))
+        ordered = {
+            paper: tuple(index["pools"][pool]) for pool, paper in paper_of_pool.items()
+        }
+        return replace(self, gold=gold, candidates={**self.candidates, **ordered})
+
 
 def read_gold(files: Files, options: Options) -> Split:
-    """The contexts that can be resolved, with their gold. Raises InputRefused with all that is wrong."""
+    """Read the gold. Contexts whose cited references are all missing from the reference
+    list are left out.
+
+    Raises InputRefused with all problems.
+    """
     problems: list[Problem] = []
     candidates = read_candidates(files, problems)
     disciplines: dict[str, str | None] = {}
@@ -83,14 +102,15 @@ def read_gold(files: Files, options: Options) -> Split:
     ):
         for record in rows:
             citing, cited = rows.name(record, "citing"), rows.name(record, "ref_id")
-            # Its own sentences would tell what it cites.
+            # The sentences of a paper in the test set would reveal its citations.
             if citing in tested:
                 rows.wrong(
                     f"“{citing}”, which cites “{cited}” here, is a paper under test"
                 )
     citing_papers = read_citing_papers(files, problems)
     refuse(problems)
-    # Rule 1 contains the order of a paper's candidates, because it decides between equal scores.
+    # The digest under rule 1 depends on the order of a paper's candidates, because this
+    # order breaks ties between equal scores.
     others = [
         records.canonical(
             sorted([paper, list(ids)] for paper, ids in candidates.items())
@@ -128,7 +148,7 @@ def instance_names(file: InputFile, of_file: Sequence[Record]) -> Iterator[str |
 def read_candidates(
     files: Files, problems: list[Problem]
 ) -> dict[str, tuple[str, ...]]:
-    """The distinct references of each paper, in the order of the file."""
+    """Return the distinct references of each citing paper, in the order of the file."""
     candidates: dict[str, dict[str, None]] = {}
     rows = records.Rows(
         records.the_file(files, REFERENCES, "each paper's references"), problems
@@ -141,7 +161,7 @@ def read_candidates(
 
 
 def read_inputs(files: Files, options: Options) -> Index:
-    """The index, from the public inputs that participants have."""
+    """Build the index from the public inputs."""
     problems: list[Problem] = []
     candidates = read_candidates(files, problems)
     contexts: dict[str, str] = {}
@@ -155,13 +175,15 @@ def read_inputs(files: Files, options: Options) -> Index:
 
 
 def public_files(files: Files, options: Options) -> Iterator[tuple[str, bytes]]:
-    """The contexts that can be resolved, without gold, and the references of their papers."""
+    """Yield the contexts without gold, and the reference lists of their papers.
+    Contexts without a resolvable reference are left out.
+    """
     candidates = read_candidates(files, [])
     rows = records.Rows(records.the_file(files, CONTEXTS, "the contexts"), [])
 
     def can_be_resolved(record: Mapping[str, Any]) -> bool:
         own = candidates.get(str(record["paper_id"]), ())
-        return not set(rows.names(record, "gold") or ()).isdisjoint(own)
+        return not set(rows.cited(record, "gold", own) or ()).isdisjoint(own)
 
     yield CONTEXTS, records.shown_lines(filter(can_be_resolved, rows), SHOWN)
     references = records.Rows(
@@ -180,14 +202,15 @@ def contents(files: Files, split: Split) -> Iterator[tuple[Any, Any]]:
 
 
 def unreachable(files: Files, split: Split) -> Iterator[str]:
-    """What a context cites that is no reference of its paper."""
+    """Yield cited papers that are not among the references of the context's paper."""
     candidates = {
         paper: set(names) for paper, names in split.content.candidates.items()
     }
     rows = records.Rows(records.the_file(files, CONTEXTS, "the contexts"), [])
     for record in rows:
-        for name in rows.names(record, "gold") or ():
-            if name not in candidates.get(str(record["paper_id"]), ()):
+        own = candidates.get(str(record["paper_id"]), set())
+        for name in rows.cited(record, "gold", own) or ():
+            if name not in own:
                 yield f"{record['context_id']}: {name}"
 
 
@@ -210,7 +233,6 @@ class _Reader(records.ContextsBuilder):
         super().__init__({"section": records.SECTIONS, "zone": (), "discipline": ()})
         self._candidates, self._disciplines = candidates, disciplines
         self.paper_of: list[str] = []
-        #: The digest of each context's facts, with the ids of what it cites.
         self.facts_by_name = bytearray()
         self.unresolvable = 0
 
@@ -223,14 +245,15 @@ class _Reader(records.ContextsBuilder):
                 rows.name(record, "context_id"),
                 rows.name(record, "paper_id"),
             )
-            cited = rows.names(record, "gold")
+            own = self._candidates.get(citing or "", ())
+            cited = rows.cited(record, "gold", own)
             if name is None or citing is None or cited is None:
                 continue
             if name in seen:
                 rows.wrong(f"context “{name}” stands here a second time")
             seen.add(name)
             if citing != paper:
-                # One text for all contexts of a paper.
+                # Encode the paper's references once for all its contexts.
                 paper = citing
                 numbers = {
                     candidate: n
@@ -272,14 +295,19 @@ class _Reader(records.ContextsBuilder):
 
 @dataclass(frozen=True)
 class CitingPapers:
-    """The papers that cite each candidate. ``digest`` is that of the edges in order."""
+    """The papers that cite each candidate. ``digest`` is the digest of the sorted
+    citation edges.
+    """
 
     papers: dict[str, frozenset[str]]
     digest: bytes
 
     def cocited(self, first: str, second: str, *, without: str) -> float:
-        """The share of the papers citing either that cite both; ``without`` the paper under test. A paper is
-        co-cited with itself; two papers that nobody else cites are not.
+        """Return the co-citation probability: the number of papers that cite both
+        candidates, divided by the number of papers that cite at least one.
+
+        ``without`` excludes the paper of the context. The result is 1 if both
+        candidates are the same, and 0 if no other paper cites either.
         """
         if first == second:
             return 1.0
@@ -290,7 +318,9 @@ class CitingPapers:
 
 
 def read_citing_papers(files: Files, problems: list[Problem]) -> CitingPapers | None:
-    """From `{"citing": …, "cited": …}` lines; None where the gold has none."""
+    """Read the `{"citing": …, "cited": …}` lines. Return None if the gold has no
+    citation graph.
+    """
     cites: dict[str, set[str]] = {}
     for rows in (
         records.Rows(file, problems) for file in records.named(files, CITATIONS)
@@ -314,7 +344,7 @@ def topics(files: Files) -> Iterator[tuple[str, str]]:
 
 
 def documents(files: Files) -> Iterator[tuple[str, str]]:
-    """Each once, as it stands first."""
+    """Yield each document once, with the text of its first record."""
     seen = set()
     for record in records.Rows(
         records.the_file(files, REFERENCES, "each paper's references"), []
@@ -336,14 +366,16 @@ def candidates(files: Files) -> Iterator[tuple[str, Sequence[str]]]:
 
 
 def qrels(files: Files) -> Iterator[tuple[str, str, int]]:
-    """What is cited and is a reference of the paper, as it is scored."""
+    """Yield the relevance judgements: cited papers that are in the reference list of
+    the context's paper.
+    """
     of_papers = read_candidates(files, [])
     rows = records.Rows(records.the_file(files, CONTEXTS, "the contexts"), [])
     for record in rows:
         paper = str(record["paper_id"])
-        cited = set(of_papers.get(paper, ()))
-        for name in rows.names(record, "gold") or []:
-            if name in cited:
+        own = set(of_papers.get(paper, ()))
+        for name in rows.cited(record, "gold", own) or []:
+            if name in own:
                 yield str(record["context_id"]), _document(paper, name), 1
 
 
@@ -351,7 +383,8 @@ def _document(paper: object, reference: object) -> str:
     return f"{paper}/{reference}"
 
 
-#: The published test set has only papers with so many references inside the collection.
+#: The minimum number of references in a paper of the published test set. Only
+#: references in the collection are counted.
 MIN_CANDIDATES = 8
 
 GROUPS = ("1", "2", "3", "4 or more")
@@ -362,8 +395,10 @@ CHOICE_BOUNDS = (10, 20, 50, 100)
 def read_run(
     files: Files, index: Index, options: Options
 ) -> tuple[RankedRun, list[Problem]]:
-    """The rankings, and everything that is wrong with the files. The order is the submitter's. Where scores
-    make it, equal ones stand in the order of the candidates.
+    """Return the rankings, and all problems of the files.
+
+    The order of the run's answers is the ranking. If the order comes from scores, equal
+    scores are ordered by candidate number.
     """
     limits = RunLimits(ties_by_candidate=True)
     return read_with_tables(
@@ -372,9 +407,10 @@ def read_run(
 
 
 def pair(split: Split, run: RankedRun, rules: str, options: Options) -> Pairs:
-    """One row a context; a group of citations is one context. A citing paper is the unit that is resampled,
-    since all its contexts choose among the same candidates. Under the official rules only papers with at
-    least eight candidates count.
+    """Return one row per context. A context may contain a group of citations.
+
+    The citing paper is the resampling unit, since all its contexts have the same
+    candidates. The official rules use only papers with at least eight candidates.
     """
     resolution: Resolution = split.content
     rows: NDArray[np.intp] = np.arange(split.instances)
@@ -417,7 +453,7 @@ def pair(split: Split, run: RankedRun, rules: str, options: Options) -> Pairs:
 
 
 class Resolutions(Lists):
-    """A ranking for each context; ``cocited`` is NaN where the citation graph is not known."""
+    """The ranking of each context. ``cocited`` is NaN without a citation graph."""
 
     def __init__(self, lists: Lists, cocited: NDArray[np.float64]) -> None:
         super().__init__(lists.values, lists.offsets, lists.present, lists.tied)
@@ -427,8 +463,11 @@ class Resolutions(Lists):
 def cocited_probabilities(
     resolution: Resolution, answers: Lists
 ) -> NDArray[np.float64]:
-    """For each context the mean over the first n answers and the n references of its group. After He et al.
-    2010, Context-aware Citation Recommendation (WWW). A missing answer counts 0.
+    """Return for each context the mean co-citation probability of the first n answers
+    and the n cited references.
+
+    Source: He et al. 2010, Context-aware Citation Recommendation (WWW). A missing
+    answer has probability 0.
     """
     graph = resolution.citing_papers
     if graph is None:
@@ -449,7 +488,9 @@ def cocited_probabilities(
 
 
 def tied_at_cut(gold: Lists, answers: Lists) -> int:
-    """In how many contexts the n-th answer has the score of an answer beside it, where ties decide."""
+    """Count the contexts in which candidates with equal scores are ranked both within
+    and below the first n.
+    """
     if answers.tied is None or not len(answers.values):
         return 0
     cut = gold.lengths

@@ -1,7 +1,10 @@
-"""Citation text generation: what a paper writes of the papers that it cites, from their abstracts."""
+"""Citation text generation: systems receive the abstracts of cited papers and write the
+sentences that cite these papers.
+"""
 
 from tasks.types.base import TEXTS, TaskType
 from tasks.types.citation_text import instances, metrics
+from tasks.types.citation_text.trivial import trivial_runs
 from tasks.types.jsonlines import is_records_file
 
 TASK_TYPE = TaskType.of(
@@ -23,4 +26,5 @@ TASK_TYPE = TaskType.of(
     drawn_as=TEXTS,
     baselines=("scoring.tools.baselines.citation_text:BASELINES",),
     is_gold_file=is_records_file,
+    trivial_runs=trivial_runs,
 )

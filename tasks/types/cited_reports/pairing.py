@@ -1,6 +1,7 @@
-"""Reports beside the topics, their nuggets and the judgements: the rows of every metric.
+"""The rows of every metric: topics, nuggets, reports and judgements in parallel.
 
-A topic has a row of its own, behind which the rows of its nuggets stand. A topic is the unit.
+Each topic has one row, followed by the rows of the topic's nuggets. The topic is the
+resampling unit.
 """
 
 from __future__ import annotations
@@ -47,12 +48,12 @@ from tasks.types.cited_reports.topics import (
 from tasks.types.files import Files
 from tasks.types.text import nfc
 
-#: The breakdowns, in order.
+#: The dimensions of breakdowns, in order.
 DIMENSIONS = ("importance", "topic_kind", "sources_cited", "length")
-#: Values instead of a label: a cited position without a reference, a document without text, a judgement
-#: that is missing.
+#: Values in place of a label: the cited position exceeds the references, the document
+#: has no text, or the judgement is missing.
 OUT_OF_RANGE, NO_TEXT, MISSING = "out of range", "no text", "missing"
-#: The label of a nugget that the report lacks.
+#: The label of a nugget that the report does not contain.
 NOT_SUPPORTED = "not_support"
 _LENGTHS = (
     (100, "under 100 words"),
@@ -83,14 +84,18 @@ _COUNTED_AS = {
 
 @dataclass(frozen=True)
 class JudgedCitation:
-    """A citation with its label, or with OUT_OF_RANGE, NO_TEXT, NO_LABEL or MISSING instead."""
+    """A citation and its label. If there is no label, the value is OUT_OF_RANGE,
+    NO_TEXT, NO_LABEL or MISSING.
+    """
 
     citation: Citation
     label: str
 
     @property
     def counts(self) -> bool:
-        """Return True if the citation is in the denominators; NO_TEXT and NO_LABEL affect no score."""
+        """Return True if denominators include the citation. Citations with NO_TEXT or
+        NO_LABEL are left out of all scores.
+        """
         return self.label not in (NO_TEXT, NO_LABEL)
 
     def credit(self, *, is_strict: bool = False) -> float:
@@ -98,14 +103,16 @@ class JudgedCitation:
 
 
 def credit_of(kind: str, label: str, *, is_strict: bool) -> float:
-    """Return the credit of a label; 0 for a value that is not a label of this kind."""
+    """Return the credit of a label. Values that are not labels of this kind have a
+    credit of 0.
+    """
     credit = CREDITS[kind].get(label, 0.0)
     return float(credit == 1) if is_strict else credit
 
 
 @dataclass(frozen=True)
 class JudgedSentence:
-    """A sentence with its citations that are judged, each document once."""
+    """A sentence with its judged citations. No document occurs twice."""
 
     sentence: Sentence
     citations: tuple[JudgedCitation, ...]
@@ -113,8 +120,11 @@ class JudgedSentence:
 
 @dataclass(frozen=True, kw_only=True)
 class JudgedReport:
-    """A run's report on a topic, judged. ``report`` is None if the topic is not answered; ``is_assigned`` is
-    True if there are assignments of the report, ``is_supported`` if the gold judges any citations.
+    """A run's report on a topic, with its judgements.
+
+    ``report`` is None if the run does not answer the topic. ``is_assigned`` is True if
+    assignments of the report exist. ``is_supported`` is True if the gold contains
+    judgements of citations.
     """
 
     topic: Topic
@@ -130,8 +140,10 @@ class JudgedReport:
 
 @dataclass(frozen=True, kw_only=True)
 class JudgedNugget:
-    """The labels of a nugget's parts for one report. ``of_vital`` and ``of_all`` are the numbers of vital and
-    of all nuggets of the topic, except nuggets for which ``has_no_label`` is True.
+    """The labels of a nugget's parts for one report.
+
+    ``of_vital`` is the number of vital nuggets in the topic, and ``of_all`` is the
+    number of all nuggets. Both numbers exclude nuggets with ``has_no_label``.
     """
 
     nugget: Nugget
@@ -143,7 +155,9 @@ class JudgedNugget:
 
     @property
     def has_no_label(self) -> bool:
-        """Return True if the judge gave no usable label for any part; the nugget then affects no score."""
+        """Return True if the judge gave no valid label for any part. The nugget then
+        affects no score.
+        """
         return all(label == NO_LABEL for label in self.labels)
 
     @property
@@ -151,7 +165,9 @@ class JudgedNugget:
         return MISSING in self.labels
 
     def credit(self, *, is_strict: bool = False) -> float:
-        """Return the mean credit of the parts for ALL_OF, else the highest; skip parts with NO_LABEL."""
+        """Return the mean credit of the parts if the rule is ALL_OF, otherwise the
+        highest credit. Parts with NO_LABEL are skipped.
+        """
         earned = [
             credit_of(ASSIGNS, label, is_strict=is_strict)
             for label in self.labels
@@ -163,7 +179,7 @@ class JudgedNugget:
 
 
 def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
-    """A row for each topic, behind it one for each of its nuggets."""
+    """Return a row for each topic, followed by rows for the topic's nuggets."""
     reader = _Judging(split.content, run, options)
     gold: list[Topic | NuggetOfTopic] = []
     answers: list[JudgedReport | JudgedNugget | None] = []
@@ -208,7 +224,9 @@ def _pending(
     answers: Sequence[JudgedReport | JudgedNugget | None],
     notes: Mapping[str, int],
 ) -> int:
-    """Return the number of missing judgements of the run, for each kind that the gold judges at all."""
+    """Return the number of missing judgements of the run. Kinds without any judgement
+    in the gold are not counted.
+    """
     nuggets = [one for one in answers if isinstance(one, JudgedNugget)]
     pending = 0
     if judgements.assigns:
@@ -221,8 +239,6 @@ def _pending(
 
 
 class _Judging:
-    """The judgements of one run, found by content."""
-
     def __init__(self, gold: Collection, run: Run, options: Options) -> None:
         self._gold, self._run = gold, run
         self._limit = max_citations(options)
@@ -287,7 +303,9 @@ class _Judging:
 
 
 def chosen(citations: Sequence[Citation], limit: int | None) -> list[Citation]:
-    """The citations of a sentence that are judged: each document once, those with scores by their scores."""
+    """Return the citations of a sentence that are judged. Each document occurs once.
+    Citations with scores are sorted by descending score.
+    """
     once: dict[str, Citation] = {}
     for citation in citations:
         once.setdefault(citation.document or f"\0{citation.given}", citation)
@@ -301,8 +319,6 @@ def chosen(citations: Sequence[Citation], limit: int | None) -> list[Citation]:
 
 
 class _Assigned:
-    """The assignments of one report."""
-
     def __init__(
         self, rows: Rows, topic: Topic, report: Report | None, run: str
     ) -> None:
@@ -317,9 +333,11 @@ class _Assigned:
         self._report = digest(report.text) if report else ""
 
     def labels(self, nugget: Nugget) -> tuple[str, ...]:
-        """Return the label of the whole nugget if it has one, else the labels of its parts.
+        """Return the label of the whole nugget if the nugget has a label, otherwise the
+        labels of the parts.
 
-        A topic without a report has no nugget, whatever the assignments of the run's name are.
+        If the run has no report on the topic, the nugget is not supported, even if an
+        assignment exists.
         """
         if self._is_absent and self.is_of_topic:
             return (NOT_SUPPORTED,)
@@ -342,7 +360,9 @@ class _Assigned:
 
 
 def features_of(judged: JudgedReport) -> dict[str, tuple[str, ...]]:
-    """The classes of a topic and of the report on it."""
+    """Return a report's class in each dimension. Classes depend on the topic and the
+    text of the report.
+    """
     classes: dict[str, tuple[str, ...]] = {}
     if kind := judged.topic.kind:
         classes["topic_kind"] = (nfc(kind),)
@@ -366,7 +386,7 @@ def _class(count: int, bounds: Sequence[tuple[int, str]], last: str) -> str:
 def count_notes(
     judged: JudgedReport, nuggets: Sequence[JudgedNugget], notes: Counter[str]
 ) -> None:
-    """Count what the scores do not show."""
+    """Add the counts of one report to the notes that boards show beside scores."""
     notes["missing_answers"] += judged.report is None
     notes["sentences"] += len(judged.sentences)
     cited = judged.citations
@@ -381,7 +401,8 @@ def count_notes(
     )
 
 
-#: How a page draws a sentence by the label of its best citation, and a nugget by its own.
+#: Maps the best citation label of a sentence to an outcome, and the label of a nugget
+#: to an outcome.
 _OUTCOMES = {"full": RIGHT, "partial": ALIKE, "none": WRONG, OUT_OF_RANGE: WRONG}
 _NUGGET_OUTCOMES = {"support": RIGHT, "partial_support": ALIKE, "not_support": MISSED}
 
@@ -389,7 +410,9 @@ _NUGGET_OUTCOMES = {"support": RIGHT, "partial_support": ALIKE, "not_support": M
 def show_instances(
     files: Files, split: Split, pairs: Pairs, options: Options
 ) -> Iterator[ShownInstance]:
-    """The topic, its nuggets, the sentences with their citations, and the judgements of both."""
+    """Yield for each topic the topic's text, the nuggets, and the report's sentences
+    with citations. Judgements of nuggets and citations are included.
+    """
     for name, rows in rows_by_name(pairs.names).items():
         topic: Topic = pairs.gold[rows[0]]
         judged, *nuggets = [pairs.answers[row] for row in rows]
@@ -425,7 +448,9 @@ def sentence_line(sentence: Sentence) -> str:
 
 
 def judged_sentence(judged: JudgedSentence) -> tuple[str, str]:
-    """The outcome of a sentence, and the sentence with the label of each citation."""
+    """Return the outcome of a sentence, and the text of the sentence with the label of
+    each citation.
+    """
     cited = ", ".join(
         f"{one.citation.document or one.citation.given}: {one.label}"
         for one in judged.citations
@@ -437,6 +462,6 @@ def judged_sentence(judged: JudgedSentence) -> tuple[str, str]:
 
 
 def judged_nugget(judged: JudgedNugget) -> tuple[str, str]:
-    """The outcome of a nugget, and the nugget with its labels."""
+    """Return the outcome of a nugget, and the text of the nugget with its labels."""
     outcome = _NUGGET_OUTCOMES.get(judged.labels[0], CONTEXT)
     return outcome, f"{nugget_line(judged.nugget)} [{', '.join(judged.labels)}]"

@@ -1,7 +1,8 @@
-"""Runs of cited reports: the wire formats of the tracks, and reports as marked Markdown.
+"""Runs of cited reports: the JSON formats of the tracks, and Markdown with citation
+marks.
 
-A file that is not in these forms is refused by line; what a track asks of a report is the matter of
-`tasks.types.cited_reports.checks`.
+This module refuses lines in other formats. `tasks.types.cited_reports.checks` checks
+the requirements of a track.
 """
 
 from __future__ import annotations
@@ -22,18 +23,18 @@ from tasks.types.positional_citations.sentences import (
     without_plain_marks,
 )
 from tasks.types.problems import Problems
-from tasks.types.run_forms import RunForm
+from tasks.types.run_forms import RunForm, is_nameless_json
 from tasks.types.text import json_kind
 
 EXAMPLE = (
     '{"metadata": {"team_id": "t", "run_id": "r", "topic_id": "7"}, "references": ["d1"], '
     '"responses": [{"text": "It rains.", "citations": [0]}]}'
 )
-#: The keys of the sentences; the first that is there counts.
+#: Possible keys of the list of sentences. The first key that is present is used.
 SENTENCES = ("responses", "answer")
-#: The keys of a topic's id in `metadata`; the first that is there counts.
+#: Possible keys of the topic's id in `metadata`. The first key that is present is used.
 TOPIC_IDS = ("topic_id", "narrative_id", "request_id")
-#: Fields of `metadata` that are texts where they are there.
+#: Fields of `metadata` that must be texts if present.
 _TEXTS = (
     "team_id",
     "run_id",
@@ -44,7 +45,7 @@ _TEXTS = (
     "run_desc",
 )
 MARKDOWN = (".md", ".markdown")
-#: The forms of citations as messages name them; a list that is empty fits two of them.
+#: The names of the citation forms in messages.
 SHOWN_FORMS = {
     POSITIONS: "positions",
     IDS: "ids",
@@ -60,8 +61,10 @@ RUN_FORM = RunForm(
 
 @dataclass(frozen=True)
 class Citation:
-    """One citation of a sentence. ``document`` is None where a position stands for no reference; ``given``
-    is the citation as the run writes it.
+    """One citation of a sentence.
+
+    ``document`` is None if the cited position exceeds the references. ``given`` is the
+    citation in the spelling of the run.
     """
 
     document: str | None
@@ -71,7 +74,7 @@ class Citation:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence as it was sent, with its citations in the order given."""
+    """An unchanged sentence of the run, with its citations in the order of the run."""
 
     text: str
     citations: tuple[Citation, ...]
@@ -83,7 +86,9 @@ class Sentence:
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """A report on one topic. ``references`` is None where the field is absent or null."""
+    """A report on one topic. ``references`` is None if the run's field `references` is
+    absent or null.
+    """
 
     topic: str
     file: str
@@ -92,25 +97,25 @@ class Report:
     form: str
     sentences: tuple[Sentence, ...]
     references: tuple[str, ...] | None
-    #: Scores of citations that are no numbers, each with its document.
+    #: Documents whose citation has a score that is not a number.
     wrong_scores: tuple[str, ...] = ()
 
     @property
     def written(self) -> tuple[Sentence, ...]:
-        """The sentences that have text."""
+        """Return the sentences that are not blank."""
         return tuple(one for one in self.sentences if not one.is_blank)
 
     @property
     def text(self) -> str:
-        """The sentences joined by one space, as judges are shown a report."""
+        """Return the sentences joined by one space. Judges see this text."""
         return " ".join(sentence.text for sentence in self.sentences)
 
 
 def read_reports(files: Files, problems: Problems) -> list[Report]:
-    """Read the reports of a run in their order; what is in no form becomes a fatal problem."""
+    """Read the reports of a run in order. An unknown form is a fatal problem."""
     reports: list[Report] = []
     for file in files:
-        if is_records_file(file.name):
+        if is_records_file(file.name) or is_nameless_json(file):
             reports += _of_records(file, problems)
         elif file.suffix in MARKDOWN:
             reports.append(_of_markdown(file))
@@ -207,7 +212,7 @@ def _references(value: Mapping[str, Any], faults: Faults) -> tuple[str, ...] | N
 
 
 def _rows(raw: Any, key: str, faults: Faults) -> list[tuple[str, Any]]:
-    """The text and the citations of each sentence."""
+    """Return the text and the citations of each sentence."""
     if raw is None:
         return []
     if not isinstance(raw, list):
@@ -225,7 +230,6 @@ def _rows(raw: Any, key: str, faults: Faults) -> list[tuple[str, Any]]:
 
 
 def _form_of(rows: Sequence[tuple[str, Any]], faults: Faults) -> str:
-    """The form in which a report cites; an empty list fits positions as well as ids."""
     forms: dict[str, str] = {}
     for place, (_, citations) in enumerate(rows):
         for form in sorted(_forms(citations)):
@@ -285,16 +289,19 @@ def _citations(
             yield Citation(references[place] if is_there else None, str(place))
 
 
-#: A citation by address: `(source: URL)`, or several behind commas or semicolons.
+#: Matches a citation with a URL: `(source: URL)`. Commas or semicolons separate several
+#: URLs.
 _SOURCE = re.compile(r"\s?\(sources?:[ ]?([^()]+)\)", re.IGNORECASE)
-#: A line that says what a mark stands for: `[1]: URL`, `[^1]: URL`.
+#: Matches a Markdown line that defines a citation mark: `[1]: URL`, `[^1]: URL`.
 _DEFINITION = re.compile(
     r"^[ ]{0,3}\[\^?(\d{1,3})\]:[ \t]*<?([^\s<>]+).*$", re.MULTILINE
 )
 
 
 def _of_markdown(file: InputFile) -> Report:
-    """The report of a file that is named by its topic; its definitions are its references."""
+    """Read a report from Markdown. The topic is the file name without its suffix, and
+    the link definitions are the references.
+    """
     text = file.read().decode(errors="replace")
     defined = {int(mark): name for mark, name in _DEFINITION.findall(text)}
     last = max(defined, default=0)
@@ -314,7 +321,9 @@ def _of_markdown(file: InputFile) -> Report:
 def _marked(
     text: str, references: Sequence[str] = ()
 ) -> tuple[str, tuple[Sentence, ...]]:
-    """The form and the sentences of a text in Markdown, in which `[1]` is the first reference."""
+    """Return the form of the citations, and the sentences of a Markdown text. The mark
+    `[1]` refers to the first reference.
+    """
     addresses: list[str] = []
 
     def as_mark(source: re.Match[str]) -> str:
@@ -340,5 +349,6 @@ def _marked(
     return POSITIONS if has_marks else IDS, tuple(sentences)
 
 
-#: Marks from here on stand for addresses; texts that people write have no such marks.
+#: Marks with this number or a higher number represent URLs. No author writes numbers of
+#: this size.
 _FIRST_ADDRESS = 100_000_000

@@ -1,4 +1,4 @@
-"""Reading a run of cited reports by the rules of its track."""
+"""Read a run of cited reports under the rules of its track."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ from tasks.types.cited_reports.tracks import NO_TRACK, TRACKS
 from tasks.types.files import Files
 from tasks.types.problems import Problem, Problems
 
-#: Maximum number of errors to count, beyond the listed errors, before reading ends.
+#: The number of errors that are counted but not listed. Reading stops after this number
+#: of errors.
 MAX_COUNTED = 99_000
-#: The report that counts on each topic of the split.
+#: The scored report on each topic of the split.
 Run = Mapping[str, Report]
 
 
 def read_run(files: Files, index: Index, options: Options) -> tuple[Run, list[Problem]]:
-    """The reports by topic, only meant where nothing is fatal, and what the track finds wrong with them.
+    """Return the scored reports by topic, and the findings under the rules of the
+    track. The reports are valid only if no finding is fatal.
 
-    Raise OptionRefused for a category that is none.
+    Raises OptionRefused for an unknown category.
     """
     problems = Problems(counts=MAX_COUNTED)
     accepts = accepted(options)
@@ -37,6 +39,8 @@ def read_run(files: Files, index: Index, options: Options) -> tuple[Run, list[Pr
 
 
 def filled(run: Run, index: Index) -> Iterable[bool]:
-    """Return True for every report if any has text; the track's own check finds single empty reports."""
+    """Return True for every report if at least one report has text. The checks of the
+    track detect single empty reports.
+    """
     has_text = any(report.written for report in run.values())
     return [has_text for _ in run]

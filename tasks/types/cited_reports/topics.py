@@ -1,7 +1,10 @@
-"""Topics, nuggets, documents and judgements: the gold of cited reports, told apart by their fields."""
+"""The gold of cited reports: topics, nuggets, documents and judgements. The fields of a
+record determine whether the record is a topic, nugget, document or judgement.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,9 +28,9 @@ from tasks.types.problems import Problems, refuse
 from tasks.types.text import are_texts, is_name, json_kind
 
 TOPICS, DOCUMENTS = "topics.jsonl", "documents.jsonl"
-#: Keys of a topic's id; the first key that is present counts.
+#: Possible keys of a topic's id. The first key that is present is used.
 TOPIC_IDS = ("request_id", "topic_id", "narrative_id")
-#: What participants see of a topic besides its id.
+#: The public fields of a topic in addition to its id.
 SHOWN = ("title", "background", "problem_statement", "limit", "kind")
 VITAL, OKAY = "vital", "okay"
 ANY_OF, ALL_OF = "OR", "AND"
@@ -35,14 +38,16 @@ ANY_OF, ALL_OF = "OR", "AND"
 
 @dataclass(frozen=True)
 class Document:
-    """A document that reports cite. One without text cannot be judged."""
+    """A document that reports can cite. A citation of a document without text cannot be
+    judged.
+    """
 
     title: str
     text: str
 
     def digests(self) -> tuple[str, ...]:
-        """The digests under which judges may have seen it: title, line break and text, the first word
-        *Title:* or not.
+        """Return a digest for each form in which judges may have seen the document:
+        title, line break and text, with and without the prefix *Title:*.
         """
         if not self.text.strip():
             return ()
@@ -52,7 +57,10 @@ class Document:
 
 @dataclass(frozen=True)
 class Part:
-    """A judged part of a nugget: its text or an answer of a bank's question. Labels use any of ``names``."""
+    """A part of a nugget that is judged separately. The part is the text of the nugget,
+    or one answer to a question in a nugget bank. Judgements may use any of ``names``
+    for the part.
+    """
 
     text: str
     names: tuple[str, ...]
@@ -60,7 +68,9 @@ class Part:
 
 @dataclass(frozen=True)
 class Nugget:
-    """What a report should say. ``rule`` says how the credits of several parts make one."""
+    """A fact that a report should contain. If the nugget has several parts, ``rule``
+    determines how their credits are combined.
+    """
 
     id: str
     text: str
@@ -81,7 +91,9 @@ class Nugget:
 
 @dataclass(frozen=True)
 class Topic:
-    """A topic with the fields that participants see, and its nuggets; None where nothing says them."""
+    """A topic with its public fields and its nuggets. ``nuggets`` is None if no file
+    contains nuggets of the topic.
+    """
 
     id: str
     shown: Mapping[str, Any]
@@ -102,7 +114,7 @@ class Topic:
 
 @dataclass(frozen=True)
 class NuggetOfTopic:
-    """A nugget beside its topic, as a row of the gold."""
+    """A nugget and its topic: the gold of one row."""
 
     nugget: Nugget
     topic: Topic
@@ -115,11 +127,14 @@ class Collection:
     topics: Mapping[str, Topic]
     documents: Mapping[str, Document]
     judgements: Judgements
+    #: The number of records in the files with topics. If no file has topics, the number
+    #: of records in the files with nuggets.
+    rows: int = 0
 
 
 @dataclass
 class _Reading:
-    """What has been read so far."""
+    """The records that have been read so far."""
 
     problems: Problems = field(default_factory=Problems)
     topics: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -127,6 +142,8 @@ class _Reading:
     where: dict[str, Record] = field(default_factory=dict)
     documents: dict[str, Document] = field(default_factory=dict)
     judged: list[InputFile] = field(default_factory=list)
+    #: The number of records for each kind of content.
+    rows: Counter[str] = field(default_factory=Counter)
 
     def take(self, files: Files) -> None:
         for file in files:
@@ -136,8 +153,13 @@ class _Reading:
             if any(map(_is_judgement, records)):
                 self.judged.append(file)
                 continue
+            before = len(self.topics), len(self.nuggets)
             for record in records:
                 self._take(record)
+            if len(self.topics) > before[0]:
+                self.rows["topics"] += len(records)
+            elif len(self.nuggets) > before[1]:
+                self.rows["nuggets"] += len(records)
 
     def _take(self, record: Record) -> None:
         value = record.value
@@ -241,7 +263,9 @@ class _Reading:
 
 
 def _answers(answers: Any) -> list[str] | None:
-    """The texts of a bank's answers; None where they are none."""
+    """Return the texts of the answers in a nugget bank, or None if an answer is not a
+    text.
+    """
     if not isinstance(answers, list):
         return None
     texts = [one.get("answer") if isinstance(one, dict) else one for one in answers]
@@ -249,7 +273,9 @@ def _answers(answers: Any) -> list[str] | None:
 
 
 def _importance(value: Any) -> str:
-    """Return a stated text in lower case; VITAL for no value and numbers other than 0, OKAY for 0."""
+    """Return the importance of a nugget: a text in lower case, OKAY for 0, and VITAL
+    for other numbers or without a value.
+    """
     if value is None or value == "":
         return VITAL
     if isinstance(value, str):
@@ -271,9 +297,9 @@ def _is_judgement(record: Record) -> bool:
 
 
 def read_collection(files: Files, options: Options) -> Collection:
-    """Read gold, and the judgements in the files that the options name.
+    """Read the gold, including the judgement files that the options name.
 
-    Raises InputRefused with everything that is wrong with them.
+    Raises InputRefused with all problems of these files.
     """
     reading = _Reading()
     reading.take(files)
@@ -300,15 +326,19 @@ def read_collection(files: Files, options: Options) -> Collection:
         },
         reading.documents,
         Judgements(rows[ASSIGNS], rows[SUPPORTS]),
+        reading.rows["topics"] or reading.rows["nuggets"],
     )
 
 
 def read_gold(files: Files, options: Options) -> Split:
-    """The gold of a split. Its digest is that of the judgements too. Raises InputRefused."""
+    """Read the gold of a split. Its digest includes the judgements. Raises
+    InputRefused.
+    """
     gold = read_collection(files, options)
     return Split(
         content=gold,
         instances=len(gold.topics),
+        rows=gold.rows,
         index=_index(gold),
         digest=jsonlines.content_digest(_facts(gold)),
     )
@@ -337,12 +367,14 @@ def _index(gold: Collection) -> Index:
 
 
 def read_inputs(files: Files, options: Options) -> Index:
-    """Return the topics, which check a run. Do not read the judgement files that the options name."""
+    """Build the index, which validates a run, from the topics. Judgement files that the
+    options name are not read.
+    """
     return _index(read_collection(files, {}))
 
 
 def public_files(files: Files, options: Options) -> Iterator[tuple[str, bytes]]:
-    """The topics and the documents. Nuggets and judgements stay behind."""
+    """Yield the topics and the documents, but no nuggets or judgements."""
     gold = read_collection(files, {})
     yield (
         TOPICS,
@@ -361,13 +393,15 @@ def public_files(files: Files, options: Options) -> Iterator[tuple[str, bytes]]:
 
 
 def contents(files: Files, split: Split) -> Iterator[tuple[Any, Any]]:
-    """Yield for each topic the fields that participants see, and its nuggets."""
+    """Yield for each topic its public fields and its nuggets."""
     for topic in split.content.topics.values():
         yield dict(topic.shown), [one.facts() for one in topic.nuggets or ()]
 
 
 def instance_names(file: InputFile, records: Sequence[Record]) -> Iterator[str | None]:
-    """The topics; nuggets, documents and judgements are no instances."""
+    """Yield the topic of each record that is a topic. Nuggets, documents and judgements
+    are not instances.
+    """
     for record in records:
         is_topic = "request_id" in record.value or (
             "title" in record.value and "docid" not in record.value

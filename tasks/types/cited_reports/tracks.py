@@ -1,4 +1,4 @@
-"""The tracks whose rules a run can be held to, as `tracks.toml` has them."""
+"""The tracks whose rules a task can apply to runs, read from `tracks.toml`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-#: Categories of findings on one report, in the order in which they are looked for, and over a whole run.
+#: Categories of findings on one report, in the order of the checks. The second tuple
+#: contains categories of findings on a whole run.
 OF_REPORT = (
     "empty_answer",
     "metadata",
@@ -29,17 +30,18 @@ OF_REPORT = (
 )
 OVER_RUN = ("missing_topics", "new_topics", "duplicate_topics", "narrative")
 CATEGORIES = (*OF_REPORT, *OVER_RUN)
-#: The forms in which a report cites: positions in its references, ids, or ids with scores.
+#: How a report cites documents: by positions in its list of references, by ids, or by
+#: ids with scores.
 POSITIONS, IDS, SCORES = "rag24", "neuclir", "ragtime"
-#: The value of `length` where each topic has a limit of its own.
+#: The value of `length` if each topic states a maximum length.
 OF_TOPIC = "topic"
-#: The name of the entry for reports of no track.
+#: The entry for reports that belong to no track.
 NO_TRACK = "none"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Track:
-    """The rules of one track and year; `tracks.toml` explains the fields."""
+    """The rules of one track and year. Comments in `tracks.toml` explain the fields."""
 
     forms: tuple[str, ...]
     warnings: tuple[str, ...]
@@ -63,7 +65,7 @@ def _track(table: dict[str, object]) -> Track:
     return Track(**values)  # type: ignore[arg-type]
 
 
-#: Read at import: a confined process opens no file later.
+#: Loaded at import time, because a sandboxed process cannot open files later.
 TRACKS = {
     name: _track(table)
     for name, table in tomllib.loads(

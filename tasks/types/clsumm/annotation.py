@@ -1,6 +1,8 @@
-"""Annotation lines in the text form: one citance a line, read as the official program of 2017 reads them.
+"""Parses annotation files, one citance per line, in the same way as the official
+program of 2017.
 
-`Citance Number: 1 | Reference Article: C90-2039.xml | … | Discourse Facet: Method_Citation | Annotator: … |`
+`Citance Number: 1 | Reference Article: C90-2039.xml | … | Discourse Facet:
+Method_Citation | Annotator: … |`
 """
 
 import csv
@@ -14,8 +16,8 @@ from tasks.types.files import InputFile
 from tasks.types.problems import InputRefused, Problem, quoted
 from tasks.types.text import decoded
 
-#: A line of gold or of a run without one of these makes the official program stop.
-#: What participants get has no reference and no facet.
+#: The fields that the official program requires. The first tuple is for public inputs,
+#: which have no reference and no facet; the second is for gold and runs.
 NEEDED_OF_INPUTS = (
     "Reference Article",
     "Citing Article",
@@ -24,13 +26,15 @@ NEEDED_OF_INPUTS = (
 )
 NEEDED = (*NEEDED_OF_INPUTS, "Reference Offset", "Reference Text")
 
-#: Between two quoted pieces in the annotation versions that have no elements.
+#: Separates two quoted passages in versions of the annotation without `<S>` elements.
 PIECES_JOIN = " ... "
 _CHARACTER_RANGE = re.compile(r"\d+-\d+")
 
 
 class Unreadable(Exception):
-    """Why a line cannot be read, and what was expected instead; or why no line of its file can."""
+    """An error for a line or a whole file that cannot be parsed. Contains the expected
+    form.
+    """
 
     def __init__(
         self, message: str, expected: str = "", *, is_whole_file: bool = False
@@ -44,7 +48,7 @@ class Unreadable(Exception):
 
 
 class Source(Enum):
-    """Whose lines these are."""
+    """The kind of file that a line belongs to."""
 
     GOLD = "gold"
     INPUTS = "inputs"
@@ -54,8 +58,9 @@ class Source(Enum):
 def read_annotations(
     file: InputFile, topic: str | None, problems: list[Problem], source: Source
 ) -> Iterator[Annotation]:
-    """The annotated citances of one file; what cannot be read becomes a problem with its line. ``topic`` None
-    takes each line's Reference Article for its topic.
+    """Yield the annotated citances of one file; unreadable lines become problems.
+
+    If ``topic`` is None, the topic of each line is the field Reference Article.
     """
     for number, raw in enumerate(file.with_fallback().lines(), start=1):
         line = decoded(raw).strip()
@@ -74,7 +79,11 @@ def read_annotations(
 
 
 def _refuse_odd_quotes(raw: bytes) -> None:
-    """Windows-1252 quotes in the Reference Text stop the official program; other Windows-1252 does not."""
+    """Refuse Windows-1252 quotation marks in the Reference Text, because the official
+    program stops there.
+
+    Other Windows-1252 characters do not stop the program.
+    """
     field = raw.partition(b"Reference Text:")[2].partition(b" | ")[0]
     try:
         field.decode()
@@ -96,7 +105,7 @@ def _annotation(
     facets = line_facets(fields.get("Discourse Facet"))
     sentences = sentence_ids(fields.get("Reference Offset", ""))
     if ranges := [sid for sid in sentences if _CHARACTER_RANGE.fullmatch(sid)]:
-        # The file is of the pilot's first form.
+        # The file has the first annotation form of the pilot task.
         message = f"the Reference Offset {ranges[0]} is a range of characters, which fits no released text"
         expected = "ids of sentences, as the annotation of version annv3 has them"
         raise Unreadable(message, expected, is_whole_file=True)
@@ -114,7 +123,8 @@ def _annotation(
         if elements:
             texts = texts_by_id(elements, sentences)
         elif field and source is Source.GOLD:
-            # The older gold quotes without elements, and its pieces need not be whole sentences.
+            # The older gold quotes passages without `<S>` elements. A passage need not
+            # be a whole sentence.
             texts = {
                 f"piece {place}": piece
                 for place, piece in enumerate(field.split(PIECES_JOIN))
@@ -138,7 +148,9 @@ def _annotation(
 def citance_name(
     fields: Mapping[str, str], older: str = "Citance Number"
 ) -> CitanceName:
-    """Of a row, or of a line, whose number has an ``older`` name too."""
+    """Return the fields of a row or line that identify a citance. ``older`` is an
+    alternative name of the field with the citance number.
+    """
     return CitanceName(
         reference=article(fields["Reference Article"]),
         citing=article(fields["Citing Article"]),
@@ -148,8 +160,10 @@ def citance_name(
 
 
 def line_fields(line: str) -> dict[str, str]:
-    """The line's fields. Bars are not escaped, so one inside a text splits it and is seen by its missing
-    name.
+    """Parse the fields of a line.
+
+    Bars are not escaped. A bar within a text splits the text, and the part after the
+    bar has no field name. Raises Unreadable.
     """
     line = line.removesuffix("|")
     fields = {}
@@ -172,14 +186,16 @@ def _needed_fields(line: str, needed: Sequence[str]) -> dict[str, str]:
 
 
 _SHOWN = (*NEEDED_OF_INPUTS[:3], "Citation Marker", "Citation Offset", "Citation Text")
-#: The fields and columns that participants get; whatever else stands on a line stays on the server.
+#: The public fields and columns. All other fields of a line are secret.
 PUBLIC_FIELDS = ("Citance Number", "Citation Number", *_SHOWN)
 PUBLIC_COLUMNS = ("Citance Number", *_SHOWN, "Citation Text Clean")
 ANSWER_COLUMNS = ("Reference Offset", "Reference Text", "Discourse Facet")
 
 
 def shown_fields(file: InputFile) -> Iterator[dict[str, str]]:
-    """Of each line, whose reference and facet nobody asks for. Raises InputRefused."""
+    """Yield the public fields of each line. Reference and facet may be absent. Raises
+    InputRefused.
+    """
     for number, raw in enumerate(file.with_fallback().lines(), start=1):
         if line := decoded(raw).strip():
             try:
@@ -192,7 +208,9 @@ def shown_fields(file: InputFile) -> Iterator[dict[str, str]]:
 
 
 def public_lines(file: InputFile) -> Iterator[str]:
-    """The annotation lines without reference, facet and annotator, for a team to fill in."""
+    """Yield the annotation lines without reference, facet and annotator. Participants
+    can use these lines as a template for runs.
+    """
     for fields in shown_fields(file):
         yield (
             " | ".join(
@@ -204,7 +222,9 @@ def public_lines(file: InputFile) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Row:
-    """One row by column; ``line`` is the file's line that it begins on."""
+    """The values of one row, by column. ``line`` is the number of the file's line on
+    which the row begins.
+    """
 
     line: int
     values: Mapping[str, str]
@@ -217,8 +237,11 @@ class Row:
 def read_rows(
     file: InputFile, problems: list[Problem], source: Source
 ) -> Iterator[Row]:
-    """The rows that the official program reads; those of another length than the header are passed over. What
-    stops the official program becomes a problem: columns that are missing, or a file that is no CSV.
+    """Yield the rows that the official program reads. Rows with more or fewer cells
+    than the header are skipped.
+
+    Missing columns and files that are not CSV become problems, since the official
+    program stops there.
     """
     reader = csv.reader(decoded(line) for line in file.with_fallback().lines())
     try:
@@ -257,8 +280,10 @@ def read_rows(
 
 
 def annotation(row: Row, topic: str | None) -> Annotation:
-    """A row as the official program takes it, whether it counts there or not; the topic is the row's own
-    Reference Article where none is given.
+    """Parse a row in the same way as the official program, including rows that the
+    program skips.
+
+    If ``topic`` is None, the Reference Article of the row is the topic.
     """
     offset, text, facet = (row.values.get(name, "") for name in ANSWER_COLUMNS)
     sentences, facets = sentence_ids(offset), csv_facets(facet)
@@ -281,7 +306,8 @@ def annotation(row: Row, topic: str | None) -> Annotation:
 
 _ELEMENT = re.compile(r"<s\b", re.IGNORECASE)
 _NEXT_TAG = re.compile(r"</?s\b", re.IGNORECASE)
-#: In a CSV file an element is in capitals, and its text ends at the next angle bracket of any kind.
+#: The official program only recognises elements in capitals in a CSV file. The text of
+#: an element ends at the next `<`.
 _CSV_TAG = re.compile(r"<(/?)S\b")
 _CSV_NEXT_TAG = re.compile("<")
 _TAG = re.compile(r"</?s\b[^>]*>", re.IGNORECASE)
@@ -289,51 +315,59 @@ _SID = re.compile(r"\bsid\s*=\s*[\"']?([^\"'\s>]+)", re.IGNORECASE)
 
 
 def article(name: str) -> str:
-    """The article's name; `.xml` goes wherever it stands, `.txt` and `.pdf` stay."""
+    """Return the name of the article without `.xml` at any position. `.txt` and `.pdf`
+    are not removed.
+    """
     return name.replace(".xml", "").strip()
 
 
 def marker_offset(text: str) -> str:
-    """One bracket off each end, then one quote; the rest is compared as it stands."""
+    """Remove one bracket, then one quote, from each end."""
     text = text.strip().removeprefix("[").removesuffix("]")
     return text.removeprefix("'").removesuffix("'")
 
 
 def sentence_ids(text: str) -> tuple[str, ...]:
-    """Ids are texts (`007` is not `7`); `[]` gives one id, the empty text, as in the official program."""
+    """Split the ids. Ids are texts: `007` and `7` differ. `[]` contains one id, the
+    empty text, as in the official program.
+    """
     inside = text.strip().removeprefix("[").removesuffix("]")
     return tuple(_unquoted(part.strip()) for part in inside.split(","))
 
 
 def line_facets(text: str | None) -> tuple[str, ...]:
-    """The facets as written. No field: `none`. Empty: no facet. In brackets: several. Otherwise one, commas
-    and all.
-    """
+    """Return the facets of a line in their original spelling."""
     if text is None:
         return ("none",)
     return csv_facets(text) if not text or text.startswith("[") else (text,)
 
 
 def csv_facets(text: str) -> tuple[str, ...]:
-    """The facets as written. Empty: no facet. Otherwise split at commas, with brackets or without."""
+    """Return the facets of a CSV cell in their original spelling. An empty cell has no
+    facets; otherwise commas separate the facets. Brackets are optional.
+    """
     text = text.strip()
     return tuple(text.removeprefix("[").removesuffix("]").split(",")) if text else ()
 
 
 def compared_facet(text: str) -> str:
-    """A facet in the spelling that the official programs compare."""
+    """Return the spelling of a facet that the official programs use when they compare
+    facets.
+    """
     return _unquoted(text.strip().lower().replace(" ", "_"))
 
 
 def _unquoted(text: str) -> str:
-    """One quote of either kind off each end."""
+    """Remove one single or double quotation mark from each end."""
     if text[:1] in ("'", '"'):
         text = text[1:]
     return text[:-1] if text[-1:] in ("'", '"') else text
 
 
 def csv_elements(text: str) -> Iterator[tuple[str | None, str]]:
-    """The same in a CSV file, without elements inside one that was left open, as an XML parser sees it."""
+    """Yield the id and the text of each element in a CSV field. Elements within an
+    unclosed element are skipped, as an XML parser does.
+    """
     depth = 0
     for tag, attributes, content in _tags(_CSV_TAG, _CSV_NEXT_TAG, text):
         if tag[1]:
@@ -348,9 +382,6 @@ def csv_elements(text: str) -> Iterator[tuple[str | None, str]]:
 def _tags(
     tag: re.Pattern[str], next_tag: re.Pattern[str], text: str
 ) -> Iterator[tuple[re.Match[str], str, str]]:
-    """Each tag that ends, its attributes, and the text up to the next. One pattern for all of it would look
-    for the end of each open tag again, to the end of the text.
-    """
     end = 0
     while (opening := tag.search(text, end)) and (
         begin := text.find(">", opening.end()) + 1
@@ -370,7 +401,7 @@ def without_tags(text: str) -> str:
 
 
 def tags_removed(tag: re.Pattern[str], text: str) -> str:
-    """A space for each tag. Behind the last bracket none can end, so that none is looked for there."""
+    """Replace each complete tag in a text by a space."""
     end = text.rfind(">") + 1
     return tag.sub(" ", text[:end]) + text[end:]
 
@@ -378,7 +409,9 @@ def tags_removed(tag: re.Pattern[str], text: str) -> str:
 def texts_by_id(
     elements: Sequence[tuple[str | None, str]], sentences: Sequence[str]
 ) -> Mapping[str, str]:
-    """The quoted sentences by id; of one id the last counts, one without an id takes its place's id."""
+    """Return the quoted sentences by id. If an id occurs twice, the last sentence is
+    kept. A sentence without an id gets the listed id at the same position.
+    """
     texts: dict[str, str] = {}
     for place, (sid, text) in enumerate(elements):
         if sid or place < len(sentences):

@@ -1,4 +1,6 @@
-"""Citances: which sentence of a citing paper cites, which reference sentences, and in which facet."""
+"""Citances. The task is to find the reference sentences that a citance refers to, and
+their facet.
+"""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -8,16 +10,20 @@ from typing import Any, NamedTuple
 from tasks.types.probabilities import Probabilities
 
 FACETS = ("Aim", "Hypothesis", "Method", "Results", "Implication")
-#: What most citances are in every edition, and so the line to beat.
+#: The majority class in every edition. The trivial baseline therefore answers with this
+#: facet.
 MAJORITY = "Method"
-#: What stands where no reference sentence was found, and in the facet's place where there is none.
+#: Placeholders for an answer without a reference sentence, and for an answer without a
+#: facet.
 NO_REFERENCE = "NA"
 NO_FACET = ("", "none", "na")
 _MERGED = {"result": "Results", **{facet.lower(): facet for facet in FACETS}}
 
 
 class CitanceName(NamedTuple):
-    """What names a citance: the reference and citing paper, the marker offset, the Citance Number."""
+    """The fields that identify a citance: reference paper, citing paper, marker offset,
+    and Citance Number.
+    """
 
     reference: str
     citing: str
@@ -27,14 +33,16 @@ class CitanceName(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """One annotated citance, of the gold or of a run; ids and facets in the official programs' spelling.
+    """One annotated citance of the gold or of a run. Ids and facets have the spelling
+    of the official programs.
 
-    ``texts`` maps sentence ids to the quoted sentences, as they stand in the file. ``topic`` is the
-    reference paper that the file is about; a line may name another one. In a run, what a line did not give
-    is empty in ``name``. ``is_quoted`` is False where a CSV row quotes no sentence, or one without text:
-    the official program then takes neither its ids nor its facets, but knows its key, unless ``has_key`` is
-    False too, for a row that it passes over. ``is_last`` says of a line of the gold that no later one has
-    the key under which the program of its form keeps it.
+    ``texts`` maps sentence ids to the sentences that the file quotes. ``topic`` is the
+    reference paper of the file, although a line may name another paper. In a run,
+    missing parts of ``name`` are empty. ``is_quoted`` is False if a CSV row quotes no
+    sentence, or a sentence without text: the official program then ignores ids and
+    facets of the row, but registers its key. ``has_key`` is False for a row that the
+    program skips; ``is_quoted`` is then False too. ``is_last`` is True for a line of
+    the gold if no later line has the same key in the official program.
     """
 
     topic: str
@@ -47,7 +55,8 @@ class Annotation:
     has_key: bool = True
     is_last: bool = True
     facets_as_written: tuple[str, ...] = ()
-    #: What a run says of each facet; None where it does not, and in the gold.
+    #: The run's probability of each facet. None in the gold, and if the run has no
+    #: probabilities.
     probabilities: Probabilities | None = None
 
 
@@ -55,22 +64,26 @@ Key = Callable[[Annotation], tuple[str, ...]]
 
 
 def key_2017(annotation: Annotation) -> tuple[str, ...]:
-    """What names a citance to the official program of the text form."""
+    """Return the key that identifies a citance in the official program for annotation
+    lines.
+    """
     return annotation.name.reference, annotation.name.citing, annotation.name.marker
 
 
 def key_2016(annotation: Annotation) -> tuple[str, ...]:
-    """What names a citance to the program of 2016, which takes the reference paper from the file's name."""
+    """Return the key that identifies a citance in the program of 2016. This program
+    takes the reference paper from the file name.
+    """
     return annotation.name.citing, annotation.name.marker
 
 
 def key_2018(annotation: Annotation) -> tuple[str, ...]:
-    """What names one to that of the CSV form."""
+    """Return the key that identifies a citance in the official program for CSV files."""
     return annotation.name.reference, annotation.name.citing
 
 
 def marked_last(lines: Sequence[Annotation], key: Key) -> tuple[Annotation, ...]:
-    """The lines of one gold file, each with whether it is the last that quotes something under its key."""
+    """Set ``is_last`` for each line of one gold file."""
     last = {key(line): line.line for line in lines if line.is_quoted}
     return tuple(
         replace(line, is_last=last.get(key(line), line.line) == line.line)
@@ -79,12 +92,13 @@ def marked_last(lines: Sequence[Annotation], key: Key) -> tuple[Annotation, ...]
 
 
 def numbered(name: CitanceName) -> tuple[int, CitanceName]:
-    """Citances in the order of their numbers, whatever that of the lines; unnumbered ones come first."""
+    """Return a sort key that orders citances by number. Citances without a number come
+    first.
+    """
     return (int(name.number) if name.number.isdecimal() else 0), name
 
 
 def facts(annotation: Annotation) -> list[Any]:
-    """Whatever of a line of the gold a number can depend on."""
     quotes = (
         "sentences"
         if annotation.is_quoted
@@ -104,12 +118,14 @@ def facts(annotation: Annotation) -> list[Any]:
 
 
 def named_sentences(annotation: Annotation) -> tuple[str, ...]:
-    """The ids as given, without those that say that none was found: `NA` and the empty text."""
+    """Return the ids without the placeholders for no sentence: `NA` and the empty text."""
     return tuple(sid for sid in annotation.sentences if sid not in ("", NO_REFERENCE))
 
 
 def as_sets(annotation: Annotation) -> Annotation:
-    """Ids and facets each once, as the program of 2016 compares them, to which no facet is an empty one."""
+    """Return the annotation with distinct ids and facets, as the program of 2016
+    compares them. The program treats a missing facet as an empty facet.
+    """
     ids = dict.fromkeys(sid for sid in annotation.sentences if sid)
     return replace(
         annotation,
@@ -123,7 +139,9 @@ def has_reference(annotation: Annotation) -> bool:
 
 
 def canonical_facet(spelling: str) -> str | None:
-    """The facet that a spelling means (`Result_Citation`, `method citation`, `Aim_Facet`), or None."""
+    """Return the standard facet for a spelling such as `Result_Citation`, `method
+    citation` or `Aim_Facet`. Return None for an unknown facet.
+    """
     word = spelling.strip(" '\"_").lower().replace(" ", "_")
     for ending in ("_citation", "_facet"):
         word = word.removesuffix(ending)
@@ -131,26 +149,29 @@ def canonical_facet(spelling: str) -> str | None:
 
 
 def merged_facets(spellings: Iterable[str]) -> tuple[str, ...]:
-    """The facets with their spellings merged, each once; what names none keeps its spelling."""
+    """Return the distinct facets in a uniform spelling. Unknown facets do not change."""
     merged = (canonical_facet(spelling) or spelling for spelling in spellings)
     return tuple(dict.fromkeys(facet for facet in merged if facet not in NO_FACET))
 
 
 def spans(sentences: Sequence[str], order: Mapping[str, int]) -> int:
-    """How many contiguous reference spans the sentences make, in the document's order."""
+    """Count the contiguous spans that the sentences form in the document."""
     places = {order[sid] for sid in sentences if sid in order}
     return sum(place - 1 not in places for place in places)
 
 
-#: What the CSV form has for every marker offset.
+#: Values of the marker offset in CSV files that many citances share.
 NO_MARKERS = ("", "0")
 
 
 class Matcher:
-    """Finds the citances of one topic that answers name. The key is reference paper, citing paper and marker
-    offset, and the Citance Number where two citances share these or where the markers tell nothing. What is
-    not found by its number, or gives none, takes its turn, in the order of the numbers, among the citances
-    that it fits and that no answer names; ``in_order`` counts these.
+    """Matches answers to the citances of one topic.
+
+    The key consists of reference paper, citing paper and marker offset. If two citances
+    share these values, the key also contains the Citance Number. An answer with an
+    unknown number is matched to the next citance without an answer, if reference paper,
+    citing paper and marker offset are equal. ``in_order`` is the number of these
+    answers.
     """
 
     def __init__(self, names: Sequence[CitanceName]) -> None:
@@ -169,7 +190,7 @@ class Matcher:
         return cls([CitanceName(*parts) for parts in entry["citances"]])
 
     def places(self, answers: Sequence[CitanceName]) -> list[int | None]:
-        """Where the citance of each answer stands in the topic; None where there is none for it."""
+        """Return for each answer the position of its citance in the topic, or None."""
         fitting = [self._fitting(answer) for answer in answers]
         places = [
             fit[0] if is_exact and len(fit) == 1 else None for fit, is_exact in fitting

@@ -1,4 +1,4 @@
-"""The options that the CL-Summ task types share."""
+"""The options of all CL-Summ task types."""
 
 from typing import Any
 
@@ -40,7 +40,9 @@ PROGRAM = Option(
 
 
 def stopword_notes(rules: str, options: Options) -> dict[str, int]:
-    """A note where the official ROUGE is undefined since its list of stop words was not given."""
+    """Return a note if the official ROUGE has no value because its list of stop words
+    is missing.
+    """
     is_needed = rules in (OFFICIAL_2017, OFFICIAL_2018) and not options.get(
         STOPWORDS.name
     )
@@ -62,7 +64,9 @@ def plain_rouge(
     over_units: bool = False,
     **parts: Any,
 ) -> MetricRefs:
-    """`rouge_l_f1`, `rouge_l_f1_macro`, `rouge_2_f1.abstract` and so on."""
+    """Return metrics such as `rouge_l_f1`, `rouge_l_f1_macro` and
+    `rouge_2_f1.abstract`.
+    """
     names = f"rouge_{measure}_{{}}{'_macro' if over_units else ''}{_of_kind(kind)}"
     given: dict[str, Any] = {"measure": measure, "order": order}
     given |= {"over_units": over_units, "kind": kind or None}
@@ -72,7 +76,7 @@ def plain_rouge(
 
 
 def pooled_rouge(measure: str, kind: str, *, end: str = "", **parts: Any) -> MetricRefs:
-    """`rouge_2_f1.abstract`, `rouge_su_star_f1.human.least` and so on."""
+    """Return metrics such as `rouge_2_f1.abstract` and `rouge_su_star_f1.human.least`."""
     names, options = (
         f"rouge_{measure}_{{}}{_of_kind(kind)}{_of_kind(end)}",
         (STOPWORDS, PROGRAM, ENGINE),

@@ -1,4 +1,6 @@
-"""Citances and answers side by side: what each official program and the corrected rules compare."""
+"""Pairs of citances and answers, built according to each official program or the
+corrected rules.
+"""
 
 import re
 from collections import Counter
@@ -28,9 +30,11 @@ from tasks.types.text import unescaped
 
 @dataclass(frozen=True)
 class CitancePair:
-    """A citance and its answer; either may be missing, not both. ``file`` counts the gold files of the topic
-    from 0. ``is_known`` says of an answer without gold that the official program knows its key, from a row
-    that quotes nothing.
+    """A citance and its answer. One of them may be None.
+
+    ``file`` is the index of the annotator's gold file in the topic. ``is_known``
+    concerns answers without gold: it is True if the official program registered the key
+    from a gold row without a quoted sentence.
     """
 
     topic: Topic
@@ -45,7 +49,7 @@ class CitancePair:
 
     @property
     def citance(self) -> str:
-        """By which name participants know it; the same for every annotator."""
+        """Return the public name of the citance, which all annotators share."""
         annotation = self.gold or self.answer
         assert annotation is not None
         return citance_label(self.topic.name, annotation.name)
@@ -70,11 +74,14 @@ _KEYS = {
 def pair_citances(
     split: base.Split, run: Run, rules: str
 ) -> tuple[list[CitancePair], Counter[str]]:
-    """Every citance with its answer, then the answers that belong to none; and counts of what was odd. Each
-    annotator's file is compared for itself. Under the programs of 2017 and 2018 a topic counts only where the
-    run has a file or line for it, and of the lines with one key, in gold and run alike, the last stands for
-    all. That of 2016 does the latter and stops where a topic is missing: there it counts here, as under the
-    other rules, where every topic and every citance does.
+    """Return every citance with its answer, then the answers without a citance, and a
+    counter of irregularities.
+
+    Each annotator's file is compared separately. The programs of 2017 and 2018 score a
+    topic only if the run has a file or line for the topic. If several lines have the
+    same key, in gold or in runs, the programs of 2016 to 2018 use the last of them. The
+    program of 2016 stops if a topic is missing. This function then includes the topic,
+    and the other rules include all topics and citances too.
     """
     topics: Sequence[Topic] = split.content
     notes: Counter[str] = Counter(
@@ -112,8 +119,12 @@ def _official(
     answers: Iterable[citances.Annotation],
     key: citances.Key,
 ) -> Iterator[CitancePair]:
-    """A later line replaces an earlier one with its key; what quotes no sentence only makes its key known. Of
-    citances with one key the last line counts, as marked; under the other form's key the last number.
+    """Yield the pairs of one gold file in the same way as the official programs.
+
+    A later line replaces an earlier line with the same key. A line without a quoted
+    sentence only registers its key. Among citances with the same key, the last line is
+    used, as ``is_last`` records. Under the key of the other file form, the citance with
+    the highest number is used.
     """
     keys = {key(citance) for citance in file.citances if citance.has_key}
     gold: dict[tuple[str, ...], citances.Annotation] = {}
@@ -138,7 +149,9 @@ def _corrected(
     answers: Sequence[citances.Annotation],
     notes: Counter[str],
 ) -> Iterator[CitancePair]:
-    """Citances for which the annotator found a sentence; an answer to another one belongs to none."""
+    """Yield the citances for which the annotator found a sentence, with their answers.
+    Answers to other citances are yielded without gold.
+    """
     wanted = [
         _named(citance) for citance in file.citances if citances.has_reference(citance)
     ]
@@ -165,7 +178,8 @@ def _named(annotation: citances.Annotation) -> citances.Annotation:
 
 DIMENSIONS = ("facet", "topic", "gold_sentences", "section", "year", "annotator")
 
-#: Papers name their sections freely; the first of these that occurs in the name decides, in this order.
+#: Papers name their sections freely. The first pattern that matches the name determines
+#: the kind of section.
 _SECTIONS = (
     (f"^{TITLE}$", TITLE),
     ("abstract", "Abstract"),
@@ -176,19 +190,19 @@ _SECTIONS = (
     ("conclu|future|summary", "Conclusion"),
 )
 _OWN_WORK = "Main part"
-#: `C92-1059`: a letter for the venue, then the year.
+#: Matches ids such as `C92-1059`: a letter for the venue, then the year.
 _OLD_ID = re.compile(r"[A-Z](\d\d)-\d{4}")
 _NEW_ID = re.compile(r"(\d{4})\.")
 
 
 def classes_of(pairs: list[CitancePair]) -> dict[str, list[tuple[str, ...]]]:
-    """Each pair's classes by dimension."""
+    """Return the classes of all pairs in each dimension."""
     classes = [_classes(pair) for pair in pairs]
     return {name: [of_pair.get(name, ()) for of_pair in classes] for name in DIMENSIONS}
 
 
 def _classes(pair: CitancePair) -> dict[str, tuple[str, ...]]:
-    # Sections are those of the gold's sentences, where the reference paper is at hand.
+    # The classes of the gold's sections need the text of the reference paper.
     classes: dict[str, tuple[str, ...]] = {"topic": (pair.topic.name,)}
     if pair.annotator:
         classes["annotator"] = (pair.annotator,)
@@ -216,7 +230,8 @@ def publication_year(article: str) -> int | None:
     if match := _NEW_ID.match(article):
         return int(match[1])
     if match := _OLD_ID.match(article):
-        # The oldest papers of the Anthology appeared in 1952; ids of this form end with 2020.
+        # The oldest papers of the ACL Anthology are from 1952. Ids of this form exist
+        # until 2020.
         return int(match[1]) + (1900 if int(match[1]) > 50 else 2000)
     return None
 
@@ -226,8 +241,9 @@ Order = Callable[[Iterable[str]], list[str]]
 
 @dataclass(frozen=True)
 class CitedSpan:
-    """The ids as listed, and one text for each sentence in the order in which ROUGE reads them. ``file``
-    counts the gold files of the topic, over which the official averages go.
+    """A list of sentence ids, and the texts of these sentences in the order in which
+    ROUGE reads them. ``file`` is the index of the gold file in the topic; official
+    averages are over gold files.
     """
 
     sentences: tuple[str, ...]
@@ -235,12 +251,12 @@ class CitedSpan:
     file: int
 
     def of_kind(self, kind: str | None) -> list[tuple[str, ...]]:
-        """The one text as what an answer is compared with."""
+        """Return the reference texts. There is only one, which belongs to every kind."""
         return [self.lines]
 
 
 def python2_order(keys: Iterable[str]) -> list[str]:
-    """The keys, each once, as a dict into which they were put in the given order gives them out."""
+    """Return the distinct keys in the iteration order of a Python 2 dict."""
     table: Table = [None] * _SMALLEST_TABLE
     used = 0
     for key in keys:
@@ -261,9 +277,12 @@ def python2_order(keys: Iterable[str]) -> list[str]:
 def cited_spans(
     pair: CitancePair, rules: str, *, order: Order = python2_order
 ) -> tuple[CitedSpan | None, CitedSpan | None]:
-    """Gold and answer of a pair; ``order`` is that in which the official program joins quoted sentences.
+    """Return the cited spans of gold and answer of a pair.
 
-    The text of an answer is the paper's; that of the gold what was annotated."""
+    ``order`` returns the order in which the official program joins quoted sentences.
+    Under the corrected rules, the text of an answer comes from the paper, and the text
+    of the gold from the annotation.
+    """
     if rules in (base.CORRECTED, OFFICIAL_2014):
         in_order = rules == base.CORRECTED
         gold = pair.gold and annotated_lines(pair.gold, pair.topic, in_order=in_order)
@@ -284,7 +303,9 @@ def cited_spans(
 def annotated_lines(
     annotation: citances.Annotation, topic: Topic, *, in_order: bool
 ) -> list[str]:
-    """The sentences as the annotation quotes them, entities decoded; the paper's where it quotes none."""
+    """Return the sentences that the annotation quotes, with entities decoded. If it
+    quotes none, return the paper's sentences.
+    """
     if not annotation.texts:
         return paper_lines(annotation, topic, in_order=in_order)
     ids = _arranged(annotation.texts, topic) if in_order else list(annotation.texts)
@@ -294,7 +315,9 @@ def annotated_lines(
 def paper_lines(
     annotation: citances.Annotation, topic: Topic, *, in_order: bool
 ) -> list[str]:
-    """The paper's own sentences; where the paper is not at hand, those that are quoted."""
+    """Return the cited sentences of the paper. If the paper is missing, return the
+    quoted sentences.
+    """
     if not topic.sentences:
         return [unescaped(text) for text in annotation.texts.values()]
     ids = list(dict.fromkeys(annotation.sentences))
@@ -305,9 +328,11 @@ def paper_lines(
 def quoted_lines(
     annotation: citances.Annotation, topic: Topic, rules: str, order: Order
 ) -> list[str]:
-    """The quoted sentences with their entities, in the order in which the official program joins them. The
-    program of 2018 decodes `&amp;` alone, once. JSON lines quote nothing; the paper's own sentences stand in,
-    put in by listed order.
+    """Return the quoted sentences with undecoded entities, in the order in which the
+    official program joins them.
+
+    The program of 2018 decodes only `&amp;`, once. JSON lines quote no sentences. For
+    them, return the paper's sentences in the listed order.
     """
     texts = dict(annotation.texts)
     if rules == OFFICIAL_2018:
@@ -329,7 +354,7 @@ Table = list[str | None]
 
 
 def python2_hash(text: str) -> int:
-    """The hash of a byte string, as an unsigned number of 64 bits."""
+    """Return the hash of a byte string in Python 2, as an unsigned 64-bit number."""
     data = text.encode()
     if not data:
         return 0
@@ -337,7 +362,7 @@ def python2_hash(text: str) -> int:
     for byte in data:
         value = (value * 1_000_003 & _WORD) ^ byte
     value ^= len(data)
-    # -1 tells of an error in C, so that no hash has this value.
+    # CPython reserves the hash -1 for errors and uses -2 instead.
     return _WORD - 1 if value == _WORD else value
 
 
@@ -352,7 +377,8 @@ def _place(table: Table, key: str) -> int:
 
 
 Text = Callable[[Any], str]
-#: A wrong sentence with so many of the citance's words is like it; a missed one with so few is implied by it.
+#: A wrong sentence is `alike` if it shares at least this many words with the citance. A
+#: missed sentence is `implied` if it shares at most this many.
 ALIKE_FROM, IMPLIED_UP_TO = 3, 1
 _TELLING = re.compile(r"[a-z]{4,}")
 
@@ -360,7 +386,9 @@ _TELLING = re.compile(r"[a-z]{4,}")
 def show_spans(
     files: Files, split: base.Split, pairs: base.Pairs, options: base.Options
 ) -> Iterator[base.ShownInstance]:
-    """The sentences that each annotator found, a line each, and those that the run names."""
+    """Yield for each citance the sentences of all annotators, one annotator per line,
+    and the sentences of the run.
+    """
 
     def span(side: Any) -> str:
         return (
@@ -384,7 +412,9 @@ def show_spans(
 def _in_context(
     outcomes: Mapping[str, str], paper: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
-    """Judged sentences as the paper has them, with their neighbours; what it does not have comes last."""
+    """Yield the judged sentences and their neighbours in the order of the paper.
+    Sentences that are not in the paper come last.
+    """
     lines = [f"[{sid}] {text}".strip() for sid, text in paper.items()]
     near = {
         place + step
@@ -403,8 +433,11 @@ def _in_context(
 def judged_sentences(
     citance: str, sides: Sequence[tuple[Any, Any]], sentences: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
-    """The answer's sentences, then those missed, as Figures 2 and 3 of the pilot's paper tell errors apart.
-    With several annotators a sentence is right that one of them has, and missed that any of them has.
+    """Yield the sentences of the answer and then the missed sentences, with their
+    outcomes. The error types are those of Figures 2 and 3 of the pilot's paper.
+
+    A sentence of the answer is right if any annotator selected it. A sentence is missed
+    if any annotator selected it and the answer does not contain it.
     """
     gold = dict.fromkeys(sid for side, _ in sides if side for sid in side.sentences)
     answer = dict.fromkeys(sid for _, side in sides if side for sid in side.sentences)
@@ -428,20 +461,45 @@ def judged_sentences(
 def show_facets(
     files: Files, split: base.Split, pairs: base.Pairs, options: base.Options
 ) -> Iterator[base.ShownInstance]:
-    def facet(side: Any) -> str:
-        return getattr(side, "facet", side) or ""
+    """Yield each citance with the facets of gold and answer, in the order in which the
+    task lists its facets.
 
-    for shown, _, rows in _citances(files, pairs, options, text=facet):
+    The order of the rows would reveal which facets of an answer are right.
+    """
+    for shown, _, rows in _citances(files, pairs, options, text=facet_of):
         told = (getattr(pairs.answers[row], "probabilities", None) for row in rows)
-        yield replace(
-            shown, beside=tuple((next(filter(None, told), None) or {}).items())
+        gold, answer = (
+            sorted(filter(None, side.split("\n")), key=_place_of_facet)
+            for side in (shown.gold, shown.answer)
         )
+        yield replace(
+            shown,
+            gold="\n".join(gold),
+            answer="\n".join(answer),
+            gold_parts=tuple(map(base.AnswerPart, gold)),
+            answer_parts=tuple(map(base.AnswerPart, answer)),
+            beside=tuple((next(filter(None, told), None) or {}).items()),
+        )
+
+
+def facet_of(side: Any) -> str:
+    """Return the facet in the gold or in the answer of a row, or an empty text if there
+    is none.
+    """
+    return getattr(side, "facet", side) or ""
+
+
+def _place_of_facet(name: str) -> tuple[int, str]:
+    is_known = name in citances.FACETS
+    return citances.FACETS.index(name) if is_known else len(citances.FACETS), name
 
 
 def _citances(
     files: Files, pairs: base.Pairs, options: base.Options, *, text: Text
 ) -> Iterator[tuple[base.ShownInstance, InputTopic | None, list[int]]]:
-    """Each citance with the text of what is found for it, its topic, and its rows."""
+    """Yield each citance with its gold and answer, its topic, and the numbers of its
+    rows.
+    """
     topics = read_input_topics(files, options)
     known = {
         citance_label(topic.name, one.name): (one.text, topic)

@@ -1,4 +1,6 @@
-"""Runs for tasks 1A and 1B: annotation lines or CSV rows in one file a topic, or JSON lines."""
+"""Runs for tasks 1A and 1B: one file of annotation lines or CSV rows per topic, or JSON
+lines.
+"""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,7 +31,7 @@ from tasks.types.problems import (
     fatal,
     quoted,
 )
-from tasks.types.run_forms import RunForm
+from tasks.types.run_forms import RunForm, is_nameless_json
 from tasks.types.text import is_name, json_kind, json_lines
 
 FORMS = "annotation lines (`Task1/<topic>.annv3.txt`), CSV (`Task1/<topic>.csv`) or JSON lines (`.jsonl`)"
@@ -46,13 +48,16 @@ RUN_FORM = RunForm(
 )
 MAX_SENTENCES = 5
 MAX_SPANS = 3
-#: A run may have so many answers beyond ten for each citance. All of them are kept in memory.
+#: The maximum number of answers of a run, in addition to ten per citance. All answers
+#: are in memory.
 MORE_ANSWERS = 10_000
 
 
 @dataclass(frozen=True)
 class Run:
-    """A team's answers. ``topics`` are those the run has a file or a line for, an empty file included."""
+    """The answers of a run. ``topics`` are the topics for which the run has a file or a
+    line, even if the file is empty.
+    """
 
     answers: tuple[citances.Annotation, ...]
     topics: frozenset[str]
@@ -65,7 +70,7 @@ class Run:
 def by_topic(
     answers: Iterable[citances.Annotation],
 ) -> Mapping[str, Sequence[citances.Annotation]]:
-    """In the order of the topics' first answers."""
+    """Group the answers by topic. Topics have the order of their first answers."""
     found: dict[str, list[citances.Annotation]] = defaultdict(list)
     for answer in answers:
         found[answer.topic].append(answer)
@@ -73,7 +78,9 @@ def by_topic(
 
 
 def read_run(files: Files, index: Index, options: Options) -> tuple[Run, list[Problem]]:
-    """The answers, only meant where nothing is fatal, and everything that is wrong with the files."""
+    """Return the answers, which are valid only if no problem is fatal, and all problems
+    of the files.
+    """
     problems = Problems()
     answers: list[citances.Annotation] = []
     topics: set[str] = set()
@@ -102,7 +109,9 @@ def read_run(files: Files, index: Index, options: Options) -> tuple[Run, list[Pr
 
 
 def filled(run: Run, index: Index) -> Iterator[bool]:
-    """Of each answer to a citance of the split, whether it names a sentence of the paper."""
+    """For each answer to a citance of the split, yield True if the answer contains the
+    id of a sentence of the paper.
+    """
     for answer, known in answers_to_citances(run, index):
         named = citances.named_sentences(answer)
         yield bool(known.intersection(named) if known else named)
@@ -111,7 +120,9 @@ def filled(run: Run, index: Index) -> Iterator[bool]:
 def answers_to_citances(
     run: Run, index: Index
 ) -> Iterator[tuple[citances.Annotation, set[str]]]:
-    """Each answer to a citance of the split, and the sentences of its paper."""
+    """Yield each answer to a citance of the split, with the ids of all sentences in the
+    reference paper.
+    """
     for topic, answers in run.by_topic.items():
         if topic not in index["topics"]:
             continue
@@ -155,8 +166,14 @@ def _is_of_summaries(file: InputFile) -> bool:
 
 
 def is_json_run(file: InputFile, files: Files) -> bool:
-    """JSON lines, or the only file; a `.json` beside others is what some program left there."""
-    return file.suffix in LINES or (file.suffix == ".json" and len(files) == 1)
+    """Return True for JSON lines, or for a single JSON file. A `.json` file next to
+    other files is a by-product of another program.
+    """
+    return file.suffix in LINES or (len(files) == 1 and is_json(file))
+
+
+def is_json(file: InputFile) -> bool:
+    return file.suffix in SUFFIXES or is_nameless_json(file)
 
 
 def _answers(
@@ -167,8 +184,10 @@ def _answers(
     options: Options,
     most: int,
 ) -> Iterator[citances.Annotation]:
-    """No more answers than a run can mean, since each is kept. Raises TooManyProblems."""
-    if file.suffix in SUFFIXES:
+    """Yield at most ``most`` answers of a file, since all answers are in memory. Raises
+    TooManyProblems.
+    """
+    if is_json(file):
         with_probabilities = options.get(CALIBRATION.name) == "yes"
         answers = read_json_answers(
             file, index, problems, with_probabilities=with_probabilities
@@ -233,7 +252,9 @@ def _doubts(
 def _answer_doubts(
     answer: citances.Annotation, order: dict[str, int], options: Options
 ) -> Iterator[tuple[str, str, bool]]:
-    """What was found, what was expected, and whether it refuses the run."""
+    """For each doubtful value, yield a message, the expected value, and True if the
+    site must refuse the run.
+    """
     named = dict.fromkeys(citances.named_sentences(answer))
     unknown = [
         sid for sid in citances.named_sentences(answer) if order and sid not in order
@@ -305,7 +326,9 @@ def read_json_answers(
     *,
     with_probabilities: bool = False,
 ) -> Iterator[citances.Annotation]:
-    """The answers of one file, each named as the gold names its citance; what is wrong becomes a problem."""
+    """Yield the answers of one file. Each answer has the name of the citance in the
+    gold. Faults become problems.
+    """
     answers: list[citances.Annotation] = []
     for number, record, raw in json_lines(file, problems):
         faults, probabilities = list(_faults(record)), None
@@ -346,11 +369,14 @@ def read_json_answers(
                 message, "“citing”, “marker” and “citance” on each line", fatal=False
             )
         )
-    yield from (replace(answer, name=names[answer.line]) for answer in answers)
+    for answer, name in zip(answers, names, strict=True):
+        yield replace(answer, name=name)
 
 
 def _facet_name(spelling: object) -> str:
-    """A bare name as the annotation files spell it; what is no facet keeps its own spelling."""
+    """Return a bare facet name in the spelling of the annotation files. Unknown facets
+    are returned unchanged.
+    """
     word = str(spelling).strip().lower().replace(" ", "_")
     bare = citances.canonical_facet(word)
     return f"{bare.lower()}_citation" if bare and "_" not in word else word
@@ -358,15 +384,15 @@ def _facet_name(spelling: object) -> str:
 
 def _named(
     answers: Sequence[citances.Annotation], index: Index
-) -> tuple[Mapping[int, citances.CitanceName], int]:
-    """By line the gold's name of the answer's citance, else its own; and how many went by order. The gold
-    spells articles with or without an ending and JSON lines do not follow it there, so that both sides are
-    compared without; under every rule set the answer then bears the gold's spelling.
-    """
-    found, in_order = {answer.line: answer.name for answer in answers}, 0
-    for topic, own in by_topic(answers).items():
+) -> tuple[list[citances.CitanceName], int]:
+    found, in_order = [answer.name for answer in answers], 0
+    of_topic: dict[str, list[int]] = {}
+    for number, answer in enumerate(answers):
+        of_topic.setdefault(answer.topic, []).append(number)
+    for topic, numbers in of_topic.items():
         if topic not in index["topics"]:
             continue
+        own = [answers[number] for number in numbers]
         matcher = citances.Matcher.of_index(index["topics"][topic])
         spelled = {bare_article(name.citing): name.citing for name in matcher.names}
         given = [
@@ -374,8 +400,9 @@ def _named(
             for one in own
         ]
         names = [name._replace(citing=citing) for name, citing in given]
-        for answer, name, place in zip(own, names, matcher.places(names), strict=True):
-            found[answer.line] = name if place is None else matcher.names[place]
+        places = matcher.places(names)
+        for number, name, place in zip(numbers, names, places, strict=True):
+            found[number] = name if place is None else matcher.names[place]
         in_order += matcher.in_order
     return found, in_order
 
@@ -387,7 +414,7 @@ def bare_article(name: str) -> str:
 
 
 def _faults(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What is wrong with the form of one JSON answer."""
+    """Yield the faults in the fields of one JSON answer."""
     for key in ("topic", "citing", "marker", "citance"):
         value = record.get(key)
         if value is not None and not is_name(value):
@@ -407,20 +434,23 @@ def _is_names(value: object) -> bool:
     return isinstance(value, list) and all(map(is_name, value))
 
 
-#: Lines that are looked at for one that is a record.
+#: Maximum number of lines that are searched for a JSON record.
 LOOKED_AT = 100
 LONGEST = 1 << 20
-#: Bytes that are looked at of all files together, since a sender waits for it.
+#: Maximum number of bytes that are searched in all files together. The user waits for
+#: the result.
 MAX_BYTES = 64 << 20
 
 
 def accepts_citances(files: Files) -> bool:
-    """Annotation lines, CSV rows or JSON lines about citances."""
+    """Return True if a file contains annotation lines, CSV rows or JSON lines about
+    citances.
+    """
     return any(map(_Look(files).answers_citances, files))
 
 
 def accepts_facets(files: Files) -> bool:
-    """The same, with facets anywhere among what is looked at."""
+    """Return True if a file about citances mentions a facet within its first lines."""
     look = _Look(files)
     citing = filter(look.answers_citances, files)
     return any(
@@ -429,7 +459,7 @@ def accepts_facets(files: Files) -> bool:
 
 
 def accepts_summaries(files: Files) -> bool:
-    """A system's summaries, or JSON lines with them."""
+    """Return True if a file is a summary, or contains JSON lines with summaries."""
     look = _Look(files)
     return any(
         "Task1" not in file.folders and look.has_key(file, "summary")
@@ -441,15 +471,13 @@ def accepts_summaries(files: Files) -> bool:
 
 @dataclass
 class _Look:
-    """At the lines of files, for one that is of a kind, until so many bytes are read."""
-
     files: Files
     left: int = field(default_factory=lambda: MAX_BYTES)
 
     def answers_citances(self, file: InputFile) -> bool:
         if _is_of_summaries(file):
             return False
-        if file.suffix in SUFFIXES:
+        if is_json(file):
             return is_json_run(file, self.files) and self.has_key(file, "sentences")
         if file.suffix not in (".txt", ".csv"):
             return False
@@ -469,7 +497,9 @@ class _Look:
     def finds(
         self, file: InputFile, is_one: Callable[[bytes], bool], most: int | None = None
     ) -> bool:
-        """Whether a line is of this kind; a file that cannot be read has none, which its own check says."""
+        """Return True if a line satisfies ``is_one``. Return False for an unreadable
+        file.
+        """
         if self.left <= 0:
             return False
         with suppress(InputRefused):

@@ -1,4 +1,6 @@
-"""Gold summaries of task 2: abstract, community and human, the latter two by one or several annotators."""
+"""Gold summaries of task 2. Their kinds are abstract, community and human. Community
+and human summaries may have several annotators.
+"""
 
 import hashlib
 import json
@@ -13,19 +15,26 @@ from typing import Any
 from tasks.types import base
 from tasks.types.clsumm import options as shared, topics as folders
 from tasks.types.clsumm.annotation import tags_removed
-from tasks.types.clsumm.runs import is_json_run, some
+from tasks.types.clsumm.runs import is_json, is_json_run, some
 from tasks.types.files import CHUNK, Files, InputFile
 from tasks.types.guarded.encodings import binary_kind
-from tasks.types.jsonlines import SUFFIXES
 from tasks.types.problems import InputRefused, Problem, Problems, refuse
 from tasks.types.run_forms import RunForm
-from tasks.types.text import are_texts, decoded, json_kind, json_lines, unescaped
+from tasks.types.text import (
+    are_texts,
+    decoded,
+    json_kind,
+    json_lines,
+    nfc,
+    unescaped,
+)
 
 KINDS = ("abstract", "community", "human")
 LAYOUT = "a topic folder with `summary/<topic>.abstract.txt`, or a folder or zip of such folders"
 
 _KIND = re.compile(rf"\.({'|'.join(KINDS)})(?=\.|$)")
-#: An element ends with its own closing tag; what lies between, broken tags too, is its sentence.
+#: Matches the beginning of an `<S>` element, which ends with `</S>`. The content
+#: between them, including broken tags, is one sentence.
 _ELEMENT = re.compile(r"<S\b", re.IGNORECASE)
 _END = re.compile("</S>", re.IGNORECASE)
 _TAG = re.compile(r"<[^>]*>")
@@ -33,8 +42,11 @@ _TAG = re.compile(r"<[^>]*>")
 
 @dataclass(frozen=True)
 class Reference:
-    """One gold summary. ``raw`` is the file as it is, tags and all, which is what the official program read;
-    ``lines`` its sentences without tags, entities decoded.
+    """One gold summary.
+
+    ``raw`` is the content of the unchanged file, including tags. The official program
+    reads this content. ``lines`` are its sentences without tags and with decoded
+    entities.
     """
 
     kind: str
@@ -45,7 +57,6 @@ class Reference:
 
     @property
     def digest(self) -> str:
-        """Return the digest by rule 1, which depends on the ends of lines."""
         return hashlib.sha256(self.raw).hexdigest()
 
     @property
@@ -55,11 +66,12 @@ class Reference:
 
 @dataclass(frozen=True)
 class SummaryTopic:
-    """One reference paper's gold summaries in the order of their files' names."""
+    """The gold summaries of one reference paper, in the order of file names."""
 
     name: str
     references: tuple[Reference, ...]
-    #: What the paper's own abstract is recognised by.
+    #: Checksums of the word sequences in the paper's abstract. They detect summaries
+    #: that copy the abstract.
     abstract: Sequence[int]
 
     def of_kind(self, kind: str) -> list[Reference]:
@@ -67,7 +79,9 @@ class SummaryTopic:
 
 
 def read_gold(files: Files, options: base.Options) -> base.Split:
-    """Every topic that has a summary. Raises InputRefused where there is none or one stands twice."""
+    """Read the topics that have a summary. Raises InputRefused if no topic has a
+    summary or a topic occurs twice.
+    """
     problems = Problems()
     topics: dict[str, SummaryTopic] = {}
     notes = [
@@ -96,6 +110,7 @@ def read_gold(files: Files, options: base.Options) -> base.Split:
     return base.Split(
         content=content,
         instances=len(content),
+        rows=sum(len(one.lines) for topic in content for one in topic.references),
         index=_index({topic.name: topic.abstract for topic in content}),
         digest=digest,
         earlier_digests={1: first} if first != digest else {},
@@ -115,7 +130,9 @@ def _digest(
 
 
 def contents(files: Files, split: base.Split) -> Iterator[tuple[Any, Any]]:
-    """Each topic by its name, as its paper stands in the corpus for whoever has that."""
+    """Yield the name of each topic, which identifies the paper in the public corpus,
+    and the summaries of the topic.
+    """
     for topic in split.content:
         yield topic.name, sorted([one.kind, one.digest] for one in topic.references)
 
@@ -162,9 +179,11 @@ def _name(folder: folders.TopicFolder, first: InputFile) -> str:
 
 
 def summary_lines(text: str) -> tuple[str, ...]:
-    """The sentences: one for each `<S>` element, or one a line where there is none; entities decoded. Twice,
-    since some of the gold has its entities encoded a second time (`&amp;quot;`). Once an element does not
-    end, no later one does.
+    """Return the sentences: one per `<S>` element, or one per line if there are no
+    elements.
+
+    Entities are decoded twice, since some gold files encode them twice (`&amp;quot;`).
+    After an element without an end tag, no further elements are read.
     """
     pieces, place = [], 0
     while (tag := _ELEMENT.search(text, place)) and (
@@ -183,7 +202,7 @@ def summary_lines(text: str) -> tuple[str, ...]:
 
 
 def _abstract(folder: folders.TopicFolder, name: str) -> Sequence[int]:
-    """Of the paper's own abstract, which every participant has."""
+    """Return checksums of the paper's abstract, which is public."""
     papers = [file for file in folder.papers() if file.stem == name] or folder.papers()
     sentences = folders.read_sentences(papers[0]) if papers else []
     return prints_of(
@@ -200,7 +219,7 @@ def _index(abstracts: Mapping[str, Sequence[int]]) -> base.Index:
 
 
 def read_inputs(files: Files, options: base.Options) -> base.Index:
-    """The index, from the public inputs that participants have: every topic with its paper."""
+    """Build the index of topics from the papers in the public inputs."""
     texts = {}
     for folder in folders.topic_folders(files):
         if folder.papers():
@@ -213,7 +232,7 @@ def read_inputs(files: Files, options: base.Options) -> base.Index:
 
 
 def public_files(files: Files, options: base.Options) -> Iterator[tuple[str, bytes]]:
-    """What participants may have: the papers, and the citances where there are any; no summary."""
+    """Yield the papers, and the citances if there are any. Summaries are not public."""
     for folder in folders.topic_folders(files):
         if files_here := _summary_files(folder):
             name = _name(folder, files_here[0][1])
@@ -226,7 +245,8 @@ FORMS = "`Task2/<topic>.system.txt`, one file a topic, or JSON lines (`.jsonl`)"
 EXAMPLE = '{"topic": "C90-2039", "summary": "One sentence.\\nAnother one."}'
 RUN_FORM = RunForm(described=FORMS, keys=(frozenset({"topic", "summary"}),))
 MAX_WORDS = 250
-#: In bytes; far beyond the limit, and scored in no time.
+#: Maximum size of a summary in bytes. It is far above the word limit, and scoring
+#: remains fast.
 MAX_SUMMARY = 1 << 16
 TOO_LONG = f"a summary of more than {MAX_SUMMARY:,} bytes"
 LIMIT = f"at most {MAX_WORDS} words"
@@ -235,8 +255,8 @@ REFUSE, TRUNCATE, FLAG = "refuse", "truncate", "flag"
 
 @dataclass(frozen=True)
 class SystemSummary:
-    """A system's summary of one topic: the bytes that the official program reads, and their lines. A line is
-    a sentence to ROUGE-L.
+    """A system's summary of one topic. The official program reads the bytes. ROUGE-L
+    treats each line as a sentence.
     """
 
     topic: str
@@ -254,7 +274,7 @@ class SystemSummary:
 
 
 def first_words(lines: Iterable[str]) -> list[str]:
-    """The lines as far as the limit goes."""
+    """Return the lines, cut off after ``MAX_WORDS`` words."""
     kept, left = [], MAX_WORDS
     for line in lines:
         words = line.split()[:left]
@@ -263,14 +283,14 @@ def first_words(lines: Iterable[str]) -> list[str]:
     return kept
 
 
-#: A team's summaries by topic.
+#: The summaries of a run, by topic.
 SummaryRun = Mapping[str, SystemSummary]
 
 
 def read_run(
     files: Files, index: base.Index, options: base.Options
 ) -> tuple[SummaryRun, list[Problem]]:
-    """The summaries, and everything that is wrong with the files."""
+    """Return the summaries, and all problems of the files."""
     problems = Problems()
     summaries: dict[str, SystemSummary] = {}
     for file in _run_files(files, problems):
@@ -315,7 +335,7 @@ def _run_files(files: Files, problems: list[Problem]) -> Iterator[InputFile]:
 
 def _summaries(file: InputFile, problems: list[Problem]) -> Iterator[SystemSummary]:
     try:
-        if file.suffix not in SUFFIXES:
+        if not is_json(file):
             yield SystemSummary(file.stem, _bounded(file), file.shown, None)
             return
         for number, record, raw in json_lines(file, problems):
@@ -401,17 +421,22 @@ def _warning(
     )
 
 
-#: So many words in a row are rarely the same by chance.
+#: The number of words in a compared sequence. Two different texts rarely share a
+#: sequence of this length by chance.
 RUN_LENGTH = 5
-#: A summary that has so much of the abstract, or that the abstract has so much of, is a copy.
+#: A summary is a copy if the abstract contains at least this share of the summary's
+#: word sequences. If the abstract is shorter than the summary, the share of the
+#: abstract's sequences in the summary is used.
 COPIED = 0.8
 
 _WORD = re.compile(r"[a-z0-9]+")
 
 
 def prints_of(lines: Iterable[str]) -> list[int]:
-    """A number for each run of five words, sorted, each once. Numbers, so that what checks a run carries no
-    text; two runs that share one by chance change no verdict.
+    """Return a sorted list of distinct checksums, one per sequence of five words.
+
+    The index stores checksums instead of text. Collisions are too rare to change a
+    result.
     """
     words = _WORD.findall(" ".join(lines).lower())
     runs = zip(*(words[start:] for start in range(RUN_LENGTH)), strict=False)
@@ -419,13 +444,15 @@ def prints_of(lines: Iterable[str]) -> list[int]:
 
 
 def copied_share(summary: Sequence[int], abstract: Sequence[int]) -> float:
-    """How much of the shorter of the two stands in the other, from 0 to 1; 0 where either is empty."""
+    """Return the share of the shorter list of checksums that also occurs in the other
+    list, from 0 to 1. Return 0 if either list is empty.
+    """
     shorter = min(len(summary), len(abstract))
     return len(set(summary) & set(abstract)) / shorter if shorter else 0.0
 
 
 def sources(files: Files) -> Mapping[str, base.Sources]:
-    """By topic, from the public inputs, which hold no summary."""
+    """Return the text of each topic's paper for human judges, from the public inputs."""
     by_topic = {}
     for topic in folders.read_input_topics(
         files, {"annotation": "auto"}, with_papers_alone=True
@@ -469,26 +496,44 @@ _TAG_IN_BYTES = re.compile(rb"<[^>]*>")
 
 @dataclass(frozen=True)
 class SummaryLines:
-    """A system's summary as the lines that ROUGE reads."""
+    """The lines of a system's summary, as ROUGE reads them."""
 
     lines: Sequence[bytes]
+
+    def composed(self) -> "SummaryLines":
+        return SummaryLines(_composed(self.lines))
+
+
+def _composed(lines: Iterable[bytes]) -> list[bytes]:
+    """Return the lines in the Unicode normal form NFC."""
+    return [line if line.isascii() else nfc(decoded(line)).encode() for line in lines]
 
 
 @dataclass(frozen=True)
 class GoldSummaries:
-    """What a summary is compared with: references by kind, each as the lines that ROUGE reads."""
+    """The gold summaries of a topic with their kinds. Each summary is a list of lines,
+    as ROUGE reads them.
+    """
 
     references: Sequence[tuple[str, Sequence[bytes]]]
 
     def of_kind(self, kind: str | None) -> list[Sequence[bytes]]:
-        """The references of a kind, all for None, in the order of their files' names."""
+        """Return the gold summaries of a kind, or all if ``kind`` is None, in the order
+        of the file names.
+        """
         return [lines for which, lines in self.references if kind in (None, which)]
+
+    def composed(self) -> "GoldSummaries":
+        references = [(kind, _composed(lines)) for kind, lines in self.references]
+        return GoldSummaries(references)
 
 
 def gold_summaries(
     topic: SummaryTopic, rules: str, options: base.Options
 ) -> GoldSummaries:
-    """The official program reads the files as they are; other rules read their sentences."""
+    """Return the gold summaries of a topic. The official program reads the unchanged
+    files; other rules read the extracted sentences.
+    """
 
     def lines(reference: Reference) -> Sequence[bytes]:
         if rules != shared.OFFICIAL_2018:
@@ -522,7 +567,9 @@ def summary_answer(
 def pair(
     split: base.Split, run: SummaryRun, rules: str, options: base.Options
 ) -> base.Pairs:
-    """One row a topic; under the official program only the topics that the run has."""
+    """Return one row per topic. The official program includes only topics that the run
+    answers.
+    """
     topics: Sequence[SummaryTopic] = split.content
     gold_names = {topic.name for topic in topics}
     missing, others = len(gold_names - run.keys()), len(run.keys() - gold_names)
@@ -538,7 +585,8 @@ def pair(
         if summary is not None:
             notes["empty_summaries"] += not summary.words
             notes["over_the_limit"] += summary.words > MAX_WORDS
-            # Of the gold's abstract, whatever the paper's own is.
+            # Compare with the abstract in the gold summaries, which may differ from the
+            # abstract in the paper.
             prints = prints_of(summary.lines)
             abstracts = (
                 prints_of(reference.lines) for reference in topic.of_kind("abstract")
@@ -547,11 +595,16 @@ def pair(
                 copied_share(prints, abstract) >= COPIED for abstract in abstracts
             )
             notes["copies_of_the_abstract"] += copied
+    gold = [gold_summaries(topic, rules, options) for topic in topics]
+    lines = [summary and summary_answer(summary, rules, options) for summary in answers]
+    if split.reading > 1 and not base.is_official(rules):
+        gold, lines = (
+            [one.composed() for one in gold],
+            [one and one.composed() for one in lines],
+        )
     return base.Pairs(
-        gold=[gold_summaries(topic, rules, options) for topic in topics],
-        answers=[
-            summary and summary_answer(summary, rules, options) for summary in answers
-        ],
+        gold=gold,
+        answers=lines,
         units=names,
         features={"topic": [(name,) for name in names]},
         names=names,
@@ -598,7 +651,9 @@ DIMENSIONS = ("topic",)
 def show_instances(
     files: Files, split: base.Split, pairs: base.Pairs, options: base.Options
 ) -> Iterator[base.ShownInstance]:
-    """The beginning of the reference paper, every gold summary under its kind, and the run's."""
+    """Yield for each topic the beginning of the reference paper, all gold summaries
+    under their kinds, and the run's summary.
+    """
     topics = folders.read_input_topics(
         files, {"annotation": "auto", **options}, with_papers_alone=True
     )

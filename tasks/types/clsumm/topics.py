@@ -1,4 +1,4 @@
-"""Topics of tasks 1A and 1B: a reference paper, and the citances as each annotator annotated them."""
+"""Topics of tasks 1A and 1B: a reference paper, and the citances of each annotator."""
 
 import csv
 import hashlib
@@ -22,7 +22,9 @@ from tasks.types.text import decoded, unescaped
 
 @dataclass(frozen=True)
 class GoldFile:
-    """What one annotator found; ``annotator`` is empty where the corpus names none."""
+    """The citances of one annotator. ``annotator`` is empty if the corpus does not name
+    the annotator.
+    """
 
     annotator: str
     citances: tuple[cited.Annotation, ...]
@@ -30,8 +32,10 @@ class GoldFile:
 
 @dataclass(frozen=True)
 class Topic:
-    """One reference paper and its gold. ``asked`` are the citances that participants are given, ``sentences``
-    the paper's, empty where the paper is not at hand.
+    """One reference paper and its gold.
+
+    ``asked`` are the citances in the public inputs. ``sentences`` are the sentences of
+    the paper; it is empty if the paper is missing.
     """
 
     name: str
@@ -41,7 +45,9 @@ class Topic:
 
     @cached_property
     def order(self) -> dict[str, int]:
-        """The place of each sentence in the paper; of two with one id the first."""
+        """Return the position of each sentence id in the paper. If an id occurs twice,
+        the position is that of the first occurrence.
+        """
         return {
             sentence.sid: place
             for place, sentence in reversed(list(enumerate(self.sentences)))
@@ -55,7 +61,9 @@ class Topic:
 def read_topics(
     files: Files, options: Options, source: reading.Source = reading.Source.GOLD
 ) -> tuple[Topic, ...]:
-    """Every topic among the files, by name. Raises InputRefused with all that is wrong, as a topic twice."""
+    """Return all topics, sorted by name. Raises InputRefused with all problems, such as
+    a topic that occurs twice.
+    """
     problems = Problems()
     topics: dict[str, Topic] = {}
     for folder in topic_folders(files):
@@ -116,8 +124,11 @@ def _topic(
 def asked_rows(
     files: Sequence[Sequence[reading.Row]], source: reading.Source
 ) -> list[reading.Row]:
-    """One row for each citance that any annotator found a reference for, in the first one's order. Annotators
-    number the same citance differently in places; its text tells that it is the same.
+    """Return one row for each citance for which any annotator found a reference, in the
+    order of the first annotator's file.
+
+    Annotators may number the same citance differently. Rows with the same text are
+    therefore one citance.
     """
     by_key: dict[tuple[str, str, str, int], reading.Row] = {}
     for rows in files:
@@ -138,14 +149,15 @@ def asked_rows(
 
 
 def read_gold(files: Files, options: Options) -> Split:
-    """The topics as gold, with the index that checks a run and holds none of it."""
+    """Read the topics. The index, which validates runs, contains no gold."""
     topics = read_topics(files, options)
     chosen = [
         (one.shown, chosen_annotation(one, options["annotation"]))
         for one in topic_folders(files)
     ]
     others = passed_over(files).union(shown for shown, found in chosen if found is None)
-    # Whatever of a topic a number can depend on, which the order of its lines is not.
+    # The digest includes all data of a topic that can change a score. The order of
+    # lines cannot change scores.
     content = [
         [
             topic.name,
@@ -165,6 +177,7 @@ def read_gold(files: Files, options: Options) -> Split:
     return Split(
         content=topics,
         instances=sum(len(topic.asked) for topic in topics),
+        rows=sum(len(file.citances) for topic in topics for file in topic.files),
         index=_index(topics),
         digest=hashlib.sha256(canonical.encode()).hexdigest(),
         notes=(
@@ -178,7 +191,7 @@ def read_gold(files: Files, options: Options) -> Split:
 
 
 def contents(files: Files, split: Split) -> Iterator[tuple[Any, Any]]:
-    """Each citance, with what every annotator found for it."""
+    """Yield each citance and the annotations of all annotators."""
     for topic in split.content:
         found: dict[tuple[str, str], list[Any]] = defaultdict(list)
         for file in topic.files:
@@ -191,7 +204,9 @@ def contents(files: Files, split: Split) -> Iterator[tuple[Any, Any]]:
 
 
 def unreachable(files: Files, split: Split) -> Iterator[str]:
-    """Facets that are none, and sentences that a paper which is at hand does not have."""
+    """Yield unknown facets, and sentence ids that do not occur in the paper. Ids are
+    not checked if the paper is missing.
+    """
     for topic in split.content:
         for one in (citance for file in topic.files for citance in file.citances):
             odd = [
@@ -215,7 +230,7 @@ def held_citances(files: Files) -> Iterator[tuple[Any, Any]]:
 
 
 def read_inputs(files: Files, options: Options) -> Index:
-    """The index, from the public inputs that participants have."""
+    """Build the index from the public inputs."""
     return _index(read_topics(files, options, reading.Source.INPUTS))
 
 
@@ -231,7 +246,7 @@ def _index(topics: Sequence[Topic]) -> Index:
 
 
 def public_files(files: Files, options: Options) -> Iterator[tuple[str, bytes]]:
-    """What participants may have: the papers as they are, and the citances without reference and facet."""
+    """Yield the unchanged papers, and the citances without reference and facet."""
     for folder in topic_folders(files):
         if chosen := chosen_annotation(folder, options["annotation"]):
             yield from public_topic(folder, chosen.topic, chosen)
@@ -264,7 +279,8 @@ def public_topic(
         yield f"{topic}/annotation/{topic}.annv3.txt", "\n\n".join(lines).encode()
 
 
-#: Versions of the annotation in order of preference; `ann` has sentence ids only in the later releases.
+#: Versions of the annotation in order of preference. `ann` has sentence ids only in the
+#: later releases.
 VERSIONS = ("annv3", "ann", "annv2")
 CSV = "csv"
 LAYOUT = "a topic folder with `annotation/<topic>.annv3.txt`, or a folder or zip of such folders"
@@ -273,7 +289,9 @@ PARTS = ("annotation", "Reference_XML", "Citance_XML", "summary")
 
 @dataclass(frozen=True)
 class TopicFolder:
-    """One topic's files, by the folder inside the topic that they stand in."""
+    """The files of one topic. ``inside`` maps the folders within the topic to their
+    files.
+    """
 
     shown: str
     inside: Mapping[str, Files]
@@ -287,7 +305,9 @@ class TopicFolder:
 
 @dataclass(frozen=True)
 class Chosen:
-    """The files that hold a topic's annotation, each with its annotator's name where there are several."""
+    """The annotation files of a topic. If there are several files, each has the name of
+    an annotator.
+    """
 
     topic: str
     version: str
@@ -295,7 +315,9 @@ class Chosen:
 
 
 def place_in_topic(name: str) -> tuple[str, str] | None:
-    """A file's topic folder and its folder within the topic, or None where it belongs to no topic."""
+    """Return the topic folder of a file and the folder within the topic, or None if the
+    file belongs to no topic.
+    """
     parts = name.split("/")
     for depth, part in enumerate(parts[:-1]):
         if part in PARTS:
@@ -314,13 +336,14 @@ def is_topic_file(name: str) -> bool:
 
 
 def topic_folders(files: Files) -> list[TopicFolder]:
-    """The topic folders in the order of their names."""
+    """Return the topic folders, sorted by name."""
     folders: dict[str, dict[str, list[InputFile]]] = defaultdict(
         lambda: defaultdict(list)
     )
     for file in files:
         if place := place_in_topic(file.name):
-            # Two inputs may hold folders of one name; what is shown tells them apart.
+            # Two inputs may contain folders with the same name. The displayed path
+            # distinguishes them.
             folders[file.shown.removesuffix(file.name.removeprefix(place[0]))][
                 place[1]
             ].append(file)
@@ -328,7 +351,7 @@ def topic_folders(files: Files) -> list[TopicFolder]:
 
 
 def passed_over(files: Files) -> set[str]:
-    """The folders of files that belong to no topic."""
+    """Return the folders of all files that do not belong to a topic."""
     return {
         file.shown.removesuffix(f"/{file.base}")
         for file in files
@@ -339,8 +362,11 @@ def passed_over(files: Files) -> set[str]:
 def chosen_annotation(
     folder: TopicFolder, wanted: str, source: reading.Source = reading.Source.GOLD
 ) -> Chosen | None:
-    """The annotation of a topic: `auto` takes the newest text form, then the CSV form. In the CSV form every
-    annotator's file under `gold`; where there is none, and of inputs, the one under `annotation`.
+    """Return the annotation files of a topic. `auto` prefers the newest version of
+    annotation lines, then the CSV form.
+
+    In the CSV form, the annotation consists of the files under `gold`, one per
+    annotator. If there are none, and for inputs, the file under `annotation` is used.
     """
     for version in (*VERSIONS, CSV) if wanted == "auto" else (wanted,):
         if version == CSV:
@@ -363,7 +389,9 @@ def chosen_annotation(
 
 
 def topic_name(folder: TopicFolder, file: InputFile) -> str:
-    """The topic that a file is about: its name up to an annotator's, which follows an underscore."""
+    """Return the topic of a file: its file name without the name of the annotator,
+    which follows an underscore.
+    """
     names = {paper.stem for paper in folder.papers()} | {
         folder.shown.rpartition("/")[2]
     }
@@ -388,8 +416,10 @@ _ATTRIBUTE = re.compile(r"(?<!\w)(\w++)\s*+=\s*+(?:\"([^\"]*)\"|'([^']*)')")
 
 @dataclass(frozen=True)
 class Sentence:
-    """One sentence. ``sid`` is unique in the paper, ``section`` is the title of the section that it stands
-    in, ``Title`` for the paper's own.
+    """One sentence of a paper.
+
+    ``sid`` is unique in the paper. ``section`` is the title of the sentence's section,
+    or ``Title`` for the title of the paper.
     """
 
     sid: str
@@ -398,9 +428,11 @@ class Sentence:
 
 
 def read_sentences(file: InputFile) -> list[Sentence]:
-    """The sentences of a paper in their order, entities decoded. Read tag by tag rather than as XML, since
-    some released papers leave elements open, mix encodings or put blanks around the equals signs; none of
-    that loses a sentence here.
+    """Return the sentences of a paper in order, with entities decoded.
+
+    A scanner reads the tags instead of an XML parser: some released papers have
+    unclosed elements, mixed encodings, or blanks around equals signs. The scanner
+    returns every sentence of these papers.
     """
     content = file.with_fallback().read()
     if b"\0" in content:
@@ -435,8 +467,10 @@ def _attributes(text: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class InputCitance:
-    """A citance as participants see it; ``offsets`` are its sentences in the citing paper, where known.
-    ``marker`` is the mark as the citing paper prints it.
+    """A citance in the public inputs.
+
+    ``offsets`` are the ids of its sentences in the citing paper, if available.
+    ``marker`` is the citation mark in the text of the citing paper.
     """
 
     name: cited.CitanceName
@@ -447,7 +481,9 @@ class InputCitance:
 
 @dataclass(frozen=True)
 class InputTopic:
-    """A reference paper, its citances, and the citing papers, which are read once somebody asks for them."""
+    """A reference paper, the citances of this paper, and the citing papers. Citing
+    papers are read on first use.
+    """
 
     name: str
     sentences: tuple[Sentence, ...]
@@ -459,16 +495,21 @@ class InputTopic:
         return {file.stem: read_sentences(file) for file in self.citing}
 
     def citing_paper(self, citance: InputCitance) -> Sequence[Sentence]:
-        """Its sentences; none where the paper is not at hand. Some citances name it with another ending."""
+        """Return the sentences of the citing paper, or () if the paper is missing. The
+        file extension is ignored, since some citances name the paper with another
+        extension.
+        """
         return self.papers.get(citance.name.citing.partition(".")[0], ())
 
 
 def read_input_topics(
     files: Files, options: Options, *, with_papers_alone: bool = False
 ) -> list[InputTopic]:
-    """The topics that have a reference paper, in the order of their names. From gold or from public inputs.
-    Topics without citances, as where summaries alone are asked for, are passed over unless they are wanted
-    too.
+    """Return the topics that have a reference paper, sorted by name. The files may be
+    gold or public inputs.
+
+    Topics without citances are skipped unless ``with_papers_alone`` is True, as in task
+    2.
     """
     topics = []
     for folder in topic_folders(files):
@@ -508,7 +549,6 @@ def _citances(chosen: Chosen) -> Iterator[InputCitance]:
     for fields in reading.shown_fields(chosen.files[0][1]):
         yield InputCitance(
             name=reading.citance_name(fields, "Citation Number"),
-            # Some quote a sentence in elements and again without; all of it is the citance.
             text=unescaped(reading.without_tags(fields.get("Citation Text", ""))),
             offsets=tuple(
                 sid

@@ -1,4 +1,4 @@
-"""CL-Summ task 1A: which sentences of the reference paper does a citance refer to."""
+"""CL-Summ task 1A: find the sentences of the reference paper that a citance refers to."""
 
 from tasks.types.base import (
     CORRECTED,
@@ -13,18 +13,22 @@ from tasks.types.clsumm import options as shared, pairs as pairing, runs, topics
 from tasks.types.clsumm.runs import Run, accepts_citances
 from tasks.types.clsumm.summaries import held_summaries
 from tasks.types.clsumm.topics import is_topic_file
+from tasks.types.clsumm.trivial import span_runs
 from tasks.types.references import metric_refs
+from tasks.types.text import in_nfc
 
 OVERLAP = (
     *metric_refs("overlap_{}_micro", "clsumm:Overlap", average="micro"),
     *metric_refs("overlap_{}_macro", "clsumm:Overlap", average="macro"),
 )
-#: The same, as means over citing sentences.
+#: The same measures as above, averaged over citances.
 BY_CITANCE = metric_refs("overlap_{}_citance", "clsumm:CitanceOverlap")
 
 
 def rouge_s(*, counts_missing: bool, over_citances: bool = False) -> shared.MetricRefs:
-    """`rouge_s_star_f1` and so on, with `_micro` over all citances at once."""
+    """Return metrics such as `rouge_s_star_f1`. Names end with `_micro` if values are
+    computed over all citances at once.
+    """
     return metric_refs(
         f"rouge_s_star_{{}}{'_micro' if over_citances else ''}",
         "clsumm:SpanRougeS",
@@ -50,12 +54,14 @@ def rouge_l(order: str) -> shared.MetricRefs:
 
 
 def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
-    """One row a citance and annotator, and one for each answer to an unknown citance. A topic is the unit
-    that is resampled.
+    """Return one row per citance and annotator, and one per answer to an unknown
+    citance. The topic is the resampling unit.
     """
     pairs, notes = pairing.pair_citances(split, run, rules)
     order = list if options["program"] == "python3" else pairing.python2_order
     spans = [pairing.cited_spans(pair, rules, order=order) for pair in pairs]
+    if split.reading > 1 and rules == CORRECTED:
+        spans = in_nfc(spans)
     return Pairs(
         gold=[gold for gold, _ in spans],
         answers=[answer for _, answer in spans],
@@ -108,4 +114,5 @@ TASK_TYPE = TaskType.of(
     show_instances=pairing.show_spans,
     drawn_as=SENTENCES,
     also_holds=held_summaries,
+    trivial_runs=span_runs,
 )

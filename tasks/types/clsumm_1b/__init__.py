@@ -1,4 +1,6 @@
-"""CL-Summ task 1B: which discourse facet do the cited sentences have, given that they were found."""
+"""CL-Summ task 1B: determine the discourse facet of the cited sentences, if task 1A
+found them.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -14,15 +16,23 @@ from tasks.types.clsumm.citances import (
     has_reference,
     merged_facets,
 )
-from tasks.types.clsumm.pairs import CitancePair, classes_of, pair_citances, show_facets
+from tasks.types.clsumm.pairs import (
+    CitancePair,
+    classes_of,
+    facet_of,
+    pair_citances,
+    show_facets,
+)
 from tasks.types.clsumm.runs import Run, accepts_facets
 from tasks.types.clsumm.topics import Topic
+from tasks.types.clsumm.trivial import facet_runs
 from tasks.types.files import Files
 from tasks.types.probabilities import Probabilities
 from tasks.types.problems import Problem, fatal
 from tasks.types.references import metric_ref, metric_refs
 
-#: Facets that were named, where task 1A found the citance; unconditional, whatever it found.
+#: Classes of facet metrics. Conditional metrics include an answer only if the answer to
+#: task 1A contains a correct sentence. Other metrics include all answers.
 FACET, WEIGHTED_FACET = "clsumm:Facet", "clsumm:WeightedFacet"
 COUNTS = (
     *metric_refs("facet_{}_micro", FACET, average="micro", is_conditional=True),
@@ -35,7 +45,7 @@ WEIGHTED = metric_ref("facet_f1_weighted", WEIGHTED_FACET, is_conditional=True)
 WEIGHTED_UNCONDITIONAL = metric_ref(
     "facet_f1_weighted_unconditional", WEIGHTED_FACET, is_conditional=False
 )
-#: What the option ``calibration`` adds.
+#: The metrics that the option ``calibration`` adds.
 _CALIBRATION = {
     "brier_score": "Brier",
     "ece": "CalibrationError",
@@ -49,22 +59,27 @@ CALIBRATED = tuple(
 
 @dataclass(frozen=True)
 class FacetAnswer:
-    """What a run says of one facet of one citance: the facet, or None where it does not name it. ``is_found``
-    says that task 1A found one of the citance's sentences, which is the condition of task 1B; None where the
-    answer belongs to no citance that is known. ``file`` counts the gold files of the topic.
+    """A run's decision on one facet of one citance.
+
+    ``facet`` is None if the run does not name the facet. ``is_found`` is True if the
+    answer to task 1A contains a correct sentence. This is the condition of task 1B.
+    ``is_found`` is None if the answer belongs to no citance. ``file`` is the index of
+    the gold file in the topic.
     """
 
     facet: str | None
     is_found: bool | None
     file: int = 0
-    #: What the run gives each facet, where the gold names one.
+    #: The run's probability of each facet, if the gold has a facet.
     probabilities: Probabilities | None = None
 
 
 def decisions(
     pair: CitancePair, rules: str
 ) -> Iterator[tuple[str | None, FacetAnswer]]:
-    """Every facet that gold or answer names for a citance; a wrong one counts each time that it is given."""
+    """Yield a pair for every facet in the gold or in the answer of a citance. A wrong
+    facet is yielded once for each occurrence.
+    """
     facets = _spelled(pair.answer, rules)
     if pair.gold is None:
         for facet in facets:
@@ -99,8 +114,10 @@ def _spelled(annotation: Annotation | None, rules: str) -> tuple[str, ...]:
 def prevalent_only(
     pairs: Sequence[CitancePair], topics: Sequence[Topic]
 ) -> list[CitancePair]:
-    """The pairs with one facet each, in gold and answer. Of several the one that most spans of the citance
-    have, and of those the one that the gold has most often.
+    """Reduce gold and answer of each pair to one facet.
+
+    Keep the facet with the most spans in the citance. In a tie, keep the facet that is
+    most frequent in the gold.
     """
     citances = (
         citance for topic in topics for file in topic.files for citance in file.citances
@@ -129,7 +146,9 @@ def prevalent_only(
 
 
 def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
-    """One row a decision, so that the rows of one facet give that facet's precision and recall."""
+    """Return one row per decision. Precision and recall of a facet are computed from
+    the rows with this facet.
+    """
     pairs, notes = pair_citances(split, run, rules)
     if rules == shared.OFFICIAL_2014:
         pairs = prevalent_only(pairs, split.content)
@@ -150,7 +169,9 @@ def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
 
 
 def read_run(files: Files, index: Index, options: Options) -> tuple[Run, list[Problem]]:
-    """The answers as for task 1A, whose runs have the same form and need no facets."""
+    """Return the answers of a run. Runs of tasks 1A and 1B have the same form. An
+    answer may have no facet.
+    """
     run, problems = runs.read_run(files, index, options)
     answers = [answer for answer in run.answers if has_reference(answer)]
     without = [answer for answer in answers if not merged_facets(answer.facets)]
@@ -167,13 +188,15 @@ def read_run(files: Files, index: Index, options: Options) -> tuple[Run, list[Pr
 
 
 def filled(run: Run, index: Index) -> Iterator[bool]:
-    """Of each answer to a citance of the split, whether it names a facet."""
+    """For each answer to a citance of the split, yield True if the answer contains a
+    known facet.
+    """
     for answer, _ in runs.answers_to_citances(run, index):
         yield any(facet in FACETS for facet in merged_facets(answer.facets))
 
 
 def further_metrics(rules: str, options: Options) -> shared.MetricRefs:
-    """What the option ``calibration`` adds."""
+    """Return the metrics that the option ``calibration`` adds."""
     return (
         CALIBRATED
         if rules == CORRECTED and options[shared.CALIBRATION.name] == "yes"
@@ -213,4 +236,6 @@ TASK_TYPE = replace(
     further_metrics=further_metrics,
     show_instances=show_facets,
     drawn_as=LABELS,
+    part_of_row=facet_of,
+    trivial_runs=facet_runs,
 )

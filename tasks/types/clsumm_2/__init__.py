@@ -1,9 +1,10 @@
-"""CL-Summ task 2: a summary of the reference paper, from the parts of it that are cited."""
+"""CL-Summ task 2: summarise the reference paper, based on its cited parts."""
 
 from tasks.types.base import TEXTS, TaskType
 from tasks.types.clsumm import summaries
 from tasks.types.clsumm.runs import accepts_summaries
 from tasks.types.clsumm.topics import held_citances, is_topic_file
+from tasks.types.clsumm.trivial import summary_runs
 
 TASK_TYPE = TaskType.of(
     summaries,
@@ -27,4 +28,5 @@ TASK_TYPE = TaskType.of(
     is_gold_file=is_topic_file,
     drawn_as=TEXTS,
     also_holds=held_citances,
+    trivial_runs=summary_runs,
 )

@@ -1,1 +1,1 @@
-"""Tasks that are declared in a folder and need no code: `task.toml`, the card, a sample."""
+"""Tasks that a folder declares without code: `task.toml`, the card, and a sample."""

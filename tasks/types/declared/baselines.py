@@ -1,4 +1,4 @@
-"""The baselines that a folder may name: systems of a form, which need no code."""
+"""The baselines that a declaration can name. Each form has separate implementations."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,7 +17,8 @@ from tasks.types.forms.rankings import RankingTask
 from tasks.types.forms.texts import TextTask
 from tasks.types.problems import InputRefused, Problem
 
-#: Given the task, the training instances, None where none are named, and the fields whose text is read.
+#: Builds a baseline from the task, the training instances, and the names of text
+#: fields. The training instances are None if the declaration names no training file.
 Making = Callable[[Any, Sequence[Instance] | None, Sequence[str]], Baseline]
 NO_PAPER = "No paper: what a system must be better than."
 
@@ -45,7 +46,8 @@ def read_baselines(
             keys.refuse("name", f"{TFIDF} is trained", 'train = "train.jsonl"')
         training = None
         if train and train not in files:
-            # Other processes have the files that numbers rest on alone, and no use for baselines.
+            # Other processes receive only the files that determine scores, and need no
+            # baselines.
             if "card.md" in files:
                 message = f"there is no file “{train}” in the folder"
                 keys.refuse("train", message, "JSON lines in the form of the gold")
@@ -75,7 +77,9 @@ def _by_counts(
     training: Sequence[Instance] | None,
     fields: Sequence[str],
 ) -> Baseline:
-    """Without training data each unit is answered by what the other units' gold says."""
+    """Return a baseline that predicts the most frequent label. Without training data,
+    the baseline counts labels in the gold of all units except the answered unit.
+    """
 
     def answers(files: Files) -> Iterator[Answer]:
         split = task.content(files, with_gold=training is None)
@@ -108,7 +112,9 @@ def _labelled(
     by_label: Mapping[str, float],
     shares: Mapping[str, float],
 ) -> Answer:
-    """The label that has most; the shares where the task takes probabilities and there are any."""
+    """Return the most frequent label as an answer. If the task accepts probabilities,
+    add the relative frequencies of all labels.
+    """
     best = max(by_label, key=by_label.__getitem__)
     answer = {
         task.id_key: instance.id,
@@ -191,7 +197,8 @@ def _mean(
     return _plain("mean", "The mean number", training, answers)
 
 
-#: Words of the first sentences that a lead takes at least.
+#: The lead baseline copies the first sentences until they have at least this number of
+#: words.
 LEAD_WORDS = 30
 
 

@@ -1,4 +1,4 @@
-"""What the fields of rows hold: which ones there are, ids, numbers, texts and lists; and names of fields."""
+"""Test whether the fields of rows contain ids, numbers, texts or lists."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -8,12 +8,14 @@ from tasks.types.forms.shapes import listed
 
 Rows = Sequence[Mapping[str, Any]]
 MAX_LABELS = 50
-#: Mean number of words from which a field is a text, and below which it may be a label that is spelt out.
+#: A field with at least the first mean number of words is a text. Below the second
+#: number, the field may also contain labels of several words.
 TEXT, LONG_LABEL = 4, 8
-#: From this share of different values on a field with the name of an id is one with faults.
+#: A field with a typical name of ids and at least this share of distinct values is
+#: treated as an id field with faults.
 MOSTLY = 0.9
 NOTHING: Sequence[Any] = (None, "", [], {})
-#: Names of answers by form, the usual first.
+#: Typical names of answer fields for each form, the most common name first.
 ANSWERS = {
     "labels": ("label", "gold", "answer", "class", "intent", "category"),
     "ranking": ("answers", "gold", "relevant", "answer", "qrels"),
@@ -26,7 +28,7 @@ ANSWERS = {
 IS_ID = re.compile(
     r"(^|[_\W])(id|ids|key|index|idx|uuid|uid)s?$|[a-z](Id|ID|Key)$|[a-z]id$",
 )
-#: Names of what answers, or explains an answer, whatever the form.
+#: Matches the names of fields that contain or explain an answer, in all forms.
 IS_ANSWER = re.compile(
     r"label|gold|answer|class(?!ic)|categor|intent|verdict|stance|annot|target|relevan"
     r"|qrel|judg|grade|score|rating|similar|truth|solution|rational|explan|justif"
@@ -34,7 +36,7 @@ IS_ANSWER = re.compile(
     r"|negative|response|output|comment|(^|_)(note|why|y|tags?)s?$|cited_?(id|doc)",
     re.IGNORECASE,
 )
-#: Facts about an instance that are seldom what is asked for.
+#: Matches the names of metadata fields, which rarely contain the answer.
 IS_FACT = re.compile(
     r"(^|_)(data_?set|split|set|venue|year|date|lang(uage)?|domain|section|author|keyword"
     r"|url|version|title|name|publisher|journal|specificity|quality)s?$",
@@ -43,7 +45,7 @@ IS_FACT = re.compile(
 
 
 def names_of(rows: Rows) -> list[str]:
-    """Return the fields that have a value in at least one row, in the order of their appearance."""
+    """Return the fields that have a value in at least one row, in order of appearance."""
     names = dict.fromkeys(name for row in rows for name in row)
     return [name for name in names if any(row.get(name) not in NOTHING for row in rows)]
 
@@ -53,7 +55,9 @@ def present(rows: Rows, name: str) -> list[Any]:
 
 
 def scalars(rows: Rows, name: str) -> list[str] | None:
-    """Return the values of a field that are not empty, as texts; None if any is a list or an object."""
+    """Return the non-empty values of a field as texts, or None if any value is a list
+    or an object.
+    """
     there = [value for row in rows if (value := row.get(name)) not in (None, "")]
     return (
         None
@@ -63,19 +67,23 @@ def scalars(rows: Rows, name: str) -> list[str] | None:
 
 
 def is_key(rows: Rows, name: str) -> bool:
-    """Return True if the field has a value in each row, and all values differ."""
+    """Return True if the field has a value in each row and no value occurs twice."""
     own = scalars(rows, name) or ()
     return 0 < len(own) == len(set(own)) == len(rows)
 
 
 def words(rows: Rows, name: str) -> float:
-    """Return the mean number of words of a field's values; lists and objects count as their text."""
+    """Return the mean number of words in the values of a field. Lists and objects are
+    converted to text.
+    """
     texts = [str(value) for row in rows if (value := row.get(name)) not in (None, "")]
     return sum(len(text.split()) for text in texts) / len(texts)
 
 
 def as_list(value: Any) -> list[Any] | None:
-    """Return a list, also one that a cell spells; None for anything else."""
+    """Return the value as a list. Table cells may contain lists as text. Return None
+    for other values.
+    """
     if isinstance(value, list):
         return value
     if isinstance(value, str) and value.strip().startswith("["):
@@ -85,7 +93,7 @@ def as_list(value: Any) -> list[Any] | None:
 
 
 def is_named(value: Any) -> bool:
-    """Return True for what can be an id."""
+    """Return True if the value can be an id."""
     return isinstance(value, str | int) and not isinstance(value, bool)
 
 
@@ -97,7 +105,7 @@ def as_float(value: Any) -> float | None:
 
 
 def are_ids(values: Sequence[Any]) -> bool:
-    """Return True for single words with a digit each."""
+    """Return True if each value is a single word with a digit."""
     return all(
         is_named(own) and len(str(own).split()) == 1 and re.search(r"\d", str(own))
         for own in values

@@ -1,4 +1,6 @@
-"""A folder with a `task.toml` as a task type: read whole, every fault by file and line."""
+"""Read a folder with a `task.toml` as a task type. All faults are reported with file
+and line.
+"""
 
 import hashlib
 import json
@@ -24,9 +26,19 @@ from tasks.types.declared.baselines import read_baselines
 from tasks.types.declared.keys import Keys, near, read_keys
 from tasks.types.declared.mapping import read_mapping, refuse_unknown_values
 from tasks.types.declared.measures import Naming
+from tasks.types.declared.official_program import (
+    PROGRAM,
+    TABLE,
+    Official,
+    marked_names,
+    read_layout,
+    read_program,
+    rules_of_program,
+)
 from tasks.types.declared.own_measures import MEASURES, is_trusted, read_measures
 from tasks.types.declared.read_forms import FILES_OF, FORMS
 from tasks.types.declared.read_shapes import read_shape, secret_fields
+from tasks.types.declared.read_view import VIEW, read_view
 from tasks.types.files import InputFile
 from tasks.types.forms.evidence import EvidenceOfOne
 from tasks.types.forms.instances import FILE_FORMS, Dimension, InstanceTask
@@ -37,24 +49,26 @@ from tasks.types.jsonlines import as_lines
 from tasks.types.problems import InputRefused, Problem, in_order
 from tasks.types.references import MetricRef, referenced
 from tasks.types.tables import TABLES
+from tasks.types.toml_lines import without_table
 
-#: Of rankings.
+#: The option for additional cut-offs. Only tasks of the form ranking have this option.
 CUTS = Option(
     name=CUTOFFS,
     default="",
     summary="Cut-offs besides the declared ones, such as 5,20.",
 )
 TOML, CARD, SAMPLE = "task.toml", "card.md", "sample"
-#: Of a folder in all.
+#: The maximum size of a folder in bytes.
 MAX_BYTES = 16 << 20
-#: What scores the sample and says what differs; imported when a folder is read.
+#: Scores the sample and compares the result with the declared scores. Imported on first
+#: use.
 SAMPLE_CHECK = "scoring.offline.sample:faults"
 SECTIONS = ("Format", "Data", "Rules", "Citation")
-#: Of a task, and the names of rule sets.
+#: Matches task slugs and names of rule sets.
 SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 SLUG_WORDS = "small letters, digits and single hyphens"
-#: Keys of [task] that change no number, and so are no part of the digest.
-WORDS = ("title", "names", "baselines", "public_sample")
+#: Keys of [task] that cannot change scores. They are not part of the digest.
+WORDS = ("title", "names", "baselines", "public_sample", VIEW)
 READINGS = ("year", "words", "characters", "count")
 DATE = re.compile(r"before:\d{4}(-\d{2}){0,2}")
 
@@ -62,12 +76,14 @@ Files = Mapping[str, str]
 
 
 def read_folder(folder: Path) -> TaskType:
-    """Raises InputRefused with everything that is wrong with it, the sample's scores too."""
+    """Read a task folder and score the sample. Raises InputRefused with all problems,
+    including wrong declared scores of the sample.
+    """
     return read_files(folder_files(folder), str(folder))
 
 
 def folder_files(folder: Path) -> dict[str, str]:
-    """Return the texts of a folder by name. Raises InputRefused."""
+    """Return the text of each file in a folder, by path. Raises InputRefused."""
     shown = str(folder)
     files: dict[str, str] = {}
     size = 0
@@ -99,7 +115,9 @@ def folder_files(folder: Path) -> dict[str, str]:
 
 
 def read_files(files: Files, shown: str) -> TaskType:
-    """The task of a whole folder, by the names of its files; ``shown`` is what messages call the folder."""
+    """Read a task from the files of a folder. ``shown`` is the name of the folder in
+    messages.
+    """
 
     def place(name: str) -> str:
         return f"{shown}/{name}" if shown else name
@@ -118,22 +136,26 @@ def read_files(files: Files, shown: str) -> TaskType:
 
 @lru_cache(maxsize=64)
 def from_reference(reference: str) -> TaskType:
-    """A task by the files that its numbers rest on, as one process gives them to another. They were read as
-    parts of a folder before.
+    """Return the task from the JSON that another process sent. The JSON contains the
+    files that determine scores. The other process has validated these files.
     """
-    return read_declaration(read_json(reference))
+    return read_declaration(read_json(reference), parses_program=False)
 
 
-def read_declaration(files: Files) -> TaskType:
-    """Without a look at card and sample. Raises InputRefused."""
-    task_type, faults = _read(files, lambda name: name)
+def read_declaration(files: Files, *, parses_program: bool = True) -> TaskType:
+    """Read a declaration without its card and sample. Raises InputRefused.
+
+    Processes that serve pages set ``parses_program`` to False, since the parser uses
+    much memory and the files have already been validated.
+    """
+    task_type, faults = _read(files, lambda name: name, parses_program=parses_program)
     if task_type is None or faults:
         raise InputRefused(faults)
     return task_type
 
 
 def _read(
-    files: Files, place: Callable[[str], str]
+    files: Files, place: Callable[[str], str], *, parses_program: bool = True
 ) -> tuple[TaskType | None, list[Problem]]:
     top, faults = read_keys(files[TOML], place(TOML))
     if faults:
@@ -174,14 +196,32 @@ def _read(
         if own:
             task = replace(task, keeps_records=True)
         given = {**vars(task), "levels": getattr(task, "levels", ())}
+        official = _official(
+            keys,
+            files,
+            place(PROGRAM),
+            form,
+            given,
+            faults,
+            parses_program=parses_program,
+        )
         naming = Naming(
-            f"{form}-one" if isinstance(task, EvidenceOfOne) else form, given, own
+            f"{form}-one" if isinstance(task, EvidenceOfOne) else form,
+            given,
+            own,
+            official,
         )
         rule_sets = _rule_sets(rules, naming)
+        _refuse_program_alone(rules, rule_sets)
+        view = read_view(keys, form, task)
+    else:
+        keys.value(VIEW, None)
+        keys.value(TABLE, None)
     keys.close()
     if faults or task is None:
         return None, faults
     digest, text = _digest(files), files.get(MEASURES, "")
+    names = marked_names(rule_sets, names)
     facts: dict[str, Any] = {"display_names": names.pop("", {})}
     if isinstance(task, RankingTask):
         facts |= {
@@ -197,6 +237,10 @@ def _read(
         public_sample=public_sample,
         baselines=read_baselines(baselines, form, task, files, faults),
         own_measures="" if is_trusted(text) else text,
+        program=files.get(PROGRAM, ""),
+        program_rules=rules_of_program(rule_sets),
+        view=view,
+        toml_given_out=without_table(files[TOML], ("task", VIEW)),
     )
     task_type = TaskType.of(
         task,
@@ -205,15 +249,54 @@ def _read(
         unit=unit.replace("_", " ") or "instance",
         rules=rule_sets,
         dimensions=tuple(dimension.name for dimension in task.dimensions),
-        public_files=_with_declaration(task, files),
+        public_files=_with_declaration(task, declared),
         declared=declared,
         **facts,
     )
     return task_type, faults
 
 
+def _official(
+    keys: Keys,
+    files: Files,
+    shown: str,
+    form: str,
+    given: Mapping[str, Any],
+    faults: list[Problem],
+    *,
+    parses_program: bool,
+) -> Official | None:
+    """Return the official program and its layout. Return None if the folder has no
+    program or the program has a fault.
+    """
+    if TABLE not in keys:
+        keys.value(TABLE, None)
+        return None
+    layout = read_layout(keys.table(TABLE), form, given)
+    if PROGRAM not in files:
+        keys.refuse(TABLE, f"there is no {PROGRAM}", "the program beside task.toml")
+        return None
+    program = read_program(files[PROGRAM], shown, faults, parses_code=parses_program)
+    if layout is None or program is None:
+        return None
+    return Official(program.text, layout)
+
+
+def _refuse_program_alone(
+    rules: Iterable[Keys], rule_sets: Mapping[str, tuple[MetricRef, ...]]
+) -> None:
+    """Refuse metrics of the program in the first rule set, which every site must be
+    able to compute.
+    """
+    first = next(iter(rules), None)
+    if first is not None and next(iter(rule_sets), "") in rules_of_program(rule_sets):
+        message = "the first rule set has columns of the official program"
+        expected = "them in a rule set of their own, behind the first"
+        first.refuse("measures", message, expected)
+
+
 def _rule_sets(rules: Iterable[Keys], naming: Naming) -> dict[str, Any]:
-    """Return the metrics of each rule set by its name; refuse bad and repeated names."""
+    """Return the metrics of each rule set by name. Refuse invalid and repeated names."""
     rule_sets: dict[str, Any] = {}
     for rule in rules:
         name = rule.text("name")
@@ -232,7 +315,9 @@ def _at_cutoffs(
     rules: str,
     options: Options,
 ) -> tuple[MetricRef, ...]:
-    """The measures of a rule set that have a cut-off, at those of the option besides."""
+    """For each cut-off of the option, return the measures of the rule set that have a
+    cut-off.
+    """
     known = {metric.name: metric for metric in rule_sets[rules]}
     found: dict[str, MetricRef] = {}
     for name, metric in known.items():
@@ -248,14 +333,17 @@ def _at_cutoffs(
     return tuple(metric for name, metric in found.items() if name not in known)
 
 
-def _with_declaration(task: InstanceTask, files: Files) -> Callable[..., Any]:
-    """Participants get the folder beside the inputs, by which they check and score at home: of the sample the
-    run, and what is shown of its instances.
+def _with_declaration(task: InstanceTask, declared: Declared) -> Callable[..., Any]:
+    """Return a function that yields the public files with the declaration and the
+    sample. With these files, participants can validate and score runs.
+
+    The sample contains a run and the public part of the sample's instances.
     """
+    files = {**declared.files, **declared.referenced}
 
     def public_files(*given: Any) -> Any:
         yield from task.public_files(*given)
-        for name in (TOML, MEASURES, CARD, f"{SAMPLE}/run.jsonl"):
+        for name in (TOML, MEASURES, PROGRAM, CARD, f"{SAMPLE}/run.jsonl"):
             if name in files:
                 yield name.replace("/", "-"), files[name].encode()
         if gold := sample_files(files, f"{SAMPLE}/gold"):
@@ -266,7 +354,9 @@ def _with_declaration(task: InstanceTask, files: Files) -> Callable[..., Any]:
 
 
 def sample_files(files: Files, beginning: str, shown: str = SAMPLE) -> list[InputFile]:
-    """Those of the sample whose names begin so, to be read; ``shown`` is what messages call its folder."""
+    """Return the files of the sample whose paths start with ``beginning``. Messages
+    call the folder of the sample ``shown``.
+    """
     return [
         InputFile(inside, f"{shown}/{inside}", partial(BytesIO, text.encode()))
         for name, text in files.items()
@@ -356,7 +446,9 @@ def _dimensions(keys: Keys) -> Any:
 
 
 def _names(keys: Keys) -> dict[str, dict[str, str]]:
-    """By language, under "" those that stand in [task.names] itself."""
+    """Return the display names for each language. For names directly under
+    [task.names], the language is an empty text.
+    """
     said = keys.table("names", {})
     names: dict[str, dict[str, str]] = {"": {}}
     for name, value in said.values.items():
@@ -376,7 +468,9 @@ def _names(keys: Keys) -> dict[str, dict[str, str]]:
 
 
 def _digest(files: Files) -> str:
-    """SHA-256 of what numbers rest on: the same for a file that says the same in other lines."""
+    """Return the SHA-256 of the files that determine scores. The formatting of the TOML
+    does not change the digest.
+    """
     task = {
         name: value
         for name, value in read_toml(files[TOML])["task"].items()
@@ -385,7 +479,10 @@ def _digest(files: Files) -> str:
     text = json.dumps(
         task, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str
     )
-    return hashlib.sha256(f"{text}\n{files.get(MEASURES, '')}".encode()).hexdigest()
+    content = f"{text}\n{files.get(MEASURES, '')}"
+    if PROGRAM in files:
+        content = f"{content}\n{files[PROGRAM]}"
+    return hashlib.sha256(content.encode()).hexdigest()
 
 
 def _card_faults(files: Files, shown: str, task_type: TaskType | None) -> list[Problem]:

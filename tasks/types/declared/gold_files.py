@@ -1,4 +1,6 @@
-"""The files that gold comes in: their rows, and which of them has answers, queries or documents."""
+"""Read the files of gold, and determine which files contain answers, queries and
+documents.
+"""
 
 import math
 import re
@@ -46,7 +48,8 @@ from tasks.types.text import decoded
 Values = dict[str, Any]
 QRELS = (".txt", ".qrels", ".trec")
 _QRELS_LINE = re.compile(r"\S+\s+\S+\s+\S+\s+-?\d{1,9}\s*")
-#: Fields of a single instance, which are no ids of instances.
+#: Typical field names of a single instance. A key of an object with such a name is not
+#: the id of an instance.
 _IS_FIELD = re.compile(
     r"id|text|label|labels|gold|answer|answers|title|query|data|claim", re.IGNORECASE
 )
@@ -55,7 +58,7 @@ _IS_PAIR_ID = re.compile(
     re.IGNORECASE,
 )
 _IS_GRADE = re.compile(r"score|grade|relevan|label|annotation|judg", re.IGNORECASE)
-#: Words for documents that were looked at and do not count.
+#: Matches labels of documents that were judged irrelevant.
 _IS_IRRELEVANT = re.compile(
     r"(no|not|non|irrelevant|un|nei|neutral|false|negative)([ _-].*)?", re.IGNORECASE
 )
@@ -64,7 +67,9 @@ MAX_WORDS, MAX_PAIRED = 10, 6
 
 @dataclass(frozen=True)
 class GoldFile:
-    """A file and its rows; ``keys`` are those of [task.gold] that say what file it is."""
+    """A file and its rows. ``keys`` are the settings of [task.gold] that describe the
+    file.
+    """
 
     file: InputFile
     records: Sequence[Record]
@@ -77,10 +82,13 @@ class GoldFile:
 
 @dataclass(frozen=True)
 class Recognised:
-    """The instances of gold with the answer under one field, and how the declaration reads them.
+    """The recognised instances of the gold, and the settings for reading the gold. One
+    field contains the answers.
 
-    ``keys`` are those of [task.gold], ``labels`` those of vectors in their order. ``pool`` is the file of
-    documents and ``pool_key`` their ids; ``secret`` are fields of instances that say something of answers.
+    ``keys`` are settings of [task.gold]. For label vectors, ``labels`` are the labels
+    in the order of positions. ``pool`` is the file of documents, and ``pool_key`` is
+    the field with document ids. ``secret`` are the fields of instances that could
+    reveal answers.
     """
 
     main: str
@@ -105,7 +113,7 @@ class Recognised:
 def read_gold_files(
     files: Files, form: str, gold: Values, problems: Problems
 ) -> dict[str, GoldFile]:
-    """Return by name the files that have rows; others are passed over."""
+    """Return the files that have rows, by file name. Other files are skipped."""
     found: dict[str, GoldFile] = {}
     for file in files:
         name = file.name.rpartition("/")[2]
@@ -133,7 +141,7 @@ def _table(
     records = table_records(file, table_form(file, gold), problems)
     if form != "numbers":
         return records
-    # The cells of a table are texts.
+    # All cells of a table are texts. Convert cells with numbers.
     return (
         replace(one, value={k: _as_number(cell) for k, cell in one.value.items()})
         for one in records
@@ -164,14 +172,18 @@ def _json_file(file: InputFile, form: str, problems: Problems) -> GoldFile:
 
 
 def _fields_of(value: Any) -> Mapping[str, Any]:
-    """Return the fields of an instance under its id; none of an answer alone, such as grades."""
+    """Return the fields of an instance in a file that maps ids to instances. Return an
+    empty mapping if the value contains only the answer, such as grades.
+    """
     if isinstance(value, dict) and not all(type(own) is int for own in value.values()):
         return value
     return {}
 
 
 def _keyed(file: InputFile) -> Mapping[str, Any] | None:
-    """Return an object with instances of one kind under ids; None for other JSON."""
+    """Return a JSON object that maps ids to instances of the same type, or None for
+    other JSON.
+    """
     with suppress(ValueError, InputRefused):
         items = read_json(decoded(file.read()))
         if not isinstance(items, dict) or len(items) < 2:
@@ -183,7 +195,9 @@ def _keyed(file: InputFile) -> Mapping[str, Any] | None:
 
 
 def _text_file(file: InputFile) -> GoldFile:
-    """Return a file of qrels with a row for each of its lines, or a table of queries without a header."""
+    """Read a file of qrels, with a row per line. Other text files, such as tables of
+    queries without a header, get no rows.
+    """
     lines = decoded(file.read()).splitlines()
     filled = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
     if filled and all(_QRELS_LINE.fullmatch(line) for _, line in filled):
@@ -200,7 +214,9 @@ TOPIC, DOCUMENT, GRADE = "id", "document", "grade"
 
 
 def recognise(form: str, read: Mapping[str, GoldFile]) -> Recognised:
-    """Return what the files are. Raises InputRefused with the reason where they are no gold of the form."""
+    """Determine which files contain the answers, queries and documents. Raises
+    InputRefused if the files are not gold of the form.
+    """
     filled = [name for name, own in read.items() if own.records]
     main = next((name for name in filled if name.startswith("gold")), filled[0])
     if form in ("ranking", "evidence"):
@@ -243,7 +259,9 @@ def _recognised_rows(
 
 
 def _without_ids(form: str, rows: Rows) -> Rows:
-    """Return rows without the field that surely is their id, which could be an answer too."""
+    """Return the rows without the id field, because the id field could look like an
+    answer. If the id field is uncertain, return the rows unchanged.
+    """
     keys, guess = guess_id(form, rows, "")
     if guess.confidence != SURE or "ids" in keys or "numbered" in keys:
         return rows
@@ -264,7 +282,9 @@ def _without_columns(rows: Rows, reading: Reading) -> Rows:
 
 
 def _named(rows: Rows, keys: Values) -> Rows:
-    """Return rows with their ids, as the declaration makes them."""
+    """Return the rows with ids. The declaration composes the ids from other fields or
+    from row numbers.
+    """
     shape = GoldShape(
         ids=tuple(keys.get("ids", ())), numbered=keys.get("numbered", False)
     )
@@ -277,7 +297,7 @@ def _named(rows: Rows, keys: Values) -> Rows:
     return [{**row, keys["id"]: name} for row, name in zip(rows, names, strict=True)]
 
 
-# Rankings and evidence.
+# Recognition of rankings and evidence.
 
 
 @dataclass(frozen=True)
@@ -298,7 +318,7 @@ def _pools(read: Mapping[str, GoldFile]) -> list[_Pool]:
 
 
 def ids_in(value: Any) -> Iterator[str]:
-    """Yield the ids that an answer names."""
+    """Yield the document ids that an answer contains."""
     if isinstance(value, dict):
         yield from map(str, value)
     elif isinstance(value, list):
@@ -324,7 +344,6 @@ def _recognised_ranking(
             if name != pool.name and (found := _of_pool(form, name, source, pool)):
                 return found
     for name in read:
-        # A file of documents may be the first.
         with suppress(InputRefused):
             found = _recognised_rows(form, name, read[name])
             if found.guesses[1].confidence != UNSURE:
@@ -333,7 +352,9 @@ def _recognised_ranking(
 
 
 def _of_pool(form: str, name: str, source: GoldFile, pool: _Pool) -> Recognised | None:
-    """Return instances whose answers name documents of the pool alone."""
+    """Return the instances if all answers are ids of documents in the pool, otherwise
+    None.
+    """
 
     def is_known(reading: Reading) -> bool:
         named = {
@@ -361,7 +382,9 @@ def _of_pool(form: str, name: str, source: GoldFile, pool: _Pool) -> Recognised 
 
 @dataclass(frozen=True)
 class _Pair:
-    """The fields with the query and the document of a row, and the pool of the documents."""
+    """The names of the fields with the query id and the document id, and the pool of
+    documents.
+    """
 
     query: str
     document: str
@@ -369,7 +392,9 @@ class _Pair:
 
 
 def _pair_of(source: GoldFile, pools: Sequence[_Pool]) -> _Pair | None:
-    """Return the fields with query and document of a file that has a row for each pair of them."""
+    """Return the names of the fields with query id and document id. Return None if any
+    row of the file is not a pair of a query and a document.
+    """
     rows = source.rows
     if source.keys or len(rows) < 2:
         return None
@@ -422,7 +447,9 @@ def _of_pairs(
 
 @dataclass(frozen=True)
 class _Grades:
-    """The field with the grade of a row's document, and the keys of [task.gold] that say how it is read."""
+    """The field with the grade of a document, and the settings of [task.gold] that
+    describe the field.
+    """
 
     name: str
     guess: Guess
@@ -430,7 +457,9 @@ class _Grades:
 
 
 def _grades(rows: Rows, query: str, document: str) -> _Grades:
-    """Return the field with the grade of a row's document, and how it is read."""
+    """Return the field with the grades of documents, and the settings for reading the
+    grades.
+    """
     for name in names_of(rows):
         if name in (query, document) or not _IS_GRADE.search(name):
             continue
@@ -451,9 +480,10 @@ def _grades(rows: Rows, query: str, document: str) -> _Grades:
 
 
 def _of_document(rows: Rows, query: str, document: str) -> list[str]:
-    """Return the fields that may tell of the document instead of the query.
+    """Return the fields that may describe the document instead of the query.
 
-    A field tells of the query where a document has several values of it, or where it is named like the query.
+    A field describes the query if one document has several values of the field. A field
+    also describes the query if its name starts like the name of the query field.
     """
     stem = re.split(r"[_\W]|(?=Id|ID)", query)[0].lower()
     found = []
@@ -496,7 +526,7 @@ def _of_qrels(
 def _with_queries(
     read: Mapping[str, GoldFile], found: Recognised, pools: Sequence[_Pool]
 ) -> Recognised:
-    """Return what is recognised with the fields of a file of queries, where there is one."""
+    """Add the fields of the query file to the instances, if there is such a file."""
     topics = {str(row[found.key]) for row in found.rows}
     for name, source in read.items():
         if name in (found.main, found.pool):
@@ -534,12 +564,12 @@ def _with_queries(
 
 
 def query_rows(source: GoldFile, key: str) -> Rows:
-    """Return the queries of a file, whether it has a header or not."""
+    """Return the queries of a file with or without a header."""
     return [record.value for record in query_records(source.file, key, Problems())]
 
 
 def without_candidates(found: Recognised, fields: Sequence[str]) -> Problem:
-    """Return what is wrong with a ranking that has no documents to rank."""
+    """Return a problem: the ranking has no documents that runs could rank."""
     message = "there is nothing to rank: no file has all documents that the gold names"
     if fields:
         shown = ", ".join(f"“{name}”" for name in fields)

@@ -1,4 +1,6 @@
-"""The keys of a `task.toml`: typed readers that note every fault with its line and go on."""
+"""Typed readers of the keys in a `task.toml`. After a fault, a reader records the line
+number and continues.
+"""
 
 import difflib
 import math
@@ -16,7 +18,7 @@ _KINDS |= dict.fromkeys((int, float), "a number")
 
 
 class Faults(list[Problem]):
-    """What is wrong with a file, in the order in which it was found."""
+    """The problems of a file, in the order of discovery."""
 
     def __init__(self, file: str, lines: KeyLines | None = None) -> None:
         super().__init__()
@@ -30,8 +32,8 @@ class Faults(list[Problem]):
 
 
 class Keys:
-    """A table. Each reader takes a key and gives its default where it is wrong; `close` refuses the keys that
-    nobody took.
+    """A table of the file. Each reader takes a key and returns the default after a
+    fault. `close` refuses keys that were not read.
     """
 
     def __init__(
@@ -121,7 +123,8 @@ class Keys:
                 f"“{name}” is {kind(value)}",
                 f"a table under [{self._dotted(name)}]",
             )
-        # What stands in a table that is missing is not missed once more.
+        # The missing table is already recorded as a fault. Discard faults of keys in
+        # this table.
         return Keys({}, (*self.path, name), Faults(self.faults.file))
 
     def tables(self, name: str, default: Any = REQUIRED) -> "list[Keys]":
@@ -142,7 +145,9 @@ class Keys:
         return []
 
     def entry(self, name: str, value: object) -> "Keys | None":
-        """One of a list under the key: a table, or a text that stands for one with this name; else None."""
+        """Return a list item as a table, or None for an invalid item. A text is an
+        abbreviation for a table with this name.
+        """
         table = {"name": value} if isinstance(value, str) else value
         return (
             Keys(table, (*self.path, name), self.faults)
@@ -171,7 +176,9 @@ def near(name: str, known: Sequence[str]) -> str:
 
 
 def read_keys(text: str, file: str) -> tuple[Keys, Faults]:
-    """The top table of a file; a text that is no TOML is one fault, at its line."""
+    """Return the top-level table of a file, and the faults of the file. Invalid TOML is
+    a single fault with a line number.
+    """
     try:
         values = read_toml(text)
     except Unreadable as fault:

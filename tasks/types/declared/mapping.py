@@ -1,4 +1,4 @@
-"""The names that files of gold and of runs use, as `task.toml` declares them."""
+"""Read the declared names of fields and values in gold and runs from `task.toml`."""
 
 import math
 from collections.abc import Mapping
@@ -13,9 +13,11 @@ from tasks.types.forms.numbers import NumberTask
 from tasks.types.tables import DOCUMENT, RANK, SCORE
 
 VALUES, FIELDS = "values", "fields"
-#: The forms whose answers are labels or numbers, which files may write in another way.
+#: The forms whose answers are labels or numbers. In these forms, a declaration can map
+#: other spellings to the answers.
 FORMS_WITH_VALUES = ("labels", "numbers", "spans", "evidence")
-#: By form the fields of a run besides id and answer that files may name otherwise.
+#: For each form, the fields of a run in addition to id and answer. A declaration can
+#: rename these fields.
 OTHER_FIELDS: Mapping[str, tuple[str, ...]] = {
     "labels": (PROBABILITIES, CONFIDENCE),
     "ranking": (DOCUMENT, RANK, SCORE),
@@ -24,9 +26,9 @@ OTHER_FIELDS: Mapping[str, tuple[str, ...]] = {
 
 
 def read_mapping(form: str, gold: Keys, answer: Keys) -> dict[str, Any]:
-    """Return the settings of a task that follow from `id`, `values` and `fields`.
+    """Return the task settings that the keys `id`, `values` and `fields` define.
 
-    Runs have the values of the gold unless they declare their own.
+    Runs use the values of the gold unless the declaration has separate values for runs.
     """
     values, of_runs = _values(form, gold), _values(form, answer)
     return {
@@ -48,7 +50,10 @@ def _values(form: str, keys: Keys) -> Values:
 
 
 def other_fields(form: str, shape: object) -> tuple[str, ...]:
-    """Return the fields of a run that files may name otherwise; evidence as sets has labels inside."""
+    """Return the additional fields of a run that a declaration can rename. In the shape
+    with sets of evidence, no field can be renamed, because labels are part of the
+    answer.
+    """
     return () if shape == "sets" else OTHER_FIELDS.get(form, ())
 
 
@@ -67,7 +72,9 @@ def _fields(form: str, answer: Keys) -> dict[str, str]:
 
 
 def refuse_unknown_values(task: InstanceTask, gold: Keys, answer: Keys) -> None:
-    """Refuse names that mean no answer of the task, and names that are another answer themselves."""
+    """Refuse mapped values that lead to an unknown answer. Refuse values that are the
+    name of another answer.
+    """
     abstain = getattr(task, "abstain", "")
     for keys, values in ((gold, task.values), (answer, task.answer_values)):
         if VALUES not in keys:

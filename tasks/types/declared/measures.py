@@ -1,29 +1,36 @@
-"""The measures that a folder may name: by form, each with the class that computes it and its options."""
+"""The measures that a declaration can name. Each form has a separate list of measures.
+Each measure has a class and options.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tasks.types.declared.keys import Keys, near
+from tasks.types.declared.official_program import COLUMN, Official
 from tasks.types.declared.own_measures import OwnMeasures
 from tasks.types.references import MetricRef
 from tasks.types.tokenizers import TOKENIZERS
 
 CLASSES, CALIBRATION = "scoring.metrics.classification", "scoring.metrics.calibration"
 WEIGHTED = "scoring.metrics.weighted"
-#: What a measure of labels reads of a run besides its labels.
+#: The data of a run that a measure of labels needs in addition to the labels.
 PROBABILITIES, SCORES = "probabilities", "probabilities or confidence"
 PARTS = ("precision", "recall", "f1")
-#: What 0/0 of a class is under a rule set, and the metrics that this concerns.
+#: Values that a rule set can choose for 0/0 in a class, and the metrics to which this
+#: value is passed.
 ZEROS = ("0", "left-out")
 OF_CLASSES = (f"{CLASSES}:ClassAverage", f"{CLASSES}:OneClass")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measure:
-    """``metric`` is the class by reference. ``given`` names what it is given of the task, ``options`` what a
-    declaration may say, each with what it may be: a text, a number, a flag, a label, or one of some texts.
-    ``cut`` says whether it takes `@k`: never, always or maybe.
+    """A measure that rule sets can use.
+
+    ``metric`` is a reference to the class. ``given`` names the properties of the task
+    that are passed to the class. ``options`` maps the names of options to their types:
+    a text, a number, a flag, a label, or a choice of texts. ``cut`` states whether the
+    name ends with `@k`: never, always or maybe.
     """
 
     metric: str
@@ -31,10 +38,11 @@ class Measure:
     given: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     cut: str = ""
-    #: Of labels: for tasks with several labels (True), with one (False), or both.
+    #: Only for labels. True if the measure needs tasks with several labels per
+    #: instance, False if it needs one label, None if both are accepted.
     several: bool | None = False
     asks: str = ""
-    #: Whether it rests on words, so that the rule set may name what finds them.
+    #: True if the measure counts words. The rule set may then select a tokenizer.
     has_tokenizer: bool = False
 
 
@@ -124,6 +132,7 @@ NUMBERS: Mapping[str, Measure] = {
     "concordance": _of("numbers:Concordance"),
     "mae": _of("numbers:AbsoluteError"),
     "rmse": _of("numbers:SquaredError"),
+    "mse": _of("numbers:MeanSquare"),
     "r2": _of("numbers:Determination"),
     "kappa_quadratic": _of("numbers:LevelKappa", given=("levels",)),
 }
@@ -216,17 +225,23 @@ CATALOGUE: Mapping[str, Mapping[str, Measure]] = {
 
 
 class Naming:
-    """Turns what a rule set says of its measures into references to metrics."""
+    """Converts the measures of a rule set into references to metrics."""
 
     def __init__(
-        self, form: str, given: Mapping[str, Any], own: OwnMeasures | None = None
+        self,
+        form: str,
+        given: Mapping[str, Any],
+        own: OwnMeasures | None = None,
+        official: Official | None = None,
     ) -> None:
         self.form, self.given = form, given
-        #: Those of the folder's `measures.py`.
+        #: The measures in the folder's `measures.py`.
         self.own = own or OwnMeasures("", {})
+        self.official = official
 
     def metrics(self, rules: Keys) -> tuple[MetricRef, ...]:
-        # Of texts alone; elsewhere it is a key that nobody knows.
+        # Only the form text has the key `tokenizer`. In other forms, `close` refuses
+        # the key.
         tokenizer = (
             rules.choice("tokenizer", TOKENIZERS, "") if self.form == "text" else ""
         )
@@ -238,7 +253,11 @@ class Naming:
             return ()
         references = []
         for place, entry in enumerate(said, start=1):
-            found = self._metric(entry, rules, place, tokenizer)
+            found: MetricRef | tuple[str, str] | None
+            if self.official and isinstance(entry, dict) and COLUMN in entry:
+                found = self._column(self.official, entry, rules)
+            else:
+                found = self._metric(entry, rules, place, tokenizer)
             if isinstance(found, MetricRef):
                 references.append(found)
             elif found:
@@ -254,7 +273,7 @@ class Naming:
     def _with_zero(
         self, rules: Keys, references: Iterable[MetricRef]
     ) -> tuple[MetricRef, ...]:
-        """Tell the metrics over classes what 0/0 is, if the rule set says so."""
+        """Pass the declared value for 0/0 to metrics over classes."""
         if "zero" not in rules:
             return tuple(references)
         zero = rules.choice("zero", ZEROS, ZEROS[0])
@@ -268,10 +287,22 @@ class Naming:
             for reference in references
         )
 
+    def _column(
+        self, official: Official, entry: Mapping[str, Any], rules: Keys
+    ) -> MetricRef | tuple[str, str]:
+        """Return the metric for a column of the official program. For a faulty entry,
+        return the fault and the expected value.
+        """
+        keys = rules.entry("measures", entry)
+        assert keys is not None
+        return official.reference(keys.text("name"), keys)
+
     def _metric(
         self, entry: Any, rules: Keys, place: int, tokenizer: str
     ) -> MetricRef | tuple[str, str] | None:
-        """Or what is wrong and what was expected; None where that is noted already."""
+        """Return the metric of an entry. For a faulty entry, return the fault and the
+        expected form, or None if the fault is already recorded.
+        """
         keys = rules.entry("measures", entry)
         if keys is None:
             return (
@@ -311,7 +342,9 @@ class Naming:
         return MetricRef(name, measure.metric, arguments | parts)
 
     def _unfit(self, measure: Measure, name: str) -> tuple[str, str] | None:
-        """Why a measure of labels is none of this task."""
+        """If a measure of labels cannot be used in this task, return the fault and the
+        expected value, otherwise None.
+        """
         if self.form != "labels":
             return None
         if measure.several is not None and measure.several != self.given["several"]:

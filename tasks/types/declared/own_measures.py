@@ -1,8 +1,8 @@
-"""Measures of a folder's `measures.py`: which there are, and what is known of them before it is run.
+"""The measures in the `measures.py` of a task folder. The attributes of the classes are
+read without running the file.
 
-Files that ship with Citeboard are trusted by their digests. Of others nothing is run here: what their classes
-say of themselves is read, and the two methods are computed where a process lets them run (see
-`scoring.metrics.own`).
+This module runs only files with trusted digests, which are part of Citeboard. A
+sandboxed process runs all other files (see `scoring.metrics.own`).
 """
 
 import ast
@@ -18,22 +18,28 @@ from tasks.types.problems import InputRefused, Problem
 from tasks.types.references import MetricRef
 
 MEASURES = "measures.py"
-#: SHA-256 of the files that are trusted: reference-verification.
+#: SHA-256 digests of trusted files. The only trusted file belongs to the task
+#: reference-verification.
 TRUSTED = frozenset(
     {"bb677d24085a7147df82ad42ae75af30b28e12192b74b96fd8b6e85f1c91de6e"}
 )
-#: What they import, and what it is called there that they are written for.
+#: The module that measures import, and the former name of this module. The former name
+#: is replaced in existing files.
 HOME, WRITTEN_FOR = "scoring.metrics", "scoring" + ".metrics"
-#: By the class that a measure extends, what stands for it where it is not run.
+#: Maps the base class of a measure to a metric. If the file is not run, this metric
+#: represents the measure.
 KINDS = {
     **dict.fromkeys(
         ("Metric", "MeanMetric", "CountMetric"), "scoring.metrics.own:OwnMeasure"
     ),
     "WeightedMetric": "scoring.metrics.own:OwnWeightedMeasure",
 }
-#: The columns of the matrix whose rows carry a weighted measure.
+#: The attribute of a weighted measure that lists columns of the matrix. Only rows of
+#: these columns contribute to the value.
 CARRIERS = "carriers"
-#: What a class may say of itself, as a value that is written out.
+#: Recorded for a class that defines a method `marks`.
+HAS_MARKS = "has_marks"
+#: The class attributes that a measure may set to literal values, with their types.
 FACTS: Mapping[str, tuple[type, ...]] = {
     "higher_is_better": (bool, type(None)),
     "scale": (int, float),
@@ -50,7 +56,9 @@ FACTS: Mapping[str, tuple[type, ...]] = {
 
 @dataclass(frozen=True)
 class OwnMeasures:
-    """By class what stands for it and what it says of itself."""
+    """Maps the name of each class to a metric that represents the class, and to the
+    attributes that the class declares.
+    """
 
     text: str
     classes: Mapping[str, tuple[str, Mapping[str, Any]]]
@@ -67,7 +75,9 @@ class OwnMeasures:
 
 
 class MeasureFailed(InputRefused):
-    """Why a measure has no number; the one problem names the file, and says nothing that the file chose."""
+    """An error: a measure cannot be computed. The message contains the name of the file
+    but no text from the file.
+    """
 
 
 def failed(message: str, expected: str = "", line: int | None = None) -> MeasureFailed:
@@ -84,13 +94,15 @@ def not_here(call: Any) -> Any:
 
 
 class Chosen:
-    """How this process computes; nothing is run where it has not been told."""
+    """The function that computes measures in this process. The default function raises
+    an error.
+    """
 
     compute: Callable[[Any], Any] = staticmethod(not_here)
 
 
 def use(compute: Callable[[Any], Any]) -> None:
-    """From now on in this process; it takes a `scoring.metrics.own.Call`."""
+    """Set the function that computes a `scoring.metrics.own.Call` in this process."""
     Chosen.compute = staticmethod(compute)
 
 
@@ -103,7 +115,9 @@ def is_trusted(text: str) -> bool:
 
 
 def module_of(text: str) -> str:
-    """The name of the module of a trusted file, which is run the first time."""
+    """Return the module name of a trusted file. If the file has not been executed
+    before, execute the file.
+    """
     assert is_trusted(text), "nothing else is run here"
     name = f"citeboard_measures_{digest_of(text)[:16]}"
     if name not in sys.modules:
@@ -112,7 +126,9 @@ def module_of(text: str) -> str:
 
 
 def run_file(text: str, name: str) -> ModuleType:
-    """As a module of this name, where dataclasses look for it."""
+    """Execute a file as a module with this name. The module is added to
+    ``sys.modules``, where dataclasses look it up.
+    """
     module = sys.modules[name] = ModuleType(name)
     try:
         exec(  # noqa: S102
@@ -125,7 +141,9 @@ def run_file(text: str, name: str) -> ModuleType:
 
 
 def read_measures(text: str, shown: str, faults: list[Problem]) -> OwnMeasures:
-    """The file is not run for that. Classes that extend no measure are helpers of others."""
+    """Parse the measures without running the file. Classes without the base class of a
+    measure are ignored.
+    """
     faults = [] if is_trusted(text) else faults
     classes: dict[str, tuple[str, Mapping[str, Any]]] = {}
     try:
@@ -156,7 +174,7 @@ def read_measures(text: str, shown: str, faults: list[Problem]) -> OwnMeasures:
 
 
 def measure_warnings(text: str) -> list[str]:
-    """Return a sentence for each weighted measure of the file that does not declare its carriers."""
+    """Return a warning for each weighted measure that does not declare `carriers`."""
     measures = read_measures(text, MEASURES, [])
     return [
         f"{MEASURES}: “{name}” does not declare `{CARRIERS}`, the columns of its matrix whose rows carry the "
@@ -169,9 +187,10 @@ def measure_warnings(text: str) -> list[str]:
 
 
 def _facts(node: ast.ClassDef, shown: str, faults: list[Problem]) -> dict[str, Any]:
-    """Raises nothing: what is no such value is noted."""
     facts: dict[str, Any] = {}
     for statement in node.body:
+        if isinstance(statement, ast.FunctionDef) and statement.name == "marks":
+            facts[HAS_MARKS] = True
         if not isinstance(statement, ast.Assign | ast.AnnAssign):
             continue
         targets = (

@@ -1,6 +1,7 @@
-"""What gold says of itself: its fields with counts, and a declaration that is proposed for it.
+"""Count the values of each field in gold, and propose the declaration of a task.
 
-A proposal is right more often than not and never generous: what could give an answer away is not shown.
+Proposals are conservative: a field that could reveal an answer is not proposed as
+public.
 """
 
 import re
@@ -55,17 +56,21 @@ from tasks.types.text import decoded
 from tasks.types.toml_lines import table
 
 Values = dict[str, Any]
-#: Classes of a dimension, and labels that have a measure each.
+#: Maximum number of classes in a dimension, and maximum number of labels with a
+#: separate measure for each label.
 MAX_CLASSES, MAX_LABEL_MEASURES = 20, 8
-#: Fields of which something is said.
+#: Maximum number of described fields.
 MAX_FIELDS = 200
-#: The cut-offs of measures that are offered.
+#: The cut-offs of the measures that users can select.
 CUTS = (1, 5, 10, 20, 100)
-#: What tells of a label in so large a share of instances gives it away.
+#: A field reveals the label if a classifier that uses only the field is right for at
+#: least this share of the instances.
 GIVES_AWAY = 0.9
-#: A part of a field stands so much more often beside one label than beside another.
+#: A part of a field reveals labels if it occurs this many times more often with one
+#: label than with another, and at least this often.
 MORE_OFTEN, OFTEN = 3, 20
-#: From this share of instances on a list has more than the answers.
+#: A list field may contain the candidates if, in at least this share of the instances,
+#: the list contains more items than the answers.
 HAS_MORE = 0.9
 MEASURES = {
     "labels": ("macro_f1", "accuracy", "mcc"),
@@ -80,13 +85,15 @@ MEASURES = {
     ),
     "numbers": ("spearman", "pearson", "mae"),
 }
-#: What a task has several tables of; other lists of tables stand in a line.
+#: Keys whose lists are written as arrays of tables in TOML. Other lists of tables are
+#: written inline.
 _ARRAYS = ("rules", "baselines")
 _IS_UNIT = re.compile(
     r"(^|_)(id|key|paper|document|doc|article|topic|author)s?$", re.IGNORECASE
 )
 _IS_DATE = re.compile(r"\d{4}-\d{2}(-\d{2})?")
-#: Of two labels the one that is not of interest.
+#: Matches names of negative classes. If one of two labels matches, the other label is
+#: the positive class.
 _PLAIN = re.compile(
     r"(no|none|not|non|false|0|valid|negative|other|real|human)([ _-].*)?",
     re.IGNORECASE,
@@ -95,7 +102,9 @@ _PLAIN = re.compile(
 
 @dataclass(frozen=True)
 class Field:
-    """``there`` is in how many instances it stands, ``different`` how many values it has."""
+    """A description of a field. ``there`` is the number of instances with the field.
+    ``different`` is the number of distinct values.
+    """
 
     name: str
     there: int
@@ -105,7 +114,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Found:
-    """The fields of the instances and of what is beside them, and the table `task` that is proposed."""
+    """The fields of the instances and of the pool, and the proposed table `task`."""
 
     instances: int
     fields: list[Field]
@@ -113,7 +122,8 @@ class Found:
     files: list[str]
     task: Values
     guesses: list[Guess]
-    #: What the files lack to be a task, although they have the answers.
+    #: Problems that prevent the creation of a task although the answers were
+    #: recognised.
     lacks: list[Problem]
 
 
@@ -125,9 +135,11 @@ def look(
     known: Values | None = None,
     delimiter: str = "",
 ) -> Found:
-    """What the files hold; with a ``known`` table nothing is proposed. Raises InputRefused.
+    """Describe the files, and propose a declaration. If ``known`` is the table of an
+    existing declaration, use this table instead. Raises InputRefused.
 
-    The ``delimiter`` is that of a CSV file whose rows several part alike.
+    If several delimiters split a CSV file consistently, the user can choose the
+    ``delimiter``.
     """
     problems = Problems()
     said = {"delimiter": delimiter, **(known or {}).get("gold", {})}
@@ -162,12 +174,14 @@ def look(
 
 
 def _raw(source: GoldFile) -> Rows:
-    """Return the rows of a file as it has them; of qrels none, whose columns have no names."""
+    """Return the unchanged rows of a file. For qrels, return no rows, since columns of
+    qrels have no names.
+    """
     return () if source.keys.get("files") == TREC else source.rows
 
 
 def _known(task: Values, read: Mapping[str, GoldFile]) -> Found:
-    """Return the fields of files by a table that is there."""
+    """Return the fields of the files according to an existing declaration."""
     gold, pool = task.get("gold", {}), str(task.get("pool", {}).get("file", ""))
     others = (pool, gold.get("queries", ""))
     main = next((name for name in read if name not in others), next(iter(read)))
@@ -196,7 +210,7 @@ def _pool(form: str, rows: Rows, found: Recognised) -> Values:
 
 
 def declaration(task: Values) -> str:
-    """The text of a `task.toml`."""
+    """Return the text of a `task.toml`."""
     below = {
         name: value
         for name, value in task.items()
@@ -216,7 +230,7 @@ def declaration(task: Values) -> str:
 
 
 def _file_form(file: InputFile, gold: Values) -> dict[str, str]:
-    """What a declaration says of files that are no JSON lines."""
+    """Return the settings that describe the file format. JSON lines need no settings."""
     form = file.suffix.removeprefix(".")
     if form not in TABLES:
         return {"files": "json"} if form == "json" else {}
@@ -226,7 +240,9 @@ def _file_form(file: InputFile, gold: Values) -> dict[str, str]:
 
 
 def _fields(file: Rows, beside: Rows = ()) -> list[Field]:
-    """Return the fields of a file, and those that only the rows ``beside`` have."""
+    """Return descriptions of the fields in a file, and of fields that occur only in
+    ``beside``.
+    """
     found = []
     own_names = names_of(file)
     others = [name for name in names_of(beside) if name not in own_names]
@@ -256,7 +272,7 @@ def _proposed(form: str, found: Recognised) -> Values:
     ]
     unit = next((name for name in others if _is_unit(rows, name)), "")
     if not unit:
-        # Of the parts of an id the one of the fewest values.
+        # Choose the part of the id that has the fewest distinct values.
         parts = [name for name in found.keys.get("ids", ()) if _is_unit(rows, name)]
         unit = min(parts, key=lambda name: len({row[name] for row in rows}), default="")
     groups = [str(row.get(answer)) for row in rows] if form == "labels" else []
@@ -283,7 +299,7 @@ def _proposed(form: str, found: Recognised) -> Values:
         **({"hidden": hidden} if hidden else {}),
     }
     said, measures = _of_form(form, rows, answer, labels, shown)
-    # A ranking needs documents, a lead needs a text.
+    # Baselines of rankings need documents. The lead baseline needs a text.
     has_inputs = {"ranking": bool(found.pool), "text": bool(shown)}.get(form, True)
     baselines = [
         {"name": name} for name in BASELINES[form] if name != TFIDF and has_inputs
@@ -301,9 +317,11 @@ def _proposed(form: str, found: Recognised) -> Values:
 def _shown(
     form: str, found: Recognised, others: Sequence[str], groups: Sequence[str]
 ) -> list[str]:
-    """Return the fields that are ticked: none that could be an answer, and none that tells of one."""
+    """Return the fields that are proposed as public: fields that neither contain nor
+    reveal an answer.
+    """
     rows, answer = found.rows, found.answer
-    # Tags without their tokens are no task.
+    # Tags are useless without their tokens.
     tokens = token_fields(rows, answer)[:1] if form == "tags" else []
     names = names_of(rows)
     before = names[: names.index(answer)] if answer in names else []
@@ -321,7 +339,9 @@ def _shown(
 
 
 def _guess_candidates(task: Values, found: Recognised) -> list[Guess]:
-    """Return the guess about the list that each instance ranks, where there is one."""
+    """Return the guess about the field that contains the candidates of each instance,
+    if there is such a field.
+    """
     name = task["answer"].get("candidates")
     if task["form"] != "ranking" or not name:
         return []
@@ -330,7 +350,9 @@ def _guess_candidates(task: Values, found: Recognised) -> list[Guess]:
 
 
 def _lacks(task: Values, found: Recognised) -> list[Problem]:
-    """Return what is wrong with a ranking without documents. Raises InputRefused if no field could help."""
+    """Return the problem of a ranking without documents. Raises InputRefused if no
+    field could contain candidates.
+    """
     if task["form"] != "ranking" or found.pool or task["answer"].get("candidates"):
         return []
     fields = candidate_fields(found.rows, found.answer)
@@ -369,7 +391,9 @@ def _is_number(value: Any) -> bool:
 
 
 def _labels(found: Recognised) -> list[str]:
-    """The most frequent first; those of vectors in their order."""
+    """Return the labels in order of descending frequency. For label vectors, return the
+    labels in the order of positions.
+    """
     if found.labels:
         return [*found.labels]
     values = [row.get(found.answer) for row in found.rows]
@@ -383,14 +407,14 @@ def _labels(found: Recognised) -> list[str]:
 
 
 def _is_unit(rows: Rows, name: str) -> bool:
-    """Whether it names what several instances belong to."""
+    """Return True if the values of the field identify groups of instances."""
     own = scalars(rows, name) or []
     is_several = len(own) == len(rows) and 1 < len(set(own)) <= len(rows) / 2
     return is_several and _IS_UNIT.search(name) is not None
 
 
 def _tells(rows: Rows, name: str, groups: Sequence[str]) -> bool:
-    """Whether a field gives the label away: by being there, by what it says, or by one of its words."""
+    """Return True if the presence, the value, or a word of the field reveals the label."""
     if not groups:
         return False
     signs = [
@@ -401,7 +425,7 @@ def _tells(rows: Rows, name: str, groups: Sequence[str]) -> bool:
         (sign, label) for own, label in zip(signs, groups, strict=True) for sign in own
     )
     whole = Counter(groups)
-    # How many instances one gets right who looks at a word alone.
+    # Count the instances that this word alone would classify correctly.
     best = 0
     for sign in {sign for sign, _ in by_sign}:
         there = [by_sign[sign, label] for label in whole]
@@ -420,7 +444,9 @@ def _tells(rows: Rows, name: str, groups: Sequence[str]) -> bool:
 
 
 def _names_answers(rows: Rows, name: str, answer: str) -> bool:
-    """Whether a text has the id of what is to be found; a list of candidates is to have it."""
+    """Return True if, in most rows, a text in the field contains the ids of the
+    answers. Lists are ignored, since a list of candidates must contain the answers.
+    """
     told = [
         row
         for row in rows
@@ -432,7 +458,9 @@ def _names_answers(rows: Rows, name: str, answer: str) -> bool:
 
 
 def _telling_parts(rows: Rows, name: str, groups: Sequence[str]) -> Iterator[str]:
-    """Parts of a field that stand far more often beside one label than beside another."""
+    """Yield the parts of a field that occur much more often with one label than with
+    another.
+    """
     parts = dict.fromkeys(
         part for row in rows if isinstance(row.get(name), dict) for part in row[name]
     )
@@ -472,7 +500,9 @@ def _dimension(
             if row.get(name) not in (None, "")
         }
         if label not in within:
-            # Grades get those without one beside each, which a measure needs; kinds stay by themselves.
+            # A measure of grades needs both labels in each class. Instances without a
+            # grade are therefore added to every class. For other fields, instances
+            # without a value form a separate class.
             is_grade = all(
                 _is_number(row.get(name)) for row in rows if row.get(name) is not None
             )
@@ -485,7 +515,9 @@ def _dimension(
 def _of_form(
     form: str, rows: Rows, answer: str, labels: Sequence[str], shown: Sequence[str]
 ) -> tuple[Values, list[Any]]:
-    """What [task.answer] says, and the measures, of which the first ranks."""
+    """Return the settings of [task.answer], and the proposed measures. The first
+    measure determines the ranking.
+    """
     measures: list[Any] = list(MEASURES[form])
     values = [row.get(answer) for row in rows]
     if form == "labels":
@@ -537,7 +569,9 @@ def _of_form(
 
 
 def candidate_fields(rows: Rows, answer: str) -> list[str]:
-    """Return the lists that hold every answer, and in nearly all instances more."""
+    """Return the list fields that could contain candidates. Such a list contains every
+    answer, and in nearly all instances also other items.
+    """
     found = []
     for name in names_of(rows):
         if name == answer or not all(isinstance(row.get(name), list) for row in rows):
@@ -552,7 +586,7 @@ def candidate_fields(rows: Rows, answer: str) -> list[str]:
 def _label_answer(
     labels: Sequence[str], measures: list[Any], *, has_lists: bool
 ) -> tuple[Values, list[Any]]:
-    """Return [task.answer] of the form labels, and the measures."""
+    """Return the settings of [task.answer] for the form labels, and the measures."""
     said: Values = {"labels": list(labels)}
     if has_lists:
         return said | {"several": True}, ["macro_f1", "micro_f1", "exact_match"]
@@ -570,7 +604,9 @@ def _label_answer(
 
 
 def _of_labels(labels: Sequence[str]) -> list[Any]:
-    """Return F1 of each label; labels that differ in case or signs alone get numbers."""
+    """Return an F1 measure for each label. If two labels differ only in case or
+    punctuation, a number is added to the name of the second measure.
+    """
     measures: dict[str, Any] = {}
     for label in labels:
         slug = re.sub(r"\W+", "_", label.lower()).strip("_")
@@ -583,7 +619,9 @@ def _of_labels(labels: Sequence[str]) -> list[Any]:
 
 
 def measures_of(task: Values) -> dict[str, Any]:
-    """By its name each measure that the task may have, as a rule set says it, those that it has first."""
+    """Return all measures that the task can use, by name. Measures that the task
+    already uses come first.
+    """
     said, form = task.get("answer", {}), task["form"]
     has = {
         own if isinstance(own, str) else own["name"]: own

@@ -1,4 +1,4 @@
-"""What each form reads of a `task.toml` besides what all of them have."""
+"""Read the keys of a `task.toml` that only some forms have."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -28,12 +28,13 @@ from tasks.types.forms.tags import ENTITY_TYPE, TagTask
 from tasks.types.forms.texts import TextTask
 from tasks.types.jsonlines import MAX_TEXT
 
-#: What [task.gold] says.
 Settings = Mapping[str, Any]
-#: Reads [task.answer] and other tables of [task], and of the rule sets what is missing.
+#: Reads [task.answer], other tables of [task], and the treatment of missing answers in
+#: rule sets. The arguments are the settings from [task.gold], [task.answer], [task],
+#: and the rule sets.
 Reading = Callable[[Settings, Keys, Keys, Sequence[Keys]], InstanceTask | None]
 ANSWER = "field"
-#: The forms of files of gold, where a form of tasks has its own.
+#: File formats of gold for forms that do not accept the default formats.
 FILES_OF = {"tags": (*JSON_FORMS, BIO)}
 
 
@@ -84,12 +85,14 @@ def _labels(
 def _treatments(
     rules: Sequence[Keys], name: str = "missing", labels: Sequence[str] = ()
 ) -> dict[str, Treatment]:
-    """By rule set."""
+    """Return the treatment of unanswered instances in each rule set."""
     return {rule.text("name"): _treatment(rule, name, labels) for rule in rules}
 
 
 def _treatment(rule: Keys, name: str, labels: Sequence[str]) -> Treatment:
-    """What becomes of instances that are not answered: a word, or of labels a table with one in its place."""
+    """Return the treatment of unanswered instances. The treatment is a keyword, or in
+    the form labels a table with a substitute label.
+    """
     value = rule.value(name, WRONG)
     if isinstance(value, dict) and labels:
         own = rule.table(name)
@@ -185,7 +188,9 @@ def _tags(
 def _pool(
     task: Keys, id_field: str, content: str, content_field: str
 ) -> dict[str, Any]:
-    """What a task says of its pool, with the fields that it has else; ``content`` is a key."""
+    """Return the settings of the pool. ``content`` is the key whose value names the
+    field with the content.
+    """
     pool = task.table("pool")
     if "file" in pool and "/" in pool.text("file"):
         pool.refuse(

@@ -1,4 +1,4 @@
-"""What [task.gold] says of the shape of its files, besides what all forms have."""
+"""Read the keys of [task.gold] that describe the shape of gold files, for all forms."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,7 +6,8 @@ from tasks.types.declared.keys import Keys
 from tasks.types.forms.instances import TREC
 from tasks.types.forms.shapes import GoldShape
 
-#: Keys by the forms that have them; others are keys of all forms.
+#: Maps each key that only some forms of task have to these forms. Other keys exist in
+#: all forms.
 OF_FORMS: Mapping[str, Sequence[str]] = {
     "columns": ("labels", "numbers", "text"),
     "vector": ("labels",),
@@ -15,7 +16,7 @@ OF_FORMS: Mapping[str, Sequence[str]] = {
     "document": ("ranking",),
     "relevant": ("ranking",),
 }
-#: Keys of which a declaration has one at most.
+#: Groups of keys. At most one key of each group may be used.
 EXCLUSIVE = (
     ("ids", "numbered", "keyed", "document"),
     ("columns", "vector", "separator", "item", "document"),
@@ -23,7 +24,9 @@ EXCLUSIVE = (
 
 
 def read_shape(gold: Keys, form: str, files: str) -> GoldShape:
-    """Read the keys, and refuse those that do not fit the form, the files or one another."""
+    """Read the keys. Refuse keys that are invalid for the form, for the file format, or
+    in combination.
+    """
     shape = GoldShape(
         ids=gold.texts("ids", ()),
         numbered=gold.flag("numbered"),
@@ -60,5 +63,5 @@ def read_shape(gold: Keys, form: str, files: str) -> GoldShape:
 
 
 def secret_fields(shape: GoldShape, field: str) -> tuple[str, ...]:
-    """Return the fields of the gold that have its answers."""
+    """Return the fields of the gold that contain answers."""
     return (field, *shape.columns, *([shape.document] if shape.document else []))

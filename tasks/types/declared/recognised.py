@@ -1,6 +1,8 @@
-"""What the fields of gold look like: an id, an answer of a form in one of its shapes, or neither.
+"""Recognise the fields of gold that contain ids, and the fields that contain answers of
+a form.
 
-Each guess has a confidence and a reason. A reason names fields and counts, and no value of the gold.
+Each guess has a confidence and a reason. A reason contains field names and counts, but
+no values from the gold.
 """
 
 import dataclasses
@@ -37,11 +39,12 @@ from tasks.types.forms.shapes import SPACE, is_on, label_text, split_at
 from tasks.types.problems import InputRefused, Problem
 
 SURE, LIKELY, UNSURE = "sure", "likely", "unsure"
-#: Characters of a name that are looked at for what it has in common with others.
+#: The maximum length of field names that are compared for common prefixes.
 MAX_NAME = 100
-#: Fields of which two may make an id together.
+#: The maximum number of fields that are tested as parts of an id.
 MAX_PARTS = 8
-#: In the order in which they are tried; white space is in many labels.
+#: Separators are tested in this order. White space is last, because many labels contain
+#: white space.
 SEPARATORS = {";": "semicolons", "|": "bars", ",": "commas", SPACE: "white space"}
 _OTHER_ANSWERS = {
     "labels": r"^y$|verdict|stance|annotation|function",
@@ -52,7 +55,7 @@ _IS_PART = re.compile(
     r"|sentence|turn|claim|tweet|query)s?$|[a-z](Id|ID|Key|No)$|[a-z]id$",
     re.IGNORECASE,
 )
-#: Names of ids that are of a document and may be what is asked for.
+#: Matches names of fields with document ids. The documents may be answers.
 _IS_DOCUMENT = re.compile(r"doc|corpus|passage|candidate|abstract|^pid$", re.IGNORECASE)
 IS_CANDIDATES = re.compile(r"candidate|option|choice|(^|_)pool", re.IGNORECASE)
 _IS_IOB_TAG = re.compile(r"O|[BI](-.*)?")
@@ -61,7 +64,9 @@ _STEM = re.compile(r"^(.*?)[_\W]?(\d+|[A-Za-z]+)$")
 
 @dataclass(frozen=True)
 class Guess:
-    """What is proposed for a ``part`` of the declaration, how sure that is, and why."""
+    """A guess about one ``part`` of the declaration. Each guess has a value, a
+    confidence and a reason.
+    """
 
     part: str
     value: str
@@ -71,9 +76,11 @@ class Guess:
 
 @dataclass(frozen=True)
 class Reading:
-    """A field that may be the answer, with the keys of [task.gold] by which it is read.
+    """A field that may contain the answer, and the keys of [task.gold] for reading the
+    field.
 
-    ``values`` are the answers as the form has them; ``labels`` are in the order of a vector.
+    ``values`` are the answers in the form of the task. For a label vector, ``labels``
+    are the labels in the order of positions.
     """
 
     field: str
@@ -83,11 +90,11 @@ class Reading:
     labels: Sequence[str] = ()
 
 
-# Ids.
+# Recognition of ids.
 
 
 def guess_id(form: str, rows: Rows, answer: str) -> tuple[dict[str, Any], Guess]:
-    """Return the keys of [task.gold] for the ids, and the guess about them."""
+    """Return the keys of [task.gold] that define the ids, and the guess about the ids."""
     names = [name for name in names_of(rows) if name != answer]
     unique = [name for name in names if is_key(rows, name)]
     by_name = [
@@ -113,7 +120,8 @@ def guess_id(form: str, rows: Rows, answer: str) -> tuple[dict[str, Any], Guess]
             reason = f"“{name}” is named like an id; {again} of its values stand in several rows"
             return {"id": name}, Guess("id", name, UNSURE, reason)
     key = next(own for own in ("id", "row", "instance_id") if own not in names_of(rows))
-    # Documents are what rankings and evidence are asked for.
+    # In rankings and evidence, document ids are answers and not parts of the ids of
+    # instances.
     has_pairs = form not in ("ranking", "evidence")
     if has_pairs and (pair := _pair(rows, names)):
         reason = f"no field differs in all rows; {_quoted(pair)} do together"
@@ -127,7 +135,9 @@ def guess_id(form: str, rows: Rows, answer: str) -> tuple[dict[str, Any], Guess]
 
 
 def _may_name(rows: Rows, name: str) -> bool:
-    """Return True for single words that are no numbers and not named like an answer."""
+    """Return True if the values are single words, not all of them are numbers, and the
+    field's name is not typical of answers.
+    """
     own = scalars(rows, name) or []
     return (
         words(rows, name) == 1
@@ -152,15 +162,16 @@ def _pair(rows: Rows, names: Sequence[str]) -> tuple[str, str] | None:
     return None
 
 
-# Answers.
+# Recognition of answers.
 
 
 def guess_answer(
     form: str, rows: Rows, *, also: Callable[[Reading], bool] | None = None
 ) -> tuple[Reading, Guess]:
-    """Return how the answer is read, and the guess about it. Raises InputRefused with the reason.
+    """Return the field with the answer, and a guess with confidence and reason. Raises
+    InputRefused with the reason if no field fits.
 
-    Of rankings ``also`` says whether a reading names candidates that are known.
+    For rankings, ``also`` returns True if all answers of a field are known candidates.
     """
     names = names_of(rows)
     readings = [*_column_readings(form, rows, names)]
@@ -203,7 +214,9 @@ def _answer_guess(
     return Guess("answer", found.field, UNSURE, reason)
 
 
-#: Ranks of names: exact ones first, then those that hold one, then others, then facts.
+#: Ranks of field names, the most likely answer first. Typical names of answers come
+#: first, then names that contain a typical name, unusual names (from UNNAMED on), and
+#: names of metadata (from FACT on).
 UNNAMED, FACT = 200, 300
 
 
@@ -222,7 +235,6 @@ def _name_rank(form: str, name: str) -> int:
 
 
 def _order(form: str, reading: Reading) -> tuple[Any, ...]:
-    """Names first; then answers of several parts before single words, then the fewest different ones."""
     is_single = not (reading.keys or any(isinstance(v, list) for v in reading.values))
     different = len({str(value) for value in reading.values})
     rank = _name_rank(form, reading.field)
@@ -307,7 +319,9 @@ def _are_signs(values: Iterable[Any]) -> bool:
 
 
 def _separated(name: str, values: Sequence[Any]) -> Reading | None:
-    """Return the reading of texts that name several labels, each of which is seen by itself or again."""
+    """Return a reading of the field whose texts contain several labels with a
+    separator, or None. Each label must also occur alone or in several texts.
+    """
     for separator, shown in SEPARATORS.items():
         parts = [split_at(value or "", separator) for value in values]
         several = [own for own in parts if len(own) > 1]
@@ -332,7 +346,9 @@ def _separated(name: str, values: Sequence[Any]) -> Reading | None:
 
 
 def _column_readings(form: str, rows: Rows, names: Sequence[str]) -> Iterator[Reading]:
-    """Several fields that are the answer together: columns of 0 and 1, or numbered fields of one name."""
+    """Yield groups of fields that together contain the answer: columns of 0 and 1, or
+    fields whose names differ only in a number.
+    """
     if form not in ("labels", "numbers", "text"):
         return
     stems: dict[str, list[str]] = {}
@@ -465,7 +481,7 @@ def _are_texts(values: Sequence[Any]) -> bool:
 
 
 def evidence_labels(value: Any) -> set[str]:
-    """The labels of evidence by document."""
+    """Return the labels in evidence, which is grouped by document."""
     lists = value.values() if isinstance(value, dict) else ()
     sets = [
         own

@@ -1,4 +1,6 @@
-"""Which fields of gold could be an answer, and so are not shown to participants unless they are ticked."""
+"""Find the fields of gold that could contain an answer. Such fields are not proposed as
+public fields.
+"""
 
 import re
 from typing import Any
@@ -17,7 +19,8 @@ from tasks.types.declared.fields import (
     words,
 )
 
-#: Names of what a text is made from; other texts may be what is asked for.
+#: Matches typical names of fields with input texts. A field with another name could
+#: contain the answer.
 _IS_INPUT = re.compile(
     r"(^|_)(text|source|input|document|doc|article|question|query|sentence|context|claim"
     r"|abstract|title|passage|body|premise|tweet|before|after|first|second)s?(_|\d|$)",
@@ -30,15 +33,18 @@ def is_named_like_answer(name: str) -> bool:
 
 
 def could_answer(form: str, rows: Rows, name: str) -> bool:
-    """Return True for every field that could be the answer, of this form or of another.
+    """Return True if the field could contain an answer, in this form of task or in
+    another form.
 
-    A field that is not a text of several words could be; so could one that is named like an answer or like
-    its explanation, one whose texts are few, and of the form text every text that is not named as an input.
+    A field could contain the answer if its values are not texts of several words, if
+    its name is typical of answers or explanations, or if it has few distinct texts. In
+    the form text, every text could be the answer unless its name is typical of inputs.
     """
     own = present(rows, name)
     if IS_ANSWER.search(name) or (form == "text" and not _IS_INPUT.search(name)):
         return True
-    # A few texts may look like something else, such as a sentence that is a number.
+    # Tolerate a few values of another type, such as a sentence that consists of a
+    # number.
     if sum(map(_holds_texts, own)) < MOSTLY * max(1, len(own)):
         return True
     if words(rows, name) < TEXT:
@@ -52,7 +58,9 @@ def could_answer(form: str, rows: Rows, name: str) -> bool:
 
 
 def _holds_texts(value: Any) -> bool:
-    """Return True for a text, a list of texts, and an object of them such as a bibliographic entry."""
+    """Return True for a text, for a list of texts, and for an object that contains a
+    text, such as a bibliographic entry.
+    """
     if isinstance(value, str):
         return as_list(value) is None and as_float(value) is None
     if isinstance(value, list):
@@ -72,7 +80,7 @@ def _parts(rows: Rows, name: str) -> list[str]:
 
 
 def secret_parts(rows: Rows, name: str) -> list[str]:
-    """Return the paths of parts of an object that could be an answer, of texts no numbers such as years."""
+    """Return the paths of those parts of an object that could be an answer."""
     found = []
     for part in _parts(rows, name):
         own = [

@@ -1,4 +1,6 @@
-"""The form `tags` in files of gold: BIO lines, and lists of tags beside lists of tokens."""
+"""Recognise the form `tags` in files of gold: BIO lines, or lists of tags next to lists
+of tokens.
+"""
 
 import re
 from collections import Counter
@@ -21,7 +23,7 @@ def is_bio(file: InputFile, form: str) -> bool:
 
 
 def bio_records(file: InputFile, problems: Problems) -> list[Record]:
-    """Return a record for each sentence of BIO lines."""
+    """Return a record for each sentence in a file of BIO lines."""
     return [*sentence_records(file, problems, _tag_fault, Keys())]
 
 
@@ -32,7 +34,9 @@ def _tag_fault(tag: str) -> tuple[str, str] | None:
 
 
 def token_fields(rows: Rows, answer: str) -> list[str]:
-    """Return the fields that are named as tokens, or words, and have one for each tag."""
+    """Return the fields that may contain the tokens. The name of such a field suggests
+    tokens or words, and each list is as long as the list of tags.
+    """
     return [
         name
         for name in names_of(rows)
@@ -43,7 +47,7 @@ def token_fields(rows: Rows, answer: str) -> list[str]:
 
 
 def tag_answer(rows: Rows, answer: str) -> Mapping[str, Any]:
-    """Return [task.answer]."""
+    """Return the settings of [task.answer]."""
     tokens = token_fields(rows, answer)
     lists = [value for row in rows if isinstance(value := row.get(answer), list)]
     types = Counter(
@@ -60,7 +64,9 @@ def _is_as_long(row: Mapping[str, Any], name: str, answer: str) -> bool:
 
 
 def _is_lenient(lists: Sequence[Sequence[str]], labels: Sequence[str]) -> bool:
-    """Return True for IOB1, where most entities begin with I-; single ones are faults of the gold."""
+    """Return True if the tags follow IOB1, where most entities begin with I-. If only a
+    few entities begin with I-, the tags are IOB2 with errors.
+    """
     stray = sum(
         len(strays([tag_parts(tag, labels) or (OUTSIDE, "") for tag in tags]))
         for tags in lists

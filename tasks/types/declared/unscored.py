@@ -1,4 +1,6 @@
-"""Answers that no form scores: records of slots, texts with the documents that they cite, tags of tokens."""
+"""Detect answers that no form can score: records with slots, texts with the documents
+that they cite, and tags of tokens.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,9 +29,11 @@ def fault_of(
     *,
     is_named: bool,
 ) -> tuple[str, str] | None:
-    """Return why gold is no gold of the form, and what was expected.
+    """Return the reason why the gold does not fit the form, and the expected content.
+    Return None if the gold fits.
 
-    ``answer`` is the field that could be its answer, which may be named so.
+    ``answer`` is the field that could contain the answer. ``is_named`` is True if the
+    name of the field is typical of answers.
     """
     if form == "text" and (fault := _cited_text(rows, names, answer)):
         return fault
@@ -44,7 +48,9 @@ def fault_of(
 
 
 def _record_fault(form: str, rows: Rows, name: str) -> tuple[str, str] | None:
-    """Return why a field of records or of tags is no answer."""
+    """Return a message if a field with records or tags cannot be scored, and the
+    expected content. Otherwise return None.
+    """
     values = [
         own
         for value in present(rows, name)
@@ -80,7 +86,9 @@ def _is_list(rows: Rows, name: str) -> bool:
 
 
 def _inner_records(values: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield records; of an object whose only key holds one, as in {"LEADERBOARD": {…}}, the inner one."""
+    """Yield the records. If the only key of a record contains an object, as in
+    {"LEADERBOARD": {…}}, yield this inner object.
+    """
     for value in values:
         inner = value
         while isinstance(inner, dict) and len(inner) == 1:
@@ -108,7 +116,6 @@ def _are_tags(values: Sequence[Any]) -> bool:
 def _cited_text(
     rows: Rows, names: Sequence[str], answer: str
 ) -> tuple[str, str] | None:
-    """Return why texts with a list of the ids that they cite are no plain texts."""
     expected = "texts alone; no form scores an answer together with the documents that it cites"
     for name in names:
         own = present(rows, name)

@@ -1,1 +1,1 @@
-"""Forms of tasks: what gold and runs look like, whether Python or a folder declares the task."""
+"""Forms of tasks: the formats of gold and runs that several tasks share."""

@@ -1,4 +1,6 @@
-"""BIO lines as CoNLL has them: a token and its tag on each, and an empty line after a sentence."""
+"""BIO lines in CoNLL format: a token and its tag on each line, and an empty line after
+each sentence.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,19 +14,21 @@ from tasks.types.text import decoded, nfc
 
 BIO = "bio"
 SUFFIXES = (".bio", ".conll", ".iob", ".iob2", ".txt")
-#: How CoNLL 2003 marks the beginning of a document.
+#: Marks the beginning of a document in CoNLL 2003.
 DOCUMENT = "-DOCSTART-"
 _ID = re.compile(r"#\s*(?:sent_)?id\s*=\s*(\S.*)")
-#: The field of the document's number, where the file marks documents.
+#: The name of the field with the document number of a record. The field exists only if
+#: the file marks documents.
 DOCUMENT_FIELD = "document"
 
-#: What is wrong with a tag and what was expected; None where nothing is.
+#: Checks a tag. Returns an error message and the expected form, or None for a valid
+#: tag.
 TagFault = Callable[[str], tuple[str, str] | None]
 
 
 @dataclass(frozen=True)
 class Keys:
-    """The fields of a sentence in a record."""
+    """The names of a sentence's fields in a record."""
 
     id: str = "id"
     tokens: str = "tokens"
@@ -33,7 +37,7 @@ class Keys:
 
 @dataclass(frozen=True)
 class OtherToken:
-    """A token of a run that is not the one of the gold."""
+    """A token of a run that differs from the gold token at the same position."""
 
     line: int
     texts: tuple[str, str]
@@ -41,8 +45,11 @@ class OtherToken:
 
 @dataclass
 class Sentence:
-    """``number`` counts from 1, ``id`` is that of a comment, ``line`` that of the first token; ``document``
-    is the number of the document, 0 where the file marks none.
+    """A sentence of a file.
+
+    ``number`` is the position of the sentence in the file, starting from 1. ``id`` is
+    taken from a comment. ``line`` is the line number of the first token. ``document``
+    is the number of the document, or 0 if the file does not mark documents.
     """
 
     number: int
@@ -55,7 +62,7 @@ class Sentence:
     is_sound: bool = True
 
     def differs(self, tokens: Sequence[str]) -> OtherToken | None:
-        """Return the first token that is not the one of these."""
+        """Return the first token that differs from ``tokens``, or None."""
         for place, (own, other) in enumerate(zip(self.tokens, tokens, strict=False)):
             if nfc(own) != nfc(other):
                 texts = (
@@ -72,7 +79,7 @@ class Sentence:
 def read_sentences(
     file: InputFile, problems: Problems, tag_fault: TagFault
 ) -> Iterator[Sentence]:
-    """Yield the sentences without faults; note what is wrong with each line of the others."""
+    """Yield the sentences without faults. Record the faulty lines of other sentences."""
     sentence = Sentence(1, "", 0)
     for place, raw in enumerate(file.lines(), start=1):
         text = decoded(raw).strip("\r\n")
@@ -91,7 +98,6 @@ def read_sentences(
 def _take(
     sentence: Sentence, text: str, place: int, tag_fault: TagFault
 ) -> tuple[str, str] | None:
-    """Add a line to a sentence; return what is wrong with the line and what was expected."""
     parts = text.split("\t") if "\t" in text else text.split(" ")
     parts = [part for own in parts if (part := own.strip())]
     if not sentence.line:
@@ -111,7 +117,9 @@ def _take(
 def sentence_records(
     file: InputFile, problems: Problems, tag_fault: TagFault, keys: Keys
 ) -> Iterator[Record]:
-    """Yield a record for each sentence, whose id is that of its comment or its number."""
+    """Yield a record for each sentence. The id of the record is taken from a comment,
+    or is the number of the sentence.
+    """
     for sentence in read_sentences(file, problems, tag_fault):
         value: dict[str, Any] = {
             keys.id: sentence.id or str(sentence.number),
@@ -124,7 +132,7 @@ def sentence_records(
 
 
 def written_sentences(rows: Iterable[Mapping[str, Any]], keys: Keys) -> str:
-    """Return the records as BIO lines with their ids."""
+    """Return the records as BIO lines with comments that contain the ids."""
     return "\n".join(
         f"# id = {row[keys.id]}\n"
         + "".join(

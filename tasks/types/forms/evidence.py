@@ -1,13 +1,21 @@
-"""What supports or contradicts a claim: sentences of documents, with labels of documents or of the claim."""
+"""Evidence for or against a claim: sentences of documents, with labels of the documents
+or of the claim.
+"""
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-from tasks.types.base import MISSED, RIGHT, WRONG, Index, Split
+from tasks.types.base import EVIDENCE, AnswerPart, Index, Split
 from tasks.types.files import Files
-from tasks.types.forms.instances import Content, Fault, InstanceTask, at_path
+from tasks.types.forms.instances import (
+    Content,
+    Fault,
+    Instance,
+    InstanceTask,
+    at_path,
+)
 from tasks.types.forms.mapping import Values, meant, with_meant_labels, with_path
 from tasks.types.jsonlines import Line
 from tasks.types.text import (
@@ -19,19 +27,24 @@ from tasks.types.text import (
 )
 
 LABEL = "label"
-#: By document: its label, and the sets of sentences of which any whole one is enough.
+#: Maps each document to a label and sets of sentences. Any single set is sufficient
+#: evidence.
 GoldSets = dict[str, tuple[str, tuple[frozenset[int], ...]]]
-#: By document: the label given, and the sentences in the order given.
+#: Maps each document of an answer to a label and to the answer's sentences in order.
 GivenSets = dict[str, tuple[str, tuple[int, ...]]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvidenceTask(InstanceTask):
-    """What both shapes share: labels, one of which may ``abstain``, and a pool of documents. ``pool_id`` and
-    ``pool_content`` are fields of its documents; what ``pool_shown`` names participants see besides.
-    ``given`` is a field of the claim with documents that participants see, or none.
+    """The settings that `EvidenceSets` and `EvidenceOfOne` share.
+
+    ``labels`` are the possible labels; ``abstain`` is the label of an abstention.
+    ``pool_id`` and ``pool_content`` are fields of the documents in the pool, and
+    ``pool_shown`` lists further public fields. If claims list documents in a public
+    field, ``given`` is the name of this field.
     """
 
+    drawn_as: ClassVar[str] = EVIDENCE
     labels: tuple[str, ...]
     abstain: str = ""
     pool_id: str = "doc_id"
@@ -60,23 +73,24 @@ class EvidenceTask(InstanceTask):
             }
         }
 
-    def judged(
-        self, content: Content, gold: Any, answer: Any
-    ) -> Iterator[tuple[str, str]]:
-        """The sentences of gold and answer in the order of the pool's documents."""
-        given, wanted = self.named(answer) if answer else set(), self.named(gold)
-        for document, number in sorted(given | wanted):
-            sentences = content.pool.get(document, {}).get(self.pool_content, ())
-            text = sentences[number] if number < len(sentences) else ""
-            is_given, is_wanted = (
-                (document, number) in given,
-                (document, number) in wanted,
-            )
-            outcome = RIGHT if is_given and is_wanted else WRONG if is_given else MISSED
-            yield outcome, f"[{document}:{number}] {text}".strip()
+    def sentence(self, content: Content, document: str, number: int) -> str:
+        """Return a sentence of a document, or an empty text if the pool does not
+        contain the sentence.
+        """
+        sentences = content.pool.get(document, {}).get(self.pool_content, ())
+        return str(sentences[number]) if number < len(sentences) else ""
+
+    def title(self, content: Content, document: str) -> str:
+        """Return the title of a document. If the document has no title, return the
+        first sentence.
+        """
+        record = content.pool.get(document, {})
+        titles = (record.get(name) for name in self.pool_shown)
+        own = next((title for title in titles if isinstance(title, str)), "")
+        return own or self.sentence(content, document, 0)
 
     def unreachable(self, files: Files, split: Split) -> Iterator[str]:
-        """Sentences of documents that the pool does not have, or not so many of."""
+        """Yield the gold sentences that the pool does not contain."""
         sizes = self.index_facts(split.content)["sizes"]
         for instance in split.content.instances:
             for document, number in sorted(self.named(instance.gold)):
@@ -85,7 +99,9 @@ class EvidenceTask(InstanceTask):
 
     @abstractmethod
     def named(self, side: Any) -> set[tuple[str, int]]:
-        """The documents and numbers of the sentences of a gold or an answer."""
+        """Return the sentences in a gold or an answer, as pairs of document id and
+        sentence number.
+        """
 
     def label_of(self, value: Any, fault: Fault, *, may_abstain: bool) -> str | None:
         allowed = (
@@ -104,7 +120,9 @@ class EvidenceTask(InstanceTask):
     def sentences_of(
         self, value: Any, document: str, sizes: Mapping[str, int] | None, fault: Fault
     ) -> tuple[int, ...] | None:
-        """Numbers from 0 of a document that is in the pool, where that is known."""
+        """Return the sentence numbers, which start from 0, of one document. Record a
+        fault if the pool does not contain the document.
+        """
         most = None
         if sizes is not None and (most := sizes.get(document)) is None:
             fault(
@@ -129,7 +147,9 @@ class EvidenceTask(InstanceTask):
 
 @dataclass(frozen=True, kw_only=True)
 class EvidenceSets(EvidenceTask):
-    """For each claim documents, each with a label and sets of sentences, as SciFact has them."""
+    """Evidence as in SciFact: an answer to a claim contains several documents, and each
+    document has a label and sets of sentences.
+    """
 
     @property
     def example(self) -> Any:
@@ -220,10 +240,40 @@ class EvidenceSets(EvidenceTask):
             for document, (label, own) in answer.items()
         )
 
+    def gold_parts(self, content: Content, instance: Instance) -> Iterator[AnswerPart]:
+        """Yield each document with the document's label, followed by the sets of
+        evidence from this document.
+        """
+        for document, (label, sets) in instance.gold.items():
+            yield AnswerPart(document, self.title(content, document), label)
+            for own in sets:
+                yield self._sentences(content, document, sorted(own))
+
+    def answer_parts(
+        self, content: Content, instance: Instance, answer: Any
+    ) -> Iterator[AnswerPart]:
+        """Yield each document with the document's label, followed by the sentences of
+        this document.
+        """
+        for document, (label, own) in answer.items():
+            yield AnswerPart(document, self.title(content, document), label)
+            for number in own:
+                yield self._sentences(content, document, [number])
+
+    def _sentences(
+        self, content: Content, document: str, numbers: Sequence[int]
+    ) -> AnswerPart:
+        name = ", ".join(str(number + 1) for number in numbers)
+        texts = (self.sentence(content, document, number) for number in numbers)
+        return AnswerPart(name, " ".join(texts), level=1)
+
 
 @dataclass(frozen=True)
 class Verdict:
-    """``sentences`` are `document:number`; of gold sets, of which any whole one is enough."""
+    """The label and the evidence of a claim. ``sentences`` have the form
+    `document:number`. In gold, ``sentences`` is a list of sets, and any single set is
+    sufficient evidence.
+    """
 
     label: str
     sentences: tuple[Any, ...]
@@ -231,7 +281,9 @@ class Verdict:
 
 @dataclass(frozen=True, kw_only=True)
 class EvidenceOfOne(EvidenceTask):
-    """For each claim one label, and sentences of any documents, as FEVER has them."""
+    """Evidence as in FEVER: an answer to a claim contains one label and sentences from
+    any documents.
+    """
 
     @property
     def example(self) -> Any:
@@ -290,3 +342,25 @@ class EvidenceOfOne(EvidenceTask):
 
     def answer_text(self, answer: Any) -> str:
         return "\n".join([answer.label, *answer.sentences])
+
+    def gold_parts(self, content: Content, instance: Instance) -> Iterator[AnswerPart]:
+        """Yield the label, followed by the sets of evidence."""
+        yield AnswerPart(instance.gold.label)
+        for own in instance.gold.sentences:
+            yield self._named(content, sorted(own))
+
+    def answer_parts(
+        self, content: Content, instance: Instance, answer: Any
+    ) -> Iterator[AnswerPart]:
+        yield AnswerPart(answer.label)
+        for own in answer.sentences:
+            yield self._named(content, [own])
+
+    def _named(self, content: Content, names: Sequence[str]) -> AnswerPart:
+        shown, texts = [], []
+        for name in names:
+            document, _, number = name.rpartition(":")
+            place = int(number) if number.isdecimal() else -1
+            shown.append(f"{document}: {place + 1}" if place >= 0 else name)
+            texts.append(self.sentence(content, document, place) if place >= 0 else "")
+        return AnswerPart(", ".join(shown), " ".join(filter(None, texts)), level=1)

@@ -1,6 +1,8 @@
-"""Instances with one answer each: gold, inputs and runs read by line, classes, units, what participants see.
+"""Tasks with one answer per instance: functions for gold, inputs, runs, classes, units
+and public files.
 
-A form of task says what its answers are; everything else is here.
+The subclass for each form defines the format of answers. This module contains the
+functions that all forms share.
 """
 
 import dataclasses
@@ -10,6 +12,7 @@ from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
@@ -17,6 +20,7 @@ from tasks.types import jsonlines
 from tasks.types.base import (
     LINES,
     MAX_SHOWN,
+    AnswerPart,
     Index,
     Options,
     Pairs,
@@ -55,15 +59,20 @@ from tasks.types.text import decoded, kind_found, nfc
 INPUTS = "inputs.jsonl"
 JSON_FORMS, TREC = ("jsonl", "json"), "trec"
 FILE_FORMS = (*JSON_FORMS, *TABLES, TREC)
-#: The treatments of instances that a run does not answer.
+#: Treatments of instances that a run does not answer.
 WRONG, LEFT_OUT = "wrong", "left-out"
 
-#: Notes what is wrong and what was expected.
+#: Values of `reading` that convert the value of a field to a count.
+COUNTED = ("count", "words", "characters")
+
+#: A function that records an error message and the expected form.
 Fault = Callable[[str, str], None]
 
 
 def at_path(record: Mapping[str, Any], path: str) -> Any:
-    """What stands at a dotted path, None where nothing does; a key with dots of its own goes first."""
+    """Return the value at a dotted path, or None. If the record has the whole path as a
+    key, the value of this key is returned.
+    """
     if path in record:
         return record[path]
     value: Any = record
@@ -73,7 +82,7 @@ def at_path(record: Mapping[str, Any], path: str) -> Any:
 
 
 def without_path(value: Any, path: str) -> Any:
-    """A copy without what stands at a dotted path."""
+    """Return a copy without the value at a dotted path."""
     if not isinstance(value, Mapping):
         return value
     head, _, rest = path.partition(".")
@@ -86,16 +95,19 @@ def without_path(value: Any, path: str) -> Any:
 
 
 def is_within(path: str, other: str) -> bool:
-    """Return True if one of the dotted paths is a part of the other."""
+    """Return True if the paths are equal or one of them is a prefix of the other."""
     return f"{path}.".startswith(f"{other}.") or f"{other}.".startswith(f"{path}.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dimension:
-    """The classes of instances by a field, which may be a secret one. ``reading`` is how its value becomes a
-    class: as it is, or as ``year``, ``before:DATE``, ``words``, ``characters``, ``count``; numbers are parted
-    at the ``cuts``. Instances without the field are of the class ``absent``, or of none. Those whose fields
-    are as in ``joined`` belong to each class besides.
+    """A division of the instances into classes by a field, which may be secret.
+
+    ``reading`` is empty or one of ``year``, ``before:DATE``, ``words``, ``characters``
+    and ``count``; it determines how the field's value becomes a class. ``cuts`` split
+    numbers into intervals. If the field is missing, the class is ``absent`` or there is
+    no class. ``joined`` maps other fields to values; an instance with such a value gets
+    an additional class.
     """
 
     name: str
@@ -134,7 +146,7 @@ class Dimension:
             value = str(value)[:4]
         elif self.reading:
             date = self.reading.partition(":")[2]
-            # A year, or a year with its month, stands for its first day.
+            # Extend a year, or a year with a month, to its first day.
             day = str(value) + {4: "-01-01", 7: "-01"}.get(len(str(value)), "")
             value = f"before {date}" if day < date else f"{date} or later"
         if self.cuts and isinstance(value, int | float):
@@ -144,6 +156,16 @@ class Dimension:
                 map(_class_name, value if isinstance(value, list) else [value])
             )
         )
+
+    def steps(self) -> dict[str, str]:
+        """Return the classes that contain a single whole number, each mapped to this
+        number.
+        """
+        return {
+            f"{low:g} to under {high:g}": f"{low:g}"
+            for low, high in pairwise(self.cuts)
+            if float(low).is_integer() and high == low + 1
+        }
 
     def _part(self, value: float) -> str:
         place = bisect_right(self.cuts, value)
@@ -160,8 +182,8 @@ def _class_name(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Instance:
-    """``gold`` is what the form made of the answer, None where only inputs are known; ``record`` is all that
-    the file says of it.
+    """An instance. ``gold`` is the parsed gold answer, or None in public inputs.
+    ``record`` is the complete record from the file.
     """
 
     id: str
@@ -171,12 +193,12 @@ class Instance:
 
 @dataclass(frozen=True)
 class Content:
-    """What gold is: the instances in their order, and the records of the pool by their ids."""
+    """Parsed gold: the instances in order, and the records of the pool by id."""
 
     instances: tuple[Instance, ...]
     pool: Mapping[str, Mapping[str, Any]]
     reading: int = READING_VERSION
-    #: Of the files of the instances, how many rows, objects or lines were read.
+    #: The number of rows, objects or lines in the files with instances.
     rows: int = 0
 
 
@@ -186,7 +208,9 @@ def _in_order(content: Content) -> Iterator[Mapping[str, Any]]:
 
 
 def _line(record: Mapping[str, Any], is_table: bool) -> bytes:
-    """Return a record as digests are made of it; lines inside of a table's cells end in one way."""
+    """Return the bytes of a record for digests. In tables, line ends within cells are
+    normalised.
+    """
     if is_table:
         record = {
             name: value.replace("\r\n", "\n") if isinstance(value, str) else value
@@ -197,13 +221,11 @@ def _line(record: Mapping[str, Any], is_table: bool) -> bytes:
 
 
 def _equal_in_nfc(name: str, other: str) -> tuple[str, str]:
-    """Return what is wrong with two ids that look the same."""
     message = f"the ids “{name}” ({_points(name)}) and “{other}” ({_points(other)}) are equal in NFC"
     return message, "ids that differ in Unicode's form C"
 
 
 def _points(name: str) -> str:
-    """Return the code points of a name that are not ASCII."""
     return " ".join(f"U+{ord(sign):04X}" for sign in name if not sign.isascii())
 
 
@@ -218,21 +240,25 @@ def _equal_ids(names: Iterable[str], files: Files) -> Iterator[Problem]:
 
 @dataclass(frozen=True, kw_only=True)
 class InstanceTask(ABC):
-    """One answer for each instance. Gold is a file of records, a run JSON lines or a JSON list. ``shown`` are
-    the fields that participants see, without the dotted paths ``hidden``; all else of the gold is secret.
-    ``unit`` is the field whose equal values are resampled together, the instance where it is empty.
-    ``missing`` says by rule set what becomes of instances without an answer.
+    """A task with one answer per instance. Gold is a file of records; a run is JSON
+    lines or a JSON list.
+
+    ``shown`` are the public fields, without the parts at the dotted paths ``hidden``.
+    All other fields of the gold are secret. Instances with the same value in the field
+    ``unit`` are one resampling unit; by default, each instance is a separate unit.
+    ``missing`` maps rule sets to the treatment of unanswered instances.
     """
 
     id: str = "id"
     field: str
     answer_field: str = ""
-    #: The key of the instance's name in runs, where that is not the gold's.
+    #: The key of the instance name in runs, if this key differs from the key in gold.
     answer_id: str = ""
-    #: By the name that the gold, or a run, uses for an answer, the answer that it means.
+    #: Maps values in gold or in runs to the declared answers.
     values: Values = dataclasses.field(default_factory=dict)
     answer_values: Values = dataclasses.field(default_factory=dict)
-    #: By the name of another field of a run, such as a confidence, the name that runs use for it.
+    #: Maps additional fields of a run, such as a confidence, to the names of these
+    #: fields in runs.
     answer_names: Mapping[str, str] = dataclasses.field(default_factory=dict)
     shown: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
@@ -241,43 +267,49 @@ class InstanceTask(ABC):
     files: str = JSON_FORMS[0]
     shape: GoldShape = PLAIN
     delimiter: str = ""
-    #: Whether cells of a table may be in quotation marks; None for the rule of CSV or TSV.
+    #: True if cells of a table may be quoted. None for the default of CSV or TSV.
     quotes: bool | None = None
-    #: What stands beside the instances, such as the documents that are ranked, and its fields.
+    #: The name of the file with the pool, such as the documents to rank, and the names
+    #: of the pool's fields.
     pool_file: str = ""
     pool_id: str = "id"
-    #: What participants always see of it, as a text or as a list of sentences.
+    #: The field with the public content of a pool record: a text or a list of
+    #: sentences.
     pool_content: str = ""
     pool_shown: tuple[str, ...] = ()
-    #: Whether measures read more of an instance and of a line than the answer.
+    #: True if measures read additional fields of an instance or of a line in the run.
     keeps_records: bool = False
     missing: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    #: What a message calls an answer.
+    #: The word for an answer in messages.
     noun: ClassVar[str] = "answer"
     pool_noun: ClassVar[str] = "document"
     drawn_as: ClassVar[str] = LINES
-    #: Where a run has its answers, where a form does not mean the gold's field.
+    #: The field with the answer in runs, if its name differs from the field in gold.
     own_key: ClassVar[str] = ""
 
-    # What a form says.
+    # Each subclass overrides the following members.
 
     @abstractmethod
     def gold_of(self, record: Mapping[str, Any], fault: Fault) -> Any:
-        """The gold of a record; what is wrong with it is noted."""
+        """Return the gold of a record. Record its faults."""
 
     @abstractmethod
     def answer_of(self, line: jsonlines.Line, name: str, index: Index) -> Any:
-        """The answer on a line; None, and noted, where there is none."""
+        """Return the answer on a line. For a faulty answer, record the fault and return
+        None.
+        """
 
     @property
     @abstractmethod
     def example(self) -> Any:
-        """An answer as a line of a run has it."""
+        """Return an example of a valid answer."""
 
     def pairs_of(
         self, content: Content, answers: list[Any], rules: str
     ) -> tuple[list[Any], list[Any]]:
-        """Gold and answers as the metrics take them, a row an instance; a missing answer is None."""
+        """Return gold and answers in the form that metrics read, with one row per
+        instance. A missing answer is None.
+        """
         gold = [instance.gold for instance in content.instances]
         if self.missing.get(rules) == LEFT_OUT:
             gold = [
@@ -287,15 +319,19 @@ class InstanceTask(ABC):
         return gold, answers
 
     def described(self, instance: Instance) -> Mapping[str, Any]:
-        """Return the record of an instance of which the gold is known, for classes and units."""
+        """Return the record of an instance with gold. Classes and units are computed
+        from this record.
+        """
         return instance.record
 
     def pool_faults(self, record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-        """What is wrong with a record of the pool besides its id."""
+        """Yield the faults of a pool record. The caller has checked the id."""
         yield from ()
 
     def index_facts(self, content: Content) -> Index:
-        """What a run is checked by besides the names of the instances; nothing of the gold."""
+        """Return the data that validate a run, except instance names. The data contain
+        no gold.
+        """
         return {}
 
     def notes_of(self, answers: Sequence[Any]) -> Mapping[str, int]:
@@ -303,12 +339,32 @@ class InstanceTask(ABC):
 
     @property
     def label_dimensions(self) -> tuple[str, ...]:
-        """The dimensions whose classes are the labels that runs are to give."""
+        """Return the dimensions whose classes are labels that runs predict."""
         return ()
 
     @property
+    def class_names(self) -> Mapping[str, str]:
+        """Return short display names of classes that contain one number: `2 to under 3`
+        is displayed as `2`.
+
+        A class keeps its name if a dimension without counts has a class of the same
+        name.
+        """
+        names: dict[str, str] = {}
+        measured: set[str] = set()
+        for dimension in self.dimensions:
+            steps = dimension.steps()
+            if dimension.reading in COUNTED:
+                names |= steps
+            else:
+                measured |= steps.keys()
+        return {label: name for label, name in names.items() if label not in measured}
+
+    @property
     def answer_dimensions(self) -> tuple[str, ...]:
-        """The dimensions whose classes are the values of the answer's own field."""
+        """Return the dimensions that use the answer field, so that answers are the
+        classes.
+        """
         own = (
             dimension for dimension in self.dimensions if dimension.field == self.field
         )
@@ -318,15 +374,17 @@ class InstanceTask(ABC):
 
     @property
     def shown_dimensions(self) -> tuple[str, ...]:
-        """The dimensions whose classes follow from fields that participants see."""
+        """Return the dimensions whose classes are determined by public fields."""
         return tuple(
             dimension.name
             for dimension in self.dimensions
-            if all(map(self._is_shown, (dimension.field, *dimension.joined)))
+            if all(map(self.is_shown, (dimension.field, *dimension.joined)))
         )
 
-    def _is_shown(self, path: str) -> bool:
-        """Return False as well for a field of which a part is hidden."""
+    def is_shown(self, path: str) -> bool:
+        """Return True if a field is public. A field that contains a hidden field is not
+        public.
+        """
         return (
             path.partition(".")[0] in (self.id, *self.shown)
             and not is_within(path, self.field)
@@ -334,11 +392,11 @@ class InstanceTask(ABC):
         )
 
     def features_of(self, dimension: Dimension, content: Content) -> Any:
-        """Return the classes of each instance by the dimension."""
+        """Return the classes of each instance in the dimension."""
         return dimension.features(list(map(self.described, content.instances)))
 
     def shown_text(self, name: str, value: Any) -> str:
-        """Return a field that participants see as people read it."""
+        """Return the value of a public field as text for pages."""
         return _class_name(value)
 
     def gold_text(self, gold: Any) -> str:
@@ -347,38 +405,47 @@ class InstanceTask(ABC):
     def answer_text(self, answer: Any) -> str:
         return self.gold_text(answer)
 
-    def judged(
-        self, content: Content, gold: Any, answer: Any
-    ) -> Iterator[tuple[str, str]]:
-        """What is right, wrong and missed of an answer of several parts, each as people read it."""
-        yield from ()
+    def gold_parts(self, content: Content, instance: Instance) -> Iterator[AnswerPart]:
+        """Yield the parts of the gold that measures can count. `Marks` has the same
+        order.
+        """
+        yield AnswerPart(self.gold_text(instance.gold))
+
+    def answer_parts(
+        self, content: Content, instance: Instance, answer: Any
+    ) -> Iterator[AnswerPart]:
+        """Yield the parts of an answer that measures can count. `Marks` has the same
+        order. The answer is not None.
+        """
+        yield AnswerPart(self.answer_text(answer))
 
     def beside(self, answer: Any) -> Mapping[str, float]:
-        """What a line says in numbers besides its answer."""
+        """Return numbers that a run states in addition to the answer, such as
+        probabilities.
+        """
         return {}
 
     def meant_record(
         self, record: Mapping[str, Any], path: str, values: Values
     ) -> Mapping[str, Any]:
-        """Return a record of the gold or of a run with the answers that its values mean."""
+        """Return the record with the values at the path mapped to declared answers."""
         value = at_path(record, path)
         return (
             record if value is None else with_path(record, path, meant(value, values))
         )
 
-    # What all forms share.
+    # All forms inherit the following members.
 
     @property
     def id_key(self) -> str:
-        """The key of the instance's name in runs."""
+        """Return the key of the instance name in runs."""
         return self.answer_id or self.id
 
     def key_of(self, name: str) -> str:
-        """Return the name that runs use for another field than the answer."""
+        """Return the name that runs use for an additional field."""
         return self.answer_names.get(name, name)
 
     def _as_declared(self, line: jsonlines.Line) -> jsonlines.Line:
-        """Give a line the task's own names and answers."""
         value, key = line.value, self.answer_key
         if "." in key and (inner := at_path(value, key)) is not None:
             value = {**value, key: inner}
@@ -406,7 +473,7 @@ class InstanceTask(ABC):
 
     @property
     def columns(self) -> Columns | None:
-        """The columns of a run as a table, where a run may be one."""
+        """Return the columns of a run in table form, or None if the form has no tables."""
         return None
 
     def _columns(self, **facts: Any) -> Columns:
@@ -446,7 +513,7 @@ class InstanceTask(ABC):
     def instance_names(
         self, file: InputFile, records: Sequence[jsonlines.Record]
     ) -> Iterator[str | None]:
-        """Documents of a pool are no instances."""
+        """Yield the name of each instance, or None for records of the pool."""
         is_pool = not self.is_instances_file(file.name)
         return (
             None if is_pool else self.shape.name_of(record, self.id)
@@ -454,7 +521,7 @@ class InstanceTask(ABC):
         )
 
     def read_gold(self, files: Files, options: Options) -> Split:
-        """Raises InputRefused with everything that is wrong with the files."""
+        """Read the gold. Raises InputRefused with all problems of the files."""
         content = self.content(files, with_gold=True)
         digest = self._digest(content)
         first = self._digest_with_order(content)
@@ -477,13 +544,14 @@ class InstanceTask(ABC):
         return digest_of(*lines).hex()
 
     def _table_form(self, kind: str) -> TableForm:
-        """Return how tables of a kind are read; the settings are those of the kind of the gold."""
         if kind != self.files:
             return TableForm(kind)
         return TableForm(kind, self.delimiter, self.quotes)
 
     def _digest_with_order(self, content: Content) -> str:
-        """Return the digest by rule 1: it depends on the order of the pool and on the ends of lines."""
+        """Return the digest under rule 1, which depends on the order of the pool and on
+        line ends.
+        """
         lines = (_line(record, is_table=False) for record in _in_order(content))
         pools = sorted(self.public_pool(content))
         return digest_of(*lines, *(data for _, data in pools)).hex()
@@ -492,9 +560,9 @@ class InstanceTask(ABC):
         return self.index(self.inputs(files))
 
     def inputs(self, files: Files) -> Content:
-        """Of public files, or of gold, whose answers are not looked at."""
+        """Read the public inputs. If the files are gold, ignore the answers."""
         names = [file for file in files if PurePosixPath(file.name).name == INPUTS]
-        # Public files are in this form, whatever the gold is in.
+        # Public files are JSON lines, even if the gold has another format.
         others = [file for file in files if file.base == self.pool_file]
         form = replace(self, files=JSON_FORMS[0], shape=PLAIN) if names else self
         return form.content([*names, *others] if names else files, with_gold=False)
@@ -502,7 +570,7 @@ class InstanceTask(ABC):
     def public_files(
         self, files: Files, options: Options
     ) -> Iterator[tuple[str, bytes]]:
-        """The instances with the fields that are shown, and the pool."""
+        """Yield two files: the public fields of the instances, and the pool."""
         content = self.content(files, with_gold=True)
         yield (
             INPUTS,
@@ -559,7 +627,7 @@ class InstanceTask(ABC):
         return TableForm(kind, quotes=quotes)
 
     def public_pool(self, content: Content) -> Iterator[tuple[str, bytes]]:
-        """The file of the pool as participants have it, in the form that it has."""
+        """Yield the public file of the pool, in the format of the original file."""
         keys = self._pool_keys
         rows = self._shown_of_pool(content.pool)
         kind = self.pool_file.rpartition(".")[2]
@@ -593,7 +661,7 @@ class InstanceTask(ABC):
     def read_run(
         self, files: Files, index: Index, options: Options
     ) -> tuple[Any, list[Problem]]:
-        """The answers by instance, and everything that is wrong with the files."""
+        """Return the answers by instance, and all problems of the files."""
         names = dict.fromkeys(index["instances"])
 
         def read(lines: Files) -> tuple[Any, list[Problem]]:
@@ -609,7 +677,7 @@ class InstanceTask(ABC):
         return read_with_tables(files, columns, read)
 
     def pair(self, split: Split, run: Any, rules: str, options: Options) -> Pairs:
-        """One row an instance."""
+        """Return one row per instance."""
         content: Content = split.content
         found = [run.get(instance.id) for instance in content.instances]
         gold, answers = self.pairs_of(content, found, rules)
@@ -659,8 +727,12 @@ class InstanceTask(ABC):
                 ),
                 gold=self.gold_text(instance.gold),
                 answer="" if answer is None else self.answer_text(answer),
-                judged=tuple(self.judged(content, instance.gold, answer)),
                 beside=tuple(self.beside(answer).items()),
+                fields=shown,
+                gold_parts=tuple(self.gold_parts(content, instance)),
+                answer_parts=()
+                if answer is None
+                else tuple(self.answer_parts(content, instance, answer)),
             )
 
     def index(self, content: Content) -> Index:
@@ -670,7 +742,9 @@ class InstanceTask(ABC):
         }
 
     def content(self, files: Files, *, with_gold: bool) -> Content:
-        """Instances in the order of the files. Raises InputRefused with everything that is wrong."""
+        """Return the instances in the order of the files. Raises InputRefused with all
+        problems.
+        """
         problems = Problems()
         by_id: dict[str, Instance] = {}
         fields: set[str] = set()
@@ -750,7 +824,7 @@ class InstanceTask(ABC):
     def records(
         self, file: InputFile, problems: Problems
     ) -> Iterator[jsonlines.Record]:
-        """Yield a record an instance, as the shape of the gold makes it."""
+        """Yield one record for each instance. One instance may consist of several rows."""
         rows = self.rows_of(file, problems)
         if self.shape == PLAIN:
             return rows
@@ -772,7 +846,9 @@ class InstanceTask(ABC):
             yield from table_records(file, self._table_form(self.files), problems)
 
     def _qrels(self, file: InputFile, problems: Problems) -> Iterator[jsonlines.Record]:
-        """A record a topic, whose answers are graded."""
+        """Yield one record for each topic. The answer in the record maps documents to
+        grades.
+        """
         by_topic: dict[str, tuple[int, dict[str, int]]] = {}
         for number, raw in enumerate(file.lines(), start=1):
             parts = (line := decoded(raw)).split()

@@ -1,12 +1,12 @@
-"""One label for each instance, or several: classification."""
+"""Classification: one or several labels for each instance."""
 
 import dataclasses
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from tasks.types.base import LABELS, Index
+from tasks.types.base import LABELS, AnswerPart, Index
 from tasks.types.forms.instances import (
     LEFT_OUT,
     WRONG,
@@ -28,35 +28,41 @@ from tasks.types.tables import Columns
 from tasks.types.text import equal_label, json_kind, kind_found, no_label
 
 LABEL, ABSENT = "label", object()
-#: What a line of a run may say besides its label.
+#: Fields of a run in addition to the id and the label.
 PROBABILITIES, CONFIDENCE = "probabilities", "confidence"
 NONE, OPTIONAL, NEEDED = "none", "optional", "needed"
-#: How sure a line is of its label that does not say so, where a run may say.
+#: The default confidence in tasks whose runs may state confidences.
 UNSTATED = 0.5
 
 
 @dataclass(frozen=True)
 class StandIn:
-    """The label that an instance has which a run leaves out. With a confidence it counts as an answer in
-    every measure, without one as a label alone.
+    """A label that replaces the missing answer of an unanswered instance.
+
+    If it has a confidence, every measure treats it as an answer of the run. Without a
+    confidence, it is only a label.
     """
 
     label: str
     confidence: float | None = None
 
 
-#: `wrong`, `left-out`, or a label in its place.
+#: The treatment of unanswered instances: `wrong`, `left-out`, or a substitute label.
 Treatment = str | StandIn
 
 
 class LabelSet(tuple[str, ...]):
-    """The labels of an instance that may have several, in the order of the task's, each once."""
+    """The distinct labels of an instance, in the order in which the task lists the
+    labels.
+    """
 
     __slots__ = ()
 
 
 class GoldLabel(str):
-    """A label, equal to the same text, with all that the gold says of its instance."""
+    """A gold label with the record of the instance. Comparisons with texts use only the
+    label.
+    """
 
     __slots__ = ("record",)
     record: Mapping[str, Any]
@@ -64,11 +70,15 @@ class GoldLabel(str):
 
 @dataclass(frozen=True, kw_only=True)
 class LabelTask(InstanceTask):
-    """One of ``labels`` for each instance, or ``several``. Where ``any_of``, the gold is a list of labels of
-    which any is right: a right answer counts as the label that it names, a wrong one against the first.
-    ``abstain`` is a label of runs that says nothing. ``abstained`` and ``missing`` say by rule set what
-    becomes of such instances. ``probabilities`` and ``confidence`` are what a line may give besides: none,
-    optional or needed.
+    """A task whose answers are one of ``labels``, or several labels if ``several`` is
+    True.
+
+    With ``any_of``, the gold is a list of alternative labels, and each of these labels
+    is right. In confusion matrices, the gold label of a right answer is the answer
+    itself; the gold label of a wrong answer is the first alternative. ``abstain`` is
+    the label with which runs abstain. ``abstained`` and ``missing`` map rule sets to
+    the treatment of abstentions and of missing answers. ``probabilities`` and
+    ``confidence`` are none, optional or needed.
     """
 
     drawn_as: ClassVar[str] = LABELS
@@ -76,7 +86,7 @@ class LabelTask(InstanceTask):
     field: str = LABEL
     several: bool = False
     any_of: bool = False
-    #: The label that precision, recall and F1 are of where none is named.
+    #: The default label of precision, recall and F1.
     positive: str = ""
     abstain: str = ""
     probabilities: str = OPTIONAL
@@ -156,7 +166,7 @@ class LabelTask(InstanceTask):
         return labels[0]
 
     def described(self, instance: Instance) -> Mapping[str, Any]:
-        """Return the record with its labels where the gold spells them in another way."""
+        """Return the record with the gold labels in their declared spelling."""
         value = at_path(instance.record, self.field)
         is_spelt = isinstance(value, str) and value.lstrip().startswith("[")
         has_parts = self.shape.has_vectors or bool(self.shape.separator)
@@ -204,8 +214,19 @@ class LabelTask(InstanceTask):
     def gold_text(self, gold: Any) -> str:
         return ", ".join(gold) if isinstance(gold, tuple) else str(gold)
 
+    def gold_parts(self, content: Content, instance: Instance) -> Iterator[AnswerPart]:
+        yield from _parts_of(instance.gold)
+
+    def answer_parts(
+        self, content: Content, instance: Instance, answer: Any
+    ) -> Iterator[AnswerPart]:
+        if getattr(answer, "is_answer", True):
+            yield from _parts_of(answer)
+
     def _parts(self, value: Any, fault: Fault, key: str) -> Any:
-        """Return the list that a value stands for; None, and noted, for a vector that is none."""
+        """Return the list that a value encodes. For an invalid vector, record the fault
+        and return None.
+        """
         parts = self.shape.parts(value)
         if self.shape.has_vectors and isinstance(parts, list):
             return self._of_vector(parts, fault, key)
@@ -214,9 +235,10 @@ class LabelTask(InstanceTask):
     def _of_vector(
         self, value: Sequence[Any], fault: Fault, key: str
     ) -> list[str] | None:
-        """Return the labels at whose places a vector has 1; None, and noted, where it is none.
+        """Return the labels for which a vector contains 1. For an invalid vector,
+        record the fault and return None.
 
-        A run may also name its labels, or none.
+        A run may also contain a list of labels, or an empty list.
         """
         if all(isinstance(own, str) and own in self.labels for own in value):
             return [*value]
@@ -257,7 +279,9 @@ class LabelTask(InstanceTask):
         *,
         is_list: bool,
     ) -> LabelSet | None:
-        """As a tuple, of one where there are not several; None, and noted, where it is something else."""
+        """Return the labels in a value. There must be exactly one label unless
+        ``several`` is True. For a faulty value, record the fault and return None.
+        """
         expected = f"one of {', '.join(allowed)}"
         if value is ABSENT:
             fault(f"“{key}” is missing", expected)
@@ -266,7 +290,7 @@ class LabelTask(InstanceTask):
             value = self._parts(value, fault, key)
             if value is None:
                 return None
-        # A cell of a table can hold one label of several.
+        # A table cell may contain a single label instead of a list.
         values = value if is_list and isinstance(value, list) else [value]
         if is_list and (
             not isinstance(value, list | str) or not (values or self.several)
@@ -294,10 +318,16 @@ class LabelTask(InstanceTask):
         )
 
 
+def _parts_of(labels: Any) -> Iterator[AnswerPart]:
+    for label in labels if isinstance(labels, tuple) else (str(labels),):
+        if label:
+            yield AnswerPart(label)
+
+
 def _no_label(
     value: Any, key: str, allowed: Sequence[str], *, is_list: bool
 ) -> tuple[str, str]:
-    """Return what is wrong with a value that is no label, and what was expected."""
+    """Return an error message about a value that is not a label, and the expected form."""
     expected = f"one of {', '.join(allowed)}"
     if type(value) in (str, int):
         return no_label(str(value), allowed), expected
@@ -305,7 +335,9 @@ def _no_label(
 
 
 def _treated(treatment: Treatment, answer: LabelWithProbabilities | str | None) -> Any:
-    """``answer`` is None where it is missing."""
+    """Apply a treatment to an unanswered instance. ``answer`` is None, or the label of
+    an abstention.
+    """
     is_answer = answer is not None
     if isinstance(treatment, StandIn):
         is_answer = is_answer or treatment.confidence is not None

@@ -1,14 +1,15 @@
-"""The names that files use for the answers of a task, and the answers that they mean."""
+"""Maps the values in files to the declared answers of a task."""
 
 from collections.abc import Mapping
 from typing import Any
 
-#: By the name that files use, a label or a number of the task.
+#: Maps a value in files to a declared label or number.
 Values = Mapping[str, Any]
 
 
 def written(value: Any) -> str | None:
-    """Return a JSON value as a cell of a table has it; None of a list or an object.
+    """Return the text of a JSON value as in a table cell, or None for a list or an
+    object.
 
     >>> written(True), written(1), written("yes"), written([])
     ('true', '1', 'yes', None)
@@ -21,9 +22,10 @@ def written(value: Any) -> str | None:
 
 
 def meant(value: Any, values: Values) -> Any:
-    """Return the answer that a value of a file means; a list becomes a list of answers.
+    """Return the declared answer for a value in a file. A list becomes a list of
+    answers.
 
-    A value that is no declared name stays as it is: it may be a label of the task itself.
+    Values that are not in the mapping do not change, since they may be declared labels.
     """
     if isinstance(value, list):
         return [meant(one, values) for one in value]
@@ -32,7 +34,9 @@ def meant(value: Any, values: Values) -> Any:
 
 
 def with_meant_keys(value: Any, values: Values) -> Any:
-    """Return an object whose keys are answers; of two keys for one answer both stay as they are."""
+    """Map the keys of an object to declared answers. If two keys map to the same
+    answer, return the object unchanged.
+    """
     if not isinstance(value, Mapping):
         return value
     renamed = {values.get(key, key): own for key, own in value.items()}
@@ -40,7 +44,9 @@ def with_meant_keys(value: Any, values: Values) -> Any:
 
 
 def with_meant_labels(value: Any, values: Values, key: str) -> Any:
-    """Return lists and objects in which each value under the key is the label that it means."""
+    """Return a copy of nested lists and objects, in which the values under ``key`` are
+    mapped to declared labels.
+    """
     if isinstance(value, list):
         return [with_meant_labels(one, values, key) for one in value]
     if not isinstance(value, Mapping):
@@ -52,7 +58,7 @@ def with_meant_labels(value: Any, values: Values, key: str) -> Any:
 
 
 def with_path(record: Mapping[str, Any], path: str, value: Any) -> dict[str, Any]:
-    """Return a copy of a record with another value at a dotted path that it has."""
+    """Return a copy of a record with a new value at a dotted path, which must exist."""
     head, _, rest = path.partition(".")
     if path in record or not rest:
         return {**record, path: value}

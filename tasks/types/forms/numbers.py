@@ -1,4 +1,4 @@
-"""A number for each instance, such as a similarity or a rating: regression."""
+"""Regression: a number for each instance, such as a similarity or a rating."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -16,17 +16,22 @@ REDUCE: Mapping[str, Callable[[Sequence[float]], float]] = {
     "mean": fmean,
     "median": median,
 }
-#: How far from a step a number may be, for what was rounded.
+#: The tolerance for rounding errors. Numbers must be multiples of the step within this
+#: tolerance.
 ROUNDING = 1e-9
-#: Numbers of whose squares no computer can hold the sum are none.
+#: Numbers with a larger absolute value are refused, since sums of squares would
+#: overflow.
 LARGEST = 1e150
 
 
 @dataclass(frozen=True, kw_only=True)
 class NumberTask(InstanceTask):
-    """A number from ``least`` to ``most``, in whole ``steps`` from the least where there are any. The gold
-    may be a list of what annotators gave, which ``reduce`` makes one number. A run without a number for some
-    instance is refused: nothing stands in for one.
+    """A task whose answers are numbers from ``least`` to ``most``, in steps of ``step``
+    if there are steps.
+
+    The gold may be a list with the numbers of several annotators. ``reduce`` then
+    determines how the numbers are combined. If a run has no number for some instance,
+    the run is refused, because no default could replace the number.
     """
 
     least: float | None = None
@@ -36,7 +41,7 @@ class NumberTask(InstanceTask):
 
     @property
     def gold_bands(self) -> tuple[str, ...]:
-        """Return the dimensions whose classes are bands of the gold."""
+        """Return the dimensions whose classes are intervals of the gold number."""
         own = (one for one in self.dimensions if one.field == self.field)
         return tuple(one.name for one in own if not (one.reading or one.joined))
 
@@ -46,7 +51,7 @@ class NumberTask(InstanceTask):
 
     @property
     def levels(self) -> tuple[float, ...]:
-        """Every value, where there are steps between two ends."""
+        """Return all possible numbers, if both limits and a step are set."""
         if self.least is None or self.most is None or not self.step:
             return ()
         return tuple(
@@ -68,13 +73,17 @@ class NumberTask(InstanceTask):
         return REDUCE[self.reduce](known) if len(known) == len(values) else None
 
     def answer_of(self, line: Line, name: str, index: Index) -> Any:
-        # A run may say more than the steps, as a mean of several systems does.
+        # Numbers in a run may lie between the steps, for example if the run contains
+        # means over several systems.
         return self._number(
             line.value.get(self.answer_key),
             self.answer_key,
             line.wrong,
             has_steps=False,
         )
+
+    def gold_text(self, gold: Any) -> str:
+        return f"{gold:.6g}"
 
     @property
     def columns(self) -> Columns:

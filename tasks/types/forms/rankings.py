@@ -1,4 +1,4 @@
-"""A ranking of candidates for each instance: retrieval and recommendation."""
+"""Retrieval and recommendation: a ranking of candidates for each instance."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -9,15 +9,21 @@ import numpy as np
 from tasks.types.base import (
     MAX_SHOWN,
     RANKING,
-    RIGHT,
     TOP,
+    AnswerPart,
     Index,
     Options,
     Pairs,
     Split,
 )
 from tasks.types.files import Files
-from tasks.types.forms.instances import Content, Fault, InstanceTask, at_path
+from tasks.types.forms.instances import (
+    Content,
+    Fault,
+    Instance,
+    InstanceTask,
+    at_path,
+)
 from tasks.types.jsonlines import Line
 from tasks.types.problems import Problem, Problems, refuse
 from tasks.types.ranking.lists import Choices, GradedLists, Lists
@@ -27,13 +33,18 @@ from tasks.types.tables import DOCUMENT, RANK, SCORE, Columns, read_with_tables
 from tasks.types.text import kind_found, nfc
 
 MAX_GRADE = 100
+#: Maximum number of characters of a candidate's text on pages.
+MAX_CANDIDATE = 160
 LONGEST = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
 class RankingTask(InstanceTask):
-    """Candidates in order, the best first, of a pool that all instances share, or of the field
-    ``candidates`` of each. Gold is an id, a list of ids, or an object of grades.
+    """A task whose answers are lists of candidates, the best candidate first.
+
+    The candidates are in a pool that all instances share, or in the field
+    ``candidates`` of each instance. Gold is an id, a list of ids, or an object that
+    maps ids to grades.
     """
 
     drawn_as: ClassVar[str] = RANKING
@@ -42,7 +53,7 @@ class RankingTask(InstanceTask):
     pool_noun: ClassVar[str] = "candidate"
     candidates: str = ""
     pool_content: str = "text"
-    #: The field with the query, for baselines.
+    #: The field with the query. Baselines read this field.
     query: str = ""
     longest: int = LONGEST
 
@@ -66,7 +77,7 @@ class RankingTask(InstanceTask):
         )
 
     def gold_of(self, record: Mapping[str, Any], fault: Fault) -> Any:
-        """By candidate its grade."""
+        """Return the grade of each candidate in the gold."""
         value = self.shape.parts(at_path(record, self.field))
         if isinstance(value, str | int) and not isinstance(value, bool):
             value = [value]
@@ -168,7 +179,7 @@ class RankingTask(InstanceTask):
     def show_instances(
         self, files: Any, split: Split, pairs: Pairs, options: Options
     ) -> Iterator[Any]:
-        choices = Choices(split.index)
+        choices, content = Choices(split.index), split.content
         shown: list[list[str] | None] = [None] * len(pairs.answers)
         for row, ranking in enumerate(pairs.answers[:MAX_SHOWN]):
             shown[row] = (
@@ -181,17 +192,40 @@ class RankingTask(InstanceTask):
             scores = tuple(
                 zip(shown[row] or (), pairs.scores.get(row, ()), strict=False)
             )
-            pool, gold = choices.pool(row), split.content.instances[row].gold
-            ranked = [
-                (place, pool[number])
-                for place, number in enumerate(pairs.answers[row] or (), start=1)
-            ]
+            pool, gold = choices.pool(row), content.instances[row].gold
             later = tuple(
-                (RIGHT, f"{place}. {name}")
-                for place, name in ranked[TOP:]
-                if name in gold
+                self._candidate(content, pool[number], place)
+                for place, number in enumerate(pairs.answers[row] or ())
+                if place >= TOP and gold.get(pool[number])
             )
-            yield replace(own, judged=later, beside=scores, pool=len(pool))
+            yield replace(
+                own,
+                beside=scores,
+                pool=len(pool),
+                answer_parts=(*own.answer_parts, *later),
+            )
+
+    def gold_parts(self, content: Content, instance: Instance) -> Iterator[AnswerPart]:
+        """Yield the relevant candidates, each with its grade unless the grade is 1."""
+        for name, grade in instance.gold.items():
+            if grade:
+                note = "" if grade == 1 else str(grade)
+                yield self._candidate(content, name)._replace(note=note)
+
+    def answer_parts(
+        self, content: Content, instance: Instance, answer: Any
+    ) -> Iterator[AnswerPart]:
+        """Yield the stored candidates with their ranks."""
+        for place, name in enumerate(answer):
+            yield self._candidate(content, name, place)
+
+    def _candidate(self, content: Content, name: str, number: int = -1) -> AnswerPart:
+        record = content.pool.get(name, {})
+        own = record.get("title" if "title" in self._pool_keys else self.pool_content)
+        text = own if isinstance(own, str) else ""
+        if len(text) > MAX_CANDIDATE:
+            text = f"{text[:MAX_CANDIDATE].rstrip()} …"
+        return AnswerPart(name, text, number=number)
 
     def gold_text(self, gold: Any) -> str:
         return "\n".join(

@@ -1,7 +1,8 @@
-"""Shapes of gold files: how their rows become one record an instance, with the answer under one field.
+"""Convert the rows of a gold file to one record per instance, with the answer in one
+field.
 
-An id may be made of several fields or be the number of a row. An answer may stand in several columns, as a
-vector, in one text, in records of a list, or in several rows.
+An id may consist of several fields or be the row number. An answer may be in several
+columns, a vector, a text with separators, a list of records, or several rows.
 """
 
 import json
@@ -18,11 +19,11 @@ from tasks.types.problems import Problems
 from tasks.types.tables import SUFFIXES, TSV, Row, TableForm, table_rows
 from tasks.types.text import decoded, json_fault, json_kind, kind_found
 
-#: Between the parts of an id that several fields make.
+#: Separates the parts of an id that consists of several fields.
 BETWEEN = ":"
-#: The separator that stands for any white space.
+#: The separator that matches any white space.
 SPACE = " "
-#: The field of a query whose file has no header.
+#: The name of the second column in query files without a header.
 QUERY = "query"
 MAX_GRADE = 100
 _ON, _OFF = ("1", "1.0", "true", "True"), ("0", "0.0", "false", "False")
@@ -31,13 +32,15 @@ ZERO_OR_ONE = "0 or 1"
 
 @dataclass(frozen=True, kw_only=True)
 class GoldShape:
-    """What a declaration says of the shape of its gold; by default a row is an instance with its answer.
+    """The shape of a gold file. By default, each row contains one instance and its
+    answer.
 
-    The values of ``ids`` make an id together; rows that are ``numbered`` have their numbers as ids, and a
-    ``keyed`` file is an object with an instance under each id. An answer is in several ``columns``, is a
-    ``vector``, is a text with a ``separator``, or has records of which the key ``item`` counts. Where
-    ``document`` is a field, each row is a document of an instance; ``relevant`` are the values of the
-    answer's field that count 1. ``queries`` is a file with further fields of the instances.
+    The fields ``ids`` together form an id. With ``numbered``, ids are row numbers. With
+    ``keyed``, the file is an object that maps ids to instances. An answer may be in
+    several ``columns``, a ``vector``, a text with a ``separator``, or in records with
+    the key ``item``. If ``document`` is set, each row contains one document of an
+    instance. If the row's answer is in ``relevant``, the grade is 1. ``queries`` is the
+    name of a file with additional fields of the instances.
     """
 
     ids: tuple[str, ...] = ()
@@ -56,7 +59,7 @@ class GoldShape:
         return self.vector or bool(self.columns)
 
     def name_of(self, record: Record, key: str) -> str | None:
-        """Return the id of the instance that a row of the gold is of."""
+        """Return the id of the instance that a row belongs to."""
         if self.numbered:
             return str(record.item)
         if self.ids:
@@ -73,7 +76,9 @@ class GoldShape:
         *,
         is_table: bool,
     ) -> Iterator[Record]:
-        """Yield a record an instance, with its id under ``key`` and its answer under ``field``."""
+        """Yield a record for each instance, with its id under ``key`` and its answer
+        under ``field``.
+        """
         if self.document:
             yield from _of_documents(self, rows, key, field, problems)
             return
@@ -94,12 +99,12 @@ class GoldShape:
             if self.columns:
                 value[field] = [value.pop(column, None) for column in self.columns]
             elif self.separator and is_table:
-                # A table has no other way to say that there is none.
+                # An empty cell of a table means an empty list.
                 value.setdefault(field, "")
             yield replace(row, value=value)
 
     def parts(self, value: Any) -> Any:
-        """Return the list that a value stands for; other values as they are."""
+        """Return the list that a value encodes. Return other values unchanged."""
         if isinstance(value, str):
             if (text := value.strip()).startswith("["):
                 return listed(text)
@@ -123,14 +128,16 @@ def _taken(key: str) -> tuple[str, str]:
 
 
 def split_at(text: str, separator: str) -> list[str]:
-    """Return the parts of a text without white space at their ends; empty ones are none."""
+    """Return the non-empty parts of a text, without white space at their ends."""
     if separator == SPACE:
         return text.split()
     return [part for own in text.split(separator) if (part := own.strip())]
 
 
 def listed(text: str) -> Any:
-    """Return the list that a text spells in JSON or as Python prints it, the text where it spells none."""
+    """Return the list that a text contains as JSON or in Python syntax. Return the text
+    if it contains no list.
+    """
     for spelt in (text, text.replace("'", '"')):
         with suppress(ValueError):
             value = read_json(spelt)
@@ -139,7 +146,7 @@ def listed(text: str) -> Any:
 
 
 def is_on(value: Any) -> bool | None:
-    """Return what a cell of 0 or 1 says; None where it says something else."""
+    """Return the truth value of a cell with 0 or 1, or None for other values."""
     if isinstance(value, int | float | str):
         text = str(value).strip()
         if text in _ON or text in _OFF:
@@ -154,7 +161,9 @@ def _of_documents(
     field: str,
     problems: Problems,
 ) -> Iterator[Record]:
-    """Yield an instance with the grades of all its rows, and the fields in which these rows agree."""
+    """Yield an instance for all rows with the same id. The record contains the grades
+    of the documents, and all fields whose values are equal in these rows.
+    """
     first: dict[str, Record] = {}
     grades: dict[str, dict[str, int]] = {}
     varying = {shape.document, field}
@@ -190,7 +199,9 @@ def _of_documents(
 
 
 def _grade(shape: GoldShape, value: Any, field: str) -> int | None:
-    """Return the grade of a row's document; each row counts 1 where its answer is the document."""
+    """Return the grade of the document in a row. If rows have no separate answer field,
+    the grade is 1.
+    """
     if field == shape.document:
         return 1
     if shape.relevant:
@@ -203,7 +214,8 @@ def _grade(shape: GoldShape, value: Any, field: str) -> int | None:
 
 
 def label_text(value: Any) -> str:
-    """Return how a label of JSON is written as a text: true, 1 and 0.5 as JSON has them, 1.0 as 1.
+    """Return the text of a label in JSON. Floats without a fraction are written as
+    integers.
 
     >>> [label_text(value) for value in (True, 1, 1.0, 0.5, "a")]
     ['true', '1', '1', '0.5', 'a']
@@ -218,7 +230,9 @@ def label_text(value: Any) -> str:
 def keyed_records(
     file: InputFile, problems: Problems, key: str, field: str
 ) -> Iterator[Record]:
-    """Yield an instance for each key of a JSON object: its fields, or its answer alone."""
+    """Yield an instance for each key of a JSON object. The value under the key contains
+    the fields of the instance, or only the answer.
+    """
     expected = "an object with an instance under each id"
     try:
         items = read_json(decoded(file.read()), is_unique=file.reading > 1)
@@ -240,7 +254,9 @@ def keyed_records(
 def as_keyed(
     records: Iterable[Mapping[str, Any]], key: str, field: str
 ) -> dict[str, Any]:
-    """Return the object that `keyed_records` reads as these records."""
+    """Return a JSON object with these records, from which `keyed_records` reads the
+    same records.
+    """
     found = {}
     for record in records:
         fields = {name: value for name, value in record.items() if name != key}
@@ -249,7 +265,9 @@ def as_keyed(
 
 
 def query_records(file: InputFile, key: str, problems: Problems) -> Iterator[Record]:
-    """Yield the queries of a file; a table whose first row does not name ``key`` has no header."""
+    """Yield the queries of a file. If the first row of a table does not contain
+    ``key``, the table has no header.
+    """
     if file.suffix in (".json", ".jsonl", ".ndjson"):
         yield from read_records(file, problems)
         return
@@ -272,7 +290,7 @@ def _query(file: InputFile, row: Row, place: int, heads: Sequence[str]) -> Recor
 
 
 class Queries:
-    """The queries of instances, by id."""
+    """The queries of instances. Each key is the id of an instance."""
 
     def __init__(self, files: Files, name: str, key: str, problems: Problems) -> None:
         self._name, self._key, self._problems = name, key, problems
@@ -286,7 +304,7 @@ class Queries:
             problems.append(files[0].problem(f"there is no file {name}", "the queries"))
 
     def joined(self, record: Record) -> Record:
-        """Return a record with the fields of its query."""
+        """Return the record with the fields of the query added."""
         name = record_id(record.value, self._key)
         query = self._fields.get(name or "")
         if query is None and not self._problems.has_errors:
@@ -296,5 +314,5 @@ class Queries:
 
 
 def is_file_named(name: str, base: str) -> bool:
-    """Return True for the file of a gold archive that a declaration names."""
+    """Return True if ``name`` is a path of the file that a declaration names."""
     return bool(base) and PurePosixPath(name).name == base

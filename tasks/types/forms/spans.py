@@ -1,32 +1,43 @@
-"""Spans of a text for each instance: what is cited, named, or said where."""
+"""Spans of a text for each instance, such as citations or named entities."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
-from tasks.types.base import Index
-from tasks.types.forms.instances import Content, Fault, InstanceTask, at_path
+from tasks.types.base import MARKED_TEXT, AnswerPart, Index
+from tasks.types.forms.instances import (
+    Content,
+    Fault,
+    Instance,
+    InstanceTask,
+    at_path,
+)
 from tasks.types.forms.mapping import Values, meant, with_path
 from tasks.types.jsonlines import Line
 from tasks.types.text import kind_found, no_label
 
-#: Start and end as offsets of code points, the end excluded, and the label.
+#: Start and end in code points, and the label. The end is exclusive.
 Span = tuple[int, int, str]
 
 
 class Spans(tuple[Span, ...]):  # noqa: SLOT001  (it has an attribute)
-    """In the order of the text; ``text`` is what they are spans of, empty where it is not known."""
+    """Spans in the order of the text. ``text`` is the annotated text, or empty if the
+    text is not available.
+    """
 
     text: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class SpanTask(InstanceTask):
-    """Spans of the field ``text``, each with one of ``labels`` where there are any. They are not empty, and
-    overlap only where ``overlap`` says so.
+    """A task whose answers are spans of the text in the field ``text``. If the task has
+    labels, each span has one of ``labels``.
+
+    Spans are not empty. They may overlap only if ``overlap`` is True.
     """
 
+    drawn_as: ClassVar[str] = MARKED_TEXT
     text: str = "text"
     labels: tuple[str, ...] = ()
     overlap: bool = False
@@ -38,7 +49,9 @@ class SpanTask(InstanceTask):
     def meant_record(
         self, record: Mapping[str, Any], path: str, values: Values
     ) -> Mapping[str, Any]:
-        """Only the third part of a span is a label."""
+        """Map the label of each span to a declared label. The label is the third item
+        of a span.
+        """
         spans = at_path(record, path)
         if not isinstance(spans, list):
             return record
@@ -61,7 +74,7 @@ class SpanTask(InstanceTask):
         return spans
 
     def answer_of(self, line: Line, name: str, index: Index) -> Any:
-        # Of an instance that is not in the split the text is not known.
+        # The index does not contain the text of instances outside the split.
         given, length = line.value.get(self.answer_key), index["lengths"].get(name)
         return (
             None
@@ -85,6 +98,18 @@ class SpanTask(InstanceTask):
         return "\n".join(
             f"{start}-{end} {label}".rstrip() for start, end, label in gold
         )
+
+    def gold_parts(self, content: Content, instance: Instance) -> Iterator[AnswerPart]:
+        return self.answer_parts(content, instance, instance.gold)
+
+    def answer_parts(
+        self, content: Content, instance: Instance, answer: Any
+    ) -> Iterator[AnswerPart]:
+        text = str(at_path(instance.record, self.text) or "")
+        for start, end, label in answer:
+            yield AnswerPart(
+                f"{start + 1}–{end}", text[start:end], label, start=start, end=end
+            )
 
     def _hint(self, label: object) -> str:
         said = no_label(label, self.labels) if isinstance(label, str) else ""

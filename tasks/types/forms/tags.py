@@ -1,4 +1,6 @@
-"""A tag for each token of a sentence, from which follow the entities: BIO files and lists of tags."""
+"""Sequence labelling: a tag for each token of a sentence. Tags determine entities.
+Files contain BIO lines or lists of tags.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,13 +10,14 @@ from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
 from tasks.types import jsonlines
-from tasks.types.base import TAGS, Index, Options
+from tasks.types.base import TAGS, AnswerPart, Index, Options
 from tasks.types.files import CLUTTER, PACKED, Files, InputFile
 from tasks.types.forms.bio import BIO, SUFFIXES, Keys, read_sentences, sentence_records
 from tasks.types.forms.instances import (
     Content,
     Dimension,
     Fault,
+    Instance,
     InstanceTask,
     at_path,
 )
@@ -24,23 +27,26 @@ from tasks.types.run_forms import RunForm
 from tasks.types.text import are_texts, equal_label, kind_found, nearly_equal, nfc
 
 OUTSIDE, BEGIN, INSIDE = "O", "B", "I"
-#: The type of an entity whose tags name none, as seqeval calls it.
+#: The entity type for tags that do not name a type, as in seqeval.
 NO_TYPE = "_"
-#: The dimension of the types of entities, where a task does not name it.
+#: The default name of the dimension of entity types.
 ENTITY_TYPE = "entity_type"
-#: First token, the token after the last, and type.
+#: An entity: the index of its first token, the index after its last token, and its
+#: type.
 Entity = tuple[int, int, str]
 
 
 class Tags(tuple[Entity, ...]):  # noqa: SLOT001  (it has an attribute)
-    """The entities of a sentence in their order; ``tokens`` are those of the sentence."""
+    """The entities of a sentence in order. ``tokens`` are the tokens of the sentence."""
 
     tokens: Sequence[str]
 
 
 @lru_cache(maxsize=4096)
 def tag_parts(tag: str, labels: tuple[str, ...]) -> tuple[str, str] | None:
-    """Return what a tag begins with and its type; None if it is no tag of these types."""
+    """Return the prefix and the type of a tag, or None if the tag is invalid or its
+    type is not in ``labels``.
+    """
     if tag == OUTSIDE:
         return OUTSIDE, ""
     mark, rest = tag[:1], tag[1:]
@@ -53,8 +59,9 @@ def tag_parts(tag: str, labels: tuple[str, ...]) -> tuple[str, str] | None:
 def entities(parts: Sequence[tuple[str, str]], *, repair: bool) -> list[Entity]:
     """Return the entities of a sentence.
 
-    By IOB2 an entity begins at `B-` and goes on over each `I-` of the same type; another `I-` is of no
-    entity. With ``repair`` such an `I-` begins one, as in conlleval.
+    In IOB2, an entity begins at `B-` and continues over each following `I-` of the same
+    type. Any other `I-` belongs to no entity. With ``repair``, such an `I-` begins an
+    entity, as in conlleval.
     """
     found: list[Entity] = []
     start, label = -1, ""
@@ -69,7 +76,7 @@ def entities(parts: Sequence[tuple[str, str]], *, repair: bool) -> list[Entity]:
 
 
 def strays(parts: Sequence[tuple[str, str]]) -> list[int]:
-    """Return the places of the `I-` that go on no entity of the same type."""
+    """Return the indexes of `I-` tags that do not continue an entity of the same type."""
     before = [(OUTSIDE, ""), *parts[:-1]]
     return [
         place
@@ -82,8 +89,9 @@ def strays(parts: Sequence[tuple[str, str]]) -> list[int]:
 
 @dataclass(frozen=True, kw_only=True)
 class TagTask(InstanceTask):
-    """A tag for each of the ``tokens``: `O`, or `B-` or `I-` and one of ``labels``, the types of entities.
-    ``repair`` selects the lenient reading.
+    """A task whose answers are a tag for each of the ``tokens``: `O`, or `B-` or `I-`
+    with one of ``labels``, the types of entities. If ``repair`` is True, an `I-` tag
+    without a preceding `B-` starts an entity.
     """
 
     drawn_as: ClassVar[str] = TAGS
@@ -159,7 +167,7 @@ class TagTask(InstanceTask):
         return found
 
     def parts_of(self, record: Mapping[str, Any]) -> list[tuple[str, str]]:
-        """Return what each tag of a sound record of gold begins with, and its type."""
+        """Return the prefix and the type of each tag in a valid gold record."""
         tags = at_path(record, self.field)
         return [part for tag in tags if (part := tag_parts(tag, self.labels))]
 
@@ -175,7 +183,7 @@ class TagTask(InstanceTask):
         hint = f"; did you mean “{tag[:1].upper()}-{meant}”?" if is_near else ""
         return f"“{tag[:100]}”{hint}"
 
-    # Files of BIO lines.
+    # Overrides for files of BIO lines.
 
     def is_instances_file(self, name: str) -> bool:
         if self.files != BIO:
@@ -185,7 +193,9 @@ class TagTask(InstanceTask):
         return path.suffix in SUFFIXES and not has_clutter
 
     def records(self, file: InputFile, problems: Problems) -> Iterator[Record]:
-        """With BIO, a record a sentence, whose id is in a comment or its number."""
+        """Yield the records of a file. A file of BIO lines has one record per sentence.
+        The id of the record is taken from a comment, or is the number of the sentence.
+        """
         if self.files != BIO:
             yield from super().records(file, problems)
             return
@@ -193,7 +203,9 @@ class TagTask(InstanceTask):
         yield from sentence_records(file, problems, self._line_fault, keys)
 
     def _line_fault(self, tag: str) -> tuple[str, str] | None:
-        """Return what is wrong with the tag of a line, and what was expected."""
+        """Return an error message about a tag and the expected form, or None for a
+        valid tag.
+        """
         if tag_parts(tag, self.labels) is not None:
             return None
         return f"the tag is {self._misfit(tag)}", self._expected
@@ -216,7 +228,9 @@ class TagTask(InstanceTask):
         return super().read_run(lines, index, options)
 
     def _as_lines(self, file: InputFile, index: Index, problems: Problems) -> InputFile:
-        """Return the sentences of a run as JSON lines, each on the line that it begins on."""
+        """Convert the sentences of a run to JSON lines. Each JSON line keeps the line
+        number of the sentence's first token.
+        """
         names = index["instances"]
         spelling = {nfc(name): name for name in names}
         content, at = [], 1
@@ -241,10 +255,12 @@ class TagTask(InstanceTask):
         name = f"{file.name}.jsonl"
         return replace(file, name=name, open=lambda: BytesIO(data), encoding="")
 
-    # What pages show.
+    # Overrides for instances on pages.
 
     def features_of(self, dimension: Dimension, content: Content) -> Any:
-        """A dimension of the tags themselves is one of the entities' types."""
+        """Return the classes of a dimension. If the field of the dimension contains the
+        tags, the classes are types of entities.
+        """
         if dimension.field != self.field:
             return super().features_of(dimension, content)
         types = (
@@ -258,7 +274,9 @@ class TagTask(InstanceTask):
         return super().shown_text(name, value)
 
     def gold_text(self, gold: Any) -> str:
-        """Return the sentence and, a line each, its entities with the numbers of their tokens."""
+        """Return the sentence, and each entity with its token numbers on a line of its
+        own.
+        """
         tokens = [*map(_shown, gold.tokens)]
         lines = (
             f"{start + 1}-{end} {label}: {' '.join(tokens[start:end])}"
@@ -266,9 +284,19 @@ class TagTask(InstanceTask):
         )
         return "\n".join([" ".join(tokens), *lines])
 
+    def gold_parts(self, content: Content, instance: Instance) -> Iterator[AnswerPart]:
+        return self.answer_parts(content, instance, instance.gold)
+
+    def answer_parts(
+        self, content: Content, instance: Instance, answer: Any
+    ) -> Iterator[AnswerPart]:
+        tokens = [*map(_shown, answer.tokens)]
+        for start, end, label in answer:
+            text = " ".join(tokens[start:end])
+            yield AnswerPart(f"{start + 1}–{end}", text, label, start=start, end=end)
+
 
 def _shown(token: str) -> str:
-    """Return a token without spaces, so that those between tokens can be told from them."""
     return "\u00a0".join(token.split()) or "·"
 
 

@@ -1,25 +1,44 @@
-"""A text for each instance, held against one or more references: generation and short answers."""
+"""Text generation and short answers: a text for each instance, which is compared with
+one or more references.
+"""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from tasks.types.base import TEXTS, Index, is_official
-from tasks.types.forms.instances import Content, Fault, InstanceTask, at_path
+from tasks.types.base import (
+    TEXTS,
+    AnswerPart,
+    HumanEvaluation,
+    Index,
+    Sources,
+    is_official,
+)
+from tasks.types.files import Files
+from tasks.types.forms.instances import (
+    Content,
+    Fault,
+    Instance,
+    InstanceTask,
+    at_path,
+)
 from tasks.types.jsonlines import MAX_TEXT, Line, well_formed
 from tasks.types.tables import Columns
 from tasks.types.text import are_texts, in_nfc, kind_found
 
 
 class References(tuple[str, ...]):
-    """The texts of which any may be met, one at least."""
+    """One or more alternative reference texts."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class TextTask(InstanceTask):
-    """A text of at most ``longest`` characters; it may be empty."""
+    """A task whose answers are texts of at most ``longest`` characters. A text may be
+    empty.
+    """
 
     drawn_as: ClassVar[str] = TEXTS
     own_key: ClassVar[str] = "text"
@@ -41,6 +60,21 @@ class TextTask(InstanceTask):
     def example(self) -> Any:
         return "A text."
 
+    @property
+    def human_evaluation(self) -> HumanEvaluation:
+        """Return the texts and the public fields for human evaluation."""
+        return HumanEvaluation(sources=self.sources, texts=dict)
+
+    def sources(self, files: Files) -> Mapping[str, Sources]:
+        return {
+            instance.id: tuple(
+                (name, as_text(value))
+                for name, value in self.public(instance).items()
+                if name != self.id
+            )
+            for instance in self.inputs(files).instances
+        }
+
     def gold_of(self, record: Mapping[str, Any], fault: Fault) -> Any:
         value = at_path(record, self.field)
         values = [value] if isinstance(value, str) else value
@@ -60,3 +94,16 @@ class TextTask(InstanceTask):
 
     def answer_text(self, answer: Any) -> str:
         return str(answer)
+
+    def gold_parts(self, content: Content, instance: Instance) -> Iterator[AnswerPart]:
+        yield from map(AnswerPart, instance.gold)
+
+    def answer_parts(
+        self, content: Content, instance: Instance, answer: Any
+    ) -> Iterator[AnswerPart]:
+        if answer:
+            yield AnswerPart(str(answer))
+
+
+def as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,6 +1,7 @@
-"""The only readers of TOML and JSON from outside: each refuses a text beyond its limits. That of YAML, which
-the wheel does not read, is `tasks.submissions.yaml_reader`.
+"""The only readers of untrusted TOML and JSON. These readers refuse texts that exceed
+the limits.
 
-No other module calls the parsers themselves on such a text; tests/core/test_guarded_readers.py lists what is
-read without these limits, with the reason.
+The YAML reader is `tasks.submissions.yaml_reader`, which is not part of the wheel. No
+other module passes untrusted text to the parsers; tests/core/test_guarded_readers.py
+lists the exceptions to this rule, with reasons.
 """

@@ -1,11 +1,14 @@
-"""Recognise the bytes of a text from outside: its byte order mark, and what other files begin with."""
+"""Detect the format of untrusted bytes: byte order marks of texts, and signatures of
+binary files.
+"""
 
 import codecs
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 GZIP = b"\x1f\x8b\x08"
-#: UTF-32 comes first, since its mark begins with that of UTF-16.
+#: UTF-32 precedes UTF-16, because the byte order mark of UTF-32 begins with that of
+#: UTF-16.
 _MARKS = (
     (codecs.BOM_UTF32_LE, "UTF-32"),
     (codecs.BOM_UTF32_BE, "UTF-32"),
@@ -13,7 +16,8 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "UTF-16"),
 )
 LONGEST_MARK = 4
-#: Encodings by name, with their codecs: of two the larger sets, as browsers read them.
+#: Maps names of encodings to codecs. Where one character set extends another, the codec
+#: is that of the larger set, as in browsers.
 ENCODINGS = {
     "GB18030": "gb18030",
     "Shift-JIS": "cp932",
@@ -21,10 +25,11 @@ ENCODINGS = {
     "Windows-1252": "cp1252",
     "Windows-1251": "cp1251",
 }
-#: Characters of a line that a message shows under each encoding.
+#: Maximum number of characters of a line that a message quotes in each encoding.
 SHOWN = 60
 _CONTROLS = bytes({*range(32), 127} - set(b"\t\n\f\r\x1a\x1b"))
-#: A text in some encoding has few of them; noise has an eighth.
+#: Maximum share of control characters in a text. In random bytes, the share is one
+#: eighth.
 _MAX_CONTROL_SHARE = 0.02
 _ZIP, _OLD_OFFICE = "a zip archive", "an Excel workbook or a Word file of before 2007"
 _MAGIC = (
@@ -46,7 +51,7 @@ _MAGIC = (
     (b"SQLite format 3\0", "an SQLite database"),
     (b"\x80\x04\x95", "a pickle of Python"),
 )
-#: How a member of a zip archive begins by which the file of an office program is known.
+#: Prefixes of file names in a zip archive that identify office files.
 _OFFICE = {
     "xl/": "an Excel workbook",
     "word/": "a Word file",
@@ -54,7 +59,7 @@ _OFFICE = {
     "META-INF/manifest.xml": "an OpenDocument file",
     "Index/Document.iwa": "a file of Numbers or Pages",
 }
-#: The list of parts that every file of Excel, Word and PowerPoint has.
+#: The name of a member that every zip archive of Excel, Word and PowerPoint contains.
 _PARTS = "[Content_Types].xml"
 _OFFICE_NAMES = {
     ".xlsx": "an Excel workbook",
@@ -69,34 +74,65 @@ _OFFICE_NAMES = {
 
 
 def marked_encoding(beginning: bytes) -> str:
-    """Return `UTF-16` or `UTF-32` if a text begins with a byte order mark of it, else an empty text."""
+    """Return `UTF-16` or `UTF-32` if the bytes begin with such a byte order mark,
+    otherwise an empty text.
+    """
     return next((name for mark, name in _MARKS if beginning.startswith(mark)), "")
 
 
 def magic_kind(beginning: bytes, suffix: str = "") -> str | None:
-    """Return what a file is by its first bytes; None of a text and of other files.
+    """Return the kind of a file from its first bytes, or None for texts and unknown
+    files.
 
-    Files of office programs are archives: their ending says which they are.
+    Office files are zip archives. If the members of the archive do not determine the
+    kind, the file extension does.
     """
     kind = next((kind for magic, kind in _MAGIC if beginning.startswith(magic)), None)
     if kind == _ZIP:
-        # An archive that is damaged has no list of its members.
+        # The list of members of a damaged archive may be missing. Search the beginning
+        # of the file instead.
         parts = [name for name in (*_OFFICE, _PARTS) if name.encode() in beginning]
         kind = office_kind(parts) or _OFFICE_NAMES.get(suffix) or kind
     return _OFFICE_NAMES.get(suffix, kind) if kind == _OLD_OFFICE else kind
 
 
 def binary_kind(beginning: bytes, suffix: str = "") -> str | None:
-    """What it is if it is no text; None of a text."""
+    """Return the kind of a binary file, or None for a text."""
     kind = magic_kind(beginning, suffix)
     if kind or not beginning:
+        return kind
+    if kind := _unmarked(beginning):
         return kind
     controls = len(beginning) - len(beginning.translate(None, _CONTROLS))
     return "binary data" if controls > _MAX_CONTROL_SHARE * len(beginning) else None
 
 
+UNMARKED = "without a byte order mark"
+#: Shorter files are not checked for UTF-16 and UTF-32.
+SHORTEST = 8
+#: Minimum share of Latin letters, punctuation and line ends in a text. Each of these
+#: characters contains a zero byte in UTF-16. In UTF-32, more than the share ``MOST`` of
+#: the bytes at certain positions are zero.
+LATIN_SHARE, MOST = 0.4, 0.9
+
+
+def _unmarked(beginning: bytes) -> str:
+    """Return a description of a text in UTF-16 or UTF-32 without a byte order mark, or
+    an empty text for other files.
+    """
+    if len(beginning) < SHORTEST:
+        return ""
+    whole = beginning[: len(beginning) // 4 * 4]
+    zeros = [whole[place::4].count(0) / (len(whole) // 4) for place in range(4)]
+    if min(zeros[2:]) > MOST > zeros[0] or min(zeros[:2]) > MOST > zeros[3]:
+        return f"a text in UTF-32 {UNMARKED}"
+    even, odd = (zeros[0] + zeros[2]) / 2, (zeros[1] + zeros[3]) / 2
+    is_utf16 = max(even, odd) > LATIN_SHARE and min(even, odd) < 1 - MOST
+    return f"a text in UTF-16 {UNMARKED}" if is_utf16 else ""
+
+
 def office_kind(members: Collection[str]) -> str | None:
-    """Return what a zip archive with these members is if it is the file of an office program."""
+    """Return the kind of office file whose zip archive has these members, or None."""
     if _PARTS not in members and not {"META-INF/manifest.xml", "Index/Document.iwa"} & {
         *members
     }:
@@ -110,7 +146,9 @@ def office_kind(members: Collection[str]) -> str | None:
 
 
 def fault_place(data: bytes) -> int | None:
-    """Return the offset of the first byte that is not UTF-8, None if all of them are."""
+    """Return the offset of the first byte that is not valid UTF-8, or None for valid
+    UTF-8.
+    """
     if data.isascii():
         return None
     try:
@@ -122,7 +160,9 @@ def fault_place(data: bytes) -> int | None:
 
 @dataclass(frozen=True)
 class Misfit:
-    """The first line that is not UTF-8, and the encodings that decode the whole file."""
+    """The first line of a file that is not UTF-8, and the encodings that can decode the
+    whole file.
+    """
 
     line: int
     raw: bytes
@@ -130,7 +170,7 @@ class Misfit:
 
     @property
     def readings(self) -> Iterator[str]:
-        """Yield each encoding with the line as it reads it."""
+        """Yield for each encoding its name and the decoded line."""
         for name in self.encodings:
             text = self.raw.decode(ENCODINGS[name], "replace").strip()
             yield f"{name} reads “{text[:SHOWN]}{'…' if len(text) > SHOWN else ''}”"
@@ -150,7 +190,9 @@ SAVED = "a text in UTF-8, or in UTF-16 or UTF-32 with a byte order mark"
 
 
 def find_misfit(lines: Callable[[], Iterable[bytes]]) -> Misfit | None:
-    """Return what is wrong with the lines of a file, which are read twice; None if all are UTF-8."""
+    """Return the first line that is not UTF-8, or None if all lines are UTF-8.
+    ``lines`` is called twice.
+    """
     first = next(
         (
             (number, raw)

@@ -1,4 +1,4 @@
-"""Read JSON from outside: a text, or the objects of lines."""
+"""Read untrusted JSON: a whole text, or one object per line."""
 
 import json
 import math
@@ -18,15 +18,19 @@ from tasks.types.guarded.limits import (
     within_size,
 )
 
-#: Digits are the interpreter's own limit for whole numbers; a longer fraction is rounded.
+#: Limits for JSON. Python has the same limit of digits for integers. Longer fractions
+#: are rounded.
 JSON = Limits(size=1 << 28, depth=100, digits=4_300)
 _LONG = re.compile(r"(?<![0-9.])[0-9]{4301,}")
-#: What decides about depth: texts, in which brackets mean nothing, and brackets.
+#: Matches the tokens that determine the depth: brackets and strings. Brackets within
+#: strings do not change the depth.
 _BRACKET = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\Z)|[\[\]{}]', re.DOTALL)
 
 
 class NotFinite(Unreadable):
-    """A number that is none, or that no computer can hold."""
+    """The error for NaN, an infinite number, or a number that exceeds the range of
+    floats.
+    """
 
 
 def _finite(text: str) -> float:
@@ -37,10 +41,11 @@ def _finite(text: str) -> float:
 
 
 class RepeatedKey(Unreadable):
-    """A key that an object has twice."""
+    """The error for a key that occurs twice in an object."""
 
 
-#: A key and the sign behind it, and now and then a piece of a text that looks alike.
+#: Matches the end of a key with the following colon. Text within a string may match
+#: too.
 _MEMBER = re.compile(r'"[ \t\r\n]*:')
 
 
@@ -54,7 +59,7 @@ def _unique(members: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _members(value: Any) -> int:
-    """Return how many members all objects of a value have."""
+    """Return the number of members of all objects in a value."""
     count, level = 0, [value]
     while level:
         inner: list[Any] = []
@@ -69,7 +74,9 @@ def _members(value: Any) -> int:
 
 
 def _may_repeat_keys(text: str, values: list[Any]) -> bool:
-    """Return False if a text has no more members than the values that were read of it."""
+    """Return False if the text cannot contain repeated keys, since it has no more
+    members than the parsed values.
+    """
     if len(values) == 1 and isinstance(values[0], list):
         values = values[0]
     written = text.count('":')
@@ -79,7 +86,8 @@ def _may_repeat_keys(text: str, values: list[Any]) -> bool:
     return written > (sum(map(len, values)) if is_flat else _members(values))
 
 
-#: Made once: `json.loads` with an option makes one for each line.
+#: The decoder is created once, because `json.loads` with an option would create a
+#: decoder for each line.
 _DECODER = json.JSONDecoder(parse_constant=_finite, parse_float=_finite)
 _SCANNER = make_scanner(_DECODER)  # type: ignore[arg-type]
 
@@ -92,15 +100,18 @@ def read_json(
     pairs: Callable[[list[tuple[str, Any]]], Any] | None = None,
     is_unique: bool = False,
 ) -> Any:
-    """Return the value of a text. Raises json.JSONDecodeError or Unreadable, which are ValueErrors.
+    """Return the value of a text. Raises json.JSONDecodeError or Unreadable, which are
+    subclasses of ValueError.
 
-    ``constant`` reads NaN and Infinity, ``pairs`` makes an object of its members. Of members with one name
-    the last counts, unless keys have to be unique: then RepeatedKey is raised.
+    ``constant`` converts NaN and Infinity. ``pairs`` builds an object from its members.
+    If a key is repeated, the last member is used. With ``is_unique``, a repeated key
+    raises RepeatedKey.
     """
     if is_unique:
         value = read_json(text, limits, constant=constant)
         if _may_repeat_keys(within_size(text, limits), [value]):
-            # The hook makes the decoder slow, so it is for texts that need it alone.
+            # The hook makes the decoder slow. Use it only for texts that may repeat
+            # keys.
             value = read_json(text, limits, constant=constant, pairs=_unique)
         return value
     decoder = _DECODER
@@ -127,13 +138,15 @@ def read_json(
 
 
 def read_json_line(line: str, limits: Limits = JSON, *, is_unique: bool = False) -> Any:
-    """Return the only value of a line, faster than `read_json`. Raises the same."""
+    """Return the only value of a line. Faster than `read_json`, with the same
+    exceptions.
+    """
     try:
         value, end = _SCANNER(line, 0)
     except (StopIteration, ValueError, RecursionError):
         end = -1
     if end != len(line) or (is_unique and _may_repeat_keys(line, [value])):
-        # The slower decoder says what is wrong and where.
+        # The slower decoder raises an exception with the position of the fault.
         return read_json(line, limits, is_unique=is_unique)
     if _brackets(line) > limits.depth:
         _require_depth(value, line, limits)
@@ -143,9 +156,10 @@ def read_json_line(line: str, limits: Limits = JSON, *, is_unique: bool = False)
 def read_json_objects(
     text: str, limits: Limits = JSON, *, is_unique: bool = False
 ) -> list[dict[str, Any]]:
-    """Return the objects of a text with one on each line.
+    """Return the objects of a text that has one object per line.
 
-    Raises ValueError, StopIteration or RecursionError; `read_json_line` says why.
+    Raises ValueError, StopIteration or RecursionError without details. `read_json_line`
+    reports the fault.
     """
     values, place = [], 0
     while place < len(text):
@@ -166,7 +180,7 @@ def read_json_objects(
 
 @dataclass(frozen=True)
 class ListItem:
-    """An item of a list, the line that it begins on and its text."""
+    """An item of a JSON list, with the line number and the text of the item."""
 
     line: int
     value: Any
@@ -176,7 +190,9 @@ class ListItem:
 def read_json_list(
     text: str, limits: Limits = JSON, *, is_unique: bool = False
 ) -> list[ListItem]:
-    """Return the items of a text that is a list. Raises as `read_json` does."""
+    """Return the items of a text that is a JSON list. Raises the same exceptions as
+    `read_json`.
+    """
     checked = within_size(text, limits)
     items = list[ListItem]()
     try:
@@ -198,7 +214,7 @@ def read_json_list(
         raise
     except (StopIteration, ValueError, RecursionError, IndexError):
         pass
-    # The whole decoder says what is wrong and where.
+    # The decoder for whole texts raises an exception with the position of the fault.
     read_json(text, limits, is_unique=is_unique)
     raise Unreadable("a list that cannot be read item by item")
 
@@ -216,7 +232,9 @@ def _behind_blanks(text: str, place: int) -> int:
 
 
 def _next_item(text: str, place: int) -> int:
-    """Return where the next item begins or the list ends; -1 where neither does."""
+    """Return the position of the next item, or of the end of the list. Return -1 if
+    neither follows.
+    """
     place = _behind_blanks(text, place)
     if text[place] == "]":
         return place
@@ -228,7 +246,7 @@ _BLANK = re.compile(r"[ \t\r\n]*")
 
 
 def _brackets(text: str) -> int:
-    """Return a bound of the depth of a text, which costs little."""
+    """Return an upper bound of the depth of a text, which is fast to compute."""
     return text.count("[") + text.count("{")
 
 

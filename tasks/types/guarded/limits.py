@@ -1,20 +1,22 @@
-"""Limits of a text, and the error that says what was found, the limit and the line."""
+"""Limits for untrusted texts, and the error for a text that exceeds these limits."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Limits:
-    #: In bytes of UTF-8.
+    #: Maximum size in bytes of UTF-8.
     size: int
-    #: Lists and tables within one another.
+    #: Maximum depth of nested lists and tables.
     depth: int
-    #: Digits of a number.
+    #: Maximum number of digits of a number.
     digits: int
 
 
 class Unreadable(ValueError):
-    """A text that its reader refuses; ``line`` and ``column`` are None where the fault has no place."""
+    """The error for a text that a reader refuses. ``line`` and ``column`` are None if
+    the fault has no position.
+    """
 
     def __init__(
         self, message: str, line: int | None = None, column: int | None = None
@@ -26,7 +28,9 @@ class Unreadable(ValueError):
 
 
 def within_size(text: str | bytes, limits: Limits) -> str:
-    """Return the text, without a byte order mark. Raises Unreadable."""
+    """Return the text without a byte order mark. Raises Unreadable if the text is too
+    large or not UTF-8.
+    """
     size = len(text)
     if isinstance(text, str) and not text.isascii():
         size = len(text.encode("utf-8", "surrogatepass"))
@@ -40,7 +44,7 @@ def within_size(text: str | bytes, limits: Limits) -> str:
 
 
 def depth_of(value: object) -> int:
-    """Return how many lists and tables enclose one another. It does not recurse."""
+    """Return the depth of nested lists and tables. The function is not recursive."""
     depth, level = 0, [value] if isinstance(value, list | dict) else []
     while level:
         depth += 1

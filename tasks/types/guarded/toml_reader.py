@@ -1,4 +1,4 @@
-"""Read TOML from outside."""
+"""Read untrusted TOML."""
 
 import re
 import tomllib
@@ -15,7 +15,8 @@ from tasks.types.guarded.limits import (
 )
 
 TOML = Limits(size=1 << 20, depth=50, digits=60)
-#: Parts of a key; `tomllib` takes time by the square of their number.
+#: Maximum number of parts of a dotted key. The time of `tomllib` grows with the square
+#: of this number.
 MAX_PARTS = 50
 _PLACE = re.compile(
     r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL
@@ -36,7 +37,7 @@ def read_toml(text: str | bytes, limits: Limits = TOML) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as fault:
         raise _placed(fault) from fault
     except ValueError as fault:
-        # A number with more digits than the interpreter converts, or a date that no calendar has.
+        # Either a number has more digits than Python converts, or a date is invalid.
         raise _long_number(checked, limits) or Unreadable(str(fault)) from fault
     if depth_of(values) > limits.depth:
         raise _nested(checked, limits)
@@ -45,7 +46,8 @@ def read_toml(text: str | bytes, limits: Limits = TOML) -> dict[str, Any]:
     return values
 
 
-#: No alternative fails where another one could go on: the time is in proportion to the text.
+#: Matches tokens of TOML. No two alternatives match the same beginning, so the time is
+#: linear in the length of the text.
 _TOKEN = re.compile(
     r"""'''|\"\"\"|"(?:[^"\\\n]|\\.)*"?|'[^'\n]*'?|\#[^\n]*|[\[\]{}=,.\n]|[^\s\[\]{}=,.\#"']+"""
 )
@@ -57,7 +59,9 @@ _NUMBER = re.compile(r"[+-]?(?:0[xob])?([0-9a-fA-F_]+)")
 
 
 def _tokens(text: str) -> Iterator[tuple[str, int]]:
-    """Yield each text, comment, word and sign with its place, up to a text that has no end."""
+    """Yield each string, comment, word and sign with its position. Stop at a string
+    without an end.
+    """
     place = 0
     while found := _TOKEN.search(text, place):
         place = found.end()
@@ -86,7 +90,7 @@ def _require_short_keys(text: str) -> None:
 
 
 def _nested(text: str, limits: Limits) -> Unreadable:
-    """Return the fault of a text whose tables, of whatever notation, are too deep."""
+    """Return the error for tables that are nested too deeply, in any notation."""
     depth, deepest, at = 0, 0, 0
     for piece, place in _tokens(text):
         depth += (piece in "[{") - (piece in "]}")

@@ -1,4 +1,6 @@
-"""Judges that compete: how like the truth does a judge rank systems?"""
+"""Tasks in which judges compete: how similar are a judge's ranking of systems and the
+true ranking?
+"""
 
 from types import SimpleNamespace
 
@@ -7,11 +9,13 @@ from tasks.types.files import CLUTTER, NONCE_FILE
 from tasks.types.references import lazy, metric_ref
 from tasks.types.run_forms import RunForm, first_lines, is_json
 
+TRIVIAL = "tasks.types.judge_leaderboards.trivial"
 LEADERBOARDS = "tasks.types.judge_leaderboards.leaderboards"
 BY_SYSTEM = "leaderboards:LeaderboardCorrelation"
 BY_TOPIC = "leaderboards:TopicCorrelation"
 COEFFICIENTS = ("kendall", "pearson", "spearman", "tauap_b", "tau_gap")
-#: The coefficients that are also computed over the ten best systems by the truth.
+#: The coefficients that are also computed over only the ten best systems of the true
+#: leaderboard.
 BEST = 10
 OF_BEST = ("kendall", "tauap_b", "tau_gap")
 
@@ -28,12 +32,13 @@ METRICS = (
     metric_ref("rank_distance", "leaderboards:RankDistance"),
 )
 
-#: The files of the public inputs.
+#: The files with public inputs.
 SYSTEMS, TOPICS = "systems.jsonl", "topics.jsonl"
 
-#: By number of columns: trec_eval, ir_measures, a ranking.
+#: Maps the number of columns to the column with the value. Output of trec_eval has
+#: three columns, output of ir_measures has four, and a ranking has six.
 VALUE_PLACES = {3: 2, 4: 3, 6: 4}
-#: Files that lie beside a leaderboard and are none.
+#: Extensions of files that a run may contain in addition to a leaderboard.
 NO_LEADERBOARDS = (".md", ".toml", ".pdf")
 
 EXAMPLE = '{"run_id": "a1", "topic_id": "all", "measure": "f1", "value": 0.5}'
@@ -72,7 +77,9 @@ PARTS = SimpleNamespace(
 
 
 class LeaderboardForm(RunForm):
-    """Rows in JSON tell a leaderboard; lines with numbers do not, since rankings have them too."""
+    """The form of leaderboards. A file with JSON rows is recognised as a leaderboard. A
+    text file is not, since rankings also contain numbers.
+    """
 
     def is_own(self, beginning: bytes) -> bool:
         is_text = not is_json(beginning)
@@ -82,14 +89,16 @@ class LeaderboardForm(RunForm):
 
 
 def has_value(line: bytes) -> bool:
-    """Return whether a line has a digit where a leaderboard in so many columns has a value."""
+    """Return True if the column with the value contains a digit."""
     cells = line.split()
     place = VALUE_PLACES.get(len(cells))
     return place is not None and any(digit in cells[place] for digit in b"0123456789")
 
 
 def is_gold_file(name: str) -> bool:
-    """Return whether a file of this name belongs to the truth; its form shows in its content."""
+    """Return True if a file with this name may belong to the true leaderboard. The
+    content of the file determines the format.
+    """
     parts = name.split("/")
     is_text = parts[-1].lower().endswith(NO_LEADERBOARDS)
     return not (CLUTTER.intersection(parts) or is_text or parts[-1] == NONCE_FILE)
@@ -104,6 +113,7 @@ TASK_TYPE = TaskType.of(
     dimensions=(),
     options=(MEASURE, JUDGE_MEASURE),
     is_gold_file=is_gold_file,
+    trivial_runs=lazy(TRIVIAL, "trivial_runs"),
     run_form=LeaderboardForm(DESCRIBED, (frozenset({"run_id", "measure", "value"}),)),
     drawn_as=LINES,
     main_metrics=(

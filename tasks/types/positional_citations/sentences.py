@@ -1,7 +1,9 @@
-"""Where sentences end, and to which of two a mark between them belongs.
+"""Splits texts into sentences, and assigns the marks between two sentences to one of
+them.
 
-The rules are those that Kiss and Strunk's Punkt comes down to in edited English, with lists of abbreviations
-of our own for scholarly prose instead of learned ones: `et al.`, `Fig. 3` and `J. Smith` end nothing.
+The rules approximate Kiss and Strunk's Punkt on edited English. Lists of abbreviations
+in scholarly prose replace learned abbreviations: `et al.`, `Fig. 3` and `J. Smith` do
+not end a sentence.
 """
 
 import re
@@ -12,16 +14,18 @@ from functools import lru_cache
 from tasks.types.positional_citations.markdown import VERSION, Block, blocks
 from tasks.types.text import punkt_name, punkt_sentences
 
-#: Part of the signature; another number where the rules split differently. Outside of the official rule sets
-#: they split the blocks of Markdown, and `。！？` end sentences too.
+#: Versions of the rules in metric signatures. `rules-1` is used in official rule sets.
+#: `rules-2` is used in other rule sets: it splits each Markdown block separately, and
+#: `。！？` also end sentences.
 RULES, RULES_IN_BLOCKS = "rules-1", "rules-2"
 
-#: Full stops, question and exclamation marks and what closes behind them, before white space or a mark.
+#: Matches final punctuation with closing quotation marks or brackets, if white space or
+#: a citation mark follows.
 _END = re.compile(
     r"""(?<![.!?])(?P<stop>[.!?]++)(?:(?P<closing>["')\]}’”]++)(?=\s|$)|(?=\s|$|[\["'({]))"""
 )
 _LAST_WORD = re.compile(r"[^\s\"'(\[{‘“]+$")
-#: No longer word is looked at before a full stop.
+#: Maximum length of an abbreviation before a full stop.
 _MAX_ABBREVIATION = 12
 _VISIBLE = re.compile(r"\S")
 _NEXT_WORD = re.compile(r"\s*[\"'(\[{‘“]*(?P<word>[\w’'-]+)")
@@ -32,15 +36,17 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-#: Before a name; a sentence does not end on them.
+#: Abbreviations that precede a name. No sentence ends after these abbreviations.
 _BEFORE_NAMES = _words("""
     adm brig capt cf col dr e.g eds eq eqs fig figs gen gov hon i.e lt maj messrs mme mr mrs ms prof rep rev
     sen sgt supt viz vs
 """)
-#: Before a number; before anything else they are words like others, on which a sentence may end.
+#: Abbreviations that precede a number. If no number follows, a sentence may end after
+#: the abbreviation.
 _BEFORE_NUMBERS = _words("art ch no nos nr op pp ref refs sec sect tab vol vols")
 _NUMBER = re.compile(r"\d.*|[IVXLCDM]+")
-#: Within a sentence or at its end: a new one begins where the next word is one that often begins sentences.
+#: Abbreviations within or at the end of a sentence. The sentence ends after the
+#: abbreviation if the next word often begins sentences.
 _ANYWHERE = _words("""
     a.d a.m al approx apr assn aug ave b.c blvd bros co corp dec dept est etc feb ft inc jan jr jul jun ltd
     mar md mfg mt nov oct oz p.m ph.d pt rd sept sep sr st u.k u.n u.s univ v
@@ -58,7 +64,7 @@ Splitter = Callable[[str], list[str]]
 
 
 def by_rules(text: str) -> list[str]:
-    """The sentences of a text, without the white space between them."""
+    """Return the sentences of a text, without the white space between them."""
     ends = []
     for end in _END.finditer(text):
         before = _LAST_WORD.search(
@@ -85,23 +91,28 @@ SPLITTERS: dict[str, Splitter] = {"rules": by_rules, "punkt": punkt_sentences}
 
 
 def splitter_name(option: str, *, is_official: bool = False) -> str:
-    """Return what a signature calls the splitter: of a whole text, or of the blocks of Markdown."""
+    """Return the name of the splitter for metric signatures. The official rules split
+    the whole text, other rules split each Markdown block.
+    """
     if option == "rules":
         return RULES if is_official else RULES_IN_BLOCKS
     return punkt_name() if is_official else f"{punkt_name()}-{VERSION}"
 
 
-#: What ends sentences of scripts that put no space behind it, and what closes behind that.
+#: Matches final punctuation in scripts without a space between sentences, with closing
+#: quotation marks or brackets.
 _WIDE_END = re.compile(r"""[。！？｡؟۔।॥]+["'”’»」』】）》〉]*""")
 
 
 def sentences_of(
     text: str, split: Splitter = by_rules, *, moves_marks: bool = False
 ) -> list[str]:
-    """Return the sentences of a text in Markdown that make claims.
+    """Return the sentences of a Markdown text that make claims.
 
-    A list item is one sentence at least, headings are none. A piece without a word adds its marks to the
-    sentence before it; with ``moves_marks`` a sentence does so with the marks at its beginning.
+    A list item ends a sentence. Headings are left out. If a piece of text has only
+    marks and no words, the marks are added to the preceding sentence. If
+    ``moves_marks`` is True, marks at the beginning of a sentence are also moved to the
+    preceding sentence.
     """
     sentences: list[str] = []
     leading = ""
@@ -119,12 +130,12 @@ def sentences_of(
 
 
 def lines_of(text: str, split: Splitter = by_rules) -> list[str]:
-    """Return the pieces of a text in Markdown, headings among them."""
+    """Return all sentences of a Markdown text, including headings."""
     return [piece for block in blocks(text) for piece in _pieces(block, split)]
 
 
 def has_word(text: str) -> bool:
-    """Whether a text has a letter or digit besides its marks."""
+    """Return True if the text contains a letter or digit outside its marks."""
     return any(map(str.isalnum, MARK.sub("", text)))
 
 
@@ -132,7 +143,8 @@ def _pieces(block: Block, split: Splitter) -> list[str]:
     pieces = [
         piece for one in split(block.text) for piece in _cut_behind_wide_ends(one)
     ]
-    # The numbers of a list whose items stand in one line, of which the block has lost the first.
+    # Detect a numbered list on a single line. The first number of a list item has
+    # already been removed.
     counts = [int(count[1]) for piece in pieces if (count := _COUNT.match(piece))]
     first = 2 if block.is_item else 1
     is_list = counts == [*range(first, first + len(counts))]
@@ -154,9 +166,10 @@ def _cut_behind_wide_ends(text: str) -> Iterator[str]:
 
 
 def with_marks_moved(sentences: list[str], *, is_official: bool = False) -> list[str]:
-    """Marks at the beginning of a sentence belong to the end of the one before. The released program moves
-    one mark of each sentence only: the first of a sentence that begins with a bracket, wherever in it that
-    mark stands.
+    """Move marks from the beginning of a sentence to the end of the preceding sentence.
+
+    The released program moves only one mark per sentence. If a sentence begins with a
+    bracket, the program moves the first mark of the sentence, wherever it is.
     """
     moved = list(sentences)
     for place in range(1, len(moved)):
@@ -172,7 +185,6 @@ def with_marks_moved(sentences: list[str], *, is_official: bool = False) -> list
 
 
 def _ends_sentence(before: str, stop: str, after: str) -> bool:
-    """Whether a full stop after one word and before another ends a sentence."""
     word = before.lower()
     if len(stop) > 1:
         return not after[:1].islower()
@@ -186,37 +198,41 @@ def _ends_sentence(before: str, stop: str, after: str) -> bool:
 
 
 MARK = re.compile(r"\[\d+\]")
-#: Marks side by side, with or without space between them: they stand at one place.
+#: Matches adjacent marks, with or without space between the marks. Adjacent marks have
+#: the same position.
 RUN_OF_MARKS = re.compile(r"\[\d+\](?:\s*\[\d+\])*")
-#: A mark as ALCE finds it: `[1, 2]` is mark 1.
+#: Matches a mark in the same way as ALCE, which reads `[1, 2]` as mark 1.
 ALCE_MARK = re.compile(r"\[\d+")
 _SPACED_MARK = re.compile(r" ?\[\d+\]")
 _SPACED_ALCE_MARK = re.compile(r" \[\d+")
-#: What models leave at the end of an answer; ALCE removes it.
+#: A token that models write at the end of an answer. ALCE removes it.
 END_OF_ANSWER = "<|im_end|>"
-#: More digits than any list of passages has; the number is then as large as it takes.
+#: Maximum number of digits in a mark. Longer numbers are not read.
 MAX_DIGITS = 9
 
 
-#: A citation of one or several passages: `[1, 2]`, `[1-3]`, `【1】`, `【2†source】`, `[^1]`.
+#: Matches a citation of one or several passages: `[1, 2]`, `[1-3]`, `【1】`,
+#: `【2†source】`, `[^1]`.
 _NUMBER_OR_RANGE = r"\^?\d{1,3}(?:\s*[-‐‑‒–—−~～]\s*\^?\d{1,3})?"
 _CITATION = re.compile(
     rf"[\[【［](?P<numbers>\s*{_NUMBER_OR_RANGE}(?:\s*[,;、，；]\s*{_NUMBER_OR_RANGE})*)"
     r"(?:†[^\]】\n]{0,40})?\s*[\]】］]"
 )
-#: A mark with a link behind it, or in two brackets.
+#: Matches a mark with a link after it, or a mark in double brackets.
 _LINKED = re.compile(
     r"\[\[\^?(\d{1,3})\]\](?:\((?:https?://|#)[^()\s]*\))?"
     r"|\[\^?(\d{1,3})\]\((?:https?://|#)[^()\s]*\)"
 )
-#: So many passages are cited by one citation; with more it is no citation.
+#: The maximum number of passages in one citation. Brackets with more numbers are not
+#: treated as a citation.
 MAX_CITED = 50
 
 
 def with_plain_marks(text: str) -> str:
-    """Return the text with every citation as marks of one passage each: `[1, 3-5]` as `[1][3][4][5]`.
+    """Return the text with every citation replaced by marks of one passage each. `[1,
+    3-5]` becomes `[1][3][4][5]`.
 
-    Passages are counted from 1, so that `[0, 1]` is an interval and stays as it is.
+    Passages are numbered from 1. Therefore `[0, 1]` is an interval and does not change.
     """
     if "【" not in text and "［" not in text and "[" not in text:
         return text
@@ -231,7 +247,9 @@ def with_plain_marks(text: str) -> str:
 
 
 def cited_numbers(numbers: str) -> list[int]:
-    """Return what a citation such as `1, 3-5` names, in order; nothing where it is none."""
+    """Return the numbers in a citation such as `1, 3-5`, in order. Return an empty list
+    if the text is not a citation.
+    """
     cited: list[int] = []
     for part in re.split(r"[,;、，；]", numbers):
         ends = [int(number) for number in re.findall(r"\d+", part)]
@@ -241,29 +259,57 @@ def cited_numbers(numbers: str) -> list[int]:
     return cited if len(cited) <= MAX_CITED else []
 
 
+#: Matches citations in unsupported notations: a word or sign before the number, “and”
+#: or a space between numbers, or brackets that Markdown escapes.
+_UNREAD = re.compile(
+    r"""[\[【［]\s*(?:(?:sources?|docs?|documents?|passages?|refs?|references?|cit(?:e|ation)s?|id)\b|\#)
+        [\s.:\#_-]*\d{1,3}[^\]】］\n]{0,40}[\]】］]
+    |   [\[【［](?:doc|source|ref|passage)\d{1,3}[\]】］]
+    |   \[\s*\d{1,3}(?:(?:\s*[,;]\s*|\s+(?:and|und|&)\s+|\s+)\d{1,3})*(?:\s*[,;])?\s*\]
+    |   \\\[\s*\^?\d{1,3}[\d\s,;–-]*\\\]""",
+    re.VERBOSE | re.IGNORECASE,
+)
+#: Matches numbers that may be citations if the answer has no other citations:
+#: superscripts after a word or sentence, and numbers in parentheses at the end of a
+#: sentence.
+_PERHAPS = re.compile(
+    r"(?:(?<=[^\W\d_]{3})|(?<=[.,;!?]))[¹²³⁴-⁹]{1,3}|\(\d{1,3}\)(?=[.,;!?]|\s*$)",
+    re.MULTILINE,
+)
+
+
 def unread_citations(text: str) -> list[str]:
-    """Return what looks like a citation of several passages and is none, each once."""
-    found = {
-        citation[0]: None
+    """Return the distinct texts that look like citations but are not recognised as
+    citations.
+    """
+    read = {
+        citation[0]: bool(cited_numbers(citation["numbers"]))
         for citation in _CITATION.finditer(text)
-        if not MARK.fullmatch(citation[0]) and not cited_numbers(citation["numbers"])
+        if not MARK.fullmatch(citation[0])
     }
-    return list(found)
+    found = [citation for citation, is_read in read.items() if not is_read]
+    alike = [own[0] for own in _UNREAD.finditer(text)]
+    if not MARK.search(with_plain_marks(text)):
+        alike += [own[0] for own in _PERHAPS.finditer(text)]
+    found += [own for own in alike if own not in read and not MARK.fullmatch(own)]
+    return list(dict.fromkeys(found))
 
 
 def plain_text(output: str) -> str:
-    """Return all text of an answer in Markdown, headings too, without marks; a line for each block."""
+    """Return the text of a Markdown answer without marks, one block per line. Headings
+    are included.
+    """
     text = with_plain_marks(output).replace(END_OF_ANSWER, "")
     return "\n".join(without_plain_marks(block.text) for block in blocks(text))
 
 
 def without_plain_marks(text: str) -> str:
-    """Return the text without its marks and the space before each; other brackets stay."""
+    """Remove marks and the space before each mark. Other brackets are kept."""
     return _SPACED_MARK.sub("", text)
 
 
 def marks(text: str) -> list[int]:
-    """The marks of a text, in order, each as often as it stands there."""
+    """Return the marks of a text in order, with repetitions."""
     return [number(match) for match in MARK.findall(text)]
 
 
@@ -273,8 +319,11 @@ def number(mark: str) -> int:
 
 
 def without_marks(text: str) -> str:
-    """The text as ALCE removes marks: each with the space before it, and every closing bracket. What stood in
-    brackets behind a mark stays: `in 1889 [1, 2].` becomes `in 1889, 2.`. A bar after a space goes as well.
+    """Remove each mark, the space before the mark, and all closing brackets, as ALCE
+    does.
+
+    Text between the number of a mark and the closing bracket is kept: `in 1889 [1, 2].`
+    becomes `in 1889, 2.`. A bar after a space is also removed.
     """
     return (
         ALCE_MARK.sub("", _SPACED_ALCE_MARK.sub("", text))
@@ -284,25 +333,28 @@ def without_marks(text: str) -> str:
 
 
 def first_line(output: str) -> str:
-    """All that ALCE reads of an answer."""
+    """Return the first line of an answer. ALCE ignores other lines."""
     return output.strip().partition("\n")[0].replace(END_OF_ANSWER, "")
 
 
 def is_in_range(mark: int, passages: int, *, is_official: bool = False) -> bool:
-    """Whether a mark stands for a passage. In the released programs `[0]` stands for the last one."""
+    """Return True if a mark refers to a passage. In the released programs, `[0]` refers
+    to the last passage.
+    """
     return (0 if is_official and passages else 1) <= mark <= passages
 
 
 def are_in_range(
     marks: Sequence[int], passages: int, *, is_official: bool = False
 ) -> bool:
-    """Whether there are marks, and all of them stand for passages."""
+    """Return True if there is at least one mark and all marks refer to passages."""
     return bool(marks) and all(
         is_in_range(mark, passages, is_official=is_official) for mark in marks
     )
 
 
-#: Neighbouring marks, a word with its inner hyphens and apostrophes, or any other character but white space.
+#: Matches a unit of a sentence: adjacent marks, a word with inner hyphens and
+#: apostrophes, or another character that is not white space.
 _UNIT = re.compile(
     rf"(?P<marks>{RUN_OF_MARKS.pattern})|[^\W_]+(?:[-'’][^\W_]+)*|[^\w\s]|_"
 )
@@ -311,9 +363,12 @@ _WORD = re.compile(r"\w")
 
 @dataclass(frozen=True)
 class Positions:
-    """A position between 0 and 1 for each mark of a sentence. ``units`` are numbers of the unit, from 1, over
-    the number of units; ``offsets`` are characters before the mark over characters of the sentence, marks
-    included.
+    """The positions of the marks in a sentence, from 0 to 1.
+
+    ``units`` contains for each mark the number of its unit, starting from 1, divided by
+    the number of units in the sentence. ``offsets`` contains for each mark the number
+    of preceding characters, divided by the length of the sentence including marks.
+    ``is_positional`` is True if a word follows a mark.
     """
 
     units: tuple[float, ...]
@@ -323,8 +378,8 @@ class Positions:
 
 @lru_cache(maxsize=1024)
 def positions(sentence: str) -> Positions:
-    """Positional is a sentence in which a word follows a mark. A sentence is looked at for several rows, one
-    soon after the other.
+    """Return the positions of the marks in a sentence. Results are cached, because
+    several rows need the same sentence.
     """
     units = list(_UNIT.finditer(sentence))
     numbers: list[float] = []
@@ -337,5 +392,5 @@ def positions(sentence: str) -> Positions:
 
 
 def third(position: float) -> str:
-    """The third of its sentence that a position lies in."""
+    """Return the third of the sentence in which a position lies."""
     return ("first third", "second third", "last third")[min(int(position * 3), 2)]

@@ -1,13 +1,16 @@
-"""What the task types have in common whose runs rank candidates: lists of numbers, run files, collections."""
+"""The shared code of ranking task types: lists of candidate numbers, run files, and
+collections.
+"""
 
 from types import SimpleNamespace
 
-from tasks.types.base import RANKING
+from tasks.types.base import RANKING, CandidateOrder
 from tasks.types.references import lazy
 from tasks.types.run_forms import RUN_FORM, TrecForm
 
 _READERS = ("read_gold", "read_inputs", "public_files", "contents")
 _OF_TREC = ("topics", "documents", "qrels")
+_ORDER = "tasks.types.ranking.candidate_order"
 
 
 def parts(
@@ -16,13 +19,14 @@ def parts(
     gold_files: tuple[str, ...],
     of_trec: tuple[str, ...] = (),
 ) -> SimpleNamespace:
-    """What such a type says; its collection's module, which needs numpy, is imported with the first reader.
-    ``readers`` are further ones of the type, ``of_trec`` of its topics and documents.
-    """
     return SimpleNamespace(
         **{name: lazy(collection, name) for name in (*_READERS, *readers)},
         trec=TrecForm(
             **{name: lazy(collection, name) for name in (*_OF_TREC, *of_trec)}
+        ),
+        candidate_order=CandidateOrder(
+            renumbered=lazy(_ORDER, "renumbered"),
+            reordered_files=lazy(_ORDER, "reordered_files"),
         ),
         is_gold_file=lambda name: name.rpartition("/")[2] in gold_files,
         unit="paper",

@@ -1,4 +1,6 @@
-"""Many short lists of candidate numbers in two arrays: a million rankings of ten take 48 megabytes."""
+"""Many short lists of candidate numbers, stored in two arrays. A million rankings of
+ten candidates use 48 megabytes.
+"""
 
 from array import array
 from collections.abc import Iterable, Sequence
@@ -13,16 +15,18 @@ from tasks.types.text import nfc
 
 Numbers = NDArray[np.int32]
 Offsets = NDArray[np.int64]
-#: So many list members at most are looked at in one step.
+#: The maximum number of list items that are processed at once.
 STEP = 100_000
-#: In the place of a row's number where there is no row.
+#: The row number that stands for a missing list.
 NO_ROW = -1
 
 
 class Lists(Sequence[tuple[int, ...] | None]):
-    """Row i is ``values[offsets[i]:offsets[i + 1]]``, or None where ``present[i]`` is false. Reads like a
-    list of tuples. ``tied`` says of each member whether it has the score of the one before it; None where no
-    scores were given.
+    """Lists of numbers, stored in arrays. The object behaves like a list of tuples.
+
+    Row i is ``values[offsets[i]:offsets[i + 1]]``, or None if ``present[i]`` is False.
+    ``tied`` is True for each item that has the same score as the preceding item. It is
+    None without scores.
     """
 
     def __init__(
@@ -72,7 +76,9 @@ class Lists(Sequence[tuple[int, ...] | None]):
         return np.diff(self.offsets)
 
     def take(self, rows: NDArray[np.intp]) -> "Lists":
-        """The lists of these rows, in this order; ``NO_ROW`` gives a list that is not present."""
+        """Return the lists with these row numbers in this order. ``NO_ROW`` becomes a
+        missing list.
+        """
         if np.array_equal(rows, np.arange(len(self))):
             return self
         there = rows >= 0
@@ -95,8 +101,8 @@ class Lists(Sequence[tuple[int, ...] | None]):
 
 
 class GradedLists(Lists):
-    """The relevant candidates of each row; beside them everything that was judged, with a grade from 0 up for
-    each of its members.
+    """The relevant candidates of each row, and the grades of all judged candidates.
+    Grades start at 0.
     """
 
     def __init__(self, relevant: Lists, judged: Lists, grades: Numbers) -> None:
@@ -107,14 +113,16 @@ class GradedLists(Lists):
 
 
 class ListsBuilder:
-    """Takes lists one after the other, in four bytes a member."""
+    """Collects lists one by one. Each item uses four bytes."""
 
     def __init__(self) -> None:
         self._values, self._ends = array("i"), array("q", [0])
         self._tied: array[int] | None = None
 
     def add(self, row: Sequence[int], tied: Sequence[bool] | None = None) -> None:
-        """Add a list. ``tied`` says which of its members have the score of the one before."""
+        """Add a list. ``tied`` is True for the items that have the same score as the
+        preceding item.
+        """
         if tied is not None and self._tied is None:
             self._tied = array("b", bytes(len(self._values)))
         if self._tied is not None:
@@ -149,7 +157,9 @@ class ListsBuilder:
 
 
 def blocks(offsets: Offsets, step: int) -> list[tuple[int, int]]:
-    """Ranges of rows that together have at most so many members, each of at least one row."""
+    """Divide the rows into ranges. A range contains at most ``step`` list items, or a
+    single row.
+    """
     parts, start = [], 0
     while start < len(offsets) - 1:
         end = max(
@@ -162,8 +172,10 @@ def blocks(offsets: Offsets, step: int) -> list[tuple[int, int]]:
 
 
 def ranks_of(gold: Lists, answers: Lists) -> Numbers:
-    """The rank, from 1, of each member of ``gold`` in the same row of ``answers``; 0 where it is absent.
-    Within a row no answer may stand twice.
+    """Return for each item of ``gold`` its rank in the same row of ``answers``, from 1,
+    or 0 if it is missing there.
+
+    The answers of a row must be distinct.
     """
     assert len(gold) == len(answers), (
         f"{len(gold)} rows of gold, {len(answers)} of answers"
@@ -176,7 +188,8 @@ def ranks_of(gold: Lists, answers: Lists) -> Numbers:
         rows = np.repeat(np.arange(start, end), lengths)
         begins = answers.offsets[start:end] - answers.offsets[start]
         for member in range(sizes[start:end].max()):
-            # Rows with fewer members of gold look for a number that no candidate has.
+            # Rows with fewer gold items search for NO_ROW, which is not a candidate
+            # number.
             wanted = np.full(end - start, NO_ROW, dtype=np.int32)
             has = sizes[start:end] > member
             wanted[has] = gold.values[gold.offsets[start:end][has] + member]
@@ -186,7 +199,7 @@ def ranks_of(gold: Lists, answers: Lists) -> Numbers:
     return ranks
 
 
-#: The numbers of so many pools are kept at hand; runs mostly go through them one after the other.
+#: The maximum number of cached pools. Most runs use the pools one after the other.
 POOLS_AT_HAND = 256
 
 
@@ -195,8 +208,8 @@ def index_of(
     pools: Sequence[Sequence[str]],
     pool_of: Sequence[int] | None = None,
 ) -> Index:
-    """The index of a ranking task. A pool is a list of candidates. Without ``pool_of`` every instance has the
-    first.
+    """Return the index of a ranking task. A pool is a list of candidates. Without
+    ``pool_of``, all instances use the first pool.
     """
     of = None if pool_of is None else list(pool_of)
     names = instances if isinstance(instances, list) else list(instances)
@@ -204,7 +217,9 @@ def index_of(
 
 
 class Numbered(dict[str, int]):
-    """The numbers of candidates. A name in another Unicode form finds the candidate that is equal in NFC."""
+    """Maps the name of each candidate to its number. If a name is missing, a candidate
+    with the same name in NFC is used.
+    """
 
     @cached_property
     def _forms(self) -> dict[str, int]:
@@ -221,12 +236,14 @@ class Numbered(dict[str, int]):
         )
 
     def find(self, name: str) -> int | None:
-        """Return the number of a name that is in no key as it is."""
+        """Return the number of a candidate whose name is equal in NFC, or None."""
         return self._forms.get(nfc(name))
 
 
 class Choices:
-    """An index made ready for looking up. By reading version 2 names are equal that are equal in NFC."""
+    """An index with fast look-ups. From reading version 2 on, names that are equal in
+    NFC are the same name.
+    """
 
     def __init__(self, index: Index, reading: int = 1) -> None:
         self._has_forms = reading > 1
@@ -244,7 +261,9 @@ class Choices:
         return {name: row for row, name in enumerate(self.instances)}
 
     def row_of(self, name: str) -> int | None:
-        """Most runs go through the instances in their order, which needs no table of a million names."""
+        """Return the row number of an instance, or None. Most runs have the order of
+        the split, which avoids a dictionary of a million names.
+        """
         row: int | None = self._next
         if self._next == len(self.instances) or self.instances[self._next] != name:
             row = self.rows.get(name)
@@ -260,15 +279,17 @@ class Choices:
 
     @property
     def shared(self) -> dict[str, int] | None:
-        """The candidates of all instances with their numbers, where they are the same ones."""
+        """Return the numbered candidates if all instances share one pool, otherwise
+        None.
+        """
         return self.candidates(0) if self._pool_of is None else None
 
     def pool(self, row: int) -> list[str]:
-        """The candidates of an instance in their order."""
+        """Return the candidates of an instance in order."""
         return self.pools[0 if self._pool_of is None else self._pool_of[row]]
 
     def candidates(self, row: int) -> dict[str, int]:
-        """The same with their numbers."""
+        """Return the candidates of an instance with their numbers."""
         pool = 0 if self._pool_of is None else self._pool_of[row]
         if pool not in self._at_hand:
             if len(self._at_hand) >= POOLS_AT_HAND:

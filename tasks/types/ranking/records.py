@@ -1,31 +1,40 @@
-"""Rows of JSON lines that gold and collections are made of, with what each field must be."""
+"""Rows of JSON lines in gold and collections, and the validation of their fields."""
 
 import json
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import chain, islice
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from tasks.types.base import MAX_SHOWN, RIGHT, TOP, Options, Pairs, ShownInstance, Split
+from tasks.types.base import (
+    MAX_SHOWN,
+    RIGHT,
+    TOP,
+    Index,
+    Options,
+    Pairs,
+    ShownInstance,
+    Split,
+)
 from tasks.types.columns import Classes, LabelNumbers, in_order
-from tasks.types.files import Files, InputFile
+from tasks.types.files import BUILT_IN_FROM, Files, InputFile
 from tasks.types.problems import InputRefused, Problem
 from tasks.types.ranking.lists import Choices, Lists, ListsBuilder
-from tasks.types.text import is_name, json_lines, kind_found
+from tasks.types.text import is_name, json_lines, kind_found, nfc
 
 MAX_GRADE = 100
 _MARK = re.compile(r"\{\{cite:[^{}]*\}\}")
-#: Made once: gold may have millions of rows.
+#: Created once, because gold may have millions of rows.
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 def canonical(content: object) -> bytes:
-    """The one form of a JSON value that digests are made of."""
+    """Return the canonical JSON of a value, for digests."""
     return _CANONICAL.encode(content).encode()
 
 
@@ -34,7 +43,6 @@ def digest_of(*parts: bytes) -> bytes:
 
 
 def sorted_digest(digests: bytearray, *others: bytes) -> str:
-    """Return the digest of a set of digests, which are sorted in their place, and of further bytes."""
     facts = np.frombuffer(digests, dtype="S32")
     facts.sort()
     digest = sha256(facts.data)
@@ -43,8 +51,10 @@ def sorted_digest(digests: bytearray, *others: bytes) -> str:
 
 
 def shown_line(record: Mapping[str, Any], keys: Sequence[str]) -> bytes:
-    """A line of a public file: of a row only these fields. Marks that a corpus left in a text, such as
-    `{{cite:…}}` in a heading, name the cited reference and are taken out.
+    """Return a line of a public file that contains only the given fields of a row.
+
+    Citation marks that a corpus left in texts, such as `{{cite:…}}` in a heading, are
+    removed, since they name the cited reference.
     """
     shown = {key: record[key] for key in keys if key in record}
     for key, value in shown.items():
@@ -58,12 +68,14 @@ def shown_lines(rows: Iterable[Mapping[str, Any]], keys: Sequence[str]) -> bytes
 
 
 def named(files: Files, name: str) -> list[InputFile]:
-    """The files of this name, wherever they stand in the input."""
+    """Return the files with this name in any folder."""
     return [file for file in files if file.base == name]
 
 
 def the_file(files: Files, name: str, holds: str) -> InputFile:
-    """The one file of this name. Raises InputRefused where there is none or there are several."""
+    """Return the only file with this name. Raises InputRefused if no file or several
+    files have the name.
+    """
     matching = named(files, name)
     if len(matching) == 1:
         return matching[0]
@@ -85,7 +97,7 @@ def the_file(files: Files, name: str, holds: str) -> InputFile:
 
 
 class Rows:
-    """The rows of one file; what is wrong with them is gathered, and refused at the end."""
+    """The rows of one file. Faults are added to ``problems``."""
 
     def __init__(self, file: InputFile, problems: list[Problem]) -> None:
         self.file, self.problems = file, problems
@@ -97,13 +109,13 @@ class Rows:
             yield record
 
     def wrong(self, message: str, expected: str = "") -> None:
-        """Note something that is wrong with the present row."""
+        """Record a fault of the current row."""
         self.problems.append(
             self.file.problem(message, expected, line=self._line, raw=self._raw)
         )
 
     def name(self, record: Mapping[str, Any], key: str) -> str | None:
-        """An id that the row must have; None, and a problem, where it has none."""
+        """Return a required id. If it is missing, record a fault and return None."""
         value = record.get(key)
         if is_name(value) and str(value):
             return str(value)
@@ -111,7 +123,9 @@ class Rows:
         return None
 
     def names(self, record: Mapping[str, Any], key: str) -> list[str] | None:
-        """One id or a list of ids that the row must have; None, and a problem, where it has none."""
+        """Return a required id or list of ids as a list. If it is missing, record a
+        fault and return None.
+        """
         value = record.get(key)
         values = value if isinstance(value, list) else [value]
         if value != "" and values and all(map(is_name, values)):
@@ -122,10 +136,30 @@ class Rows:
         )
         return None
 
+    def cited(
+        self,
+        record: Mapping[str, Any],
+        key: str,
+        candidates: Mapping[str, int] | Sequence[str] | set[str],
+    ) -> list[str] | None:
+        """Return the ids in a field, in the spelling of the candidates. The field may
+        use another Unicode normalisation form.
+        """
+        names = self.names(record, key)
+        is_early = self.file.reading < BUILT_IN_FROM
+        if names is None or is_early or all(own.isascii() for own in names):
+            return names
+        if all(name in candidates for name in names):
+            return names
+        forms = {nfc(name): name for name in candidates}
+        return list(dict.fromkeys(forms.get(nfc(name), name) for name in names))
+
     def grades(
         self, record: Mapping[str, Any], key: str, cited: Sequence[str]
     ) -> dict[str, int]:
-        """What each candidate that was judged is worth, from 0 up; what is cited without a grade has 1."""
+        """Return the grades, from 0, of all judged candidates. The default grade of
+        cited candidates is 1.
+        """
         graded = record.get(key, {})
         values = graded.values() if isinstance(graded, dict) else [None]
         if not all(type(value) is int and 0 <= value <= MAX_GRADE for value in values):
@@ -138,7 +172,9 @@ class Rows:
 
 
 def label(record: Mapping[str, Any], key: str) -> str | None:
-    """A class that a row may have; numbers become texts, an empty text is none."""
+    """Return an optional class of a row. Numbers become texts. An empty text means that
+    the row has no class.
+    """
     value = record.get(key)
     return (
         None
@@ -159,7 +195,8 @@ SECTIONS = (
     "appendix",
     "other",
 )
-#: The first that fits decides: “Related work and methods” is related work.
+#: Patterns of section classes. The first matching pattern determines the class: the
+#: title “Related work and methods” has the class `related work`.
 _WORDS = {
     "abstract": r"^abstract$|^summary$",
     "introduction": r"introduc|motivation|overview",
@@ -175,7 +212,8 @@ _PATTERNS = {section: re.compile(words) for section, words in _WORDS.items()}
 
 
 def section_class(title: str | None) -> str | None:
-    """One of ``SECTIONS``; None where there is no title.
+    """Return the class of a section title, one of ``SECTIONS``, or None without a
+    title.
 
     >>> section_class("2.1 Related Work")
     'related work'
@@ -190,14 +228,14 @@ def section_class(title: str | None) -> str | None:
 
 
 CONTEXTS, REFERENCES = ("diagnostic.jsonl", "contexts.jsonl"), "references.jsonl"
-#: What a context consists of, in the order of the text.
+#: The fields that contain the text of a context, in the order of the text.
 PARTS = ("before", "sentence", "after")
 
 
 def show_instances(
     files: Files, split: Split, pairs: Pairs, options: Options
 ) -> Iterator[ShownInstance]:
-    """The context; the cited papers; and the first of the ranking."""
+    """Yield each context with the cited papers and the first candidates of the ranking."""
     choices = Choices(split.index)
     names = list(islice(pairs.names or (), MAX_SHOWN))
     gold, answers = (
@@ -256,22 +294,28 @@ def show_instances(
 
 @dataclass(frozen=True, kw_only=True)
 class Collection:
-    """Contexts in the order of their file; ``gold`` as numbers of candidates."""
+    """Contexts in the order of their file. ``gold`` contains numbers of candidates."""
 
     ids: Sequence[str]
     gold: Lists
     papers: Classes
     classes: Mapping[str, Classes]
 
+    def with_candidates(self, gold: Lists, index: Index) -> Self:
+        return replace(self, gold=gold)
+
 
 class ContextsBuilder:
-    """Takes one context after the other; ``dimensions`` with the order of their classes. There may be a
-    million: nothing is kept of a context but numbers, its name and a digest.
+    """Collects contexts. ``dimensions`` maps each dimension to the order of its
+    classes.
+
+    There may be a million contexts. Only numbers, a name and a digest are stored for
+    each context.
     """
 
     def __init__(self, dimensions: Mapping[str, Sequence[str]]) -> None:
         self.ids: list[str] = []
-        #: The digest of each context's facts.
+        #: The concatenated digests of the contexts.
         self._facts = bytearray()
         self.gold = ListsBuilder()
         self._dimensions = dimensions
@@ -279,7 +323,8 @@ class ContextsBuilder:
             LabelNumbers(),
             [LabelNumbers() for _ in dimensions],
         )
-        #: Of one context behind the other: the paper's; those of all dimensions.
+        #: The class codes of all contexts, one context after the other. The first array
+        #: is for citing papers, the second for all dimensions.
         self._paper_codes, self._codes = array("i"), array("i")
 
     def add(
@@ -291,7 +336,12 @@ class ContextsBuilder:
         codes: Iterable[list[int]],
         facts: Iterable[str],
     ) -> None:
-        """Contexts: how many of the members of ``gold`` each has, and by dimension their codes."""
+        """Add contexts.
+
+        ``gold`` contains the cited candidates of all contexts. ``lengths`` contains the
+        number of cited candidates for each context. ``codes`` contains the class codes
+        of each dimension.
+        """
         self.ids += names
         self._facts += b"".join([sha256(own.encode()).digest() for own in facts])
         self.gold.extend(
@@ -301,11 +351,9 @@ class ContextsBuilder:
         self._codes.extend(chain.from_iterable(zip(*codes, strict=True)))
 
     def facts_digest(self, *others: bytes) -> str:
-        """Of the facts, in whatever order they stand in the file, and then of these."""
         return sorted_digest(self._facts, *others)
 
     def columns(self) -> dict[str, Any]:
-        """What a `Collection` is made of."""
         codes = np.asarray(self._codes).reshape(-1, len(self.numbers)).T
         classes = {
             name: in_order(numbers.labels, own, order)

@@ -1,4 +1,6 @@
-"""Runs that rank candidates, as JSON lines or as TREC run files: checked line by line and kept as numbers."""
+"""Runs that rank candidates: JSON lines or TREC run files. Lines are validated one by
+one and stored as numbers.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,9 @@ SCORES = '{"id": "2101.00001_0003", "scores": {"W12": 0.9, "W7": 0.4}}'
 def read_ranked_run(
     files: Files, index: Index, limits: RunLimits
 ) -> tuple[RankedRun, list[Problem]]:
-    """The rankings, only meant where nothing is fatal, and everything that is wrong with the files."""
+    """Return the rankings, which are valid only if no problem is fatal, and all
+    problems of the files.
+    """
     problems = Problems(counts=MAX_COUNTED)
     choices = Choices(index, reading_of(files))
     readable = []
@@ -96,18 +100,21 @@ def read_ranked_run(
 
 
 def filled(run: RankedRun, index: Index) -> Iterable[bool]:
-    """Whether a ranking holds anything."""
+    """Return for each ranking of a run True if it is not empty."""
     return map(bool, run.lists.lengths[run.lists.present].tolist())
 
 
 def _is_json(file: InputFile) -> bool:
-    """By its first character: no line of a TREC run begins with a brace or bracket."""
+    """Return True if the file begins like JSON. Lines of TREC runs never begin with a
+    brace or bracket.
+    """
     lines = (line.removeprefix(BYTE_ORDER_MARK).lstrip() for line in file.lines())
     return next(filter(None, lines), b"").startswith((b"{", b"["))
 
 
-#: Numbers of candidates in order, which of them have the score of the one before, None without scores; and
-#: the scores.
+#: The fields of a ranking: candidate numbers in ranked order; for each candidate True
+#: if it has the same score as the preceding candidate, or None without scores; and the
+#: scores.
 Ranking = tuple[Sequence[int], Sequence[bool] | None, Sequence[float]]
 
 
@@ -151,12 +158,16 @@ def read_json_run(
 def read_plain_run(
     file: InputFile, choices: Choices, limits: RunLimits
 ) -> Gathering | None:
-    """JSON lines by blocks, which is sooner: where all instances share a pool, and each line is a list of
-    candidates without scores.
+    """Read JSON lines in blocks, faster than line by line. Return None if the file or
+    the task does not allow blocks.
+
+    All instances must share a pool, and each line must be a list of candidates without
+    scores.
     """
     if choices.shared is None or limits.declares:
         return None
-    # Names in another Unicode form are for the slower reader, which finds a candidate that is named twice.
+    # Names in another Unicode form need the slower reader, which detects repeated
+    # candidates.
     gathering, number_of = Gathering(choices), dict(choices.shared).__getitem__
     longest = len(choices.shared) if limits.longest is None else limits.longest
     try:
@@ -233,7 +244,9 @@ def _ranking(
 def _scored(
     scores: Mapping[str, Any], candidates: Mapping[str, int], limits: RunLimits
 ) -> Ranking | list[Fault]:
-    """From an object of scores: highest first, equal ones in the order of the candidates."""
+    """Rank the candidates of an object by descending score. Equal scores keep the order
+    of the candidates.
+    """
     if unknown := unknown_candidates(scores, candidates):
         return unknown
     wrong = next(
@@ -289,7 +302,9 @@ def _kind(score: object) -> str:
 
 
 def _is_number(value: object) -> bool:
-    """A number of a size that scores can be compared in; JSON can spell larger ones."""
+    """Return True for a number in the range of floats. JSON can contain larger
+    integers.
+    """
     return (
         isinstance(value, int | float)
         and not isinstance(value, bool)
@@ -320,7 +335,9 @@ def read_trec_run(
 
 
 class _Columns:
-    """The file in columns of numbers: a block is a stretch of lines with one query."""
+    """A TREC file as columns of numbers. A block consists of consecutive lines with the
+    same query.
+    """
 
     def __init__(
         self,
@@ -337,7 +354,8 @@ class _Columns:
         )
         self._documents, self._ranks, self._scores = array("i"), array("i"), array("d")
         self._block_rows, self._block_starts = array("i"), array("q")
-        #: The first block of each row, from 1; of rows with several blocks, also the documents of all.
+        #: For each row, the number of its first block, starting at 1. For each row with
+        #: several blocks, the documents in these blocks.
         self._first = array("i", bytes(4 * len(gathering.choices)))
         self._known_of: dict[int, set[int]] = {}
         self._candidates: Mapping[str, int] = {}
@@ -345,7 +363,9 @@ class _Columns:
         self._row: int | None = None
 
     def begin(self, query: str, line: int) -> None:
-        """A line with another query than the line before."""
+        """Begin a block of lines with the same query. ``line`` is the number of its
+        first line.
+        """
         self._check_length(line - 1)
         choices = self._gathering.choices
         self._row = row = choices.row_of(query)
@@ -412,7 +432,7 @@ class _Columns:
         )
 
     def close(self) -> None:
-        """Hand over the rankings, each in the order of its scores."""
+        """Pass the rankings to the run. Each ranking is sorted by score."""
         self._check_length(None)
         self._block_starts.append(len(self._documents))
         if not self._block_rows:
@@ -440,7 +460,6 @@ class _Columns:
             )
 
     def _portions(self) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int64]]]:
-        """The lines of whole rows at a time: the row of each line, rising, and its place in the columns."""
         starts = np.frombuffer(self._block_starts, dtype=np.int64)
         order = np.argsort(np.asarray(self._block_rows), kind="stable")
         block_rows, lengths = (
@@ -448,7 +467,7 @@ class _Columns:
             np.diff(starts)[order],
         )
         starts = starts[:-1][order]
-        # The blocks of one row stay together.
+        # All blocks of a row are in the same portion.
         ends = np.flatnonzero(np.diff(block_rows, prepend=NO_ROW, append=NO_ROW))
         for first, last in blocks(
             np.concatenate([[0], np.cumsum(lengths)])[ends], STEP
@@ -462,7 +481,6 @@ class _Columns:
             )
 
     def _known_before(self, row: int) -> set[int]:
-        """The documents that earlier blocks of a row have; one set for all blocks behind the first."""
         block = self._first[row]
         if not block:
             return set()
@@ -489,12 +507,12 @@ class _Columns:
 
 
 START, END = b"# ir_metadata.start", b"# ir_metadata.end"
-#: A header of more bytes is passed over with the rest and says nothing.
+#: Maximum size of a header. A larger header is skipped.
 MAX_HEADER = 1 << 16
 
 
 def ranked_lines(file: InputFile) -> Iterator[tuple[int, bytes]]:
-    """The lines behind the header, with their numbers in the file."""
+    """Return the lines after the header, with their line numbers."""
     lines = enumerate(file.lines(), start=1)
     first = next(lines, None)
     if first is None or first[1].strip() != START:
@@ -508,7 +526,9 @@ def ranked_lines(file: InputFile) -> Iterator[tuple[int, bytes]]:
 
 
 def header_of(file: InputFile) -> bytes:
-    """The YAML of the header; nothing where there is none, or one that is too large or does not end."""
+    """Return the YAML text of the header. Return an empty text if the header is
+    missing, too large, or not closed.
+    """
     lines = file.lines(longest=MAX_HEADER)
     if next(lines, b"").strip() != START:
         return b""
@@ -524,22 +544,27 @@ def header_of(file: InputFile) -> bytes:
 
 @dataclass(frozen=True, kw_only=True)
 class RunLimits:
-    """What a ranking may be. ``longest`` is the most candidates that it may have, None for all; ``kept`` how
-    many of its first places can change a number. Equal scores keep the order that the run gives, or that of
-    the candidates. ``declares`` says that probabilities of candidates are read too.
+    """Limits of a ranking.
+
+    ``longest`` is the maximum number of candidates, or None for all candidates. Only
+    the first ``kept`` candidates can change a score. Equal scores keep the order of the
+    run, or with ``ties_by_candidate`` the order of the candidates. With ``declares``,
+    probabilities of candidates are also read.
     """
 
     longest: int | None = None
     kept: int | None = None
     ties_by_candidate: bool = False
     declares: bool = False
-    #: The key of a ranking in JSON, and what messages say of its lines.
+    #: The JSON key of a ranking, and the description of the run format for messages.
     key: str = "ranked"
     form: AnswerForm = FORM
 
 
 class Declared:
-    """As they come from a run: the row, the number of the candidate, and the logarithm of its probability."""
+    """Probabilities that a run declares, in the order of the run. Each entry has a row
+    number, a candidate number, and a log probability.
+    """
 
     def __init__(self) -> None:
         self._rows, self._numbers, self._logs = array("i"), array("i"), array("d")
@@ -553,7 +578,11 @@ class Declared:
         return bool(self._rows)
 
     def log_probabilities(self, gold: Lists, candidates: int) -> Floats:
-        """Of each member of ``gold``, one of so many candidates; minus infinity for what cannot be."""
+        """Return the log probability of each candidate in ``gold``. ``candidates`` is
+        the number of candidates.
+
+        The value is minus infinity if the probability is 0.
+        """
         rows, logs = np.array(self._rows, dtype=np.int64), np.array(self._logs)
         keys = rows * candidates + np.array(self._numbers, dtype=np.int64)
         order = np.argsort(keys)
@@ -570,14 +599,17 @@ class Declared:
 
 @dataclass(frozen=True)
 class RankedRun:
-    """A list for each instance of the split, not present where the run has none. ``ties`` counts answers that
-    have the score of the answer before them.
+    """The rankings of a run, one for each instance of the split. The ranking is missing
+    if the run does not answer the instance.
+
+    ``ties`` is the number of answers with the same score as the preceding answer.
     """
 
     lists: Lists
     ties: int
     declared: Declared = field(default_factory=Declared)
-    #: Of the first rows, those of the first candidates.
+    #: The scores of the first candidates in each ranking. Stored only for the first
+    #: rows.
     scores: Mapping[int, Sequence[float]] = field(default_factory=dict)
 
     @property
@@ -598,7 +630,9 @@ class RankedRun:
 
 
 class Gathering:
-    """Lists as they come from the files of a run, with the row of each."""
+    """Collects the rankings of a run in the order of its files, with the row number of
+    each.
+    """
 
     def __init__(self, choices: Choices) -> None:
         self.choices = choices
@@ -609,7 +643,7 @@ class Gathering:
         self._answered = bytearray(len(choices))
 
     def __contains__(self, name: object) -> bool:
-        """Whether the instance of this name has a list."""
+        """Return True if the instance has a ranking."""
         row = self.choices.rows.get(name) if isinstance(name, str) else None
         return row is not None and self.is_answered(row)
 
@@ -638,7 +672,7 @@ class Gathering:
         *,
         kept: int | None = None,
     ) -> None:
-        """Add many lists at once, of each so many members."""
+        """Add many rankings at once. ``lengths`` are the lengths of the rankings."""
         if kept is not None:
             is_kept = (
                 np.arange(len(values))
@@ -658,7 +692,7 @@ class Gathering:
             self.scores[int(row)] = first
 
     def run(self) -> RankedRun:
-        """The lists in the order of the split."""
+        """Return the rankings in the order of the split."""
         places = np.full(len(self.choices), NO_ROW, dtype=np.intp)
         places[np.frombuffer(self._rows, dtype=np.int32) if self._rows else []] = (
             np.arange(len(self._rows))
@@ -668,16 +702,16 @@ class Gathering:
         )
 
 
-#: What was found, and what was expected.
+#: An error message and the expected form.
 Fault = tuple[str, str]
-#: So many unknown candidates of one ranking are named.
+#: The maximum number of unknown candidates that a message lists.
 NAMED = 3
 
 
 def unknown_candidates(
     names: Collection[str], candidates: Container[str]
 ) -> list[Fault]:
-    """One fault for all of a ranking's unknown candidates."""
+    """Return a single fault for all unknown candidates of a ranking, or an empty list."""
     unknown = [
         (place, name)
         for place, name in enumerate(names, start=1)
@@ -690,7 +724,7 @@ def unknown_candidates(
 
 
 def duplicates(names: Iterable[str]) -> Iterator[Fault]:
-    """A fault for each candidate that stands in a ranking again."""
+    """Yield a fault for each repeated candidate of a ranking."""
     first: dict[str, int] = {}
     for place, name in enumerate(names, start=1):
         if name in first:
@@ -707,13 +741,16 @@ def too_long(length: int, longest: int) -> Fault:
 
 FIELD, LOGS = "probabilities", "log_probabilities"
 EXAMPLES = {FIELD: '{"W12": 0.6, "W7": 0.1}', LOGS: '{"W12": -0.51, "W7": -2.3}'}
-#: How far above 1 a sum may be, for what was rounded; and what is left of 1 at least, if it is anything.
+#: Tolerances for rounding. The sum of probabilities may exceed 1 by the first number. A
+#: remaining probability below the second number is treated as 0.
 TOLERANCE, NOTHING = 0.001, 1e-9
 Floats = NDArray[np.float64]
 
 
 class DeclaredLists(Lists):
-    """The rankings of a run that declares probabilities of candidates, of which there are so many."""
+    """The rankings of a run that declares probabilities. ``candidates`` is the number
+    of candidates.
+    """
 
     def __init__(self, lists: Lists, declared: Declared, candidates: int) -> None:
         super().__init__(lists.values, lists.offsets, lists.present, lists.tied)
@@ -723,7 +760,9 @@ class DeclaredLists(Lists):
 def read_declared(
     record: Mapping[str, Any], candidates: Mapping[str, int]
 ) -> dict[int, float] | list[Fault]:
-    """Logarithms by candidate, empty where the line gives none; or what is wrong with them."""
+    """Return the log probability of each candidate, or the faults. The mapping is empty
+    if the line has no probabilities.
+    """
     fields = [name for name in (FIELD, LOGS) if record.get(name) is not None]
     if not fields:
         return {}

@@ -1,6 +1,7 @@
 """How summaries and their gold are read in task 2, through the offline scorer."""
 
 import json
+import unicodedata
 from functools import partial
 
 import pytest
@@ -59,6 +60,18 @@ def test_every_kind_is_found_whatever_its_file_is_called(capsys, gold, tmp_path)
     together, abstract, community, human = values(scores)
     assert community == 1
     assert 0 < min(abstract, human) < together < 1
+
+
+@pytest.mark.parametrize(("reading", "is_equal"), [("2", True), ("1", False)])
+def test_summaries_are_compared_in_nfc_on_gold_that_is_read_so(
+    capsys, gold, tmp_path, reading, is_equal
+):
+    text = "Naïve café résumés coöperate élan."
+    for summary in (gold / "summary").iterdir():
+        summary.write_text(text)
+    run = summary_file(tmp_path, unicodedata.normalize("NFD", text))
+    scores = score(capsys, "clsumm-2", [gold], run, "--reading", reading)
+    assert (values(scores)[0] == 1) == is_equal
 
 
 @pytest.mark.parametrize("form", ["files", "one file", "text", "list"])

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from tasks.types import InputRefused, task_type
+from tasks.types.base import CORRECTED
 from tasks.types.declared.folder import read_declaration
-from tasks.types.files import READING_VERSION, InputFile, open_input
+from tasks.types.files import READING_VERSION, InputFile, open_input, open_inputs
 from tasks.types.guarded.json_reader import RepeatedKey, read_json_line, read_json_list
 from tasks.types.problems import Problems, fatal
 from tasks.types.runs import read_run
@@ -90,8 +91,8 @@ YES_NO = ({"id": "a", "label": "yes"}, {"id": "b", "label": "no"})
         ("run.jsonl", json.dumps(YES_NO, indent=1)),
         ("run.jsonl", lines(*YES_NO).encode("utf-16")),
         ("run.csv", "id,label\na,yes\nb,no\n".encode("utf-32")),
-        ("run.csv.gz", gzip.compress(b"id,label\na,yes\nb,no\n")),
-        ("run.gz", gzip.compress(lines(*YES_NO).encode("utf-16"))),
+        ("run.csv.gz", gzip.compress(b"id,label\na,yes\nb,no\n", mtime=0)),
+        ("run.gz", gzip.compress(lines(*YES_NO).encode("utf-16"), mtime=0)),
     ],
 )
 @pytest.mark.parametrize("reading", [1, 2])
@@ -485,3 +486,37 @@ def test_runs_of_built_in_rankings_and_texts_may_be_tables(root, slug, as_table)
         read_run(kind, [sent("id,x\na,b\n", "r.csv")], split.index, options)[1]
     )
     assert "there is no column “" in wrong
+
+
+BUILT_IN = (
+    "citation-recommendation",
+    "citation-resolution",
+    "citation-text",
+    "cited-reports",
+    "clsumm-1a",
+    "clsumm-1b",
+    "clsumm-2",
+    "judge-leaderboards",
+    "positional-citations",
+)
+
+
+@pytest.mark.parametrize("slug", BUILT_IN)
+def test_each_built_in_type_reads_a_packed_list_without_an_ending(slug, root, tmp_path):
+    folder = root / "tasks" / "types" / slug.replace("-", "_") / "sample"
+    kind = task_type(slug)
+    options = kind.checked_options({})
+    split = kind.gold_of(open_inputs(folder.glob("gold*")), options)
+    lines_of_run = (folder / "run.jsonl").read_text(encoding="utf-8").splitlines()
+    packed = tmp_path / "run"
+    listed = json.dumps([json.loads(line) for line in lines_of_run], indent=1)
+    packed.write_bytes(gzip.compress(listed.encode("utf-16")))
+    run, problems = read_run(kind, open_input(packed), split.index, options)
+    assert not fatal(problems)
+    before, _ = read_run(kind, open_input(folder / "run.jsonl"), split.index, options)
+    pairs = [kind.pairs_of(split, own, CORRECTED, options) for own in (run, before)]
+    assert pairs[0].answered == pairs[1].answered
+    assert len(pairs[0].answers) == len(pairs[1].answers)
+    assert sum(one is not None for one in pairs[0].answers) == sum(
+        one is not None for one in pairs[1].answers
+    )

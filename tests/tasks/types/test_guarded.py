@@ -145,3 +145,23 @@ class TestYaml:
     def test_what_is_not_read_is_refused_with_its_line(self, text, words):
         with pytest.raises(Unreadable, match=words):
             read_yaml(text)
+
+    def test_short_aliases_are_read_where_a_caller_takes_them(self):
+        text = "a: &x {b: [1, 2]}\nc: *x\nd: {<<: *x, e: 3}"
+        same = {"b": [1, 2]}
+        expected = {"a": same, "c": same, "d": {**same, "e": 3}}
+        assert read_yaml(text, takes_aliases=True) == expected
+
+    @pytest.mark.parametrize(
+        ("text", "words"),
+        [
+            ("a: &a [*a]", "an alias within a value that has an anchor in line 1"),
+            ("a: &a [1]\nb: &b [*a, *a]", "an alias within a value .* in line 2"),
+            (f"a: &a [{'1, ' * 50}]", "an anchor around more than 50 values in line 1"),
+            (f"a: &a 1\nb: [{'*a, ' * 1001}]", "over 1,000 aliases in line 2"),
+        ],
+        ids=range(4),
+    )
+    def test_aliases_that_make_a_short_text_large_are_refused(self, text, words):
+        with pytest.raises(Unreadable, match=words):
+            read_yaml(text, takes_aliases=True)

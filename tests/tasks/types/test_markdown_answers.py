@@ -108,6 +108,38 @@ def test_what_looks_like_a_citation_and_is_none_is_named():
     assert unread_citations("a [5-2], [1, 2] and [5-2] or [1].") == ["[5-2]"]
 
 
+@pytest.mark.parametrize(
+    "citation",
+    [
+        *(
+            "[Source 1]",
+            "[source: 1, 2]",
+            "[doc1]",
+            "[Document 3, p. 4]",
+            "【Passage 2】",
+        ),
+        *("[cite:1]", "[#1]", "[Ref. 2]", "[1 and 2]", "[1 2]", "[1,]", "[2-1]"),
+        *(r"\[1\]", r"\[1, 2\]", "¹", "²³", "(1)", "(12)"),
+    ],
+)
+def test_a_notation_that_no_rule_set_reads_is_named(citation):
+    assert unread_citations(f"Rain falls{citation}.") == [citation]
+    assert with_plain_marks(f"Rain falls{citation}.") == f"Rain falls{citation}."
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Rain falls [1]. See [1, 2], [1-2], 【1†source】, [^1] and [2](https://a.b/c).",
+        "(1) Rain falls [1]. (2) Wind blows [2].",
+        "An area of 5 km² or 10³ m [1].",
+        "An area of 5 km² (see Section 3) is in [Smith 2020], [Section 3] and [sic].",
+    ],
+)
+def test_other_brackets_and_numbers_are_no_citations(answer):
+    assert unread_citations(answer) == []
+
+
 def test_headings_are_text_but_no_sentences():
     answer = "# Rain\n\n- It **falls** [1]. It stops.\n\n|A|\n|-|\n|b|"
     assert lines_of(answer) == ["Rain", "It falls [1].", "It stops.", "A", "b"]

@@ -268,16 +268,23 @@ def test_gold_without_candidates_says_which_file_is_missing(capsys, gold, tmp_pa
     assert "there is no references.jsonl" in refusals(capsys, SLUG, [gold], run)[0]
 
 
-def test_the_order_of_the_candidates_changes_neither_digest_nor_scores(
+def test_equal_scores_keep_the_order_of_the_candidates_whose_digest_has_none(
     capsys, gold, tmp_path
 ):
     run = write_lines(
         tmp_path / "run.jsonl", [{"id": "q1", "scores": {"a": 1, "b": 1}}]
     )
-    before = score(capsys, SLUG, [gold], run)
+
+    def scored(*words):
+        scores = score(capsys, SLUG, [gold], run, *words)
+        assert scores["notes"]["tied_scores"] == 1
+        return scores["gold"]["sha256"], scores["metrics"]["mrr@10"]["value"]
+
+    (digest, first), before = scored(), scored("--reading", "2")
     lines = (gold / "references.jsonl").read_text().splitlines(keepends=True)
     (gold / "references.jsonl").write_text("".join(reversed(lines)))
-    assert score(capsys, SLUG, [gold], run) == before
+    assert scored() == (digest, first / 2)
+    assert scored("--reading", "2") == before == (digest, first)
 
 
 def test_public_files_hold_no_gold(gold, tmp_path):

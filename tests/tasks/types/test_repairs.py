@@ -43,6 +43,21 @@ def labels():
     return kind, split_of(kind, *YES_NO)
 
 
+@pytest.mark.parametrize(("name", "delimiter"), [("r.csv", ","), ("r.tsv", "\t")])
+def test_a_table_without_a_header_keeps_its_first_answer(labels, name, delimiter):
+    kind, split = labels
+    content = f"a{delimiter}yes\nb{delimiter}no\n"
+    found = repaired(kind, split, content, name)
+    assert found.changes[:2] == (
+        "“column 1” is called “id”",
+        "“column 2” is called “label”",
+    )
+    answers, problems = kind.read_run(
+        [sent(found.content, found.name)], split.index, {}
+    )
+    assert (dict(answers), list(problems)) == ({"a": "yes", "b": "no"}, [])
+
+
 @pytest.mark.parametrize(
     ("name", "content", "change"),
     [
@@ -162,6 +177,47 @@ def test_check_offers_the_repaired_file_and_writes_it(labels, tmp_path, capsys):
     words[3] = str(run)
     assert main([*words, "--repair", str(repaired_run)]) == 0
     assert repaired_run.read_text() == lines(*rows("id", "label", note="é"))
+
+
+def archive_of(tmp_path, **files):
+    """Return an opened zip with runs and a file that is no run."""
+    with zipfile.ZipFile(tmp_path / "runs.zip", "w") as archive:
+        for name, content in files.items():
+            archive.writestr(f"ours/{name}.jsonl", content)
+    return open_input(tmp_path / "runs.zip", shown="runs.zip")
+
+
+def test_each_wrong_file_of_an_archive_is_repaired_and_others_stay(labels, tmp_path):
+    kind, split = labels
+    first, _second = rows("id", "pred")
+    wrong = lines(first), lines({"id": "b", "label": "NO"})
+    found = repair(
+        kind, archive_of(tmp_path, one=wrong[0], two=wrong[1]), split.index, {}
+    )
+    assert found.name == "runs-repaired.zip"
+    assert found.changes == (
+        "ours/one.jsonl: “pred” is called “label”",
+        "ours/two.jsonl: “NO” becomes “no” (1 ×)",
+    )
+    (tmp_path / "again.zip").write_bytes(found.content)
+    again = open_input(tmp_path / "again.zip")
+    answers, problems = kind.read_run(again, split.index, {})
+    assert (dict(answers), problems) == ({"a": "yes", "b": "no"}, [])
+    sound = lines({"id": "b", "label": "no"})
+    files = archive_of(tmp_path, one=wrong[0], two=sound)
+    [change] = repair(kind, files, split.index, {}).changes
+    assert change.startswith("ours/one.jsonl")
+
+
+def test_an_archive_with_a_file_that_nothing_can_be_done_about_is_not_repaired(
+    labels, tmp_path
+):
+    kind, split = labels
+    first, _second = rows("id", "pred")
+    files = archive_of(
+        tmp_path, one=lines(first), two=lines({"id": "b", "label": "perhaps"})
+    )
+    assert repair(kind, files, split.index, {}) is None
 
 
 def test_a_file_named_by_its_packing_alone_is_repaired_too(labels):

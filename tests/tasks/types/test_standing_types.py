@@ -81,6 +81,7 @@ def test_what_a_board_shows_first_and_what_people_rate_are_declared():
         for slug, own in rated.items()
     } == {
         "citation-text": (["readability"], ["consistency"]),
+        "cited-reports": ([], []),
         "clsumm-2": ([], []),
     }
 

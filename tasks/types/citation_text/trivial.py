@@ -1,0 +1,66 @@
+"""Trivial runs of citation texts, which do not use the authors' text of the same
+instance.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tasks.types.base import Options, Split
+from tasks.types.citation_text.instances import Instance, index_of, without_tags
+from tasks.types.files import Files
+from tasks.types.trivial_runs import (
+    DRAWS,
+    FIRST,
+    INPUT,
+    LONGEST,
+    TrivialRuns,
+    drawn_rows,
+    random_of,
+    run_file,
+)
+
+#: Maximum number of instances in a quick trial.
+MOST = 200
+#: Maximum length of a copied input in characters. Usual inputs are much shorter.
+MAX_TEXT = 20_000
+
+
+def trivial_runs(
+    files: Files, split: Split, options: Options, *, is_quick: bool
+) -> TrivialRuns:
+    """Return trivial runs. They copy an input, use one text for all instances, or use
+    the text of another instance.
+    """
+    rows = drawn_rows(len(split.content), MOST if is_quick else None)
+    instances: list[Instance] = [split.content[row] for row in rows]
+    part = replace(
+        split,
+        content=tuple(instances),
+        instances=len(instances),
+        index=index_of(instances),
+    )
+
+    def answered(texts: Sequence[str]) -> Files:
+        lines = (
+            {"id": instance.id, "prediction": text[:MAX_TEXT]}
+            for instance, text in zip(instances, texts, strict=True)
+        )
+        return run_file(lines, split.reading)
+
+    shown = [[without_tags(item).strip() for item in one.inputs] for one in instances]
+    targets = [instance.target for instance in instances]
+    [(common, _count)] = Counter(targets).most_common(1)
+    return TrivialRuns(
+        split=part,
+        runs={
+            FIRST: answered([instance.cited[0] for instance in instances]),
+            LONGEST: answered([max(items, key=len) for items in shown]),
+            INPUT: answered(["\n".join(items) for items in shown]),
+        },
+        constants={common: answered([common] * len(instances))},
+        draws=[
+            answered(random_of(draw).sample(targets, len(targets)))
+            for draw in range(DRAWS)
+        ],
+    )

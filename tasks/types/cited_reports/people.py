@@ -1,0 +1,57 @@
+"""Reports and topics for human judges. Each report is followed by a numbered list of
+the cited documents.
+"""
+
+from collections.abc import Mapping
+
+from tasks.types.base import HumanEvaluation, Sources
+from tasks.types.cited_reports.reports import Report
+from tasks.types.cited_reports.runs import Run
+from tasks.types.cited_reports.topics import read_collection
+from tasks.types.files import Files
+
+#: The fields of a topic that judges see, mapped to their headings.
+HEADINGS = {
+    "title": "Topic",
+    "background": "Background",
+    "problem_statement": "Problem statement",
+}
+
+
+def sources(files: Files) -> Mapping[str, Sources]:
+    """Return the public fields of each topic with their headings."""
+    topics = read_collection(files, {}).topics
+    return {
+        name: tuple(
+            (heading, str(topic.shown[key]))
+            for key, heading in HEADINGS.items()
+            if topic.shown.get(key)
+        )
+        or (("Topic", name),)
+        for name, topic in topics.items()
+    }
+
+
+def texts(run: Run) -> Mapping[str, str]:
+    """Return the report on each topic with citation marks. The mark [?] stands for a
+    citation of an unknown document.
+    """
+    return {name: with_marks(report) for name, report in run.items()}
+
+
+def with_marks(report: Report) -> str:
+    numbers: dict[str, int] = {}
+    sentences = []
+    for sentence in report.written:
+        marks = ""
+        for document in dict.fromkeys(cited.document for cited in sentence.citations):
+            if document is None:
+                marks += "[?]"
+            else:
+                marks += f"[{numbers.setdefault(document, len(numbers) + 1)}]"
+        sentences.append(f"{sentence.text.strip()} {marks}".strip())
+    listed = "\n".join(f"[{number}] {name}" for name, number in numbers.items())
+    return "\n\n".join(part for part in (" ".join(sentences), listed) if part)
+
+
+HUMAN_EVALUATION = HumanEvaluation(sources=sources, texts=texts)

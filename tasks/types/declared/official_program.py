@@ -1,0 +1,403 @@
+"""The official program of a task, stored in `program.json` with files, command, and
+input format.
+
+This module does not run programs. It parses their Python 3 source to find resources
+that the sandbox does not provide.
+"""
+
+import ast
+import importlib.util
+import json
+import re
+import shlex
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import PurePosixPath
+from typing import Any
+
+from tasks.types.base import PROGRAM_PREFIX
+from tasks.types.declared.keys import Keys
+from tasks.types.declared.own_measures import digest_of
+from tasks.types.guarded.json_reader import read_json
+from tasks.types.problems import Problem
+from tasks.types.references import MetricRef
+
+PROGRAM = "program.json"
+#: The name of the program's table in `task.toml`, and the key that a measure uses to
+#: name a column of the program.
+TABLE, COLUMN = "program", "column"
+METRIC = "scoring.metrics.official:OfficialMeasure"
+#: The suffix of display names of the program's metrics, by language.
+MARKS = {"": "official program", "de": "offizielles Programm"}
+LINES = "lines"
+FILES = (LINES, "csv", "tsv", "jsonl")
+MAX_FILES, MAX_BYTES, MAX_COLUMNS, MAX_WIDTH = 200, 2 << 20, 20, 100
+#: Maximum number of characters of Python code in all files of a program. With short
+#: lines, the parser needs five hundred times as much memory as the text.
+MAX_CODE = 1 << 19
+_PYTHON = re.compile(r"(?:.*/)?python(\d(?:\.\d+)?)?")
+COLUMN_NAME = re.compile(r"[\w.@+ -]{1,60}")
+_GPU = re.compile(r"\.cuda\(|cuda:\d|['\"]cuda['\"]|CUDA_VISIBLE_DEVICES|nvidia-smi")
+#: Modules that start processes, and modules that use the network.
+_STARTING = frozenset({"subprocess", "multiprocessing", "pty", "concurrent"})
+_SPEAKING = frozenset(
+    {"socket", "requests", "urllib", "urllib3", "http", "ftplib", "smtplib", "httpx"}
+)
+_OS_STARTING = re.compile(
+    r"(?:system|popen|fork|forkpty|exec\w*|spawn\w*|posix_spawnp?)"
+)
+_GPU_MODULES = frozenset({"cupy", "pycuda", "numba"})
+
+
+@dataclass(frozen=True)
+class OfficialProgram:
+    """An official program. ``command`` contains the path of the script and the
+    arguments of the script.
+    """
+
+    text: str
+    command: tuple[str, ...]
+    files: Mapping[str, str]
+
+    @property
+    def digest(self) -> str:
+        return digest_of(self.text)
+
+    @property
+    def entry(self) -> str:
+        """Return the path of the script that the command runs."""
+        return _entry(self.command, self.files)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """The layout of the files that the program reads. ``gold`` is the name of the file
+    in `input/ref`, and ``answers`` is the name of the file in `input/res`.
+
+    If ``files`` is `lines`, each line contains the values of ``width`` instances, or
+    one label as a vector with ``width`` positions. Otherwise the file is a table with
+    the columns ``id`` (the number of the instance, from 1) and ``field``.
+    """
+
+    gold: str
+    answers: str
+    columns: tuple[str, ...]
+    files: str = LINES
+    width: int = 1
+    id: str = "id"
+    field: str = "label"
+
+    def as_values(self) -> dict[str, Any]:
+        return {**vars(self), "columns": list(self.columns)}
+
+
+def written_program(command: str, files: Mapping[str, str]) -> str:
+    """Return the text of a `program.json`."""
+    values = {"command": command, "files": dict(sorted(files.items()))}
+    return json.dumps(values, ensure_ascii=False, indent=1) + "\n"
+
+
+def is_program(text: str) -> bool:
+    """Return True for the text of a `program.json`, and False for the text of a
+    `measures.py`. Code is not parsed.
+    """
+    return text.lstrip().startswith("{") and not _faults_of(text)
+
+
+@lru_cache(maxsize=32)
+def program_of(text: str) -> OfficialProgram:
+    """Return the program in a text that has been validated earlier."""
+    values = read_json(text)
+    words = shlex.split(values["command"])[1:]
+    return OfficialProgram(text, tuple(words), values["files"])
+
+
+def read_program(
+    text: str, shown: str, faults: list[Problem], *, parses_code: bool = True
+) -> OfficialProgram | None:
+    """Return the program. If it cannot be an official program, record the faults and
+    return None.
+    """
+    found = _faults_of(text)
+    if parses_code and not found:
+        found = _code_faults(program_of(text))
+    faults += [
+        Problem(file=shown, message=message, expected=expected)
+        for message, expected in found
+    ]
+    return None if found else program_of(text)
+
+
+def _faults_of(text: str) -> list[tuple[str, str]]:
+    expected = (
+        '{"command": "python3 score.py $input $output", "files": {"score.py": …}}'
+    )
+    if len(text) > MAX_BYTES:
+        return [(f"more than {MAX_BYTES >> 20} MB", "a program without its data")]
+    try:
+        values = read_json(text)
+    except (ValueError, RecursionError):
+        return [("no JSON", expected)]
+    if not isinstance(values, dict) or set(values) != {"command", "files"}:
+        return [("another object", expected)]
+    command, files = values["command"], values["files"]
+    if not isinstance(command, str) or not isinstance(files, dict):
+        return [("another object", expected)]
+    if len(files) > MAX_FILES or not all(
+        isinstance(content, str) and is_plain_path(name) and "\0" not in content
+        for name, content in files.items()
+    ):
+        return [("“files” are no texts by path", f"at most {MAX_FILES} files")]
+    if inside := _file_inside_file(files):
+        return [(f"“{inside}” is a file and a folder", "other names of files")]
+    if sum(map(len, _code(files).values())) > MAX_CODE:
+        return [(f"more than {MAX_CODE >> 10} KB of Python", "less code")]
+    return [*_command_faults(command, files)]
+
+
+def _file_inside_file(files: Mapping[str, str]) -> str:
+    folders = {str(folder) for name in files for folder in PurePosixPath(name).parents}
+    return min(folders & files.keys(), default="")
+
+
+def _code(files: Mapping[str, str]) -> dict[str, str]:
+    return {name: text for name, text in files.items() if name.endswith(".py")}
+
+
+def _command_faults(
+    command: str, files: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        words = []
+    python = _PYTHON.fullmatch(words[0]) if words else None
+    if python is None:
+        yield f"“{command[:80]}” is another command", "python3 FILE ARGS"
+        return
+    if (python[1] or "").startswith("2"):
+        yield f"“{command[:80]}” is Python 2", "python3 FILE ARGS"
+        return
+    if not _entry(words[1:], files):
+        yield f"“{command[:80]}” runs no file of the program", "python3 FILE ARGS"
+
+
+def _code_faults(program: OfficialProgram) -> list[tuple[str, str]]:
+    try:
+        ast.parse(program.files[program.entry])
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as fault:
+        reason = getattr(fault, "msg", fault)
+        return [(f"{program.entry} is no Python 3: {reason}", "Python 3")]
+    return []
+
+
+def _entry(words: tuple[str, ...] | list[str], files: Mapping[str, str]) -> str:
+    """Return the path of the script that the command runs. The first word of the
+    command is the path or the file name of the script.
+    """
+    if not words or not words[0].endswith(".py"):
+        return ""
+    path = re.sub(r"^(?:\$\{?program\}?|/app/program|\.)/", "", words[0])
+    if path in files:
+        return path
+    base = PurePosixPath(path).name
+    named = [name for name in files if PurePosixPath(name).name == base]
+    return named[0] if len(named) == 1 else ""
+
+
+def is_plain_path(name: object) -> bool:
+    """Return True for a relative path without the parts `.` and `..`."""
+    return (
+        isinstance(name, str)
+        and 0 < len(name) <= 200
+        and re.fullmatch(r"[\w .@+/-]+", name) is not None
+        and all(part not in ("", ".", "..") for part in name.split("/"))
+    )
+
+
+def missing_imports(program: OfficialProgram) -> list[str]:
+    """Return the imported packages that are not installed on this machine. No package
+    is imported.
+    """
+    own = {part for name in program.files for part in _own_names(name)}
+    names = dict.fromkeys(name.partition(".")[0] for name in imported(program))
+    return [
+        name
+        for name in names
+        if name not in own
+        and name not in sys.stdlib_module_names
+        and not _is_found(name)
+    ]
+
+
+def _is_found(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ValueError:
+        # The module is already loaded and has no specification, such as `__main__`.
+        return True
+
+
+def _own_names(path: str) -> Iterator[str]:
+    yield from (part.removesuffix(".py") for part in path.split("/"))
+
+
+@dataclass(frozen=True)
+class _Uses:
+    """The modules that code imports, and the functions of `os` that start processes in
+    this code.
+    """
+
+    imports: tuple[str, ...]
+    os_calls: frozenset[str]
+
+
+@lru_cache(maxsize=32)
+def _uses(text: str) -> _Uses:
+    """Parse the Python code in a `program.json`. The result is cached."""
+    imports: dict[str, None] = {}
+    os_calls: set[str] = set()
+    for source in _code(program_of(text).files).values():
+        try:
+            tree = ast.parse(source)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        for node in ast.walk(tree):
+            match node:
+                case ast.Import(names=names):
+                    imports |= dict.fromkeys(alias.name for alias in names)
+                case ast.ImportFrom(module=str(module), level=0):
+                    imports[module] = None
+                case ast.Attribute(value=ast.Name(id="os"), attr=name):
+                    os_calls.add(name)
+    starting = filter(_OS_STARTING.fullmatch, os_calls)
+    return _Uses(tuple(imports), frozenset(starting))
+
+
+def imported(program: OfficialProgram) -> Sequence[str]:
+    """Return the names of all modules that the program's files import."""
+    return _uses(program.text).imports
+
+
+def warnings_of(program: OfficialProgram) -> list[str]:
+    """Return a warning for each resource that the program needs and this machine does
+    not provide.
+    """
+    names = imported(program)
+    heads = {name.partition(".")[0] for name in names}
+    found = [
+        f"{name} is imported and not installed here"
+        for name in missing_imports(program)
+    ]
+    starting = sorted(heads & _STARTING)
+    starting += sorted(f"os.{name}" for name in _uses(program.text).os_calls)
+    if starting:
+        found.append(f"it uses {', '.join(starting)}, and may start no other program")
+    if speaking := sorted(heads & _SPEAKING):
+        found.append(f"it imports {', '.join(speaking)}, and reaches no network")
+    if heads & _GPU_MODULES or any(map(_GPU.search, _code(program.files).values())):
+        found.append("it asks for a GPU, and gets none")
+    return found
+
+
+class Official:
+    """The official program of a folder and the input layout. The class creates a metric
+    for each column of the program.
+    """
+
+    def __init__(self, text: str, layout: Layout) -> None:
+        self.text, self.layout = text, layout
+
+    def reference(self, name: str, keys: Keys) -> MetricRef | tuple[str, str]:
+        """Return the metric of an entry, or a fault and the expected value."""
+        column = keys.text(COLUMN)
+        is_lower = keys.flag("lower_is_better")
+        scale = keys.number("scale", 1, least=0)
+        keys.close()
+        if not name.startswith(PROGRAM_PREFIX):
+            return (
+                f"“{name}” is a column of the official program",
+                f"{PROGRAM_PREFIX}{name}",
+            )
+        if column not in self.layout.columns:
+            known = ", ".join(self.layout.columns)
+            return f"the official program has no column “{column}”", f"one of {known}"
+        arguments = {
+            "text": self.text,
+            "layout": self.layout.as_values(),
+            "column": column,
+            "higher_is_better": not is_lower,
+            "scale": scale or 0,
+        }
+        return MetricRef(name, METRIC, arguments)
+
+
+def read_layout(keys: Keys, form: str, given: Mapping[str, Any]) -> Layout | None:
+    """Return the layout that the table [task.program] declares. For an invalid table,
+    record the faults and return None.
+    """
+    before = len(keys.faults)
+    if form not in ("labels", "numbers", "text"):
+        words = "tasks of labels, numbers or text"
+        keys.refuse("gold", f"no program is run on the form {form}", words)
+    if given.get("several") or given.get("any_of"):
+        words = "one label for each instance"
+        keys.refuse("gold", "the program would get several labels", words)
+    files = keys.choice("files", FILES, LINES)
+    width = keys.number("width", 1, least=1) or 1
+    if width > MAX_WIDTH or width != int(width) or (files != LINES and width > 1):
+        words = f"a whole number up to {MAX_WIDTH}, of files in lines"
+        keys.refuse("width", f"“width” is {width:g}", words)
+    columns = keys.texts("columns")
+    for column in columns:
+        if not COLUMN_NAME.fullmatch(column):
+            keys.refuse(
+                "columns", f"“{column}” is no name of a column", "as in scores.json"
+            )
+    if len(columns) > MAX_COLUMNS:
+        keys.refuse("columns", f"{len(columns)} columns", f"at most {MAX_COLUMNS}")
+    names = {name: keys.text(name) for name in ("gold", "answers")}
+    for name, path in names.items():
+        if path and not is_plain_path(path):
+            keys.refuse(name, f"“{path}” is no name of a file", "a name without “..”")
+    others = {name: keys.text(name, default) for name, default in _TABLE_KEYS.items()}
+    keys.close()
+    if len(keys.faults) > before:
+        return None
+    return Layout(**names, **others, columns=columns, files=files, width=int(width))
+
+
+_TABLE_KEYS = {"id": "id", "field": "label"}
+
+
+def marked_names(
+    rule_sets: Mapping[str, tuple[MetricRef, ...]],
+    names: Mapping[str, Mapping[str, str]],
+) -> dict[str, dict[str, str]]:
+    """Return display names of metrics by language. Names of columns of the official
+    program get a suffix.
+    """
+    marked = {language: dict(own) for language, own in names.items()}
+    columns = {
+        metric.name: str(metric.arguments[COLUMN])
+        for metrics in rule_sets.values()
+        for metric in metrics
+        if metric.metric == METRIC
+    }
+    for language, mark in MARKS.items() if columns else ():
+        own = marked.setdefault(language, {})
+        for name, column in columns.items():
+            label = own.get(name) or names.get("", {}).get(name) or column
+            own[name] = f"{label} ({mark})"
+    return marked
+
+
+def rules_of_program(rule_sets: Mapping[str, Any]) -> frozenset[str]:
+    """Return the rule sets that contain a column of the official program."""
+    return frozenset(
+        name
+        for name, metrics in rule_sets.items()
+        if any(metric.metric == METRIC for metric in metrics)
+    )

@@ -1,0 +1,121 @@
+"""The layout of an instance on pages. A layout determines the roles and labels of
+fields.
+
+The layout does not change scores. A layout contains only values; templates render it.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from tasks.types.forms.instances import InstanceTask, at_path, is_within
+from tasks.types.views import (
+    OF_REFERENCES,
+    PAIR,
+    PASSAGE,
+    POST,
+    REFERENCE,
+    ROLES,
+    View,
+)
+
+_IS_TEXT = re.compile(
+    r"(^|_)(text|sentence|passage|context|claim|query|question|content|body|abstract|snippet)$"
+)
+_IS_POST = re.compile(r"(^|_)(tweet|post|message)(_|$)")
+_IS_ENTRY = re.compile(r"(^|_)(bibtex|fields|entry|reference|bib)$")
+
+
+class Leaf(NamedTuple):
+    """A value of an instance that is not an object, and the path of the value."""
+
+    path: str
+    value: Any
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The values of an instance, arranged for a view. ``main`` maps the roles of the
+    view to values; ``rest`` contains all other values.
+    """
+
+    kind: str
+    main: Mapping[str, Leaf]
+    rest: Sequence[Leaf]
+
+
+#: Maps each form to the task setting that names the field with the text of an instance.
+_TEXTS = {"spans": "text", "tags": "tokens", "ranking": "query"}
+
+
+def default_view(form: str, task: InstanceTask) -> View:
+    """Return the default view, for declarations without a table [task.view]."""
+    text = str(getattr(task, _TEXTS[form], "")) if form in _TEXTS else ""
+    marked = text if form in ("spans", "tags") else ""
+    return replace(_default(form, task.shown, text), shown=task.shown, marked=marked)
+
+
+def _default(form: str, shown: Sequence[str], text: str) -> View:
+    if form == "numbers" and len(shown) == 2:
+        return View(kind=PAIR, roles=dict(zip(ROLES[PAIR], shown, strict=True)))
+    if _holds_reference(shown):
+        return View(kind=REFERENCE)
+    if text not in shown:
+        fits = (one for one in shown if _IS_TEXT.search(one) or _IS_POST.search(one))
+        text = shown[0] if len(shown) == 1 else next(fits, "")
+    if not text:
+        return View()
+    kind = POST if _IS_POST.search(text) else PASSAGE
+    return View(kind=kind, roles={"text": text})
+
+
+def _holds_reference(shown: Sequence[str]) -> bool:
+    has = [
+        any(name in shown for name in OF_REFERENCES[own]) for own in ("author", "title")
+    ]
+    return all(has) or any(map(_IS_ENTRY.search, shown))
+
+
+def laid_out(view: View, fields: Mapping[str, Any]) -> Layout:
+    """Return the values of an instance, arranged for a view."""
+    leaves = list(_leaves(fields))
+    roles = dict(view.roles)
+    if view.kind == REFERENCE:
+        roles = {**_found_roles(leaves), **roles}
+    main = {
+        role: Leaf(path, value)
+        for role in ROLES[view.kind]
+        if (path := roles.get(role, ""))
+        and (value := at_path(fields, path)) not in (None, "", [], {})
+    }
+    used = [leaf.path for leaf in main.values()]
+    rest = [
+        leaf for leaf in leaves if not any(is_within(leaf.path, own) for own in used)
+    ]
+    if view.fields is not None:
+        rest = [
+            leaf
+            for path in view.fields
+            for leaf in rest
+            if f"{leaf.path}.".startswith(f"{path}.")
+        ]
+    return Layout(view.kind, main, rest)
+
+
+def _leaves(values: Mapping[str, Any], before: str = "") -> Iterator[Leaf]:
+    for name, value in values.items():
+        path = f"{before}{name}"
+        if isinstance(value, Mapping):
+            yield from _leaves(value, f"{path}.")
+        elif value not in (None, "", []):
+            yield Leaf(path, value)
+
+
+def _found_roles(leaves: Sequence[Leaf]) -> dict[str, str]:
+    by_name = {leaf.path.rpartition(".")[2].lower(): leaf.path for leaf in leaves}
+    return {
+        role: next(by_name[name] for name in names if name in by_name)
+        for role, names in OF_REFERENCES.items()
+        if any(name in by_name for name in names)
+    }

@@ -1,0 +1,50 @@
+"""Trivial leaderboards, which do not depend on the evaluated reports."""
+
+from collections.abc import Sequence
+
+from tasks.types.base import Options, Split
+from tasks.types.files import Files
+from tasks.types.judge_leaderboards import JUDGE_MEASURE
+from tasks.types.judge_leaderboards.rows import ALL
+from tasks.types.trivial_runs import DRAWS, FIRST, TrivialRuns, random_of, run_file
+
+#: Maximum number of systems for a quick trial. A quick trial of a larger leaderboard
+#: creates no runs.
+MOST = 200
+
+
+def trivial_runs(
+    files: Files, split: Split, options: Options, *, is_quick: bool
+) -> TrivialRuns:
+    """Return leaderboards that rank the systems in their published order, or in random
+    orders.
+    """
+    names: Sequence[str] = split.index["instances"]
+    topics: Sequence[str] = split.index["topics"]
+    measure = options.get(JUDGE_MEASURE.name) or "trivial"
+    if is_quick and len(names) > MOST:
+        return TrivialRuns(split=split)
+
+    def ordered(order: Sequence[str]) -> Files:
+        """Return a leaderboard that ranks the systems in this order, on each topic and
+        overall.
+        """
+        lines = (
+            {
+                "run_id": name,
+                "topic_id": topic,
+                "measure": measure,
+                "value": len(order) - place,
+            }
+            for place, name in enumerate(order)
+            for topic in (*topics, ALL)
+        )
+        return run_file(lines, split.reading)
+
+    return TrivialRuns(
+        split=split,
+        runs={FIRST: ordered(names)},
+        draws=[
+            ordered(random_of(draw).sample(names, len(names))) for draw in range(DRAWS)
+        ],
+    )

@@ -1,0 +1,79 @@
+"""Trivial runs of positional citations, which do not use the answers."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from tasks.types.base import Options, Split
+from tasks.types.files import Files
+from tasks.types.positional_citations.questions import Question, index_of
+from tasks.types.trivial_runs import (
+    DRAWS,
+    FIRST,
+    INPUT,
+    LONGEST,
+    TrivialRuns,
+    drawn_rows,
+    random_of,
+    run_file,
+)
+
+#: Maximum number of questions in a quick trial.
+MOST = 50
+
+
+def trivial_runs(
+    files: Files, split: Split, options: Options, *, is_quick: bool
+) -> TrivialRuns:
+    """Return runs that copy passages with their marks: the first passage, the longest,
+    all, or a random one.
+    """
+    rows = drawn_rows(len(split.content), MOST if is_quick else None)
+    questions: Sequence[Question] = [split.content[row] for row in rows]
+    part = replace(
+        split,
+        content=tuple(questions),
+        instances=len(questions),
+        index=index_of(questions),
+    )
+
+    def answered(places: Iterable[Sequence[int]]) -> Files:
+        lines = (
+            {"id": question.id, "output": _copied(question, own)}
+            for question, own in zip(questions, places, strict=True)
+        )
+        return run_file(lines, split.reading)
+
+    def longest(question: Question) -> list[int]:
+        places = range(len(question.passages))
+        by_length = sorted(
+            places, key=lambda place: -len(question.passages[place].text)
+        )
+        return by_length[:1]
+
+    def drawn(draw: int) -> Files:
+        source = random_of(draw)
+        counts = (len(question.passages) for question in questions)
+        return answered([source.randrange(count)] if count else [] for count in counts)
+
+    every = [list(range(len(question.passages))) for question in questions]
+    return TrivialRuns(
+        split=part,
+        runs={
+            FIRST: answered(own[:1] for own in every),
+            LONGEST: answered(map(longest, questions)),
+            INPUT: answered(every),
+        },
+        draws=[drawn(draw) for draw in range(DRAWS)],
+    )
+
+
+def _copied(question: Question, places: Sequence[int]) -> str:
+    """Return the passages as sentences, with a citation mark before each final full
+    stop.
+    """
+    texts = (question.passages[place].text.strip() for place in places)
+    copies = (
+        f"{text.removesuffix('.')} [{place + 1}]."
+        for place, text in zip(places, texts, strict=True)
+    )
+    return " ".join(copies)

@@ -1,0 +1,110 @@
+"""Trivial runs, which do not use the answers in the gold."""
+
+import json
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from io import BytesIO
+from typing import Any
+
+from tasks.types.files import Files, InputFile
+
+EMPTY, CONSTANT, FIRST, LONGEST, INPUT = (
+    "empty",
+    "constant",
+    "first",
+    "longest",
+    "input",
+)
+RANDOM, RANDOM_BEST = "random", "random_best"
+RUNS = (EMPTY, CONSTANT, FIRST, LONGEST, INPUT, RANDOM, RANDOM_BEST)
+DRAWS = 20
+
+_ONE_LABEL = "an answer is a label, which no shown text is"
+_A_NUMBER = "an answer is a number, which no shown text is"
+_A_RANKING = "an answer is a list of candidates, which a query is not"
+_NO_CANDIDATES = "no candidates are given out"
+_OWN_LISTS = "each instance has candidates of its own"
+_JUDGED = "a report has scores once a judge has read it, and nobody has judged this run"
+
+#: Trivial runs that never exist for a built-in type or a form of declared tasks, each
+#: with the reason. Other trivial runs may exist, depending on the gold.
+LEFT_OUT: Mapping[str, Mapping[str, str]] = {
+    "clsumm-1a": {
+        INPUT: "an answer is a sentence of the cited paper, which a citance is not"
+    },
+    "clsumm-1b": {FIRST: _NO_CANDIDATES, LONGEST: _ONE_LABEL, INPUT: _ONE_LABEL},
+    "clsumm-2": {CONSTANT: "no summary is of two papers"},
+    "citation-text": {},
+    "positional-citations": {CONSTANT: "no answer cites the passages of two questions"},
+    "citation-recommendation": {
+        LONGEST: "a candidate is more than one text",
+        INPUT: _A_RANKING,
+    },
+    "citation-resolution": {
+        CONSTANT: _OWN_LISTS,
+        LONGEST: "candidates need no texts",
+        INPUT: _A_RANKING,
+    },
+    "cited-reports": dict.fromkeys(RUNS[1:], _JUDGED),
+    "judge-leaderboards": {
+        CONSTANT: "equal scores order no systems, as in the empty run",
+        LONGEST: "systems have names and no texts",
+        INPUT: "participants are given names and no scores",
+    },
+    "labels": {LONGEST: _ONE_LABEL, INPUT: _ONE_LABEL},
+    "numbers": {FIRST: _NO_CANDIDATES, LONGEST: _A_NUMBER, INPUT: _A_NUMBER},
+    "text": {},
+    "ranking": {INPUT: _A_RANKING},
+    "spans": {
+        FIRST: _NO_CANDIDATES,
+        INPUT: "the whole text as one span is the constant or the longest run",
+        RANDOM: "spans that are drawn have no length of their own",
+        RANDOM_BEST: "spans that are drawn have no length of their own",
+    },
+    "evidence": {
+        FIRST: "labels are no list that is given out",
+        LONGEST: _ONE_LABEL,
+        INPUT: _ONE_LABEL,
+    },
+    "tags": {
+        FIRST: _NO_CANDIDATES,
+        LONGEST: _ONE_LABEL,
+        INPUT: "an answer is a tag for each token",
+    },
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrivialRuns:
+    """The files of trivial runs: `runs` by name, runs with a constant answer by this
+    answer (`constants`), and random runs (`draws`).
+
+    These runs answer the instances of ``split``. The split may be a sample of the gold.
+    """
+
+    split: Any
+    runs: Mapping[str, Files] = field(default_factory=dict)
+    constants: Mapping[str, Files] = field(default_factory=dict)
+    draws: Sequence[Files] = ()
+
+
+def run_file(lines: Iterable[Mapping[str, Any]], reading: int) -> list[InputFile]:
+    """Return the lines as the files of a run."""
+    data = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
+    name = "trivial.jsonl"
+    return [InputFile(name, name, partial(BytesIO, data.encode()), reading)]
+
+
+def random_of(draw: int) -> random.Random:
+    return random.Random(draw)  # noqa: S311  (no secret)
+
+
+def drawn_rows(count: int, most: int | None) -> list[int]:
+    """Return at most ``most`` random numbers below ``count`` in ascending order, or all
+    numbers if ``most`` is None.
+    """
+    if most is None or count <= most:
+        return list(range(count))
+    return sorted(random_of(0).sample(range(count), most))

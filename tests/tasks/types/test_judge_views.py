@@ -1,0 +1,79 @@
+"""Names of rule sets by a further judge."""
+
+import pytest
+
+from tasks.types import task_type
+from tasks.types.base import base_rules
+from tasks.types.judge_views import (
+    MAX_RULES,
+    first_judge,
+    further_judge,
+    further_judges,
+    is_view,
+    options_of,
+    plain_rules,
+    view_of,
+)
+
+STORE = {"entailment": "store:support-a"}
+OFFERED = ("corrected", "official")
+
+
+def test_a_view_names_its_rule_set_and_its_judge():
+    view = view_of("corrected", "support-b")
+    assert (base_rules(view), further_judge(view)) == ("corrected", "support-b")
+    assert is_view(view, OFFERED, STORE)
+    assert first_judge(STORE) == "support-a"
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        "corrected",
+        "corrected@",
+        "@support-b",
+        "corrected@support-a",
+        "unknown@support-b",
+        "corrected@support b",
+        "corrected@../b",
+        "corrected@b/c",
+        "corrected@b@c",
+        "corrected@-b",
+        "corrected@b\n",
+        "corrected@" + "b" * (MAX_RULES - len("corrected@") + 1),
+    ],
+)
+def test_other_names_are_no_views(rules):
+    assert not is_view(rules, OFFERED, STORE)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"entailment": "none"}, {"entailment": "labels:b"}]
+)
+def test_without_stored_labels_there_is_no_view(options):
+    assert not is_view("corrected@support-b", OFFERED, options)
+
+
+def test_the_options_of_a_view_name_its_judge_and_change_nothing_else():
+    options = {**STORE, "parser": "rules"}
+    assert options_of("corrected", options) == options
+    assert options_of("corrected@support-b", options) == {
+        "entailment": "store:support-b",
+        "parser": "rules",
+    }
+
+
+def test_the_judges_of_a_task_are_read_from_its_rule_sets():
+    rules = ["corrected", "corrected@b", "official", "official@b", "corrected@c"]
+    assert plain_rules(rules) == ["corrected", "official"]
+    assert further_judges(rules) == ["b", "c"]
+
+
+def test_a_view_has_the_metrics_of_its_rule_set():
+    kind = task_type("positional-citations")
+    options = kind.checked_options({})
+    assert kind.metrics_of("official@b", options) == kind.metrics_of(
+        "official", options
+    )
+    assert kind.has_rules("official@b")
+    assert not kind.has_rules("unknown@b")
