@@ -1,6 +1,8 @@
-"""A scorer with the interface of Hugging Face's `evaluate`: `add`, `add_batch`, `compute`.
+"""A scorer with the interface of Hugging Face's `evaluate`: `add`, `add_batch` and
+`compute`.
 
-References are no argument: the gold is read from its files, in the form that the task type reads.
+References are not passed as arguments; they are read from the gold files of the task
+type.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +13,7 @@ from scoring.adapters.scorer import Scorer
 
 
 class Evaluation:
-    """Collects predictions, each a line of a run, until they are computed."""
+    """Collects predictions until they are scored. Each prediction is a line of a run."""
 
     def __init__(self, scorer: Scorer) -> None:
         self._scorer = scorer
@@ -30,7 +32,9 @@ class Evaluation:
     def compute(
         self, *, predictions: Iterable[Mapping[str, Any]] = ()
     ) -> dict[str, float | None]:
-        """By metric its value; what was collected is forgotten. Raises InputRefused."""
+        """Score the collected answers and discard them. Return the value of each
+        metric. Raises InputRefused.
+        """
         answers = [*self._collected, *predictions]
         self._collected = []
         return self._scorer.score(answers).values_only
@@ -39,5 +43,7 @@ class Evaluation:
 def load(
     kind: str, gold: Sequence[Path | str], *, rules: str | None = None, **options: str
 ) -> Evaluation:
-    """As `evaluate.load`, with the task type for the metric's name."""
+    """Return an evaluation as `evaluate.load` does. The first argument is a task type,
+    not a metric.
+    """
     return Evaluation(Scorer(kind, gold, rules=rules, options=options))

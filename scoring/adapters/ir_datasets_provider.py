@@ -1,4 +1,4 @@
-"""A task's `trec.zip` for `ir_datasets`: a folder, a zip or its address becomes names that it can load.
+"""Register a task's `trec.zip` with `ir_datasets`, from a folder, a zip file or a URL.
 
 from citeboard_scorer.adapters.ir_datasets_provider import register
 
@@ -32,7 +32,7 @@ SECONDS = 60
 
 
 class Documents(TrecDocs):
-    """Its texts as they were before SGML."""
+    """Documents with their original texts, without the SGML escapes of the file."""
 
     def docs_iter(self) -> Iterator[GenericDoc]:
         for document in super().docs_iter():
@@ -40,7 +40,10 @@ class Documents(TrecDocs):
 
 
 def register(source: str | Path, into: Path | None = None) -> list[str]:
-    """Names that can be loaded from now on. A zip is unpacked ``into`` a folder, by default a new one."""
+    """Register a collection and return its names.
+
+    A zip file is unpacked to the folder ``into``, by default a new folder.
+    """
     folder = _folder(str(source), into)
     about = read_json((folder / "collection.json").read_bytes())
     named = {f"{about['name']}/{split}": folder / split for split in about["splits"]}
@@ -50,7 +53,7 @@ def register(source: str | Path, into: Path | None = None) -> list[str]:
 
 
 def dataset(split: Path) -> Any:
-    """The split in a folder, with what there is of it."""
+    """Return the data set of a split, with those parts that its folder contains."""
     topics = TrecXmlQueries(
         _file(split / "topics.xml"), GenericQuery, {"query": "text"}, lang="en"
     )

@@ -1,7 +1,9 @@
-"""Our recall, reciprocal rank and success as a provider of `ir_measures`; importing this module registers it.
+"""A provider of `ir_measures` with Citeboard's recall, reciprocal rank and success.
+Importing this module registers the provider.
 
-A measure is then asked for as `ir_measures.evaluator([R@10], qrels)` or of `PROVIDER` itself. Scores of equal
-documents are ordered by document, as other providers do.
+The measures are then available from `ir_measures.evaluator([R@10], qrels)` or from
+`PROVIDER` itself. Documents with equal scores are ordered by name, as in other
+providers.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,7 +15,7 @@ from ir_measures.providers.base import NOT_PROVIDED, Any as AnyValue, Choices
 
 from scoring.metrics.ranking import WHOLE, Ranking
 
-#: Names of theirs, and of ours.
+#: Names of metrics in `ir_measures`, and the corresponding names of the site.
 NAMES = {"R": "recall", "RR": "mrr", "Success": "success"}
 
 
@@ -44,7 +46,9 @@ class CiteboardEvaluator(providers.Evaluator):
 
 
 class CiteboardProvider(providers.Provider):
-    """Relevance is a yes or no: a grade of 1 or more."""
+    """A provider with binary relevance: documents with a grade of 1 or more are
+    relevant.
+    """
 
     NAME = "citeboard"
     SUPPORTED_MEASURES = [

@@ -1,4 +1,4 @@
-"""A scorer that has read its gold and scores one set of answers after another."""
+"""A scorer that reads the gold once and scores any number of runs."""
 
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,16 +12,19 @@ from tasks.types.jsonlines import as_lines
 from tasks.types.problems import fatal
 from tasks.types.runs import read_run
 
-#: Lines of a run, or a run in any form that its task type reads: a file, a folder, a zip.
+#: Lines of a run, or the path of a run in any format that the task type reads: a file,
+#: folder or zip.
 Answers = Iterable[Mapping[str, Any]] | Path | str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scored:
-    """A metric's value, unrounded, on the scale its field publishes; None where it is undefined.
+    """The unrounded value of a metric, on the scale usual in publications; None if
+    undefined.
 
-    ``low`` and ``high`` are the ends of its 95 % interval, None where none was asked for; ``n`` counts
-    instances with gold; numbers with the same ``column`` may be compared.
+    ``low`` and ``high`` are the ends of the 95 % interval; None if not requested. ``n``
+    is the number of instances with gold. Values with the same ``column`` are
+    comparable.
     """
 
     value: float | None
@@ -34,7 +37,9 @@ class Scored:
 
 @dataclass(frozen=True)
 class Result(Mapping[str, Scored]):
-    """By metric, in the order of the rule set. ``warnings`` say what was odd and could be scored."""
+    """Scores by metric, in the order of the rule set. ``warnings`` are problems that do
+    not prevent scoring.
+    """
 
     metrics: Mapping[str, Scored]
     warnings: Sequence[Problem]
@@ -50,16 +55,16 @@ class Result(Mapping[str, Scored]):
 
     @property
     def values_only(self) -> dict[str, float | None]:
-        """What a logger takes."""
+        """Return only the values, for loggers."""
         return {name: scored.value for name, scored in self.metrics.items()}
 
 
 class Scorer:
-    """Reads the gold once. The numbers are those of `citeboard score`.
+    """A scorer that reads the gold once. Its values equal those of `citeboard score`.
 
-    ``rules`` is a rule set of the type, its first unless given; ``options`` are the type's; ``reading`` is
-    the version by which gold and answers are read.
-    Raises InputRefused, UnknownTaskType or OptionRefused.
+    ``rules`` is a rule set of the type, by default its first. ``options`` are the
+    type's options. ``reading`` is the version of the rules by which gold and answers
+    are parsed. Raises InputRefused, UnknownTaskType or OptionRefused.
     """
 
     def __init__(
@@ -79,13 +84,16 @@ class Scorer:
         )
 
     def check(self, answers: Answers) -> list[Problem]:
-        """Everything that is wrong with the answers; what is fatal cannot be scored."""
+        """Return all problems of the answers. Answers with fatal problems cannot be
+        scored.
+        """
         return self._read(answers)[1]
 
     def score(self, answers: Answers, *, intervals: bool = False) -> Result:
-        """Raises InputRefused where a problem is fatal, and Unavailable where a model is missing.
+        """Score the answers. Raises InputRefused for fatal problems, and Unavailable if
+        a model is missing.
 
-        Without intervals a score costs what its matrices cost, which suits a training loop.
+        Scoring without intervals is fast enough for a training loop.
         """
         from scoring.offline.evaluate import Resampling, evaluate
 

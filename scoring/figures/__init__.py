@@ -1,4 +1,7 @@
-"""A chart's data, drawn as SVG on the server and by Plotly in the browser; plain Python."""
+"""Data of charts, rendered as SVG on the server and by Plotly in the browser.
+
+This package does not import Django.
+"""
 
 from scoring.figures.description import (
     Axis,

@@ -1,4 +1,4 @@
-"""The content of a figure, apart from its drawing."""
+"""Descriptions of figures, independent of how they are rendered."""
 
 import datetime as dt
 from collections.abc import Iterator, Sequence
@@ -7,7 +7,9 @@ from typing import Any, Literal, NamedTuple, Self
 
 
 class Look(NamedTuple):
-    """``pattern``, ``symbol`` and ``dash`` bear Plotly's names."""
+    """The appearance of a series. ``pattern``, ``symbol`` and ``dash`` are values of
+    Plotly.
+    """
 
     color: str
     pattern: str
@@ -15,7 +17,8 @@ class Look(NamedTuple):
     dash: str
 
 
-#: Okabe and Ito 2008; black is left to text, yellow comes last.
+#: The palette of Okabe and Ito 2008. Black is left out because text is black, and
+#: yellow comes last.
 LOOKS = (
     Look("#0072B2", "", "circle", "solid"),
     Look("#E69F00", "/", "square", "dash"),
@@ -25,7 +28,8 @@ LOOKS = (
     Look("#56B4E9", "|", "x", "longdashdot"),
     Look("#F0E442", ".", "star", "12px 3px"),
 )
-#: More series than this no figure draws; the table beside it has them all.
+#: The maximum number of series in a figure. The table beside the figure contains all
+#: series.
 MAX_SERIES = len(LOOKS)
 
 MINUS = "\u2212"
@@ -47,7 +51,11 @@ MONTHS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Wording:
-    """``interval`` has places for its ends, ``point`` for a name and its value on either axis."""
+    """Localised texts of figures.
+
+    ``interval`` has placeholders for its ends; ``point`` has placeholders for a name
+    and the values on both axes.
+    """
 
     decimal_mark: str = "."
     interval: str = "{low} to {high}"
@@ -57,7 +65,7 @@ class Wording:
     months: tuple[str, ...] = MONTHS
 
     def number(self, value: float, decimals: int) -> str:
-        """Format a number. Zero has no sign."""
+        """Format a number. Zero never has a minus sign."""
         return f"{value:z.{decimals}f}".replace("-", MINUS).replace(
             ".", self.decimal_mark
         )
@@ -70,13 +78,19 @@ ENGLISH = Wording()
 
 
 def bounds_of(scale: float) -> tuple[float, float] | None:
-    """The ends of what a metric of this scale can be; a scale of 0 is that of counts, which have no end."""
+    """Return the smallest and largest possible value of a metric with this scale; None
+    for scale 0, which stands for an unbounded count.
+    """
     return (0.0, scale) if scale else None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Axis:
-    """``bounds`` are passed only where a value does; ``labels`` name places 0, 1, 2; dates are seconds."""
+    """An axis.
+
+    ``bounds`` are the ends of the axis unless a value is outside them. ``labels`` are
+    names for the positions 0, 1, 2, …. Dates are in seconds since the epoch.
+    """
 
     title: str = ""
     decimals: int = 2
@@ -92,7 +106,11 @@ class Axis:
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """``text`` is how a table writes the value; ``is_faint`` marks what rests on little."""
+    """A value in a figure.
+
+    ``text`` is the value as formatted in tables. ``is_faint`` marks values that are
+    based on few data.
+    """
 
     value: float | None
     low: float | None = None
@@ -102,7 +120,9 @@ class Measured:
 
     @classmethod
     def of(cls, number: Any) -> Self:
-        """Return a point with an interval; None if there is no value."""
+        """Convert a number with an interval. If ``number`` is None, the result has the
+        value None.
+        """
         return (
             cls(value=number.value, low=number.low, high=number.high)
             if number
@@ -130,7 +150,10 @@ class Series:
 
 @dataclass(frozen=True, kw_only=True)
 class HeatMap:
-    """``values`` and ``texts`` go by row and column; the colour grows from ``low`` to ``high``."""
+    """A heat map.
+
+    ``values`` and ``texts`` are lists of rows. Colours range from ``low`` to ``high``.
+    """
 
     title: str
     description: str = ""
@@ -140,7 +163,7 @@ class HeatMap:
     texts: Sequence[Sequence[str]]
     low: float = 0.0
     high: float = 1.0
-    #: Links of the fields; empty if there are none.
+    #: The links of the cells; empty without links.
     links: Sequence[Sequence[str]] = ()
 
     def strength(self, value: float) -> float:
@@ -158,7 +181,9 @@ class _ByLabel:
 
     @property
     def drawn(self) -> Sequence[Series]:
-        """Series past the last colour are left to the table beside."""
+        """Return the series to render. If there are more series than colours, the other
+        series appear only in the table.
+        """
         return self.series[:MAX_SERIES]
 
     @property
@@ -193,7 +218,11 @@ class Point:
 
 @dataclass(frozen=True, kw_only=True)
 class PointSeries:
-    """``is_stepped`` joins points by steps. ``is_reference`` is a thin line that stands for no data."""
+    """A series of points.
+
+    ``is_stepped`` connects points by steps. ``is_reference`` marks a thin line that
+    represents no data.
+    """
 
     name: str
     points: Sequence[Point]

@@ -1,4 +1,4 @@
-"""The parts of a drawing as SVG text: elements, axes, the field that values stand in, and its legend."""
+"""Parts of an SVG drawing: elements, axes, the plot area and the legend."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ from scoring.figures.description import Axis, Look, Wording
 
 WIDTH = 720.0
 LINE = 18.0
-#: Names of classes are cut where they would take more than this from the field.
+#: The maximum width of class names; longer names are truncated.
 MAX_NAME = 210.0
 TURNED = -40
 MAX_TURNED = 130.0
 
 Swatch = Callable[[Look, float, float], str]
-#: Height and width of a rotated name, as shares of its length.
 RISE, RUN = 0.65, 0.77
 
 
@@ -46,7 +45,7 @@ def values_across(field: Field, axis: Axis) -> str:
     lines = [
         tag("path", d=f"M{x:.1f} {field.top:.1f}V{field.bottom:.1f}") for x, _ in named
     ]
-    # Numbers that would run into the one before are left out.
+    # Leave out numbers that would overlap the previous number.
     numbers, end = [], float("-inf")
     for x, text in named:
         half = width_of(text) / 2
@@ -150,7 +149,9 @@ class Label(NamedTuple):
 
 
 def labels(places: Sequence[tuple[str, float, float]]) -> list[Label | None]:
-    """Place each name at its point; None if it would overlap another name. The table contains all names."""
+    """Return the position of each name beside its point. The position is None if the
+    name would overlap another name.
+    """
     taken = [(x - 5, y - 5, x + 5, y + 5) for _, x, y in places]
     chosen: list[Label | None] = []
 
@@ -180,7 +181,8 @@ def labels(places: Sequence[tuple[str, float, float]]) -> list[Label | None]:
 
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
-#: Steps between named times; longer ones are whole multiples of the last.
+#: Intervals between ticks of a time axis. Longer intervals are multiples of the last
+#: one.
 TIME_STEPS = (
     MINUTE,
     5 * MINUTE,
@@ -198,14 +200,14 @@ TIME_STEPS = (
     182 * DAY,
     365 * DAY,
 )
-#: Share of an axis that stays free beyond the outermost value.
+#: The margin beyond the outermost value, as a fraction of the axis.
 PADDING = 0.05
 MAX_TICKS = 6
 
 
 @dataclass(frozen=True)
 class Span:
-    """``low`` and ``high`` are decimal logarithms where the axis is logarithmic."""
+    """The range of an axis. ``low`` and ``high`` are decimal logarithms if ``is_log``."""
 
     low: float
     high: float
@@ -269,7 +271,7 @@ def ticks(axis: Axis, over: Span) -> list[tuple[float, str]]:
             )
             for value in shown
         ]
-    # 1, 2 or 5 times a power of ten, so that there are at most as many ticks as can be read.
+    # Use steps of 1, 2 or 5 times a power of ten, with a readable number of ticks.
     width = over.high - over.low
     power = 10.0 ** math.floor(math.log10(width / MAX_TICKS))
     step = next(
@@ -298,7 +300,8 @@ def _times(over: Span, wording: Wording) -> Iterator[tuple[float, str]]:
         yield place * step, words if step >= DAY else f"{words}, {at:%H:%M}"
 
 
-#: By class the light colours of a file by itself; in a page the style sheet sets them for its theme.
+#: Light colours by CSS class, for separate SVG files. On pages, the style sheet sets
+#: the colours.
 PAINT = {
     "paper": {"fill": "#ffffff"},
     "ink": {"fill": "#1e1c19"},
@@ -320,9 +323,9 @@ DASHES = {
     "longdashdot": "11 4 2 4",
     "12px 3px": "12 3",
 }
-#: By so much other fonts that a page may be read in are wider than Arial.
+#: The factor by which a text may be wider in a fallback font than in Arial.
 WIDEST = 1.12
-#: Widths of Arial's characters, in em.
+#: Widths of Arial's characters in em.
 _WIDTHS = {
     char: width
     for width, chars in (
@@ -339,12 +342,16 @@ _WIDTHS = {
     )
     for char in chars
 }
-#: Characters that XML cannot contain, not even as references.
+#: Characters that XML cannot contain, even as character references.
 _NO_XML = re.compile(r"[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")
 
 
 def tag(name: str, content: str = "", /, **attributes: object) -> str:
-    """An element; an attribute that is None is left out; ``text_anchor`` is `text-anchor`."""
+    """Return an XML element.
+
+    Attributes with the value None are left out. Underscores in names become hyphens:
+    ``text_anchor`` is written as `text-anchor`.
+    """
     written = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{_value(value)}"'
         for key, value in attributes.items()
@@ -373,7 +380,7 @@ def plain(text: str) -> str:
 
 
 def width_of(text: str) -> float:
-    """About so many pixels; no font is read for it."""
+    """Estimate the width of a text in pixels without reading a font."""
     widths = (
         _WIDTHS.get(char)
         or (1.0 if unicodedata.east_asian_width(char) in "WF" else 0.56)
@@ -411,7 +418,7 @@ def mark(look: Look, x: float, y: float, *, is_open: bool = False) -> str:
     )
 
 
-#: Each from the middle of the symbol.
+#: Paths of the symbols, relative to the centre of the symbol.
 _SYMBOLS = {
     "circle": "m-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0z",
     "square": "m-4-4h8v8h-8z",
@@ -421,7 +428,7 @@ _SYMBOLS = {
     "x": "m-2.5-4.6l2.5 2.5 2.5-2.5 2.1 2.1-2.5 2.5 2.5 2.5-2.1 2.1-2.5-2.5-2.5 2.5-2.1-2.1 2.5-2.5-2.5-2.5z",
     "star": "m0-6l1.5 4.2l4.4.1l-3.5 2.7l1.3 4.3l-3.7-2.5l-3.7 2.5l1.3-4.3l-3.5-2.7l4.4-.1z",
 }
-#: Patterns over the colour of a bar, in a field of 8 by 8.
+#: Patterns over the colour of a bar, in a square of 8 by 8 pixels.
 _HATCHES = {
     "/": "M-1 1l2-2M0 8l8-8M7 9l2-2",
     "\\": "M-1 7l2 2M0 0l8 8M7-1l2 2",
@@ -482,7 +489,6 @@ def drawing(
 
 
 def _value(value: object) -> str:
-    """A number with at most one decimal where it is a length, and two where it is a share."""
     if isinstance(value, float):
         return f"{value:.{2 if abs(value) < 1 else 1}f}".rstrip("0").rstrip(".") or "0"
     return str(value)

@@ -1,4 +1,6 @@
-"""A figure in the form that Plotly draws in the browser; `charts.js` sets the colours of the page."""
+"""Convert figures to Plotly's format. In the browser, `charts.js` sets the colours of
+the page.
+"""
 
 import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,19 +19,20 @@ PATTERN = {
 }
 MARGIN = {"l": 10, "r": 20, "t": 10, "b": 10}
 LEGEND = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}
-#: Plotly's axes that have names in place of numbers.
+#: Settings of axes with names.
 NAMES = {"automargin": True, "type": "category"}
-#: Length of a missing interval. Plotly takes null for a length of 0, and draws its end.
+#: The length of an error bar if the interval is missing. For null, Plotly would render
+#: an error bar of length 0.
 NO_LENGTH = "none"
 
 Part = dict[str, Any]
-#: Plotly reads texts as HTML and turns `<a href>` into a link. These are the entities that it knows; it would
-#: show those of quotation marks as they are written.
+#: Plotly parses texts as HTML and turns `<a href>` into a link. It decodes only these
+#: entities; escaped quotation marks would be shown literally.
 ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
 def escaped(part: Any) -> Any:
-    """The same part of a figure, all texts in it written for readers of HTML."""
+    """Escape all texts in a part of a figure for HTML."""
     if isinstance(part, str):
         return part.translate(ENTITIES)
     if isinstance(part, Mapping):
@@ -39,7 +42,7 @@ def escaped(part: Any) -> Any:
 
 @singledispatch
 def as_plotly(figure: object) -> Part:
-    """`{"data": …, "layout": …}` as `plotly.graph_objects.Figure` takes it."""
+    """Return `{"data": …, "layout": …}` for `plotly.graph_objects.Figure`."""
     raise TypeError(f"{type(figure).__name__} is no figure")
 
 
@@ -145,7 +148,6 @@ def _dots(figure: description.Dots) -> Part:
 
 @as_plotly.register
 def _scatter(figure: description.Scatter) -> Part:
-    # On which side of its point a name stands, of those that are written.
     field = Field(
         0, 0, WIDTH, 330, span(figure.x, figure.across), span(figure.y, figure.up)
     )
@@ -277,7 +279,6 @@ def _error(name: str, values: Sequence[description.Measured]) -> Mapping[str, Pa
 
 
 def _time(at: float | None) -> str | None:
-    """Seconds as Plotly reads a time; without a zone, as it shows no other."""
     return (
         None
         if at is None
@@ -286,7 +287,7 @@ def _time(at: float | None) -> str | None:
 
 
 def distinct(names: Sequence[str]) -> list[str]:
-    """Names that occur twice are numbered, since an axis of names would put them into one place."""
+    """Number repeated names, because Plotly would merge equal names on an axis."""
     seen: dict[str, int] = {}
     out = []
     for name in names:

@@ -1,4 +1,4 @@
-"""The picture that others show of a link to a board: 1,200 by 630 pixels, in the colours of paper."""
+"""The preview image for links to a board: 1,200 by 630 pixels, in light colours."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,21 +7,29 @@ from scoring.figures.frame import fitting, plain, tag, width_of
 
 WIDTH, HEIGHT = 1200, 630
 PAPER, INK, SOFT, ACCENT = "#fbfaf6", "#1e1c19", "#5c574f", "#17496e"
-#: The site's own, or what stands for them where they cannot be read.
+#: The site's fonts, with fallbacks.
 SERIF, SANS = "Citeboard Serif, Charter, serif", "Citeboard Sans, Arial, sans-serif"
 LEFT, RIGHT, FIRST, STEP = 70.0, 1130.0, 290.0, 57.0
-#: Horizontal range of the intervals.
+#: The horizontal range in which intervals are drawn.
 DRAWN_FROM, DRAWN_TO = 640.0, 960.0
 MAX_ROWS = 5
-#: With a sentence below the rows there is room for so many.
+#: The distance between rows. The smaller distance is used above a sentence with the
+#: maximum number of lines.
+STEP_ABOVE_SENTENCE = 51.0
+#: The maximum number of rows if a sentence follows them, and the maximum number of
+#: lines of the sentence.
 MAX_ROWS_ABOVE_SENTENCE, SENTENCE_LINES = 4, 3
-#: `fitting` measures text of the size of charts.
+#: The font size for which `fitting` and `width_of` compute widths.
 CHART_SIZE = 13.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class CardRow:
-    """``text`` is the value as people read it; ``rank`` and numbers are empty where they are not shown."""
+    """A row of a preview image; ``text`` is the formatted value.
+
+    ``rank``, ``text`` and ``value`` are empty if they are hidden. Baselines are in
+    italics with an open symbol, as on boards.
+    """
 
     rank: str
     name: str
@@ -30,6 +38,7 @@ class CardRow:
     value: float | None = None
     low: float | None = None
     high: float | None = None
+    is_baseline: bool = False
 
 
 def share_card(
@@ -78,12 +87,15 @@ def share_card(
     for place, line in enumerate(lines):
         height = 548.0 - 26 * (len(lines) - 1 - place)
         parts.append(_words(LEFT, height, line, 20, RIGHT - LEFT))
+    step = STEP_ABOVE_SENTENCE if len(lines) == SENTENCE_LINES else STEP
     for place, row in enumerate(shown):
-        y = FIRST + STEP * place
+        y = FIRST + step * place
         name_to = DRAWN_FROM - 30 if row.value is not None else RIGHT - 180
         parts += [
             _words(LEFT, y, row.rank, 26, 80.0, fill=SOFT),
-            _words(150, y, row.name, 30, name_to - 150, font_family=SERIF),
+            _words(
+                150, y, row.name, 30, name_to - 150, font_family=SERIF, **_style(row)
+            ),
             _words(150, y + 24, row.beside, 20, name_to - 150, fill=SOFT),
             _words(RIGHT, y, row.text, 32, 160.0, font_weight="600", text_anchor="end"),
         ]
@@ -96,7 +108,7 @@ def share_card(
                 f"M{start} {middle}H{end}M{start} {middle - 8}v16M{end} {middle - 8}v16"
             )
             parts.append(tag("path", d=path, stroke=INK, stroke_width=2.5))
-        parts.append(tag("circle", cx=x(row.value), cy=middle, r=8, fill=ACCENT))
+        parts.append(_mark(x(row.value), middle, is_open=row.is_baseline))
     return tag(
         "svg",
         "".join(parts),
@@ -107,8 +119,16 @@ def share_card(
     )
 
 
+def _style(row: CardRow) -> dict[str, str]:
+    return {"font_style": "italic"} if row.is_baseline else {}
+
+
+def _mark(x: float, y: float, *, is_open: bool) -> str:
+    looks = {"stroke": ACCENT, "stroke_width": 3} if is_open else {}
+    return tag("circle", cx=x, cy=y, r=8, fill=PAPER if is_open else ACCENT, **looks)
+
+
 def _wrapped(text: str, size: int, width: float) -> list[str]:
-    """Break a text into lines of the width; the last one has the rest, which is cut if it is too long."""
     lines, words = [""], text.split()
     for place, word in enumerate(words):
         longer = f"{lines[-1]} {word}".strip()
@@ -125,7 +145,6 @@ def _wrapped(text: str, size: int, width: float) -> list[str]:
 def _words(
     x: float, y: float, text: str, size: int, width: float, **looks: object
 ) -> str:
-    """Cut to the width."""
     fitted = plain(fitting(text, width * CHART_SIZE / size))
     return tag(
         "text",

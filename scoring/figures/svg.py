@@ -1,4 +1,4 @@
-"""A figure drawn as SVG: it stands in a page without script and is a file by itself."""
+"""Render figures as SVG, for pages without scripts and for export."""
 
 from collections.abc import Iterator
 from functools import singledispatch
@@ -9,7 +9,8 @@ from scoring.figures import description, frame
 RIGHT = 16.0
 ROW = 26.0
 GAP = 2.0
-#: A field of a heat map shows its value where it is as wide as that; so a drawing of many systems is wider.
+#: The normal maximum width of a drawing. Drawings of many systems may be wider, so that
+#: their cells can show values.
 MAX_WIDTH = 1080.0
 
 
@@ -59,7 +60,8 @@ def _heat_map(figure: description.HeatMap) -> str:
         frame.words(left - 8, top + ROW * place + 17, name, width=names_width)
         for place, name in enumerate(figure.rows)
     ]
-    # Each known value has its field in the low colour and, over it, so much of the high one.
+    # Fill each cell with the low colour, and then with the high colour at an opacity
+    # that represents the value.
     low, high = [], []
     for down, values in enumerate(figure.values):
         for across, value in enumerate(values):
@@ -98,7 +100,7 @@ def _bars(figure: description.Bars) -> str:
         left, frame.before_names(figure.labels, (frame.WIDTH - left - RIGHT) / groups)
     )
     room = (frame.WIDTH - left - RIGHT) / groups
-    # The ids of a page are its own: no other figure has this one's.
+    # Ids must be unique on a page with several figures.
     name = f"hatch-{crc32(repr(figure).encode()):08x}"
     hatches = {
         look: f"{name}-{number}"

@@ -1,4 +1,4 @@
-"""The official metrics, in plain Python; task types name them by reference."""
+"""The official metrics in plain Python. Task types refer to them by `MetricRef`."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -12,7 +12,7 @@ from scoring.metrics.classification import (
 )
 from scoring.metrics.entities import EachType, Entities
 from tasks.types import task_type
-from tasks.types.base import OptionRefused, Options, TaskType
+from tasks.types.base import OptionRefused, Options, TaskType, base_rules
 from tasks.types.problems import Unavailable
 from tasks.types.references import MetricRef
 
@@ -29,13 +29,13 @@ __all__ = [
     "names_by",
     "of_labels",
 ]
-#: What stands by gold label, of each class; no other metric goes by these names.
+#: Reserved names of metrics that are reported for each gold label.
 OF_LABELS = {f"class_{part}": part for part in reversed(PARTS)}
 _BY_KIND = {own.kind: own for own in (EachClass, EachType)}
 
 
 def metrics_of(task_type: TaskType, rules: str, options: Options) -> list[Metric]:
-    """Those of a rule set, the ranking one first, under checked options."""
+    """Build the metrics of a rule set from checked options; the first metric ranks."""
     return [
         _built(task_type, metric, rules, options)
         for metric in task_type.metrics_of(rules, options)
@@ -45,14 +45,14 @@ def metrics_of(task_type: TaskType, rules: str, options: Options) -> list[Metric
 def _built(
     task_type: TaskType, reference: MetricRef, rules: str, options: Options
 ) -> Metric:
-    metric: Metric = reference.build(rules, options)
+    metric: Metric = reference.build(base_rules(rules), options)
     metric.task = task_type.declared.digest if task_type.declared else ""
     return metric
 
 
 def metric_of(task_type: TaskType, name: str, rules: str, options: Options) -> Metric:
-    """One of them by its name. Raises UnknownMetric."""
-    if rules in task_type.rules:
+    """Build a metric by its name. Raises UnknownMetric."""
+    if task_type.has_rules(rules):
         for reference in task_type.metrics_of(rules, options):
             if reference.name == name:
                 return _built(task_type, reference, rules, options)
@@ -71,7 +71,9 @@ def metric_of(task_type: TaskType, name: str, rules: str, options: Options) -> M
 def known_metric(
     task_type: TaskType, name: str, rules: str, options: Options
 ) -> Metric | None:
-    """None where the program has no such metric any more; its scores are still shown."""
+    """Build a metric by its name; return None if a stored score's metric no longer
+    exists.
+    """
     try:
         return metric_of(task_type, name, rules, options)
     except UnknownMetric:
@@ -81,8 +83,11 @@ def known_metric(
 def metrics_by(
     task_type: TaskType, dimension: str, metrics: Sequence[Metric]
 ) -> list[Metric]:
-    """Those of a rule set that have numbers of the dimension's classes; averages over units say nothing new.
-    By gold label they are precision, recall and F1 of each, and what means something on its instances alone.
+    """Return the metrics that can be computed for each class of a dimension. This
+    excludes averages over units.
+
+    If the classes are gold labels, return precision, recall and F1 of each label, and
+    all metrics that are valid on instances with one gold label.
     """
     pooled = [metric for metric in metrics if not metric.per_unit]
     if dimension not in task_type.label_dimensions:
@@ -94,8 +99,11 @@ def metrics_by(
 
 
 def metrics_of_instances(metrics: Sequence[Metric]) -> list[Metric]:
-    """Those that have a value on a single instance: no mean over units or labels, no kappa or correlation.
-    Where labels are counted and accuracy is none of them, micro F1 comes first: whether the label is right.
+    """Return the metrics that can be computed for a single instance. This excludes
+    means over units or labels, kappas and correlations.
+
+    If a classification task has no accuracy, insert micro F1 first: for one instance it
+    is 1 if the label is right, else 0.
     """
     pooled = [
         metric for metric in metrics if not metric.per_unit and metric.is_exchangeable
@@ -126,8 +134,9 @@ def names_by(
     rules: str,
     options: Options,
 ) -> list[str]:
-    """Those of the names under which numbers of the dimension's classes are kept that are shown and compared.
-    What was kept of others before, by gold label, is withdrawn.
+    """Return the names of metrics whose class results pages show and compare. If the
+    classes are gold labels, exclude metrics that are not valid for one label. Older
+    versions stored results of such metrics.
     """
     if dimension not in task_type.label_dimensions:
         return list(names)
@@ -141,7 +150,9 @@ def names_by(
 
 
 def of_labels(metrics: Sequence[Metric]) -> list[EachClass]:
-    """From the matrix of classes, where a rule set has one; F1 first."""
+    """Return precision, recall and F1 of a single class, F1 first. The list is empty if
+    no metric stores counts of classes.
+    """
     for metric in metrics:
         if (
             isinstance(metric, Classification)
@@ -157,7 +168,9 @@ def of_labels(metrics: Sequence[Metric]) -> list[EachClass]:
 
 
 def needs_models(slug: str, rules: Sequence[str], options: Mapping[str, str]) -> bool:
-    """Whether a task's scores need a model, from its rule sets and options; nothing is loaded to find out."""
+    """Return True if a rule set of the task needs a model under these options, without
+    loading the model.
+    """
     return _needs_models(slug, tuple(rules), tuple(sorted(options.items())))
 
 
@@ -169,7 +182,7 @@ def _needs_models(
     try:
         options = kind.checked_options(dict(values))
     except OptionRefused:
-        # Its jobs fail with these words, on any worker.
+        # Scoring fails with the same error on every worker, with or without models.
         return False
     return any(
         metric.needs_model

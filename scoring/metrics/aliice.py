@@ -1,4 +1,6 @@
-"""Positional fine-grained citation recall and precision, over the atomic claims of sentences."""
+"""Citation recall and precision of ALiiCE, computed on the atomic claims of
+sentences.
+"""
 
 import math
 from collections import Counter
@@ -12,12 +14,14 @@ from scoring.metrics.base import (
     Floats,
     Parameters,
     Requirement,
+    UnitColumns,
     deviation_of,
     looked_for,
     ratio,
 )
 from scoring.metrics.entailed import (
     PLACES,
+    PRECISION,
     RECALL,
     CitationMetric,
     case_of,
@@ -47,10 +51,14 @@ from tasks.types.positional_citations.sentences import (
 
 
 class Aliice(CitationMetric):
-    """Entailed claims and credited marks of each response, then the mean over responses. A claim counts if it
-    has marks and all stand for passages. A response without such a claim is left out: what it leaves uncited
-    costs it nothing, so that is counted beside the score. Precision is per mark of the response, as released,
-    or the mean over its claims, as in the paper's text.
+    """Recall is the share of entailed claims, precision the share of credited marks;
+    both are averaged over responses.
+
+    A claim counts if it has marks and all of them refer to passages. Responses without
+    such a claim are excluded, so missing citations do not lower the score. The number
+    of excluded responses is reported next to the score. Precision is computed over all
+    marks of a response, as in the released program, or as the mean over its claims, as
+    the paper describes.
     """
 
     statistic = "aliice"
@@ -69,6 +77,19 @@ class Aliice(CitationMetric):
             "groups": "merged" if self.options[MERGE_GROUPS.name] == "yes" else "last",
             "parser": parsing.parser_name(self.options[PARSER.name]),
         }
+
+    @property
+    def unit_columns(self) -> UnitColumns | None:
+        if self.part == RECALL:
+            names = ("recall", "recall_weight", "pending_claims")
+        elif self.part != PRECISION:
+            return None
+        elif self.per_claim:
+            names = ("precision_per_claim", "recall_weight", "pending_pairs")
+        else:
+            names = ("precision", "precision_weight", "pending_pairs")
+        value, weight, missing = (PLACES[name] for name in names)
+        return UnitColumns("claims", value, weight, missing)
 
     @property
     def needs_model(self) -> bool:
@@ -95,7 +116,6 @@ class Aliice(CitationMetric):
         return (needed, *super().requirements())
 
     def claim(self, part: Part | None) -> Claim | None:
-        """What of a row is judged."""
         return part.claim if isinstance(part, ScoredClaim) else None
 
     def cases(
@@ -131,7 +151,9 @@ class Aliice(CitationMetric):
     def details(
         self, answers: Sequence[Part | None]
     ) -> Mapping[str, Mapping[str, Any]]:
-        """By response its sentences with parse, claims and their verdicts, and the passages it cites."""
+        """Return, for each response, its cited passages and its sentences with parse,
+        claims and verdicts.
+        """
         scored = [part for part in answers if isinstance(part, ScoredClaim)]
         verdicts = {
             (part.question.id, part.sentence, part.place): verdict
@@ -183,9 +205,12 @@ class Aliice(CitationMetric):
 
 
 class AliiceDeviation(Aliice):
-    """How far responses differ: the standard deviation of their recall or precision, in points. Over the
-    responses that have a claim that counts, of all of them and not of a sample (divided by n), as the
-    released program prints it beside the means, there as a share. Undefined where none counts.
+    """The standard deviation of the responses' recall or precision, in percentage
+    points.
+
+    This is the population standard deviation (with divisor n) over the responses with a
+    claim that counts. The released program prints the deviation as a share. Undefined
+    if no response counts.
     """
 
     shape = "deviation"
@@ -193,8 +218,14 @@ class AliiceDeviation(Aliice):
     higher_is_better = None
     ends = (0.0, 50.0)
 
+    @property
+    def unit_columns(self) -> None:
+        return None
+
     def unit_stats(self, sums: Floats) -> Floats:
-        """A response's value, its square, whether it counts, and how many labels it lacks."""
+        """Return (units, 4) for each response: the value, the square of the value, 1 if
+        the response counts, and the number of missing labels.
+        """
         column = {name: sums[..., place] for name, place in PLACES.items()}
         counts = column[f"{self.part}_weight"] > 0
         shares = np.where(
@@ -213,7 +244,9 @@ class AliiceDeviation(Aliice):
         )
 
     def total(self, rows: Floats) -> float:
-        """From the values themselves, since sums of squares leave a trace where all are equal."""
+        """Compute the deviation from the values, because sums of squares have rounding
+        errors if all values are equal.
+        """
         values = rows[rows[:, 2] > 0, 0]
         return (
             math.nan
@@ -228,9 +261,15 @@ class AliiceDeviation(Aliice):
 
 
 class AliiceBySentence(Aliice):
-    """The same with whole sentences as claims: the sentence-level parser of the released program."""
+    """ALiiCE with each whole sentence as one claim, as in the sentence-level parser of
+    the released program.
+    """
 
     statistic = "aliice_by_sentence"
+
+    @property
+    def unit_columns(self) -> None:
+        return None
 
     @property
     def parameters(self) -> Parameters:
@@ -255,15 +294,17 @@ class AliiceBySentence(Aliice):
         return {}
 
 
-#: So many marks of a sentence are looked at unless all are.
+#: Maximum number of judged marks per sentence, unless the metric judges all marks.
 MAX_MARKS = 3
 
 
 class Alce(CitationMetric):
-    """Recall is over all sentences of a response, and precision over the marks of its sentences, 0 without
-    marks. A sentence with a mark that stands for no passage is not entailed, and its marks do not enter
-    precision. A response without a sentence, or without an answer at all, counts with 0; in the official
-    program it does not count.
+    """Recall over all sentences of a response, and precision over the marks of its
+    sentences. Precision is 0 if the response has no marks.
+
+    If a mark of a sentence refers to no passage, the sentence is not entailed and
+    precision ignores its marks. Empty and missing responses score 0; the official
+    program excludes them.
     """
 
     citation = ALCE
@@ -276,8 +317,8 @@ class Alce(CitationMetric):
         self.statistic = "alce_all_marks" if all_marks else "alce"
         self.fixed = {"marks": "all" if all_marks else MAX_MARKS}
 
-    def marks(self, sentence: AlceSentence) -> tuple[int, ...]:
-        """The marks that are looked at; none where one of all stands for no passage."""
+    def counted_marks(self, sentence: AlceSentence) -> tuple[int, ...]:
+        """Return the judged marks; none if any mark refers to no passage."""
         in_range = are_in_range(
             sentence.marks,
             len(sentence.question.passages),
@@ -289,9 +330,9 @@ class Alce(CitationMetric):
         self, gold: Sequence[Question | None], answers: Sequence[Part | None]
     ) -> list[Case]:
         return [
-            case_of(sentence.question, sentence.text, self.marks(sentence))
+            case_of(sentence.question, sentence.text, self.counted_marks(sentence))
             for sentence in answers
-            if isinstance(sentence, AlceSentence) and self.marks(sentence)
+            if isinstance(sentence, AlceSentence) and self.counted_marks(sentence)
         ]
 
     def instance_stats(
@@ -302,12 +343,13 @@ class Alce(CitationMetric):
         for answer in answers:
             if isinstance(answer, AlceSentence):
                 sentences[answer.question.id] += 1
-                marks[answer.question.id] += len(self.marks(answer))
+                marks[answer.question.id] += len(self.counted_marks(answer))
         verdicts = iter(judged(self.cases(gold, answers), self.judge))
         rows: list[Mapping[str, float]] = []
         for question, answer in zip(gold, answers, strict=True):
             if question is not None:
-                # A response without marks that count has its precision so, one without a sentence everything.
+                # These rows have a weight but no value: a response without sentences
+                # has recall 0, and a response without counted marks has precision 0.
                 counts = sentences[question.id] or not self.is_official
                 weights = {
                     "recall_weight": not sentences[question.id],
@@ -316,7 +358,7 @@ class Alce(CitationMetric):
                 rows.append(weights if counts else {})
             elif not isinstance(answer, AlceSentence):
                 rows.append({})
-            elif self.marks(answer):
+            elif self.counted_marks(answer):
                 name = answer.question.id
                 rows.append(
                     row(next(verdicts), claims=sentences[name], marks=marks[name])
@@ -332,7 +374,7 @@ class Alce(CitationMetric):
         by_response: dict[str, dict[str, list[dict[str, Any]]]] = {}
         for answer in answers:
             if isinstance(answer, AlceSentence):
-                verdict = next(verdicts) if self.marks(answer) else None
+                verdict = next(verdicts) if self.counted_marks(answer) else None
                 sentences = by_response.setdefault(
                     answer.question.id, {self.statistic: []}
                 )[self.statistic]

@@ -1,6 +1,8 @@
-"""What an answer is beside what its citations entail: right, long, like the gold, with marks inside.
+"""Measures of answers other than citation entailment: correctness, length, similarity
+to the gold, positions of marks.
 
-Exact match and ROUGE-Lsum are those of ALCE (Gao et al. 2023), on the answer without its marks.
+Exact match and ROUGE-Lsum follow ALCE (Gao et al. 2023) and are computed on answers
+without marks.
 """
 
 import math
@@ -46,16 +48,18 @@ from tasks.types.positional_citations.sentences import (
 
 ALCE = "Gao et al. 2023, Enabling Large Language Models to Generate Text with Citations, EMNLP"
 ALIICE = "Xu et al. 2025, ALiiCE: Evaluating Positional Fine-grained Citation Generation, NAACL"
-#: So many words of question and answer together are read for MAUVE.
+#: MAUVE uses this number of words from the start of each text.
 MAX_WORDS = 100
-#: A variance that is smaller against the square of the mean is nothing but rounding.
+#: Variances below this multiple of the squared mean are rounding errors.
 _ROUNDING = 1e-13
 _ARTICLE = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def normalised(text: str) -> str:
-    """Lower case without punctuation and articles, and one space between words."""
+    """Return the text in lower case, without punctuation and articles, with single
+    spaces.
+    """
     return " ".join(_ARTICLE.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
@@ -64,8 +68,8 @@ def _plain(answer: object) -> str:
 
 
 class AnswerMetric(MeanMetric):
-    """A mean over responses of what one look at each gives; rows of claims and sentences count for nothing. A
-    question without an answer is measured as one that has the empty answer.
+    """The mean over responses of a measure of the answer. Rows of claims and sentences
+    do not count. A missing answer counts as an empty answer.
     """
 
     own_version = 2
@@ -88,12 +92,15 @@ class AnswerMetric(MeanMetric):
 
     @abstractmethod
     def measured(self, question: Question, answer: Part | None) -> Sequence[float]:
-        """The columns of one response."""
+        """Return the values of ``columns`` for one response."""
 
 
 class ExactMatch(AnswerMetric):
-    """The share of a question's short answers of which a spelling stands in the answer; or whether all of
-    them do. Both sides without punctuation, articles and case. Questions without short answers do not count.
+    """The share of a question's short answers that the run's answer contains in any
+    spelling; in the strict form, 1 if all short answers occur, else 0.
+
+    Punctuation, articles and case are ignored in both texts. Questions without short
+    answers do not count.
     """
 
     statistic = "exact_match"
@@ -159,8 +166,9 @@ class ListAnswers(AnswerMetric):
 
 
 class AnswerRouge(MeanMetric):
-    """ROUGE-Lsum F1 with stemming against the reference that it fits best, a sentence being a line. Questions
-    that have short answers and no reference do not count.
+    """ROUGE-Lsum F1 with stemming: the maximum over the references.
+
+    Each sentence is one line. Questions without a reference do not count.
     """
 
     statistic = "answer_rouge_lsum"
@@ -222,7 +230,9 @@ class AnswerRouge(MeanMetric):
 
 
 class Length(AnswerMetric):
-    """Words between white space: the mean, or the standard deviation of all responses (not of a sample)."""
+    """The number of whitespace-separated words: the mean, or the population standard
+    deviation over all responses.
+    """
 
     shape = "error"
     statistic = "length"
@@ -244,7 +254,9 @@ class LengthDeviation(Length):
 
 
 class PositionalShare(AnswerMetric):
-    """The share of responses in which a word of the same sentence follows a mark."""
+    """The share of responses with a mark inside a sentence: a word of the sentence
+    follows it.
+    """
 
     statistic = "positional"
     columns = ("positional",)
@@ -257,11 +269,14 @@ class PositionalShare(AnswerMetric):
 
 
 class Cvcp(Metric):
-    """The coefficient of variation of citation positions: standard deviation over mean of the positions of a
-    sentence's marks, 0 where all stand at one place, larger where they are spread. As in the paper's formula:
-    within each cited sentence, over units; the mean over the cited sentences of a response, then over the
-    responses that have one. Pooled, as released: over all marks of all responses, as offsets of characters.
-    Undefined (NaN) without marks. Neither way is up.
+    """The coefficient of variation of citation positions: the standard deviation of the
+    positions of a sentence's marks over their mean.
+
+    It is 0 if all marks have the same position. The paper's formula computes it within
+    each cited sentence, then averages over the cited sentences of a response, then over
+    the responses with cited sentences. The pooled form, as in the released program,
+    uses all marks of all responses with character offsets as positions. Undefined (NaN)
+    without marks. Neither direction is better.
     """
 
     shape = "deviation"
@@ -290,7 +305,9 @@ class Cvcp(Metric):
     def instance_stats(
         self, gold: Sequence[Question | None], answers: Sequence[Part | None]
     ) -> Floats:
-        """A sentence's share of the mean, its weight in it; number, sum and squares' sum of its offsets."""
+        """Return (n, 5) for each sentence: its contribution to the mean, its weight,
+        and the number, sum and sum of squares of its marks' offsets.
+        """
         cited = Counter(
             answer.question.id
             for answer in answers
@@ -318,16 +335,19 @@ class Cvcp(Metric):
         with np.errstate(invalid="ignore"):
             relative = squares * count / total**2 - 1
             spread = np.sqrt(np.where(relative > _ROUNDING, relative, 0.0))
-            # Marks that all stand at the very beginning have a mean of 0.
+            # If all marks are at the beginning, the mean is 0.
             return np.asarray(np.where(total > 0, spread, np.nan))
 
 
 class AnswerMauve(Mauve):
-    """MAUVE of questions with their answers against questions with the gold's answer in full, as ALCE and
-    ALiiCE take it. Where annotators gave several, the gold's field ``answer`` says which, as in the released
-    programs; else it is the first. The first 100 words of each, without marks and without punctuation at the
-    end. A question that has no answer in full does not count; one that the run does not answer stands there
-    alone.
+    """MAUVE between questions with the run's answers and questions with gold answers,
+    as in ALCE and ALiiCE.
+
+    If annotators gave several gold answers, the gold's field ``answer`` selects one, as
+    in the released programs; without this field, the first gold answer is used. Texts
+    are truncated to 100 words, without marks and final punctuation. Questions without a
+    full gold answer do not count. If the run has no answer to a question, the compared
+    text is the question alone.
     """
 
     fixed = {"reference": "answer-or-first", "texts": f"question-answer-{MAX_WORDS}"}

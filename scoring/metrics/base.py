@@ -1,8 +1,9 @@
-"""A metric looks at each instance once and adds up many times.
+"""The base classes of metrics. A metric computes one row per instance and sums rows.
 
-``instance_stats`` turns n instances into an (n, k) array; ``aggregate`` turns the sum of any rows into the
-value. From that one matrix follow the score, its interval (resampled weights times matrix), every breakdown
-(the rows of a class) and the paired tests between two runs.
+``instance_stats`` converts n instances to an (n, k) matrix; ``aggregate`` converts the
+sum of any of its rows to a value. The score, its interval (resampled weights times
+matrix), the values of classes (sums over their rows) and paired tests of two runs are
+all computed from this matrix.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ from tasks.types.base import (
     OWN_TOKENIZER,
     PACKAGE,
     TOKENIZER,
+    Marks,
     Options,
     is_official,
 )
@@ -42,9 +44,11 @@ class UnknownMetric(LookupError):
 
 @dataclass(frozen=True, kw_only=True)
 class Requirement:
-    """What a metric cannot do without besides this program, such as a model. ``missing`` says what is not on
-    this machine and what to do about it; empty where it is there. ``place`` is where it lies, ``version`` its
-    version or the beginning of its digest.
+    """A resource that a metric needs, such as a model.
+
+    ``missing`` is empty if the resource is available; otherwise it explains how to
+    install the resource. ``place`` is the location of the resource. ``version`` is the
+    resource's version, or the first digits of its digest.
     """
 
     kind: str
@@ -57,7 +61,9 @@ class Requirement:
 def looked_for(
     kind: str, name: str, look: Callable[[], tuple[str, str]]
 ) -> Requirement:
-    """``look`` gives place and version, or raises Unavailable; it loads nothing."""
+    """Return the requirement. ``look`` returns the resource's location and version
+    without loading the resource, or raises Unavailable.
+    """
     try:
         place, version = look()
     except Unavailable as missing:
@@ -66,7 +72,9 @@ def looked_for(
 
 
 class Fixed(StrEnum):
-    """Why the gold of a class fixes the value of a measure there, or restricts its range."""
+    """The reason why all runs have the same value in a class, or a restricted range of
+    values.
+    """
 
     ONE_LABEL = "one-label"
     BAND_OF_GOLD = "band-of-gold"
@@ -75,8 +83,10 @@ class Fixed(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class ClassGold:
-    """A class as its gold is: the rows that any run has there, the number of labels that occur in its gold
-    (None if instances have no labels), and whether the class is a band of the number that runs predict.
+    """The gold of a class of instances. ``rows`` are the gold's rows of the matrix.
+    ``labels`` is the number of labels that occur in the gold, None if instances have no
+    labels. ``is_band`` is True if the class is an interval of the number that runs
+    predict.
     """
 
     rows: Floats
@@ -84,62 +94,98 @@ class ClassGold:
     is_band: bool = False
 
 
+class UnitColumns(NamedTuple):
+    """The matrix columns that contain each unit's weighted value, weight and number of
+    missing labels.
+
+    ``of`` names the units that people label: nuggets, citations or claims.
+    """
+
+    of: str
+    value: int
+    weight: int
+    missing: int
+
+
 class Metric(ABC):
-    """A measure under one rule set. ``statistic`` names the matrix: metrics that share it (precision, recall
-    and F1 of one overlap) share the work. ``per_unit`` says that the rows of each resampling unit are added
-    up first and turned by ``unit_stats`` into a row of their own, as in an average over topics.
+    """A measure under one rule set.
+
+    ``statistic`` names the matrix. Metrics with the same statistic, such as precision,
+    recall and F1 of an overlap, share one matrix. If ``per_unit`` is True, the rows of
+    each resampling unit are summed first, and ``unit_stats`` converts each sum to a
+    row. Metrics that average over topics use this.
     """
 
     name: str
     statistic: str
     higher_is_better: bool | None = True
-    #: 1 where the field publishes shares, 100 where percentages, 0 for counts, which have no end.
+    #: The maximum of the published scale: 1 for shares, 100 for percentages; 0 for
+    #: unbounded counts.
     scale: float = 1
-    #: Between which values it lies, where these are not 0 and the scale.
+    #: The minimum and maximum of the value; None for 0 and ``scale``.
     ends: tuple[float, float] | None = None
-    #: Raised whenever the arithmetic changes.
+    #: The version of the metric's arithmetic. Increase the number whenever the
+    #: arithmetic changes.
     version: int = 1
-    #: How the value follows from its rows, such as a mean or a ratio. The populations by which
-    #: `scripts/interval_coverage.py` checks intervals are sorted by it.
+    #: The kind of formula from rows to value, such as a mean or a ratio.
+    #: `scripts/interval_coverage.py` checks the intervals of each shape on simulated
+    #: populations.
     shape: str = ""
-    #: The version outside of the official rule sets, where the arithmetic has changed in these alone.
+    #: The metric's version under rule sets that are not official; 0 if all rule sets
+    #: use ``version``.
     own_version: int = 0
-    #: Whether it compares texts: outside of the official rule sets it does so in NFC.
+    #: True if the metric compares texts. It normalises them to NFC, except under
+    #: official rule sets.
     compares_texts: bool = False
-    #: Whether it rests on the words that its tokenizer finds.
+    #: True if the value depends on the words that the tokenizer finds.
     rests_on_tokens: bool = False
-    #: The tokenizer that the task names, of `scoring.metrics.tokenizers`; empty for the measure's own.
+    #: The tokenizer that the task selects from `scoring.metrics.tokenizers`; empty for
+    #: the metric's default.
     tokenizer: str = ""
     citation: str = ""
     per_unit: bool = False
-    #: False where a class's value rests on rows outside of the class too (``of_class``): units of the class
-    #: cannot be left out alone then, and such a value has no interval.
+    #: False if the value of a class also depends on rows of other classes
+    #: (``of_class``). Values of classes then have no interval, because a jackknife over
+    #: the class's units is impossible.
     is_decomposable: bool = True
-    #: False where it means little on the instances of one gold label alone: a mean over labels is small there
-    #: whatever a run does, a precision 1, and a correlation undefined.
+    #: False if the metric has little meaning on the instances of one gold label: a mean
+    #: over labels is always small there, a precision is 1, and a correlation is
+    #: undefined.
     is_valid_in_one_label: bool = True
-    #: Restrictions of classes under which this measure stays valid while others are fixed: accuracy with one
-    #: label, for example.
+    #: Kinds of ``Fixed`` classes in which this metric is still valid. For example,
+    #: accuracy is valid in a class with one label.
     stands_in: tuple[Fixed, ...] = ()
-    #: False where row i of one run and row i of another cannot be exchanged, as where each run has clusters
-    #: of its own: no two runs are then compared or tested by it, and single instances have no value.
+    #: False if row i of one run and row i of another cannot be exchanged, for example
+    #: because each run has its own clusters. The metric then allows no comparisons and
+    #: tests, and single instances have no value.
     is_exchangeable: bool = True
-    #: Whether the last column of the matrix says which rows count; else those do that have gold.
+    #: True if the last column of the matrix marks the rows that count. Otherwise rows
+    #: with gold count.
     counts_by_last_column: bool = False
-    #: False where no interval of it holds its true value as often as it says.
+    #: False if no interval of the metric reaches its nominal coverage.
     has_honest_interval: bool = True
-    #: False where rare classes make its error, so that an interval may hold less often than it says.
+    #: False if rare classes dominate the error, so that intervals may have less than
+    #: nominal coverage.
     holds_with_rare_classes: bool = True
-    #: Packages besides NumPy whose arithmetic the number rests on; their versions are part of the signature.
+    #: Packages besides NumPy that compute the value; their versions are part of the
+    #: signature.
     packages: tuple[str, ...] = ()
-    #: The package that computes the same, by the option `engine` or as a witness.
+    #: A package that also implements the metric. The option `engine` can select the
+    #: package to compute the value; otherwise verification compares both values.
     engine: str = ""
-    #: Whether it does, in place of this program.
+    #: True if the package replaces Citeboard's own computation.
     is_by_package: bool = False
-    #: What of ``parameters`` is known from the start.
+    #: The constant part of ``parameters``.
     fixed: Parameters = {}
-    #: The digest of the declared task that it is a measure of, if it is of one.
+    #: The digest of the declared task that the metric belongs to; else empty.
     task: str = ""
+
+    @property
+    def unit_columns(self) -> UnitColumns | None:
+        """Return the columns of units; None if human labels of a sample cannot correct
+        the metric.
+        """
+        return None
 
     def __init__(self, name: str, rules: str) -> None:
         self.name = name
@@ -149,15 +195,18 @@ class Metric(ABC):
 
     @property
     def normal_form(self) -> str:
-        """The Unicode normal form in which texts are compared, for the column key; empty as they are."""
+        """Return the Unicode normal form of compared texts, for the column key; empty
+        if texts are not normalised.
+        """
         return "nfc" if self.compares_texts and not is_official(self.rules) else ""
 
     def comparable(self, text: str) -> str:
-        """Return the text in the form in which it is compared."""
         return nfc(text) if self.normal_form else text
 
     def fixed_by(self, gold: ClassGold) -> Fixed | None:
-        """Return why the class fixes the value, whatever runs answer there, or None if it does not."""
+        """Return the reason why all runs have the same value in a class; None if values
+        can differ.
+        """
         if self.is_valid_in_one_label:
             return None
         if gold.is_band:
@@ -165,35 +214,43 @@ class Metric(ABC):
         return Fixed.ONE_LABEL if gold.labels == 1 else None
 
     def is_constant(self, rows: Floats) -> bool:
-        """Return True if the rows show that the run gives one answer everywhere."""
+        """Return True if these rows show that the run gave the same answer to all
+        instances.
+        """
         return False
 
     @property
     def value_range(self) -> tuple[float, float]:
-        """Between which values the metric lies, infinite where it has no end; its interval lies there too."""
+        """Return the range of the metric and of its interval, infinite if unbounded."""
         return self.ends or (0.0, self.scale or math.inf)
 
     @property
     def interval_version(self) -> int:
-        """Raised whenever the ends of the default interval are computed in another way."""
+        """Return the version of the default interval's computation."""
         low, high = self.value_range
         return 3 if math.isinf(low) != math.isinf(high) else 2
 
     def denominators(self, rows: Floats) -> Floats:
-        """(units,) what each unit's row adds to what the value is a share of; a unit with 0 carries nothing.
-        Of a precision what was answered, of a recall what the gold has, of a mean the instances that count.
-        Where a metric does not say, each unit with anything in its row adds 1.
+        """Return (units,): the amount that each unit adds to the denominator of the
+        value. Units that add 0 do not influence the value. For example, a unit adds its
+        number of answers to the denominator of a precision. By default each unit with a
+        non-zero row adds 1.
         """
         return np.asarray(rows.any(axis=1), dtype=np.float64)
 
     def has_enough_units(self, rows: Floats) -> bool:
-        """Whether leaving out one unit at a time shows how far the value may be off. ``rows`` are those of
-        the units. Mostly three are enough, which is looked after elsewhere.
+        """Return True if a jackknife over these units can estimate the error of the
+        value.
+
+        ``rows`` are the rows of the units. The default is True, because callers require
+        at least three units.
         """
         return True
 
     def on_interval_scale(self, values: Floats) -> Floats:
-        """The values as their interval is made of them: mostly as they are."""
+        """Return the values on the scale on which intervals are computed. The default
+        is no change.
+        """
         return np.asarray(values)
 
     def from_interval_scale(self, values: Floats) -> Floats:
@@ -201,19 +258,23 @@ class Metric(ABC):
 
     @property
     def parameters(self) -> Parameters:
-        """Whatever else can change the number; part of the signature."""
+        """Return the metric's settings that can change the value, as written in the
+        signature.
+        """
         return self.fixed
 
     def comparable_texts(self, values: Sequence[Text | None]) -> list[str]:
-        """Return each one's text in the form in which it is compared; empty where there is none."""
+        """Return each text in its compared form; an empty text for None."""
         return [self.comparable(text) for text in texts_of(values)]
 
     def tokens(self, text: str) -> list[str]:
-        """Return the words that it finds in a text, where it rests on words."""
+        """Return the words of a text, for measures that count words."""
         raise NotImplementedError
 
     def gold_texts(self, gold: Sequence[Any]) -> list[str]:
-        """Return the texts of the gold, of several references each."""
+        """Return all texts of the gold. A gold value may be a tuple of several
+        references.
+        """
         return [
             text
             for value in gold
@@ -222,9 +283,11 @@ class Metric(ABC):
         ]
 
     def unseen(self, gold: Sequence[Any]) -> str:
-        """Return why the metric is off: its tokens miss the words of the gold. Empty if the metric counts.
+        """Return the reason to disable the metric if its tokenizer ignores words of the
+        gold; else an empty text.
 
-        A metric stays on under official rules, and if the task names a tokenizer.
+        A metric is never disabled under official rules or if the task selects a
+        tokenizer.
         """
         if not self.rests_on_tokens or self.tokenizer or is_official(self.rules):
             return ""
@@ -232,7 +295,9 @@ class Metric(ABC):
         return unseen(self.tokens, texts)
 
     def choose_tokenizer(self, options: Options | None) -> None:
-        """Take the tokenizer that the options name; official rules have their own."""
+        """Use the tokenizer of the options. Official rules define their own tokenizer
+        and ignore the option.
+        """
         name = (options or {}).get(TOKENIZER.name, OWN_TOKENIZER)
         if name != OWN_TOKENIZER and not is_official(self.rules):
             self.tokenizer = name
@@ -244,7 +309,9 @@ class Metric(ABC):
 
     @property
     def signed_engine(self) -> Parameters:
-        """What a signature says of the package that computes the number. Raises Unavailable."""
+        """Return the package that computes the value, with its version, for the
+        signature; empty without one. Raises Unavailable.
+        """
         return (
             {ENGINE.name: f"{self.engine}-{package_version(self.engine)}"}
             if self.is_by_package
@@ -253,19 +320,32 @@ class Metric(ABC):
 
     @abstractmethod
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
-        """An (n, k) array: a row for each pair. Gold or answer is None where the other has no partner."""
+        """Return (n, k): one row per pair. Gold or answer is None if the pair lacks it."""
+
+    def marks(
+        self, gold: Sequence[Any], answers: Sequence[Any]
+    ) -> Sequence[Marks | None]:
+        """Return the credits of the parts of gold and answer for each instance. Pages
+        colour parts by credit. The task's form defines the parts and their order. The
+        result for an instance is None if the metric does not count single parts.
+        """
+        return [None] * len(gold)
 
     def instances(self, stats: Floats, has_gold: NDArray[np.bool_]) -> int:
-        """How many instances the value over these rows rests on."""
+        """Return the number of instances that count in the value."""
         return int(stats[:, -1].sum() if self.counts_by_last_column else has_gold.sum())
 
     @property
     def needs_model(self) -> bool:
-        """Whether a model computes it, so that it is slow and not every worker has what it takes."""
+        """Return True if a model computes the metric, which is slow and not possible on
+        every worker.
+        """
         return False
 
     def requirements(self) -> Sequence[Requirement]:
-        """Models and the like without which it cannot score, for whoever runs a site; mostly nothing."""
+        """Return the models and other resources that the metric needs. Site
+        administrators see this list.
+        """
         needed: list[Requirement] = []
         if self.is_by_package:
             needed.append(
@@ -283,103 +363,132 @@ class Metric(ABC):
 
     @property
     def replaces(self) -> str:
-        """Part of the column keys of numbers that are computed anew, as something better is there now."""
+        """Return a text that marks outdated column keys. Values with such keys are
+        recomputed, because a better resource has been installed since.
+        """
         return ""
 
     def labels_used(
         self, gold: Sequence[Any], answers: Sequence[Any]
     ) -> Mapping[tuple[str, str], bool] | None:
-        """The labels of a file that decided this run, by digests of premise and hypothesis; None without."""
+        """Return the entailment labels that the run's scores depend on, keyed by the
+        digests of premise and hypothesis. Return None if no label file is used.
+        """
         return None
 
     def notes(self, stats: Floats) -> Mapping[str, int]:
-        """What the matrix counts besides the score, such as labels still to be made."""
+        """Return additional counts from the matrix, such as the number of missing
+        labels.
+        """
         return {}
 
     def details(self, answers: Sequence[Any]) -> Mapping[str, Mapping[str, Any]]:
-        """By unit, what a page can show of how a run came to its numbers, as JSON values; mostly nothing."""
+        """Return details of each unit as JSON values, for the page of a run."""
         return {}
 
     def unit_stats(self, sums: Floats) -> Floats:
-        """Where ``per_unit``: from (units, k) sums to the (units, m) rows that ``aggregate`` adds up."""
+        """Convert each unit's sum, (units, k), to a row, (units, m). ``aggregate``
+        takes sums of these rows. Only metrics with ``per_unit`` need this method.
+        """
         return sums
 
     @abstractmethod
     def aggregate(self, sums: Floats) -> Floats:
-        """From (…, k) sums of rows to (…) values, on the metric's scale; NaN where the value is undefined."""
+        """Return (…) values on the metric's scale from (…, k) sums of rows. Undefined
+        values are NaN.
+        """
 
     def as_stored(self, *names: Container[str]) -> Metric | None:
-        """Return the metric, or an earlier version of it, that reads all of these stored matrices, by the
-        names of their statistics; None if there is none.
+        """Return the newest version of this metric that all runs have a stored matrix
+        for; None if there is no such version. ``names`` are the matrix names of each
+        run.
         """
         return self if all(self.statistic in own for own in names) else None
 
     def paired_rows(self, rows: Floats) -> Floats:
-        """Return the (units, m) rows in the form in which rows of two runs can be exchanged."""
+        """Return (units, m) rows that a paired test may exchange between two runs."""
         return rows
 
     def can_be_compared(self, rows: Floats) -> bool:
-        """Whether ``paired_rows`` of these rows have enough digits."""
+        """Return True if ``paired_rows`` of these rows are precise enough for a
+        comparison.
+        """
         return True
 
     def of_class(self, sums: Floats, whole: Floats) -> Floats:
-        """The value over a class from the sums of its rows; ``whole`` are those of all rows."""
+        """Return the value of a class from the sums of its rows; ``whole`` are the sums
+        of all rows.
+        """
         return self.aggregate(sums)
 
     def of_label(self, label: str) -> Metric | None:
-        """By what a class is measured: mostly this metric over its rows, or another over all, or nothing."""
+        """Return the metric for the results of one gold label. By default, this is the
+        metric itself, computed on the label's rows. Subclasses may return a metric that
+        is computed on all rows, or None.
+        """
         return self
 
     def total(self, rows: Floats) -> float:
-        """The value over a whole run, where a program publishes something else than that of the rows' sum."""
+        """Return the value of a whole run. Subclasses override this if an official
+        program prints another value than the aggregate.
+        """
         return float(self.aggregate(rows.sum(axis=0)))
 
 
-#: So many units are left out one by one; of more, as many groups of them by chance.
+#: Maximum number of jackknife groups. If there are more units, they are divided into
+#: this number of random groups.
 MAX_LEFT_OUT = 400
-#: Weights that are held in memory at once.
+#: Maximum number of weights in memory.
 WEIGHTS = 4_000_000
 
 
 class WeightedMetric(Metric):
-    """A measure that is no function of sums: of the rows, each with a weight. Weights are whole numbers: 0
-    and 1 leave units out, others resample. What is resampled or exchanged are rows with the number of their
-    unit before them (``unit_rows``).
+    """A metric that is a function of weighted rows, not of sums of rows.
+
+    Weights are integers. A jackknife uses weights of 0 and 1, a bootstrap any weights.
+    The first column of resampled rows is the unit number (``unit_rows``).
     """
 
     shape = "weighted"
     counts_by_last_column = True
     interval_version = 3
-    #: False where leaving out units does not show how far the value may be off.
+    #: False if a jackknife does not estimate the error of the value.
     has_interval: bool = True
-    #: The columns of the matrix whose rows other than 0 carry the value, such as the positives of an average
-    #: precision; of several columns the one with the fewest units decides. None: all rows, which is too many
-    #: where a value rests on a few of them.
+    #: Columns whose non-zero rows determine the value, such as the positives of an
+    #: average precision. The column that is non-zero in the fewest units decides
+    #: whether there are enough units for an interval. None means that all rows
+    #: determine the value.
     carriers: tuple[int, ...] | None = None
 
     @abstractmethod
     def value(self, rows: Floats, weights: Floats) -> Floats:
-        """From (n, k) rows and (…, n) weights to (…) values; NaN where a value is undefined."""
+        """Return (…) values from (n, k) rows and (…, n) weights; NaN if undefined."""
 
     def aggregate(self, sums: Floats) -> Floats:
         raise TypeError(f"{self.name} does not follow from sums")
 
     def carried(self, rows: Floats) -> Floats:
-        """Return (n, c): the amount that each of the (n, k) rows adds to each of c groups of carriers."""
+        """Return (n, c): the contribution of each of the (n, k) rows to each of the c
+        ``carriers``.
+        """
         if self.carriers is None:
             return np.asarray(rows.any(axis=1, keepdims=True), dtype=np.float64)
         own: Floats = (rows[:, list(self.carriers)] != 0).astype(np.float64)
         return own
 
     def carried_by_unit(self, rows: Floats) -> Floats:
-        """Return (units, c): ``carried`` summed over each unit; column 0 of ``rows`` numbers the units."""
+        """Return (units, c): the sums of ``carried`` over each unit. Column 0 of
+        ``rows`` is the unit number.
+        """
         return unit_sums(self.carried(rows[:, 1:]), rows[:, 0].astype(np.intp))
 
     def total(self, rows: Floats) -> float:
         return float(self.value(rows[:, 1:], np.ones(len(rows))))
 
     def left_out(self, rows: Floats) -> Floats:
-        """The values without each unit, or without each of many groups of units."""
+        """Return the jackknife values: the value without each unit, or without each
+        group of units if there are many units.
+        """
         names, units = np.unique(rows[:, 0], return_inverse=True)
         count = len(names)
         if count > MAX_LEFT_OUT:
@@ -394,7 +503,9 @@ class WeightedMetric(Metric):
     def of_weights(
         self, rows: Floats, weights: Callable[[int, int], NDArray[Any]], count: int
     ) -> Floats:
-        """The values under so many weights, which are asked for in blocks; of both there is one at least."""
+        """Return one value for each of ``count`` weight vectors. The function
+        ``weights`` supplies the vectors in blocks. Rows and weights must not be empty.
+        """
         block = max(1, WEIGHTS // len(rows))
         blocks = (
             weights(first, min(count, first + block))
@@ -406,11 +517,13 @@ class WeightedMetric(Metric):
 
 
 class MeanMetric(Metric):
-    """The mean of one column of the matrix over the instances that count, times the scale (of counts, by 1).
-    The matrix has the measured ``columns``, then a last one of ones and zeros that says which rows count: an
-    answer without gold does not, a gold instance without an answer does, with 0. Over no instances the mean
-    is undefined (NaN). ``over_units`` takes the mean of each unit first and then the mean of these (a macro
-    average).
+    """The mean of one column over the instances that count, times the scale (1 for
+    counts).
+
+    The matrix has the measured ``columns``, then a column that is 1 for rows that count
+    and else 0. An answer without gold does not count; a gold instance without an answer
+    scores 0. The mean over no instances is undefined (NaN). If ``over_units`` is True,
+    the value is the mean of the units' means (a macro average).
     """
 
     shape = "mean"
@@ -432,7 +545,7 @@ class MeanMetric(Metric):
         return rows[:, -1]
 
     def unit_stats(self, sums: Floats) -> Floats:
-        """The unit's mean and 1; zeros where none of its instances counts."""
+        """Return each unit's mean and 1, or zeros if no instance of the unit counts."""
         count = sums[:, -1]
         means = ratio(sums[:, self.columns.index(self.column)], count)
         return np.column_stack([means, count > 0]).astype(np.float64)
@@ -443,10 +556,12 @@ class MeanMetric(Metric):
 
 
 class CountMetric(Metric):
-    """Precision, recall or F1 of matrices with the columns true positive, false positive, false negative.
+    """Precision, recall or F1 from a matrix with columns for true positives, false
+    positives and false negatives.
 
-    Micro pools the counts. Macro is the mean precision and the mean recall over units, and F1 is computed
-    *from those two means*, as the CL-SciSumm programs do. 0/0 is 0.
+    The micro average pools the counts. The macro average is the mean precision or mean
+    recall over units; macro F1 is computed *from these two means*, as in the CL-SciSumm
+    programs. 0/0 is 0.
     """
 
     shape = "ratio"
@@ -458,7 +573,9 @@ class CountMetric(Metric):
         self.fixed = {"average": average}
 
     def unit_stats(self, sums: Floats) -> Floats:
-        """Precision, recall and 1 for each unit: their sums give the two means."""
+        """Return precision, recall and 1 for each unit. Sums of these rows yield both
+        means.
+        """
         rows = sums.copy()
         rows[:, 0] = ratio(sums[:, 0], sums[:, 0] + sums[:, 1])
         rows[:, 1] = ratio(sums[:, 0], sums[:, 0] + sums[:, 2])
@@ -491,9 +608,10 @@ def unit_rows(
     units: NDArray[np.intp],
     clusters: NDArray[np.intp] | None = None,
 ) -> Floats:
-    """The rows that are resampled: (U, m), one for each unit that occurs, in the order of the unit numbers.
-    ``units`` gives each instance's unit as a number. Units without a row in ``stats`` are left out. Where
-    whole clusters of units are resampled, ``clusters`` gives each instance's, and a row is a cluster's.
+    """Return the (U, m) rows that are resampled: one row for each unit, sorted by unit
+    number. ``units`` contains the unit number of each instance. ``clusters`` contains
+    the cluster number of each instance. If clusters are given, each returned row
+    belongs to a cluster instead of a unit.
     """
     if isinstance(metric, WeightedMetric):
         return np.column_stack([units if clusters is None else clusters, stats]).astype(
@@ -511,13 +629,15 @@ def unit_rows(
 
 
 def unit_sums(stats: Floats, units: NDArray[np.intp]) -> Floats:
-    """The (U, k) sums over each unit's rows, added up in the order of the rows."""
+    """Return (U, k): the sums of each unit's rows."""
     places = renumbered(units)[1]
     return np.column_stack([np.bincount(places, weights=column) for column in stats.T])
 
 
 def value_of(metric: Metric, stats: Floats, units: NDArray[np.intp]) -> float:
-    """The metric's value over the given instances; NaN where there are none and it is then undefined."""
+    """Return the metric's value over the given instances; NaN if it is undefined
+    without instances.
+    """
     rows = (
         unit_rows(metric, stats, units)
         if metric.per_unit or isinstance(metric, WeightedMetric)
@@ -527,7 +647,9 @@ def value_of(metric: Metric, stats: Floats, units: NDArray[np.intp]) -> float:
 
 
 def ratio(numerator: NDArray[Any] | float, denominator: NDArray[Any] | float) -> Floats:
-    """Numerator over denominator, 0 where the denominator is 0, as the official programs have it."""
+    """Return numerator over denominator, 0 if the denominator is 0, as the official
+    programs do.
+    """
     zeros = np.zeros(np.broadcast(numerator, denominator).shape)
     return np.divide(
         numerator, denominator, out=zeros, where=np.not_equal(denominator, 0)
@@ -535,38 +657,43 @@ def ratio(numerator: NDArray[Any] | float, denominator: NDArray[Any] | float) ->
 
 
 def finite(value: float | None) -> float | None:
-    """As JSON and the database can carry it: None where it is undefined or infinite."""
+    """Return None for undefined and infinite values, which JSON and the database cannot
+    store.
+    """
     return value if value is not None and math.isfinite(value) else None
 
 
 def quotient(total: Floats, count: Floats) -> Floats:
-    """Total over count, NaN where the count is 0: a mean over nothing is undefined."""
+    """Return total over count, NaN if the count is 0: a mean over nothing is undefined."""
     undefined = np.full(np.broadcast(total, count).shape, np.nan)
     return np.asarray(np.divide(total, count, out=undefined, where=count > 0))
 
 
 def harmonic_mean(precision: Floats | float, recall: Floats | float) -> Floats:
-    """0 where both are 0; NaN where one is undefined."""
+    """Return the harmonic mean; 0 if both are 0, NaN if one is undefined."""
     return ratio(2 * precision * recall, precision + recall)
 
 
 def part_of_means(part: str, precision: Floats, recall: Floats) -> Floats:
-    """One of them, or for `f1` their harmonic mean."""
+    """Return mean precision or mean recall; for `f1` the harmonic mean of both."""
     if part == "f1":
         return harmonic_mean(precision, recall)
     return precision if part == "precision" else recall
 
 
 def deviation_of(total: Floats, squares: Floats, count: Floats) -> Floats:
-    """The standard deviation of all, not of a sample, from sums; NaN of nothing."""
+    """Return the population standard deviation from sum, sum of squares and count; NaN
+    without values.
+    """
     return quotient(np.sqrt(np.maximum(squares * count - total**2, 0)), count)
 
 
 def f1_of_counts(
     both: Floats | float, answered: Floats | float, wanted: Floats | float
 ) -> Floats:
-    """Of what is given, of what is wanted, and of what is both; 0 where nothing is given and nothing wanted.
-    The same as the harmonic mean of both ratios, but for the last digits.
+    """Return F1 from counts; 0 if both totals are 0.
+
+    F1 equals the harmonic mean of precision and recall up to rounding.
     """
     return ratio(2 * both, answered + wanted)
 
@@ -580,7 +707,9 @@ Text = str | HasText
 
 
 class TextMean(MeanMetric):
-    """A mean over instances of what is measured of two texts; a missing answer is an empty text."""
+    """The mean over instances of a measure that compares two texts. A missing answer
+    counts as an empty text.
+    """
 
     own_version = 2
     compares_texts = True
@@ -594,11 +723,10 @@ class TextMean(MeanMetric):
 
     @abstractmethod
     def measured(self, gold: Sequence[str], answers: Sequence[str]) -> Floats:
-        """The (n, k) columns of n pairs."""
+        """Return (n, k): the values of ``columns`` for n pairs of texts."""
 
 
 def texts_of(values: Sequence[Text | None]) -> list[str]:
-    """Each one's text; empty where there is none."""
     return [
         "" if value is None else value if isinstance(value, str) else value.text
         for value in values
@@ -606,7 +734,7 @@ def texts_of(values: Sequence[Text | None]) -> list[str]:
 
 
 def package_version(package: str) -> str:
-    """Raises Unavailable where it is not installed."""
+    """Return the version of a package. Raises Unavailable if it is not installed."""
     try:
         return version(package)
     except PackageNotFoundError as missing:

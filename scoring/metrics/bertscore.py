@@ -1,8 +1,10 @@
-"""BERTScore: how well each token of one text is matched by the nearest token of the other.
+"""BERTScore: the similarity of each token of a text to its nearest token in another
+text.
 
-Zhang et al. 2020, BERTScore: Evaluating Text Generation with BERT (ICLR). Equal to the package
-bert-score 0.3.13 to 1e-6 for each pair, before rescaling. Every distinct text is embedded once, in batches of
-like length; the gold's vectors are kept between runs.
+Zhang et al. 2020, BERTScore: Evaluating Text Generation with BERT (ICLR). Values equal
+those of the package bert-score 0.3.13 to 1e-6 for each pair, before rescaling. Each
+distinct text is embedded once, in batches of similar length. The vectors of the gold
+are cached between runs.
 """
 
 import csv
@@ -21,15 +23,18 @@ from tasks.types.problems import Unavailable
 
 DEFAULT_MODEL = "distilbert-base-uncased"
 EQUAL_TO = "bert-score-0.3.13"
-#: So many pairs are matched at a time, and so many gold texts kept in one file.
+#: Number of pairs per batch, and of gold texts per cache file.
 BLOCK = 1024
 
 
 class BertScore(base.TextMean):
-    """The mean over instances of precision, recall or F1 of BERTScore, times 100. Gold and answers are texts.
-    An empty one scores 0 without going to the model. ``idf`` weighs tokens by how few gold texts have them;
-    ``baseline`` is `no`, `yes` for the package's table of the model, or the path of such a table, and
-    rescales linearly between it and 1. Where it is not asked for it is undefined, over no instance. Raises
+    """The mean over instances of precision, recall or F1 of BERTScore, times 100.
+
+    Gold and answers are texts. An empty text scores 0 without the model. ``idf``
+    weights tokens by their inverse document frequency in the gold. ``baseline`` is
+    `no`, `yes` for the model's baseline table in bert-score, or the path of another
+    baseline table. Values are rescaled linearly between the baseline and 1. Unless the
+    options request BERTScore, no instance counts and the value is undefined. Raises
     OptionRefused.
     """
 
@@ -46,13 +51,15 @@ class BertScore(base.TextMean):
         self.engine = "bert-score" if self.settings.is_asked else ""
         self.choose_engine(options)
         if self.settings.baseline != "no":
-            # Rescaled to a baseline it has no end that is the same for all models.
+            # Rescaled values have no minimum or maximum that holds for all models.
             self.ends = (-math.inf, math.inf)
         self.packages = ("torch", "transformers") if self.settings.is_asked else ()
 
     @property
     def parameters(self) -> base.Parameters:
-        """Names the model by its weights, wherever it lies. Raises Unavailable where it is not there."""
+        """Return the parameters; a digest of the model's weights identifies the model.
+        Raises Unavailable.
+        """
         chosen = self.settings
         if not chosen.is_asked:
             return {**super().parameters, "model": "none"}
@@ -93,9 +100,9 @@ class BertScore(base.TextMean):
 
 
 class Settings:
-    """Model, layer, idf and rescaling, as the options say. Raises OptionRefused. Nothing is looked for until
-    it is needed. ``is_asked`` says that BERTScore is to be computed: naming another model than the default
-    asks for it too.
+    """The settings for BERTScore from the task's options. Model files are located on
+    first use. ``is_asked`` is True if the options request BERTScore explicitly or name
+    another model than the default. Raises OptionRefused.
     """
 
     def __init__(self, options: Options) -> None:
@@ -129,10 +136,13 @@ class Settings:
         return local_models.encoder(self.model, self.layer)
 
     def baseline_values(self) -> tuple[float, float, float]:
-        """Precision, recall and F1 of unrelated texts under this model and layer."""
+        """Return the baseline: precision, recall and F1 of unrelated texts under this
+        model and layer.
+        """
         path: Path | None = Path(self.baseline)
         if self.baseline == "yes":
-            # The table that the package bert-score brings for English, found without importing it.
+            # Locate the English baseline table of bert-score without importing the
+            # package.
             spec = find_spec("bert_score")
             tables = (
                 Path(spec.origin).parent / "rescale_baseline" / "en"
@@ -154,7 +164,9 @@ class Settings:
 def bertscore(
     gold: Sequence[str], answers: Sequence[str], settings: Settings
 ) -> base.Floats:
-    """(n, 3): precision, recall and F1 of each pair. Raises Unavailable where the model is not there."""
+    """Return (n, 3): precision, recall and F1 of each pair. Raises Unavailable if the
+    model is missing.
+    """
     if len(gold) != len(answers):
         raise ValueError(f"{len(gold)} gold texts and {len(answers)} answers")
     scores = np.zeros((len(gold), 3))
@@ -168,7 +180,8 @@ def bertscore(
         rows = [row for row, pair in enumerate(pairs) if all(map(str.strip, pair))]
         if rows:
             weights = weights or _Weights(settings, gold)
-            # All of the chunk's gold, whatever is answered, so that the next run finds the same chunk.
+            # Embed all gold texts of the chunk, including those of unanswered
+            # instances. The cache key of the chunk is then the same for every run.
             wanted = _kept_tokens(settings, _distinct(text for text, _ in pairs))
             answered = _distinct(pairs[row][1] for row in rows)
             tokens = dict(
@@ -176,9 +189,10 @@ def bertscore(
             )
             for row in rows:
                 text, answer = wanted[pairs[row][0]], tokens[pairs[row][1]]
-                # As in the package, special tokens weigh nothing, but may be what is nearest to another. A
-                # token unlike all others has 0, since the package pads a batch to one length. Alone in
-                # its batch a pair is not padded there: the one thing that its company could change.
+                # As in bert-score, special tokens have weight 0 but may be the nearest
+                # token of another token. Negative similarities become 0, because
+                # bert-score pads the texts of a batch with zero vectors. A batch of one
+                # pair is not padded there, so only such a pair can have another score.
                 similar = np.maximum(answer.vectors @ text.vectors.T, 0)
                 precision = weights.mean(answer, similar.max(axis=1))
                 recall = weights.mean(text, similar.max(axis=0))
@@ -198,11 +212,13 @@ def _rescaled(scores: base.Floats, settings: Settings) -> base.Floats:
 
 
 class _Weights:
-    """How much each token counts: one, or its inverse document frequency among the gold texts."""
+    """The weight of each token: 1, or its inverse document frequency among the gold
+    texts.
+    """
 
     def __init__(self, settings: Settings, gold: Sequence[str]) -> None:
         model = settings.encoder()
-        # The two that stand around a text weigh nothing.
+        # The two special tokens around a text have weight 0.
         around = {model.tokenizer.cls_token_id, model.tokenizer.sep_token_id}
         self._special = np.array(sorted(around - {None}))
         self._idf: base.Floats | None = None
@@ -217,7 +233,7 @@ class _Weights:
         text: local_models.Embedded,
         similarities: np.ndarray[tuple[int], np.dtype[np.float32]],
     ) -> float:
-        """The weighted mean over a text's tokens; 0 where all weigh nothing."""
+        """Return the weighted mean over a text's tokens; 0 if all weights are 0."""
         weights = (
             ~np.isin(text.ids, self._special)
             if self._idf is None
@@ -257,7 +273,9 @@ def _kept_tokens(
 def package_bertscore(
     gold: Sequence[str], answers: Sequence[str], settings: Settings
 ) -> base.Floats:
-    """The (n, 3) that bert-score gives, on one processor; a pair with an empty text has 0, unasked."""
+    """Return the (n, 3) values of the package bert-score, computed on the CPU. Pairs
+    with an empty text score 0 without the package.
+    """
     base.package_version("bert-score")
     from bert_score import BERTScorer
 

@@ -1,8 +1,8 @@
-"""Arrays that are worth keeping between runs, in files named by a digest of what they follow from.
+"""A file cache for arrays.
 
-CITEBOARD_CACHE_DIR names the folder, else `citeboard` in the user's own cache folder. What is kept can
-be removed at any time. When it takes more than CITEBOARD_CACHE_MB megabytes, what has not been used for
-longest goes.
+The name of a file is a digest of the inputs. CITEBOARD_CACHE_DIR sets the folder; the
+default is `citeboard` in the user's cache folder. Cached files can be removed at any
+time. Above CITEBOARD_CACHE_MB megabytes, the least recently used files are removed.
 """
 
 import hashlib
@@ -21,7 +21,9 @@ DEFAULT_MEGABYTES = 4096
 
 
 def digest_of(parts: Iterable[str]) -> str:
-    """One digest for a list of texts; where one ends and the next begins matters."""
+    """Return a digest of a list of texts. Moving the boundary between two texts changes
+    the digest.
+    """
     digest = hashlib.sha256()
     for part in parts:
         encoded = part.encode("utf-8", "surrogatepass")
@@ -39,10 +41,10 @@ def folder() -> Path:
 
 
 def load(kind: str, digest: str) -> dict[str, NDArray[Any]] | None:
-    """What was kept, or None; a damaged file counts as none."""
+    """Return the cached arrays; None if the file is missing or damaged."""
     path = folder() / kind / f"{digest}.npz"
     try:
-        # Opened here, since NumPy leaves a damaged archive open.
+        # Open the file here: NumPy does not close damaged archives.
         with path.open("rb") as opened, np.load(opened) as file:
             arrays = {name: file[name] for name in file.files}
     except (OSError, ValueError, EOFError, zipfile.BadZipFile):
@@ -53,7 +55,7 @@ def load(kind: str, digest: str) -> dict[str, NDArray[Any]] | None:
 
 
 def keep(kind: str, digest: str, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write a file as a whole or not at all. Where there is no room, nothing is kept and nobody minds."""
+    """Write a cache file atomically. A full disk raises no error."""
     target = folder() / kind
     with suppress(OSError):
         target.mkdir(parents=True, exist_ok=True)

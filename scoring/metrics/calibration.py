@@ -1,4 +1,4 @@
-"""Whether a run's probabilities can be believed: Brier score and expected calibration error."""
+"""Calibration of a run's probabilities: Brier score and expected calibration error."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -11,22 +11,25 @@ from numpy.typing import NDArray
 from scoring.metrics.base import Floats, MeanMetric, Metric, quotient, ratio
 from tasks.types.columns import NO_CLASS, present
 
-#: Bins of equal width of the expected calibration error.
+#: Default number of bins of the expected calibration error.
 BINS = 10
-#: The least probability that counts, that of 64-bit numbers.
+#: Lower bound of probabilities in the log loss: the machine epsilon of 64-bit floats.
 SMALLEST = float(np.finfo(np.float64).eps)
 BRIER = "Brier 1950, Verification of forecasts expressed in terms of probability, Monthly Weather Review 78"
 ECE = "Guo, Pleiss, Sun and Weinberger 2017, On calibration of modern neural networks, ICML"
-#: As often a calibrated run is drawn in the test of calibration.
+#: Number of calibrated runs that the test of calibration simulates.
 DRAWS = 9999
-#: Two sums that are equal but for rounding are so far apart at most, for each unit of the larger.
+#: Two sums are equal if their difference is at most this share of the larger sum.
 ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
 class Forecasts:
-    """Of n instances: ``given`` (n, c) probabilities, ``wanted`` (n,) the gold's label as a number, -1 where
-    it is none of the labels. ``has_gold`` and ``is_given`` say which instances have gold and probabilities.
+    """Probabilities of n instances.
+
+    ``given`` (n, c) are the probabilities. ``wanted`` (n,) is the index of the gold
+    label; -1 if the gold is not one of the labels. ``has_gold`` (n,) marks instances
+    with gold, ``is_given`` (n,) instances with probabilities.
     """
 
     given: Floats
@@ -38,7 +41,9 @@ class Forecasts:
 def forecasts_of(
     gold: Sequence[Any], answers: Sequence[Any], labels: Sequence[str]
 ) -> Forecasts:
-    """``answers`` have an attribute ``probabilities``, by label, or give none."""
+    """Return the forecasts from the answers' attribute ``probabilities``, a mapping of
+    label to probability. Answers may lack it.
+    """
     numbers = {label: number for number, label in enumerate(labels)}
     by_row = [getattr(answer, "probabilities", None) for answer in answers]
     shares = [
@@ -58,7 +63,9 @@ def forecasts_of(
 def stated_confidences(
     answers: Sequence[Any], labels: Sequence[str]
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """(n,) how sure the run says that it is of its label, 0 where it does not, and where it does."""
+    """Return two (n,) arrays: the run's confidence in each predicted label (0 if
+    missing), and True where the run gave a confidence.
+    """
     stated = [getattr(answer, "confidence", None) for answer in answers]
     pairs = zip(stated, answers, strict=True)
     is_stated = [
@@ -72,8 +79,11 @@ def stated_confidences(
 def confidences_of(
     gold: Sequence[Any], answers: Sequence[Any], labels: Sequence[str]
 ) -> tuple[Floats, NDArray[np.bool_], NDArray[np.bool_]]:
-    """(n,) how sure the run is, whether the label that it is sure of is right, and which instances count.
-    From probabilities, of which the largest counts, or else from what the run says of its label.
+    """Return three (n,) arrays: the confidences, True where the label is right, and
+    True where the instance counts.
+
+    The confidence is the largest probability. If a run has no probabilities, it is the
+    confidence that the run gave for its label.
     """
     forecasts = forecasts_of(gold, answers, labels)
     stated, is_stated = stated_confidences(answers, labels)
@@ -88,9 +98,11 @@ def confidences_of(
 
 
 class LogLoss(MeanMetric):
-    """The mean over instances of minus the natural logarithm of the probability of the gold's label. A
-    probability below 2.2e-16 counts as that, as scikit-learn has it. In a run that gives probabilities, an
-    instance without counts as if the label had 0; a run without any has no value.
+    """The mean over instances of minus the natural logarithm of the probability of the
+    gold's label. Smaller probabilities are raised to 2.2e-16, as in scikit-learn. If a
+    run gives probabilities for some instances only, the gold label of every other
+    instance has probability 0. The value is undefined if a run gives no probabilities
+    at all.
     """
 
     shape = "error"
@@ -121,10 +133,11 @@ class LogLoss(MeanMetric):
 
 
 class Brier(MeanMetric):
-    """The mean over instances of the squared differences between the probabilities and 1 for the gold's
-    label, 0 for the others, summed over the labels: from 0 to 2. For two labels it is twice the score of one.
-    In a run that gives probabilities, an instance without counts as if each label had 0, which costs 1. A run
-    without any has no value.
+    """The mean over instances of the sum over labels of (p - y)², where p is the
+    label's probability, and y is 1 for the gold label and 0 for all others. It lies
+    between 0 and 2. For two labels it is twice the one-label Brier score. If a run
+    gives probabilities for some instances only, the loss of every other instance is 1.
+    The value is undefined if a run gives no probabilities at all.
     """
 
     higher_is_better = False
@@ -139,7 +152,9 @@ class Brier(MeanMetric):
         self.fixed = {"labels": ",".join(labels), "unanswered": 1}
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
-        """(n, 3): the loss, whether probabilities are missing, and whether the instance counts."""
+        """Return (n, 3): the loss, 1 if probabilities are missing, and 1 if the
+        instance counts.
+        """
         forecasts = forecasts_of(gold, answers, self.labels)
         counts = forecasts.has_gold & forecasts.is_given.any()
         is_label = forecasts.wanted >= 0
@@ -157,21 +172,24 @@ class Brier(MeanMetric):
 
 
 class CalibrationError(Metric):
-    """The expected calibration error: how far confidence and the share that is right are apart.
+    """The expected calibration error: the mean distance between confidence and
+    accuracy.
 
-    Instances are put into bins of equal width by their confidence, the largest of their probabilities. The
-    error is the mean over bins, weighted by their instances, of the distance between mean confidence and the
-    share of which that label is right. A bin has its upper end, not its lower one; of labels with the same
-    probability the first counts. Where a run says how sure it is of its label, that is its confidence, and
-    whether its label is right is what counts. Instances without either are left out; over none it is
-    undefined (NaN). It is biased upwards where bins have few instances, since distances by chance count too.
+    The confidence of an instance is its largest probability. Bins have equal width. The
+    error is the mean over bins, weighted by number of instances, of the absolute
+    difference between mean confidence and accuracy. A bin includes its upper bound, but
+    not its lower bound. If labels have equal probabilities, the first is the
+    prediction. If a run gives a label with a confidence instead of probabilities, this
+    label and confidence are used. Instances without any confidence are excluded;
+    without instances the error is undefined (NaN). The error is biased upwards if bins
+    have few instances, because random differences increase it.
     """
 
     shape = "calibration"
     higher_is_better = False
     citation = ECE
     is_valid_in_one_label = False
-    #: Its bias is of the size of its error.
+    #: The bias of the value is as large as its standard error.
     has_honest_interval = False
 
     def __init__(
@@ -183,7 +201,9 @@ class CalibrationError(Metric):
         self.fixed = {"bins": bins, "labels": ",".join(labels)}
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
-        """(n, 3b): in its bin a 1, the confidence, and 1 where it is right, b bins side by side each."""
+        """Return (n, 3b) for b bins: 1, the confidence, and 1 if the label is right,
+        each in the column of the instance's bin.
+        """
         return self.stats_of(*confidences_of(gold, answers, self.labels))
 
     def stats_of(
@@ -208,11 +228,14 @@ class CalibrationError(Metric):
 
 
 class DebiasedCalibrationError(CalibrationError):
-    """The expected calibration error less what distances by chance are estimated to add to it. 2 e - Σ
-    share(bin) · E|N(d, r (1 - r) / n)|, where d is a bin's mean confidence less its share r that is right, n
-    its instances, and e the error itself: what drawing the shares again adds is taken off once. Below 0 where
-    a run is better calibrated than chance allows; a bin of one instance is taken as it is. Of a run whose
-    confidences are right two fifths of the error go.
+    """The expected calibration error minus an estimate of its bias.
+
+    The estimate is 2 e - Σ share(bin) · E|N(d, r (1 - r) / n)|, where d is a bin's mean
+    confidence minus its accuracy r, n its number of instances, and e the error itself.
+    The estimate is the increase of the error when accuracies are resampled. The value
+    can be negative for a well calibrated run. The difference in a bin of one instance
+    is not corrected. For a calibrated run, the correction removes about two fifths of
+    the error.
     """
 
     citation = (
@@ -232,7 +255,7 @@ class DebiasedCalibrationError(CalibrationError):
             drawn = errors * (
                 np.sqrt(2 / np.pi) * np.exp(-(far**2) / 2) + far * (1 - 2 * ndtr(-far))
             )
-        # Without an error, or without instances, nothing is drawn again.
+        # Bins whose accuracy has no sampling error are not corrected.
         by_bin = np.where(errors > 0, 2 * np.abs(gaps) - drawn, np.abs(gaps))
         return quotient(
             np.where(counts > 0, by_bin * counts, 0.0).sum(axis=-1), counts.sum(axis=-1)
@@ -240,10 +263,13 @@ class DebiasedCalibrationError(CalibrationError):
 
 
 def calibration_p_value(sums: Floats) -> float:
-    """How often a run whose confidences are right has at least this expected calibration error. ``sums`` are
-    those of the rows of `CalibrationError`. Of each bin as many right labels are drawn as its mean confidence
-    makes likely, instance by instance on its own (Bröcker and Smith 2007, Increasing the Reliability of
-    Reliability Diagrams, Weather and Forecasting 22); by a fixed seed. NaN without any.
+    """Return the p-value of the null hypothesis that the run is calibrated.
+
+    ``sums`` are the summed rows of `CalibrationError`. The statistic is the expected
+    calibration error. The number of right labels in each bin is sampled from a binomial
+    distribution with the bin's mean confidence and a fixed seed (Bröcker and Smith
+    2007, Increasing the Reliability of Reliability Diagrams, Weather and Forecasting
+    22). NaN without instances.
     """
     counts, confidence, right = np.split(np.asarray(sums, dtype=np.float64), 3)
     if not counts.sum():

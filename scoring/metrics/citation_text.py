@@ -1,4 +1,5 @@
-"""What a citation text is beside its likeness to the gold: long, and about the paper that it stands in.
+"""Metrics of citation texts: their length, and the share of texts that refer to the
+citing paper.
 
 Funkquist et al. 2023, CiteBench: appendix A.4 for lengths, table 11 for key phrases.
 """
@@ -20,7 +21,9 @@ CITEBENCH = (
 
 
 class Length(TextMean):
-    """The mean number of words between white space; an instance without a prediction has an empty one."""
+    """The mean number of whitespace-separated words. A missing prediction has 0
+    words.
+    """
 
     shape = "error"
     statistic = "length"
@@ -53,8 +56,8 @@ class Length(TextMean):
 
 
 class LengthRatio(Length):
-    """All words of the predictions over all words of the gold; 1 is as long as the gold. Undefined where the
-    gold has no words.
+    """The number of words in all predictions divided by the number of words in all gold
+    texts; 1 means equal length. Undefined if the gold has no words.
     """
 
     scale = 1
@@ -69,9 +72,10 @@ class LengthRatio(Length):
 
 
 class SelfReference(TextMean):
-    """The share of texts, in percent, that speak of the paper that they stand in. That is, that have one of
-    five phrases in lower case: our work, in this paper, we present, we introduce, the main objective of our
-    work.
+    """The share of texts, in percent, that refer to the citing paper itself.
+
+    A text counts if it contains one of five phrases, ignoring case: our work, in this
+    paper, we present, we introduce, the main objective of our work.
     """
 
     statistic = "self_reference"

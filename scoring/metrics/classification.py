@@ -1,8 +1,9 @@
-"""Classification: accuracy, precision, recall and F1 by class and averaged, Cohen's kappa and
-Matthews' correlation; equal to scikit-learn.
+"""Classification: accuracy, precision, recall and F1 by class and averaged, Cohen's
+kappa and Matthews' correlation; equal to scikit-learn.
 
-Everything follows from three counts for each class: instances that have it in the gold, that were given
-it, and that have and were given it. Weighted kappa needs the confusions themselves.
+Metrics are computed from three counts for each class: instances with this gold class,
+instances with this answer, and instances with both. Weighted kappas need the confusion
+matrix.
 """
 
 from collections.abc import Sequence
@@ -21,28 +22,31 @@ from scoring.metrics.base import (
     quotient,
     ratio,
 )
+from tasks.types.base import Marks
 from tasks.types.columns import NO_CLASS, present
 
 CITATION = "van Rijsbergen 1979, Information Retrieval, 2nd edition, chapter 7"
 
-#: Units in which a class must occur for a mean over classes, a kappa or a correlation to have an interval.
+#: Minimum number of units that contain a class. If a class occurs in fewer units, means
+#: over classes, kappas and correlations have no interval.
 MIN_UNITS_OF_A_CLASS = 5
 
 Label = str | int
 
 
 class Classification(Metric):
-    """What classification metrics share: the classes, and a matrix of them. ``labels`` are the classes in
-    order; None for those of the gold, sorted. An answer that is none of them is wrong and belongs to no
-    class, and a missing one likewise: scikit-learn's ``labels=`` does the same. Answers without gold do not
-    count.
+    """The base class of classification metrics. ``labels`` are the classes in order. If
+    ``labels`` is None, the classes are the sorted labels of the gold. A missing answer,
+    or an answer that is not one of the classes, is wrong and belongs to no class, as
+    with scikit-learn's ``labels=``. Answers without gold do not count.
     """
 
     citation = CITATION
     is_valid_in_one_label = False
-    #: What the matrix holds.
+    #: The content of the matrix.
     kind = "classes"
-    #: A mean over classes needs each in some units for its interval: what is left out must be able to come.
+    #: True if the metric is a mean over classes. Intervals of such metrics require that
+    #: each class occurs in several units, since resampling may omit a class.
     needs_each_class = False
 
     def __init__(
@@ -60,13 +64,15 @@ class Classification(Metric):
         return rows[:, -1]
 
     def is_constant(self, rows: Floats) -> bool:
-        """Return True if at most one label is answered."""
+        """Return True if the answers contain at most one label."""
         if self.kind != Classification.kind:
             return False
         return int(np.count_nonzero(class_counts(rows)[1].sum(axis=0))) <= 1
 
     def has_enough_units(self, rows: Floats) -> bool:
-        """Where it has to, each class occurs in enough of the units, or in all of few."""
+        """Return True if each class occurs in ``MIN_UNITS_OF_A_CLASS`` units, or in all
+        units if there are fewer.
+        """
         if not self.needs_each_class:
             return True
         return bool(
@@ -79,7 +85,9 @@ class Classification(Metric):
     def codes(
         self, gold: Sequence[Label | None], answers: Sequence[Label | None]
     ) -> tuple[NDArray[np.intp], NDArray[np.intp], int]:
-        """The class numbers of gold and answers, ``NO_CLASS`` for none, and how many classes there are."""
+        """Return the class indices of gold and answers, ``NO_CLASS`` if missing, and
+        the number of classes.
+        """
         labels = self.labels or sorted(
             {label for label in gold if label is not None},
             key=lambda label: (str(type(label)), label),
@@ -101,8 +109,10 @@ class Classification(Metric):
     def instance_stats(
         self, gold: Sequence[Label | None], answers: Sequence[Label | None]
     ) -> Floats:
-        """(n, 3c + 1): in the gold, given, and both, of c classes side by side; and 1 where there is gold.
-        Where instances have several labels each, a row has a 1 in each of their columns.
+        """Return (n, 3c + 1) for c classes: indicators of the gold class, of the
+        answered class and of both, then 1 if gold exists.
+
+        Instances with several labels have a 1 for each label.
         """
         if any(isinstance(labels, tuple) for labels in gold):
             assert self.labels is not None
@@ -122,9 +132,35 @@ class Classification(Metric):
         stats[:, -1] = counting(gold, answers)
         return stats
 
+    def marks(
+        self, gold: Sequence[Any], answers: Sequence[Any]
+    ) -> Sequence[Marks | None]:
+        """Mark a label as right if both gold and answer have it."""
+        sides = zip(gold, answers, counting(gold, answers), strict=True)
+        return [
+            self.part_marks(own, answer) if counts else None
+            for own, answer, counts in sides
+        ]
+
+    def part_marks(self, own: Any, answer: Any) -> Marks | None:
+        return _label_marks(own, answer)
+
+
+def _label_marks(own: Any, answer: Any) -> Marks:
+    if not isinstance(own, tuple):
+        credit = float(answer == own)
+        return Marks((credit,), () if answer is None else (credit,))
+    given = answer or ()
+    return Marks(
+        tuple(float(label in given) for label in own),
+        tuple(float(label in own) for label in given),
+    )
+
 
 def counting(gold: Sequence[Any], answers: Sequence[Any]) -> NDArray[np.bool_]:
-    """Which instances stand in tables of confusions: those with gold whose answer is not left out."""
+    """Return True for the instances that confusion matrices count: instances with gold
+    whose answer the rule set does not exclude.
+    """
     return np.asarray(present(gold) & ~left_out(answers))
 
 
@@ -135,7 +171,7 @@ def left_out(answers: Sequence[Any]) -> NDArray[np.bool_]:
 
 
 def indicators(sides: Sequence[Any], labels: Sequence[Label]) -> Floats:
-    """(n, c): 1 where the instance has the label; of those without labels a row of zeros."""
+    """Return (n, c): 1 if the instance has the label, else 0."""
     numbers = {label: number for number, label in enumerate(labels)}
     rows = np.zeros((len(sides), len(labels)))
     for row, own in enumerate(sides):
@@ -144,13 +180,15 @@ def indicators(sides: Sequence[Any], labels: Sequence[Label]) -> Floats:
 
 
 def class_counts(sums: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """From (…, 3c + 1) sums: (…, c) in the gold, given and both, and (…) instances."""
+    """Split (…, 3c + 1) sums: (…, c) gold, answered and both, and (…) instances."""
     support, answered, both = np.split(sums[..., :-1], 3, axis=-1)
     return support, answered, both, sums[..., -1]
 
 
 class Accuracy(Classification):
-    """The share of instances whose answer is the gold answer; undefined (NaN) over none."""
+    """The share of instances whose answer is the gold answer; undefined (NaN) over no
+    instances.
+    """
 
     shape = "mean"
     stands_in = (Fixed.ONE_LABEL,)
@@ -163,21 +201,21 @@ class Accuracy(Classification):
         return quotient(both.sum(axis=-1), count)
 
 
-#: What 0/0 of a class is: 0, or undefined, which leaves the class out of averages.
+#: The value of 0/0 for a class: 0, or undefined. Averages exclude undefined classes.
 AS_ZERO, LEFT_OUT = "0", "left-out"
 
 
 def _fixed_zero(zero: str) -> dict[str, str]:
-    """What the signature says of a class without a value, where this is not the default."""
     return {} if zero == AS_ZERO else {"zero": zero}
 
 
 class ClassAverage(Classification):
-    """Precision, recall or F1, averaged over classes, or of one class. ``macro`` is the plain mean over
-    classes, ``weighted`` the mean weighted by how many instances have the class in the gold, ``micro`` pools
-    the counts. 0/0 is 0, which scikit-learn calls ``zero_division=0``; a class without instances counts in a
-    macro average, with 0. With ``zero`` "left-out", 0/0 is undefined and leaves its class out of the average,
-    as with ``zero_division=np.nan``.
+    """Precision, recall or F1, averaged over classes, or of one class. ``macro`` is the
+    plain mean over classes, ``weighted`` the mean weighted by the frequency of the
+    class in the gold; ``micro`` pools the counts. By default 0/0 is 0, as with
+    scikit-learn's ``zero_division=0``, and a class without instances counts as 0 in a
+    macro average. If ``zero`` is "left-out", 0/0 is undefined and averages exclude the
+    class, as with ``zero_division=np.nan``.
     """
 
     shape = "classes"
@@ -221,7 +259,7 @@ class ClassAverage(Classification):
         if self.zero == LEFT_OUT:
             is_defined = ~np.isnan(by_class)
             weights = is_defined * (1.0 if self.average == "macro" else support)
-            # Without any weight the plain mean counts, as in scikit-learn.
+            # If all weights are 0, use the unweighted mean, as scikit-learn does.
             weights = np.where(weights.any(-1, keepdims=True), weights, is_defined)
             total = (np.where(is_defined, by_class, 0) * weights).sum(axis=-1)
             return quotient(total, weights.sum(axis=-1))
@@ -231,13 +269,15 @@ class ClassAverage(Classification):
 
 
 class BalancedAccuracy(Classification):
-    """The mean recall of the classes that occur in the gold; undefined (NaN) where none does."""
+    """The mean recall of the classes that occur in the gold; undefined (NaN) if no
+    class occurs.
+    """
 
     shape = "classes"
     stands_in = (Fixed.ONE_LABEL,)
 
     def fixed_by(self, gold: ClassGold) -> None:
-        """Return None: where one label occurs, the value is its recall."""
+        """Return None: with one gold label, the value is the recall of this label."""
 
     citation = "Brodersen et al. 2010, The balanced accuracy and its posterior distribution, ICPR"
 
@@ -247,7 +287,7 @@ class BalancedAccuracy(Classification):
 
 
 class Coverage(Classification):
-    """The share of instances that a run answers; one in which it abstains is answered too."""
+    """The share of instances that a run answers. Abstaining is an answer."""
 
     shape = "mean"
     kind = "coverage"
@@ -257,7 +297,9 @@ class Coverage(Classification):
     def instance_stats(
         self, gold: Sequence[Label | None], answers: Sequence[Label | None]
     ) -> Floats:
-        """(n, 2): whether it is answered, and 1. A label alone that stands in for an answer is none."""
+        """Return (n, 2): 1 if the instance is answered, and 1 if it has gold. A
+        substitute label without a confidence is not an answer.
+        """
         answered = [
             answer is not None and getattr(answer, "is_answer", True)
             for answer in answers
@@ -267,14 +309,19 @@ class Coverage(Classification):
             [np.array(answered, dtype=bool) & counts, counts]
         ).astype(np.float64)
 
+    def part_marks(self, own: Any, answer: Any) -> Marks | None:
+        """Return None, because coverage does not depend on whether a label is right."""
+        return None
+
     def aggregate(self, sums: Floats) -> Floats:
         return quotient(sums[..., 0], sums[..., 1])
 
 
 class LabelSets(MeanMetric):
-    """The mean over instances that have several labels: whether the sets are equal, Jaccard's coefficient,
-    precision, recall and F1 of each instance, or the share of labels that only one of both has. 0/0 is 0, as
-    scikit-learn has it with ``zero_division=0``; an instance without an answer has no labels.
+    """The mean over instances of a measure that compares two sets of labels. ``column``
+    selects exact match, Hamming loss (the share of labels in only one of both sets),
+    Jaccard's coefficient, precision, recall or F1. 0/0 is 0, as with scikit-learn's
+    ``zero_division=0``. A missing answer is an empty set.
     """
 
     columns = ("exact", "hamming", "jaccard", "precision", "recall", "f1")
@@ -309,13 +356,34 @@ class LabelSets(MeanMetric):
             [np.column_stack(columns) * counts[:, None], counts]
         ).astype(np.float64)
 
+    def marks(
+        self, gold: Sequence[Any], answers: Sequence[Any]
+    ) -> Sequence[Marks | None]:
+        """Mark a label as right if both gold and answer have it. Under exact match, all
+        labels of an instance are right or all are wrong.
+        """
+        found = [
+            None if own is None else _label_marks(own, answer)
+            for own, answer in zip(gold, answers, strict=True)
+        ]
+        return list(map(_all_or_none, found)) if self.column == "exact" else found
+
+
+def _all_or_none(marks: Marks | None) -> Marks | None:
+    if marks is None:
+        return None
+    credit = float(all((*marks.gold, *marks.answer)))
+    return Marks((credit,) * len(marks.gold), (credit,) * len(marks.answer))
+
 
 class HammingLoss(LabelSets):
     higher_is_better = False
 
 
 class OneClass(Classification):
-    """Precision, recall or F1 of one class; 0/0 is 0, or undefined with ``zero`` "left-out"."""
+    """Precision, recall or F1 of one class. 0/0 is 0; it is undefined if ``zero`` is
+    "left-out".
+    """
 
     shape = "ratio"
 
@@ -336,7 +404,9 @@ class OneClass(Classification):
             self.stands_in = (Fixed.ONE_LABEL,)
 
     def fixed_by(self, gold: ClassGold) -> Fixed | None:
-        """Return None for the recall of a label that occurs, and for false positives if another one does."""
+        """Return None if the value is valid in the class: recall needs an instance with
+        the label, the false positive rate an instance with another label.
+        """
         has_label = gold.rows[:, self.place]
         is_valid = (self.part == "recall" and has_label.any()) or (
             self.part == "false-positives" and not has_label.all()
@@ -361,10 +431,11 @@ class OneClass(Classification):
 
 
 class EachClass(OneClass):
-    """The same of whichever label a class is of, as it stands by gold label; it rests on all instances."""
+    """A metric of one class, reported in the results of the class with this gold label.
+    The value is computed on all instances.
+    """
 
     is_valid_in_one_label = True
-    #: By what a single class is measured.
     one_class: type[OneClass] = OneClass
 
     def __init__(
@@ -386,7 +457,9 @@ class EachClass(OneClass):
 
 
 class FalsePositiveRate(OneClass):
-    """The share of the instances of other classes that are given this one; undefined (NaN) without any."""
+    """The share of the instances of other classes that the run assigns to this class.
+    Undefined (NaN) if no instance has another class.
+    """
 
     higher_is_better = False
 
@@ -408,10 +481,12 @@ class FalsePositiveRate(OneClass):
 
 
 class Kappa(Classification):
-    """Cohen's kappa: agreement beyond what the two distributions of classes give by chance. Undefined (NaN)
-    over no instances and where chance alone would agree always. A missing answer and one that is no class
-    count as one class more, which the gold never has: as disagreement that chance never agrees on. A rule set
-    whose missing answers are left out has them in neither.
+    """Cohen's kappa: agreement beyond the chance agreement of the two distributions of
+    classes.
+
+    Undefined (NaN) over no instances, and if the chance agreement is 1. Missing and
+    invalid answers form an additional class that never occurs in the gold; they always
+    disagree. Rule sets that exclude missing answers exclude them here too.
     """
 
     shape = "kappa"
@@ -431,10 +506,13 @@ class Kappa(Classification):
 
 
 class Matthews(Classification):
-    """Matthews' correlation coefficient, of two classes or, as Gorodkin has it, of several. 1 where all is
-    right, 0 where answers tell no more than chance. A missing answer and one that is no class count as one
-    class more, which the gold never has. 0 where all gold is of one class, or all answers are; undefined
-    (NaN) over no instances.
+    """Matthews' correlation coefficient, for two classes, or for several as generalised
+    by Gorodkin.
+
+    It is 1 if all answers are right, and 0 if they are no better than chance. Missing
+    and invalid answers form an additional class that never occurs in the gold. The
+    value is 0 if all gold, or all answers, have one class; undefined (NaN) over no
+    instances.
     """
 
     shape = "kappa"
@@ -458,9 +536,11 @@ class Matthews(Classification):
 
 
 class QuadraticKappa(Classification):
-    """Kappa with disagreements weighted by the square of the distance between classes, which have an order. A
-    missing answer and one that is no class are as far from each class as the two ends are from each other.
-    Undefined (NaN) over no instances and where no disagreement is to be expected.
+    """Kappa with disagreements weighted by the squared distance between ordered
+    classes.
+
+    Missing and invalid answers have the maximum distance from each class. Undefined
+    (NaN) over no instances and if the expected disagreement is 0.
     """
 
     shape = "kappa"
@@ -476,7 +556,9 @@ class QuadraticKappa(Classification):
     def instance_stats(
         self, gold: Sequence[Label | None], answers: Sequence[Label | None]
     ) -> Floats:
-        """(n, c * (c + 1)): a 1 in the cell of gold and answer, row by row, the last cell for no class."""
+        """Return (n, c * (c + 1)): flattened confusion matrices of single instances,
+        with the gold in rows. The last column is for answers without a class.
+        """
         wanted, answered, count = self.codes(gold, answers)
         rows = np.flatnonzero(wanted >= 0)
         stats = np.zeros((len(wanted), count * (count + 1)))
@@ -485,6 +567,14 @@ class QuadraticKappa(Classification):
             wanted[rows] * (count + 1) + np.where(answered >= 0, answered, count)[rows],
         ] = 1
         return stats
+
+    def part_marks(self, own: Any, answer: Any) -> Marks | None:
+        """Return a credit that decreases with the distance between gold and answer."""
+        if self.labels is None or answer not in self.labels:
+            return super().part_marks(own, answer)
+        distance = abs(self.labels.index(own) - self.labels.index(answer))
+        credit = 1 - (distance / max(1, len(self.labels) - 1)) ** self.power
+        return Marks((credit,), (credit,))
 
     def aggregate(self, sums: Floats) -> Floats:
         table = confusions(sums)
@@ -499,14 +589,16 @@ class QuadraticKappa(Classification):
 
 
 class LinearKappa(QuadraticKappa):
-    """Kappa with disagreements weighted by the distance between classes, which have an order."""
+    """Kappa with disagreements weighted by the distance between ordered classes."""
 
     power = 1
 
 
 def confusions(sums: Floats) -> Floats:
-    """(…, c, c + 1) from sums of ``QuadraticKappa``: how often gold is the row's, the answer the column's.
-    The last column is of no class.
+    """Reshape sums of ``QuadraticKappa`` to (…, c, c + 1): gold in rows, answers in
+    columns.
+
+    The last column counts answers without a class.
     """
     size = int(sums.shape[-1] ** 0.5)
     return sums.reshape(*sums.shape[:-1], size, size + 1)
@@ -524,7 +616,9 @@ def part_of(
     *,
     zero: str = AS_ZERO,
 ) -> Floats:
-    """Return precision, recall or F1 from counts; 0/0 is 0, or NaN if ``zero`` is left out."""
+    """Return precision, recall or F1 from counts. 0/0 is 0; it is NaN if ``zero`` is
+    "left-out".
+    """
     if zero == LEFT_OUT:
         doubled = 2 * both if part == "f1" else both
         return quotient(doubled, denominator_of(part, answered, support))

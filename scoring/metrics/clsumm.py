@@ -1,7 +1,8 @@
 """CL-Summ tasks 1A and 1B: counts of reference sentences and of facets.
 
-Jaidka et al. 2016, Overview of the CL-SciSumm 2016 Shared Task (BIRNDL); the counting is that of the
-official programs, which under the corrected rules meets other pairs but counts them alike.
+Jaidka et al. 2016, Overview of the CL-SciSumm 2016 Shared Task (BIRNDL). Counts equal
+those of the official programs. The corrected rules pair gold and answers differently,
+and count each pair like the official programs.
 """
 
 from abc import abstractmethod
@@ -25,7 +26,7 @@ from scoring.metrics.rouge155 import (
     read_stop_words,
     rouge155,
 )
-from tasks.types.base import OptionRefused, Options
+from tasks.types.base import Marks, OptionRefused, Options
 from tasks.types.clsumm.citances import FACETS
 from tasks.types.clsumm.pairs import CitedSpan
 from tasks.types.clsumm_1b import FacetAnswer
@@ -40,13 +41,14 @@ PILOT = (
 
 
 class GoldFileCounts(base.CountMetric):
-    """Counts whose macro average is over gold files, of which a topic has one for each annotator. Topics are
-    what is resampled, whatever the number of their annotators.
+    """The base class of counts with a macro average over gold files. A topic has one
+    gold file per annotator. The resampling units are topics.
     """
 
     citation = CITATION
 
-    #: The matrix of the micro average; that of the macro average is kept by gold file.
+    #: The name of the matrix for the micro average. The matrix for the macro average
+    #: has a block of columns for each gold file.
     pooled_statistic = ""
 
     def __init__(self, name: str, rules: str, *, part: str, average: str) -> None:
@@ -56,7 +58,9 @@ class GoldFileCounts(base.CountMetric):
 
     @abstractmethod
     def counts(self, gold: Any, answer: Any) -> tuple[int, int, int]:
-        """True positives, false positives and false negatives of one pair."""
+        """Return the true positives, false positives and false negatives of one
+        pair.
+        """
 
     def instance_stats(
         self, gold: Sequence[Any], answers: Sequence[Any]
@@ -70,9 +74,10 @@ class GoldFileCounts(base.CountMetric):
 
 
 class Overlap(GoldFileCounts):
-    """Sentences of the gold that were found. A gold sentence is found or missed once each time that it is
-    listed; a submitted one that is not among the citance's gold is wrong each time that it is given, and one
-    given twice rightly costs nothing.
+    """Precision, recall or F1 of reference sentences.
+
+    A gold sentence counts as often as the gold lists it. A wrong sentence counts as
+    often as the run repeats it; repeating a right sentence has no effect.
     """
 
     pooled_statistic = "overlap"
@@ -87,9 +92,11 @@ class Overlap(GoldFileCounts):
 
 
 class CitanceOverlap(Overlap):
-    """The mean precision and the mean recall over citing sentences, and F1 from those two means. What names
-    no sentence has a precision of 0, as the pilot's table 7 must have read it: only so does precision fall
-    where a threshold is high. An answer to an unknown citance does not count.
+    """Mean precision and mean recall over citing sentences, and F1 of these two means.
+
+    An answer without sentences has precision 0. The pilot's table 7 implies this rule,
+    because precision decreases there if a high threshold removes sentences. Answers to
+    unknown citances do not count.
     """
 
     citation = PILOT
@@ -109,9 +116,11 @@ class CitanceOverlap(Overlap):
 
 
 class Facet(GoldFileCounts):
-    """Facets of the gold that were named, given that task 1A found one of the citance's sentences. A facet
-    given for an unknown citance is wrong; one given where nothing was found counts neither way.
-    Unconditional, what task 1A found does not matter.
+    """Precision, recall or F1 of facets. A facet counts only if the run found one of
+    the citance's sentences in task 1A.
+
+    A facet for an unknown citance is wrong. If ``is_conditional`` is False, the result
+    of task 1A is ignored.
     """
 
     def __init__(
@@ -131,6 +140,11 @@ class Facet(GoldFileCounts):
     def counts(self, gold: str | None, answer: FacetAnswer) -> tuple[int, int, int]:
         return facet_counts(gold, answer, is_conditional=self.is_conditional)
 
+    def marks(
+        self, gold: Sequence[str | None], answers: Sequence[FacetAnswer]
+    ) -> list[Marks | None]:
+        return facet_marks(gold, answers, is_conditional=self.is_conditional)
+
 
 def facet_counts(
     gold: str | None, answer: FacetAnswer, *, is_conditional: bool
@@ -142,9 +156,32 @@ def facet_counts(
     return (named, 0, 1 - named)
 
 
+def facet_marks(
+    gold: Sequence[str | None],
+    answers: Sequence[FacetAnswer],
+    *,
+    is_conditional: bool,
+) -> list[Marks | None]:
+    """Return the marks of each row's facet. A facet that is neither right nor wrong has
+    no mark.
+    """
+    marks: list[Marks | None] = []
+    for wanted, answer in zip(gold, answers, strict=True):
+        right, wrong, _ = facet_counts(wanted, answer, is_conditional=is_conditional)
+        credit = 1.0 if right else 0.0 if wrong else None
+        marks.append(
+            Marks(
+                () if wanted is None else (float(right),),
+                () if answer.facet is None else (credit,),
+            )
+        )
+    return marks
+
+
 class WeightedFacet(base.Metric):
-    """The mean of the facets' F1, each weighted by how often the gold has it, as in the pilot's table 4.
-    Facets that the gold does not have weigh nothing; 0 where it has none.
+    """The mean of the facets' F1, weighted by the facets' frequency in the gold, as in
+    the pilot's table 4. Facets that do not occur in the gold have weight 0. Without any
+    gold the value is 0.
     """
 
     shape = "classes"
@@ -164,7 +201,9 @@ class WeightedFacet(base.Metric):
     def instance_stats(
         self, gold: Sequence[str | None], answers: Sequence[FacetAnswer]
     ) -> base.Floats:
-        """Three columns for each facet; a facet that is none of them has the last three."""
+        """Return (n, 3 * (facets + 1)): three counts for each facet. The last three are
+        for unknown facets.
+        """
         blocks = np.zeros((len(gold), len(FACETS) + 1, 3))
         for row, (wanted, answer) in enumerate(zip(gold, answers, strict=True)):
             facet = wanted or answer.facet or ""
@@ -173,6 +212,11 @@ class WeightedFacet(base.Metric):
                 wanted, answer, is_conditional=self.is_conditional
             )
         return blocks.reshape(len(gold), -1)
+
+    def marks(
+        self, gold: Sequence[str | None], answers: Sequence[FacetAnswer]
+    ) -> list[Marks | None]:
+        return facet_marks(gold, answers, is_conditional=self.is_conditional)
 
     def denominators(self, rows: base.Floats) -> base.Floats:
         return np.asarray(rows.sum(axis=1))
@@ -188,7 +232,10 @@ class WeightedFacet(base.Metric):
 def in_file_blocks(
     rows: base.Floats, gold: Sequence[Any], answers: Sequence[Any]
 ) -> base.Floats:
-    """(n, files * (k + 1)) from (n, k): gold or answer of each row says by ``file`` which block it is in."""
+    """Return (n, files * (k + 1)) from (n, k): each row of counts fills the block of
+    one gold file. The attribute ``file`` of gold or answer selects the block. The last
+    column of the filled block is 1.
+    """
     pairs = zip(gold, answers, strict=True)
     numbers = [
         next(side.file for side in pair if hasattr(side, "file")) for pair in pairs
@@ -205,7 +252,9 @@ def in_file_blocks(
 def over_files(
     sums: base.Floats, *, width: int, value: Callable[[base.Floats], base.Floats]
 ) -> base.Floats:
-    """The sum over each unit's files of what ``value`` makes of a file's (…, width) sums."""
+    """Apply ``value`` to the (…, width) sums of each gold file, and sum the results
+    over each unit's files.
+    """
     blocks = sums.reshape(len(sums), -1, width + 1)
     values = value(blocks[..., :width].reshape(-1, width)).reshape(
         len(sums), blocks.shape[1], -1
@@ -221,32 +270,36 @@ MEASURES = {
     "l": Measure("l"),
     "su4": Measure("s", 4, with_words=True),
 }
-#: What the program of 2018 adds to the number of citances before it divides by it.
+#: The program of 2018 divides by the number of citances plus this number.
 ALMOST_NOTHING = 1e-7
 RESAMPLES = 1000
 
 
 class References(Protocol):
-    """What an answer is compared with: texts by kind, all of them for None; one for each annotator, in the
-    order of their files' names.
+    """The references for an answer. ``of_kind`` returns the references of one kind, or
+    of all kinds for None, sorted by annotator file name.
     """
 
     def of_kind(self, kind: str | None) -> Sequence[Sequence[str | bytes]]: ...
 
 
 class Lines(Protocol):
-    """What is compared: a text, one sentence a line."""
+    """A compared text with one sentence per line."""
 
     @property
     def lines(self) -> Sequence[str | bytes]: ...
 
 
 class PlainRouge(base.MeanMetric):
-    """ROUGE against all references of a kind together (`-f A`), the mean over citances (1A) or topics (2).
-    Stemmed, stop words kept, each value as ROUGE-1.5.5 prints it. What has no answer has 0, what has no
-    reference of the kind does not count. The pilot's paper names no options: these are ours. ``order`` says
-    in which order the pairs have cited sentences: the document's, or as listed. Where the option
-    ``over_limit`` is `truncate`, so are the summaries that the pairs have.
+    """ROUGE averaged over all references of a kind (`-f A`), then over citances (1A) or
+    topics (2).
+
+    Words are stemmed, stop words are not removed, and each value is rounded as
+    ROUGE-1.5.5 prints it. A missing answer scores 0; instances without a reference of
+    the kind do not count. The pilot's paper specifies no options; we chose these.
+    ``order`` sorts cited sentences as in the document, or keeps the listed order. If
+    the option ``over_limit`` is `truncate`, the summaries in the pairs are truncated
+    too.
     """
 
     own_version = 2
@@ -308,15 +361,19 @@ class PlainRouge(base.MeanMetric):
         return precision, recall, f1, 1
 
     def _comparable(self, lines: Sequence[str | bytes]) -> Sequence[str | bytes]:
-        """Return the lines in the form in which they are compared; bytes stay, which a program has read."""
+        """Return the lines in the form in which they are compared. Lines in bytes are
+        not changed.
+        """
         return [
             line if isinstance(line, bytes) else self.comparable(line) for line in lines
         ]
 
 
 class OfficialRouge(base.Metric):
-    """What the programs of the shared tasks share: stemmed, without the stop words of a file. Undefined
-    without the list of stop words, which is not ours to ship.
+    """The base of the shared tasks' ROUGE, with stemming and without stop words.
+
+    The value is undefined without a stop word file. We may not distribute the stop word
+    file of ROUGE-1.5.5.
     """
 
     shape = "ratio"
@@ -328,7 +385,9 @@ class OfficialRouge(base.Metric):
 
     @cached_property
     def reading(self) -> Reading | None:
-        """How texts are read. Raises OptionRefused where the file of stop words cannot be."""
+        """Return the settings for reading texts; None without a stop word file. Raises
+        OptionRefused if the file cannot be read.
+        """
         if not self.stop_words:
             return None
         try:
@@ -363,11 +422,12 @@ class OfficialRouge(base.Metric):
 class SpanRougeS(OfficialRouge):
     """ROUGE-S* as the programs of 2017 and 2018 print it.
 
-    Peer and model exchanged, so that precision is recall.
-
-    The mean over citances of a gold file, then over gold files; with ``_micro`` over all citances at once.
-    A citance without an answer counts 0 (``counts_missing``), as in 2017, or is left out, as in 2018, whose
-    means are over almost nothing more than the citances. Undefined without the list of stop words.
+    The programs pass the answer as model and the gold as peer, which exchanges
+    precision and recall. The value is the mean over the citances of a gold file, then
+    over gold files; metrics named ``_micro`` average over all citances. If
+    ``counts_missing`` is True, a citance without an answer scores 0, as in 2017.
+    Otherwise such a citance is excluded, as in 2018. The program of 2018 divides by the
+    number of citances plus 1e-7. Undefined without a stop word file.
     """
 
     citation = f"{CITATION}; {LIN}"
@@ -398,7 +458,9 @@ class SpanRougeS(OfficialRouge):
     def instance_stats(
         self, gold: Sequence[CitedSpan | None], answers: Sequence[CitedSpan | None]
     ) -> base.Floats:
-        """Precision, recall, F1 and whether the citance counts; in the block of its gold file."""
+        """Return precision, recall, F1 and 1 if the citance counts, in the block of
+        columns of its gold file.
+        """
         rows = np.array(
             [self._row(*pair) for pair in zip(gold, answers, strict=True)], float
         ).reshape(-1, 4)
@@ -413,7 +475,7 @@ class SpanRougeS(OfficialRouge):
             _flat_words(self.reading, [" ".join(side.lines)]) for side in (answer, gold)
         )
         counts = skip_counts(model, peer)
-        # F1 is from the counts, not from the rounded precision and recall.
+        # F1 is computed from the counts, not from the rounded precision and recall.
         return (
             round(counts.precision, 5),
             round(counts.recall, 5),
@@ -447,13 +509,14 @@ class SpanRougeS(OfficialRouge):
 
 
 class PooledRouge(OfficialRouge):
-    """ROUGE-2 or ROUGE-SU* (printed as RSU4), stemmed, without stop words, gold files read with their tags.
+    """ROUGE-2 or ROUGE-SU* (printed as RSU4), with stemming, without stop words.
 
-    Of several annotators one file decides: the program takes the last that the directory listing gives,
-    which cannot be known. Here it is the first by name, of the later program the last, or, with ``end``,
-    for each topic the one that gives the least or the most F1. A topic without a reference of the kind
-    counts nothing but is drawn. All kinds together, which the program does not offer, are all references at
-    once (`-f A`).
+    XML tags of the gold files are read as text. Only one annotator's file counts. The
+    program uses the last file of an unsorted directory listing. This metric uses the
+    first file by name, or the last file for the later program; ``end`` selects the file
+    with the lowest or highest F1 for each topic. A topic without a reference of the
+    kind has no value but is resampled. The program computes no value for all kinds
+    together; our value for all kinds uses all references (`-f A`).
     """
 
     citation = CITATION
@@ -538,7 +601,9 @@ class PooledRouge(OfficialRouge):
         )
 
     def total(self, rows: base.Floats) -> float:
-        """The program's average over topics. One topic alone is what it is."""
+        """Return the program's bootstrap mean over topics, or the value of a single
+        topic.
+        """
         if len(rows) < 2 or self.reading is None:
             return super().total(rows)
         return round(
@@ -552,8 +617,11 @@ def _flat_words(reading: Reading, lines: Sequence[str | bytes]) -> list[str]:
 
 @cache
 def bootstrap_weights(topics: int) -> base.Floats:
-    """(1000, topics): how often each resample of ROUGE-1.5.5 draws each topic, `srand(i)` for i from 0. A
-    draw is ``int(rand(n))``, from the 48-bit generator of the C library that Perl uses.
+    """Return (1000, topics): the frequency of each topic in each bootstrap sample of
+    ROUGE-1.5.5.
+
+    Sample i starts with `srand(i)`. Topics are sampled by ``int(rand(n))``. Perl uses
+    the 48-bit generator of the C library.
     """
     weights = np.zeros((RESAMPLES, topics))
     for seed in range(RESAMPLES):
@@ -570,7 +638,9 @@ Places = NDArray[np.intp]
 def skip_counts(
     model: Sequence[str], peer: Sequence[str], *, with_words: bool = False
 ) -> Counts:
-    """What ROUGE-1.5.5 counts of two texts; ``with_words`` adds single words, all but each text's last."""
+    """Count skip-bigrams of two texts as ROUGE-1.5.5 does; ``with_words`` adds all
+    single words except the last word of each text.
+    """
     shorter, longer = sorted((model, peer), key=len)
     numbers = {word: number for number, word in enumerate(dict.fromkeys(shorter))}
     first, second = _places(shorter, numbers), _places(longer, numbers)

@@ -1,10 +1,12 @@
-"""What sentences do in a text: where they end, which of them count, and who labels them.
+"""Sentence splitting, sentence labels and divergences between label distributions.
 
-After CiteBench (Funkquist et al. 2023, section 5 and its notebook on citation classification). Its step for
-intents runs spaCy's rule-based sentencizer and glues each piece that does not end in a full stop to the next,
-without a space; its step for CORWA runs NLTK's Punkt and glues behind `et. al.`, `al.`, `e.g.` and `i.e.`,
-with one. A third splitter are rules of our own for scholarly prose, which need no data; outside of the
-official rules a text is split as the answers of positional citations are.
+The rules follow CiteBench (Funkquist et al. 2023, section 5 and its notebook on
+citation classification). For intents, CiteBench runs spaCy's rule-based sentencizer and
+joins a sentence that does not end in a full stop with the next sentence, without a
+space. For CORWA, CiteBench runs NLTK's Punkt and joins sentences after `et. al.`,
+`al.`, `e.g.` and `i.e.` with a space. The splitter `rules` contains our rules for
+scholarly prose and needs no data. Under other than official rules, texts are split like
+the answers of positional citations.
 """
 
 import hashlib
@@ -38,20 +40,22 @@ from tasks.types.positional_citations.sentences import RULES_IN_BLOCKS, sentence
 from tasks.types.problems import Unavailable, needed
 from tasks.types.text import punkt_name, punkt_sentences
 
-#: Sentences of so many tokens or fewer are dropped.
+#: Sentences with at most this many tokens are dropped.
 SHORT = 5
-#: What the original takes for a citation mark: of one digit, so that `[10]` is none.
+#: CiteBench recognises only citation marks with one digit: `[10]` is not a mark.
 ONE_DIGIT_MARK = re.compile(r"\[\d\]")
 _GLUED = (" et.", " al.", "al.", "e.g.", "i.e.")
 _MAX_GLUED = max(map(len, _GLUED))
-#: Of one ASCII sign that ends no sentence; where sentences end does not depend on how many are one token.
+#: Matches a run of one repeated ASCII character that does not end a sentence. The
+#: length of the run does not influence sentence boundaries.
 _LONG_RUN = re.compile(r"([\"#-'(-,/:->@\[-`{-~-])\1{15,}$")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 
-#: Named in every data sheet; raised when a rule changes.
+#: The version of our splitting rules, which every data sheet contains. Increase the
+#: number when a rule changes.
 RULES = "citeboard-sentences-1"
 
-#: After these a full stop ends no sentence, whatever follows.
+#: A full stop after these abbreviations never ends a sentence.
 _NEVER_LAST = frozenset(
     (
         "al",
@@ -100,11 +104,12 @@ _NEVER_LAST = frozenset(
         "univ",
     )
 )
-#: After these it may end one, where the next word looks like a beginning.
+#: A full stop after these abbreviations ends a sentence if the next word has a capital
+#: letter.
 _SELDOM_LAST = frozenset(("etc", "inc", "ltd", "co", "corp", "a.m", "p.m"))
 _END = re.compile(r"(?<![.?!])[.?!]++[\"'”’)\]\ue000]*+(?=\s|$)")
 _NEXT = re.compile(r"\s*+(\S)")
-#: No longer word is looked at before a full stop.
+#: Longer words before a full stop are not compared with abbreviations.
 _MAX_WORD = 64
 _BEGINNING = re.compile(r"[\"'“‘(\[\s]*(?:[A-Z0-9À-ÖØ-ÞΑ-Ω]|\ue000|<|\\|\$|\{\{)")
 _INITIAL = re.compile(r"(?:^|[\s(.\-])[A-ZÀ-Þ]$")
@@ -113,15 +118,15 @@ Splitter = Callable[[str], list[str]]
 
 
 def by_rules(text: str) -> list[str]:
-    """Split as the rules that build diagnostic sets do; a mark `[0]` is a word like others.
-
-    Outside of the official rules `sentences_of` splits in their place.
+    """Split a text by our rules, which treat a mark such as `[0]` as an ordinary word.
+    The generator of diagnostic sets uses the same rules. Under other than official
+    rules, metrics use `sentences_of` instead.
     """
     return [text[start:end] for start, end in sentence_spans(text)]
 
 
 def by_sentencizer(text: str) -> list[str]:
-    """As CiteBench splits for intents. Raises Unavailable where spaCy is not installed."""
+    """Split as CiteBench does for intents. Raises Unavailable without spaCy."""
     sentences: list[list[str]] = []
     is_open = False
     for span in _sentencizer()(text).sents:
@@ -133,12 +138,11 @@ def by_sentencizer(text: str) -> list[str]:
 
 
 def by_punkt(text: str) -> list[str]:
-    """As CiteBench splits for CORWA: ASCII alone is left."""
+    """Split as CiteBench does for CORWA, which keeps only ASCII characters."""
     return [_NOT_ASCII.sub("", sentence) for sentence in glued(punkt_sentences(text))]
 
 
 def glued(sentences: Sequence[str]) -> list[str]:
-    """Sentences that end in an abbreviation, with the next one behind them."""
     groups: list[list[str]] = []
     end = ""
     for sentence in sentences:
@@ -153,7 +157,7 @@ def glued(sentences: Sequence[str]) -> list[str]:
 
 SPLITTERS: dict[str, Splitter] = {
     "rules": by_rules,
-    #: As answers are split, outside of the official rules.
+    #: The splitter of answers, except under official rules.
     "blocks": sentences_of,
     "sentencizer": by_sentencizer,
     "punkt": by_punkt,
@@ -161,7 +165,9 @@ SPLITTERS: dict[str, Splitter] = {
 
 
 def splitter_name(option: str) -> str:
-    """What a signature calls a splitter: our own rules by their number, others by their package."""
+    """Return the splitter's name in metric signatures: the version of our rules, or the
+    package and its version.
+    """
     if option == "rules":
         return RULES
     if option == "blocks":
@@ -177,7 +183,9 @@ def splitter_name(option: str) -> str:
 def counted_sentences(
     text: str, splitter: str, *, marked_only: bool = False
 ) -> list[str]:
-    """The sentences of more than five tokens; with ``marked_only`` those of them with a one-digit mark."""
+    """Return the sentences of more than five tokens. If ``marked_only`` is True, return
+    only those with a one-digit mark.
+    """
     long = [
         sentence for sentence in SPLITTERS[splitter](text) if tokens(sentence) > SHORT
     ]
@@ -189,7 +197,7 @@ def counted_sentences(
 
 
 def tokens(sentence: str) -> int:
-    """How many tokens the Penn Treebank's conventions make of a sentence, as NLTK has them."""
+    """Count the Penn Treebank tokens of a sentence, as NLTK does."""
     return len(_tokenizer().tokenize(sentence))
 
 
@@ -208,18 +216,19 @@ def _sentencizer() -> Any:
         import spacy
     pipeline = spacy.blank("en")
     pipeline.add_pipe("sentencizer")
-    # No memory is taken for a text beyond what its words need, so that long ones may be split too.
+    # Accept texts of any practical length: memory use is linear in the number of words.
     pipeline.max_length = 1 << 30
-    # One token instead of one a sign, which spaCy takes off one by one at a cost of the square.
+    # Match a run as one token: spaCy would split off its characters in quadratic time.
     tokenizer: Any = pipeline.tokenizer
     tokenizer.token_match = _LONG_RUN.match
     return pipeline
 
 
 def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Where each sentence begins and ends, without the blanks around it. Citation marks are expected as the
-    character U+E000; one directly behind a full stop, as in superscript styles, belongs to the sentence
-    before it.
+    """Yield the start and end of each sentence, without surrounding whitespace.
+
+    Callers replace citation marks by the character U+E000. A mark directly after a full
+    stop, as in superscript styles, belongs to the preceding sentence.
     """
     start = 0
     for mark in _END.finditer(text):
@@ -238,7 +247,7 @@ def _ends_here(text: str, start: int, mark: re.Match[str]) -> bool:
     lowered = re.split(r"[\s(\[]", before)[-1].rstrip("\"'”’").lower().strip("([{")
     if lowered in _NEVER_LAST or _INITIAL.search(before):
         return False
-    # “etc. The” ends, “etc. (2” does not.
+    # “etc. The” is a sentence end, “etc. (2” is not.
     following = _NEXT.match(text, mark.end())
     return lowered not in _SELDOM_LAST or bool(following and following[1].isupper())
 
@@ -251,23 +260,30 @@ def _stripped(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 FORMAT = "citeboard-tagger-1"
 MODEL, MANIFEST = "model.npz", "manifest.json"
-#: What turns a sentence into numbers, block by block, as scikit-learn's TfidfVectorizer takes it: words and
-#: pairs of them, and two to five characters within words.
+#: Features of a sentence: options of scikit-learn's TfidfVectorizer for words and word
+#: pairs, and for two to five characters within words.
 BLOCKS: Mapping[str, Mapping[str, Any]] = {
     "words": {"analyzer": "word", "ngram_range": (1, 2), "sublinear_tf": True},
     "characters": {"analyzer": "char_wb", "ngram_range": (2, 5), "sublinear_tf": True},
 }
-#: Sentences are tagged so many at a time.
+#: The number of sentences per batch.
 BATCH = 4096
+#: Folders of the bundled taggers, keyed by the taggers' names in options.
+SHIPPED = {
+    declared.ACL_ARC: Path(__file__).resolve().parent / "taggers" / declared.ACL_ARC
+}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tagger:
-    """TF-IDF of words and characters and logistic regression, kept in a folder without pickling. `model.npz`
-    holds the arrays, `manifest.json` says what they are, where they came from, and how well the tagger does;
-    reading them runs no code of theirs. Tags are those of the scikit-learn model that it was made of, to the
-    last bit. ``terms`` and ``idf`` go by block; ``weights`` is (rows, terms of all blocks), one row a label
-    or, of two labels, one row for the second.
+    """A classifier of sentences: TF-IDF of words and characters with logistic
+    regression, stored without pickle.
+
+    `model.npz` contains the arrays; `manifest.json` describes their origin and
+    accuracy. Loading these files executes no code. Tags equal those of the original
+    scikit-learn model exactly. ``terms`` and ``idf`` map blocks of features to arrays;
+    ``weights`` is (rows, terms of all blocks) with one row per label. With two labels,
+    ``weights`` has a single row, for the second label.
     """
 
     labels: tuple[str, ...]
@@ -277,7 +293,9 @@ class Tagger:
     intercepts: Floats
 
     def tag(self, sentences: Sequence[str]) -> list[str]:
-        """A label for each sentence; of labels that are equally likely the first."""
+        """Return the most probable label of each sentence; the first of equally
+        probable labels.
+        """
         from scipy.sparse import hstack
 
         tags: list[str] = []
@@ -307,7 +325,7 @@ class Tagger:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the labels and of every array: the same model has the same wherever it lies."""
+        """Return the SHA-256 of the labels and all arrays."""
         digest = hashlib.sha256(FORMAT.encode())
         for name, array in sorted(self._arrays().items()):
             digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
@@ -324,7 +342,9 @@ class Tagger:
         }
 
     def save(self, folder: Path, description: Mapping[str, Any]) -> None:
-        """``description`` is what the manifest says besides format, digest and labels."""
+        """Write the tagger to a folder. ``description`` adds entries to the
+        manifest.
+        """
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / MODEL).open("wb") as file:
             np.savez_compressed(file, **self._arrays())  # type: ignore[arg-type]
@@ -340,7 +360,9 @@ class Tagger:
 
     @classmethod
     def load(cls, folder: Path) -> "Tagger":
-        """Raises Unavailable where there is no tagger, or one that is not what its manifest says."""
+        """Load a tagger. Raises Unavailable if the folder has no tagger, or if its
+        digest differs from the manifest.
+        """
         try:
             manifest = json.loads((folder / MANIFEST).read_text())
             with np.load(folder / MODEL) as kept:
@@ -410,7 +432,9 @@ def _floats(array: NDArray[Any]) -> Floats:
 
 
 class Text(Protocol):
-    """A target or a prediction: its text, and by scheme the labels of its sentences as far as it has some."""
+    """The text of a gold target or of a prediction, and sentence labels for some
+    schemes.
+    """
 
     @property
     def text(self) -> str: ...
@@ -421,8 +445,10 @@ class Text(Protocol):
 
 @dataclass(frozen=True)
 class Labelling:
-    """One scheme under options. Nothing is read before the first text is labelled. ``is_official`` treats the
-    sentences as the original does. Raises OptionRefused for what is no set of labels.
+    """A label scheme with the task's options.
+
+    Resources are loaded on first use. If ``is_official`` is True, sentences are
+    processed as in CiteBench. Raises OptionRefused for an invalid set of labels.
     """
 
     scheme: str
@@ -441,7 +467,9 @@ class Labelling:
 
     @property
     def treatment(self) -> str:
-        """The official treatment is that of the original, whatever the option says."""
+        """Return the name of the sentence selection. Official rules always use
+        CiteBench's selection.
+        """
         return (
             declared.ORIGINAL if self.is_official else self._option(declared.TREATMENT)
         )
@@ -456,12 +484,17 @@ class Labelling:
 
     @property
     def folder(self) -> str:
-        """Where the tagger lies; empty where none is named."""
-        return self._option(declared.TAGGERS[self.scheme])
+        """Return the folder of the tagger; empty if the options name no tagger."""
+        value = self._option(declared.TAGGERS[self.scheme])
+        return str(SHIPPED.get(value, value))
+
+    @property
+    def is_shipped(self) -> bool:
+        return self._option(declared.TAGGERS[self.scheme]) in SHIPPED
 
     @cached_property
     def tagger(self) -> Tagger | None:
-        """None where no folder is named. Raises Unavailable."""
+        """Return the tagger, or None if no folder is set. Raises Unavailable."""
         if not self.folder:
             return None
         loaded = Tagger.load(Path(self.folder))
@@ -472,7 +505,7 @@ class Labelling:
 
     @property
     def parameters(self) -> Mapping[str, str]:
-        """What of it is part of a signature. Raises Unavailable."""
+        """Return the parameters for the signature. Raises Unavailable."""
         tagger = self.tagger
         digest = hashlib.sha256(",".join(self.labels).encode()).hexdigest()[:8]
         return {
@@ -486,11 +519,7 @@ class Labelling:
 
     @property
     def packages(self) -> tuple[str, ...]:
-        return (
-            ("nltk", "scikit-learn")
-            if self._option(declared.TAGGERS[self.scheme])
-            else ()
-        )
+        return ("nltk", "scikit-learn") if self.folder else ()
 
     def labelled(
         self, texts: Sequence[Text | None], *, is_gold: bool
@@ -524,7 +553,7 @@ class Labelling:
 
 
 class Source(IntEnum):
-    """Who labelled the sentences of a text."""
+    """The source of the labels of a text."""
 
     SUPPLIED = 0
     TAGGED = 1
@@ -533,13 +562,14 @@ class Source(IntEnum):
 
 SIDES = ("run", "gold")
 RUN, GOLD = range(2)
-#: The last columns: for each side how many texts each source labelled.
+#: Number of columns at the end of the matrix that count texts per source of labels, for
+#: run and gold.
 TAIL = len(SIDES) * len(Source)
 
 
 @dataclass(frozen=True)
 class Labelled:
-    """The labels of one text's sentences, in any order, and who gave them."""
+    """The labels of a text's sentences, in any order, and their source."""
 
     labels: Sequence[str]
     source: Source
@@ -550,8 +580,11 @@ def count_matrix(
     datasets: Sequence[str],
     sides: Sequence[tuple[Labelled | None, Labelled | None]],
 ) -> Floats:
-    """The (n, D·2·(L+1) + 6) matrix of n instances, each with its data set and what run and gold have there.
-    None is a text that is not there, which is nobody's omission.
+    """Return the (n, D·2·(L+1) + 6) matrix of n instances, for D data sets and L
+    labels.
+
+    ``sides`` are the labelled texts of run and gold. None stands for a missing text,
+    which does not count as unlabelled.
     """
     names = list(dict.fromkeys(datasets))
     column = {label: place for place, label in enumerate(labels)}
@@ -573,12 +606,16 @@ def count_matrix(
 
 
 def label_counts(sums: Floats, labels: int) -> Floats:
-    """From (…, k) sums of rows to (…, D, 2, L+1) counts: data set, side, label."""
+    """Reshape (…, k) sums of rows to (…, D, 2, L+1) counts: data set, run or gold,
+    label.
+    """
     return sums[..., :-TAIL].reshape(*sums.shape[:-1], -1, len(SIDES), labels + 1)
 
 
 def text_counts(stats: Floats) -> Mapping[tuple[str, Source], int]:
-    """How many texts of each side were labelled by whom, from an (n, k) matrix."""
+    """Count the texts of run and gold for each source of labels, from an (n, k)
+    matrix.
+    """
     tail = stats[:, -TAIL:].sum(axis=0).reshape(len(SIDES), len(Source))
     return {
         (side, source): int(tail[place, source])
@@ -587,7 +624,7 @@ def text_counts(stats: Floats) -> Mapping[tuple[str, Source], int]:
     }
 
 
-#: What the texts that each source labelled are called in the notes.
+#: For each source of labels, the names of the notes with the number of texts.
 _NOTES = {
     Source.SUPPLIED: "texts_of_the_{side}_with_{scheme}_labels_of_their_own",
     Source.TAGGED: "texts_of_the_{side}_with_{scheme}_labels_of_the_tagger",
@@ -596,19 +633,20 @@ _NOTES = {
 
 
 class Divergence(Metric):
-    """KL(P || Q) in nats, P the shares of labels among the system's sentences, Q those among the gold's, over
-    all of them together.
+    """KL(P || Q) in nats.
 
-    Infinite where the system has a label that the gold lacks; undefined where either side has no labelled
-    sentence, as when neither labels nor a tagger are there. A label outside of the set counts as one that is
-    never expected. Values below 0 occur in the published form alone. The official rules treat the
-    sentences as the original does. Raises OptionRefused for a set of labels that is none.
+    P is the distribution of labels among all sentences of the system, Q the
+    distribution among all sentences of the gold. Infinite if the system has a label
+    that the gold lacks; undefined if system or gold has no labelled sentence. Labels
+    outside of the label set count as one label that the gold never has. Official rules
+    process sentences as CiteBench does. Raises OptionRefused for an invalid label set.
     """
 
     shape = "divergence"
     own_version = 2
     higher_is_better: bool | None = False
-    #: Few sentences make a divergence larger than it is, so that an interval may reach below 0.
+    #: Divergences of few sentences are biased upwards; corrected intervals may extend
+    #: below 0.
     ends = (-math.inf, math.inf)
     fixed = {"form": "pooled"}
     citation = "Funkquist et al. 2023, CiteBench: A Benchmark for Scientific Citation Text Generation, EMNLP"
@@ -626,7 +664,10 @@ class Divergence(Metric):
 
     @property
     def needs_model(self) -> bool:
-        return bool(self.labelling.folder)
+        """Return True for an external tagger. The bundled tagger loads within a
+        second.
+        """
+        return bool(self.labelling.folder) and not self.labelling.is_shipped
 
     def requirements(self) -> Sequence[Requirement]:
         folder = self.labelling.folder
@@ -642,7 +683,9 @@ class Divergence(Metric):
     def instance_stats(
         self, gold: Sequence[Instance | None], answers: Sequence[Prediction | None]
     ) -> Floats:
-        """(n, D·2·(L+1) + 6), see `count_matrix`; answers without gold are left out."""
+        """Return (n, D·2·(L+1) + 6), see `count_matrix`. Answers without gold are
+        excluded.
+        """
         paired = [
             answer if gold_answer else None
             for gold_answer, answer in zip(gold, answers, strict=True)
@@ -658,7 +701,9 @@ class Divergence(Metric):
         return count_matrix(self.labelling.labels, datasets, list(sides))
 
     def notes(self, stats: Floats) -> Mapping[str, int]:
-        """How many texts of either side brought their labels along, were tagged, or have no labels."""
+        """Count the texts of run and gold with supplied labels, with labels of the
+        tagger, and without labels.
+        """
         counts = text_counts(stats).items()
         return {
             _NOTES[by].format(side=side, scheme=self.scheme): count
@@ -666,7 +711,7 @@ class Divergence(Metric):
         }
 
     def counts(self, sums: Floats) -> Floats:
-        """(…, D, 2, L+1) counts of labels by data set and side."""
+        """Return (…, D, 2, L+1) counts of labels: data set, run or gold, label."""
         return label_counts(sums, len(self.labelling.labels))
 
     def denominators(self, rows: Floats) -> Floats:
@@ -678,9 +723,11 @@ class Divergence(Metric):
 
 
 class SmoothedDivergence(Divergence):
-    """The same with half a sentence more for each label on both sides: finite wherever both have a sentence.
-    Labels outside of the set count as one label. Krichevsky and Trofimov 1981, The Performance of Universal
-    Encoding.
+    """The divergence computed after adding half a sentence per label to the counts of
+    system and gold. The value is finite if both have a sentence.
+
+    Labels outside of the set count as one label. Krichevsky and Trofimov 1981, The
+    Performance of Universal Encoding.
     """
 
     fixed = {"form": "smoothed"}
@@ -694,8 +741,9 @@ class SmoothedDivergence(Divergence):
 
 
 class SuppliedDivergence(Divergence):
-    """The same over the labels that runs and gold bring along, whatever tagger there is. Whoever labels a run
-    decides on it, so that nothing is ranked by it.
+    """The divergence of the labels that run and gold supply; the tagger is ignored.
+
+    The metric never ranks, because a run's authors choose the run's labels.
     """
 
     higher_is_better = None
@@ -711,15 +759,16 @@ class SuppliedDivergence(Divergence):
         self.statistic = f"supplied_{scheme}"
 
     def notes(self, stats: Floats) -> Mapping[str, int]:
-        """The other divergences say who labelled."""
+        """Return no notes: the other divergences report the sources of labels."""
         return {}
 
 
 class PublishedDivergence(Divergence):
-    """KL(P || Q) in nats, P the mean of the system's shares over the data sets, Q the gold's shares in one
-    data set; over all of them the mean of these values. A data set in which the system has no sentence counts
-    as zeros, so that P may add up to less than 1 and the value be below 0. By class, P stays that of all data
-    sets and Q is the gold of the class.
+    """The mean over data sets of KL(P || Q) in nats. P is the mean over all data sets
+    of the system's label distributions; Q is the gold's distribution in one data set.
+    If the system has no sentence in a data set, zeros replace the system's distribution
+    for this data set. P may then sum to less than 1, and the value may be negative. In
+    results for classes, P is computed on all data sets and Q on the gold of the class.
     """
 
     is_decomposable = False
@@ -739,12 +788,14 @@ class PublishedDivergence(Divergence):
 
 
 def shares(counts: Floats) -> Floats:
-    """(…, L) counts as shares of their sum; NaN where there is nothing to share."""
+    """Return (…, L) counts divided by their sum; NaN if the sum is 0."""
     return quotient(counts, counts.sum(axis=-1, keepdims=True))
 
 
 def divergence(p: Floats, q: Floats) -> Floats:
-    """KL(P || Q) in nats over the last axis of (…, L) shares; NaN where either is undefined."""
+    """Return KL(P || Q) in nats over the last axis of (…, L) shares; NaN if either is
+    undefined.
+    """
     p, q = np.broadcast_arrays(
         np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
     )
@@ -753,8 +804,10 @@ def divergence(p: Floats, q: Floats) -> Floats:
 
 
 def macro_average(counts: Floats) -> Floats:
-    """(…, D, L) counts as the mean of the data sets' shares, (…, L); an empty data set counts as zeros. NaN
-    where all are empty.
+    """Return the mean of the data sets' shares, (…, L), from (…, D, L) counts. An empty
+    data set has zeros.
+
+    NaN if all data sets are empty.
     """
     share = shares(counts)
     is_empty = np.asarray(np.isnan(share).any(axis=-1))
@@ -763,7 +816,9 @@ def macro_average(counts: Floats) -> Floats:
 
 
 def published_divergence(system: Floats, gold: Floats) -> Floats:
-    """The published form, (…, D): the system's macro average over the data sets against each one's gold. Both
-    are (…, D, L) counts.
+    """Return the published form, (…, D): the divergence of the system's macro average
+    from each data set's gold.
+
+    Both arguments are (…, D, L) counts.
     """
     return divergence(macro_average(system)[..., None, :], shares(gold))

@@ -1,8 +1,8 @@
-"""What the citation metrics of ALiiCE and ALCE share: shares and weights from verdicts on claims, and their
-means; and the two measures that ask whether one premise entails each of some sentences.
+"""The base of the citation metrics of ALiiCE and ALCE, and two metrics for the share of
+sentences that a premise entails.
 
-Each row adds its share to the mean over responses. So the rows of some class give that class's value, in
-which every response has the weight that it has in the whole.
+A matrix row contains the contribution of one claim to the mean over responses, and the
+claim's weight. The value of a class is computed from the sum of the class's rows.
 """
 
 from abc import abstractmethod
@@ -48,7 +48,8 @@ from tasks.types.positional_citations.sentences import (
 )
 
 RECALL, PRECISION, F1 = "recall", "precision", "f1"
-#: The columns of the matrix. Recall and precision by claim have one weight.
+#: The columns of the matrix. `recall` and `precision_per_claim` use the same weight
+#: column.
 COLUMNS = (
     "recall",
     "recall_weight",
@@ -59,14 +60,16 @@ COLUMNS = (
     "pending_pairs",
 )
 PLACES = {name: place for place, name in enumerate(COLUMNS)}
-#: How `Consistency` splits a citation text.
+#: The splitter of citation texts in `Consistency`.
 SPLITTER = "rules"
 
 
 class CitationMetric(Metric):
-    """Recall, precision or their harmonic mean; NaN where no response counts, or a label is missing. Recall
-    needs the labels on whole claims alone. The official rules read marks as released programs do. Raises
-    OptionRefused where the options name no source of labels.
+    """Citation recall, precision or F1.
+
+    NaN if no response counts or if a label is missing. Recall needs only the labels of
+    whole claims. Official rules interpret marks as the released programs do. Raises
+    OptionRefused if the options name no source of labels.
     """
 
     shape = "ratio"
@@ -119,7 +122,9 @@ class CitationMetric(Metric):
 
     @abstractmethod
     def cases(self, gold: Sequence[Any], answers: Sequence[Any]) -> list[Case]:
-        """What is put to the judge, in the order of the rows."""
+        """Return the cases that the entailment judge decides, in the order of the
+        rows.
+        """
 
     def labels_used(
         self, gold: Sequence[Any], answers: Sequence[Any]
@@ -167,14 +172,18 @@ class CitationMetric(Metric):
 
 
 def case_of(question: Question, hypothesis: str, marks: Iterable[int]) -> Case:
-    """What is asked of the judge. In released programs mark 0 is the passage before the first: the last."""
+    """Return the case for the entailment judge. As in released programs, mark 0 refers
+    to the last passage (index -1).
+    """
     return Case(
         hypothesis, tuple(passage_text(question.passages[mark - 1]) for mark in marks)
     )
 
 
 def row(verdict: Verdict, *, claims: int, marks: int) -> dict[str, float]:
-    """A claim's shares, in a response of so many claims and marks."""
+    """Return the column values for one claim of a response. The response has the given
+    numbers of claims and marks.
+    """
     of_claim = len(verdict.credits)
     return {
         "recall": (verdict.entailed is True) / claims,
@@ -188,7 +197,9 @@ def row(verdict: Verdict, *, claims: int, marks: int) -> dict[str, float]:
 
 
 def matrix(rows: Sequence[Mapping[str, float]]) -> Floats:
-    """Rows with the columns in their order, zero where a row does not say."""
+    """Return the rows as a matrix with the columns ``COLUMNS``. Missing values are
+    0.
+    """
     ordered = [[row.get(name, 0.0) for name in COLUMNS] for row in rows]
     return np.array(ordered, float).reshape(-1, len(COLUMNS))
 
@@ -196,7 +207,9 @@ def matrix(rows: Sequence[Mapping[str, float]]) -> Floats:
 def described(
     text: str, marks: Sequence[int], verdict: Verdict | None
 ) -> dict[str, Any]:
-    """A claim as a page can show it; one without marks, or with one of no passage, has no verdict."""
+    """Return the JSON description of a claim for pages. A claim without marks, or with
+    an invalid mark, has no verdict.
+    """
     return {
         "text": text,
         "marks": list(marks),
@@ -209,7 +222,9 @@ def described(
 
 
 class ShareEntailed(CitationMetric):
-    """The share of a row's sentences that one premise entails, then the mean over the rows that count."""
+    """The mean share of sentences that a premise entails. Each row has one premise and
+    several sentences.
+    """
 
     @property
     def parameters(self) -> Parameters:
@@ -217,11 +232,13 @@ class ShareEntailed(CitationMetric):
 
     @abstractmethod
     def asked(self, gold: Any, answer: Any) -> list[Case]:
-        """What is put to the judge of one row."""
+        """Return the entailment cases of one row."""
 
     @abstractmethod
     def size(self, gold: Any, sentences: int) -> int | None:
-        """Of how many sentences a row's share is, so many of them asked; None where it does not count."""
+        """Return the number of sentences of a row, which is the denominator of the
+        row's share; None if the row does not count.
+        """
 
     def cases(self, gold: Sequence[Any], answers: Sequence[Any]) -> list[Case]:
         return [
@@ -249,9 +266,10 @@ class ShareEntailed(CitationMetric):
 
 
 class ClaimRecall(ShareEntailed):
-    """The share of a question's claims that the answer entails, then the mean over questions. The premise is
-    the answer without marks, in the official program its first line; the hypothesis is the claim. An empty or
-    missing answer entails nothing; questions without claims do not count.
+    """The mean over questions of the share of claims that the answer entails. The
+    premise is the answer without marks (official rules: its first line); the hypothesis
+    is the claim. An empty or missing answer entails nothing; questions without claims
+    do not count.
     """
 
     statistic = "claim_recall"
@@ -270,9 +288,10 @@ class ClaimRecall(ShareEntailed):
 
 
 class Consistency(ShareEntailed):
-    """The share of a text's sentences that the cited abstracts together entail, then the mean over instances.
-    The premise is the abstracts, one a line, the hypothesis a sentence without its marks; sentences without a
-    letter or digit are none. An empty or missing text has 0. Undefined as long as a label is missing.
+    """The mean over instances of the share of a text's sentences that the cited
+    abstracts entail. The premise is all abstracts, one per line; the hypothesis is a
+    sentence without marks. Sentences without a letter or digit are ignored. Empty and
+    missing texts score 0. Undefined if a label is missing.
     """
 
     statistic = "consistency"

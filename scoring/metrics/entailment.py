@@ -1,9 +1,11 @@
-"""Whether passages entail a claim: who decides, labels that were made before, and what follows from them.
+"""Entailment of claims by passages: judges, stored labels, and verdicts.
 
-Plain Python: labels live in files here; a site keeps them where it keeps everything else.
+This module is plain Python and reads labels from files. A site stores labels in its
+database.
 """
 
 import hashlib
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +14,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from scoring.metrics.base import Requirement, looked_for
-from scoring.metrics.local_models import AUTO, chosen_device, is_gpu
+from scoring.metrics.local_models import (
+    AUTO,
+    chosen_device,
+    is_gpu,
+    longest_input,
+)
 from tasks.types.base import Options
 from tasks.types.digests import salted_digest
 from tasks.types.files import open_input
@@ -25,19 +32,24 @@ from tasks.types.text import json_kind, json_lines
 
 @dataclass(frozen=True)
 class Pair:
-    """A premise and a hypothesis, word for word as a model is given them."""
+    """A premise and a hypothesis, exactly as the model receives them."""
 
     premise: str
     hypothesis: str
 
     @property
     def key(self) -> tuple[str, str]:
-        """By what labels are kept: the SHA-256 of premise and hypothesis."""
+        """Return the SHA-256 of premise and hypothesis, the key of stored labels."""
         return sha256(self.premise), sha256(self.hypothesis)
 
 
 def sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def sha1(text: str) -> str:
+    """Return the SHA-1 digest of a premise, which logs of released evaluations use."""
+    return hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
 
 
 def passage_text(passage: Passage) -> str:
@@ -46,7 +58,9 @@ def passage_text(passage: Passage) -> str:
 
 @dataclass(frozen=True)
 class Case:
-    """A claim and the passages that its marks stand for, in order, each as often as it is marked."""
+    """A claim and the passages that the claim's marks refer to, in the order of the
+    marks.
+    """
 
     hypothesis: str
     passages: tuple[str, ...]
@@ -61,7 +75,9 @@ class Case:
 
     @cached_property
     def first_places(self) -> Mapping[str, int]:
-        """Each distinct passage with the place of its first mark; all marks of a passage are judged alike."""
+        """Return the index of the first mark of each distinct passage. All marks of a
+        passage have the same verdict.
+        """
         return {
             passage: self.passages.index(passage)
             for passage in dict.fromkeys(self.passages)
@@ -71,7 +87,9 @@ class Case:
         return Pair(passage, self.hypothesis)
 
     def others(self, passage: str) -> Pair:
-        """The passages of all marks but the first of this passage."""
+        """Return the claim paired with all passages except ``passage``. If several
+        marks refer to ``passage``, only the first is left out.
+        """
         first = self.first_places[passage]
         return Pair(
             "\n".join((*self.passages[:first], *self.passages[first + 1 :])),
@@ -80,17 +98,19 @@ class Case:
 
 
 class Judge(Protocol):
-    """Decides pairs. ``name`` is what signatures call it: two of one name never disagree."""
+    """A judge decides whether premises entail hypotheses. ``name`` identifies the judge
+    in signatures; judges with the same name never disagree.
+    """
 
     @property
     def name(self) -> str: ...
 
     def decide(self, pairs: Sequence[Pair]) -> Sequence[bool | None]:
-        """An answer for each pair, None where there is none. Raises Unavailable."""
+        """Return True, False or None (unknown) for each pair. Raises Unavailable."""
 
 
 class Nobody:
-    """Leaves everything open."""
+    """A judge that decides no pair."""
 
     name = "none"
 
@@ -99,7 +119,9 @@ class Nobody:
 
 
 class WordOverlap:
-    """Entailed where three fifths of the hypothesis's distinct words are the premise's. For tests alone."""
+    """A judge for tests: a pair is entailed if the premise contains three fifths of the
+    hypothesis's distinct words.
+    """
 
     name = "word-overlap-0.6"
     _WORD = re.compile(r"\w+")
@@ -116,7 +138,7 @@ class WordOverlap:
 
 
 class Watched:
-    """Another's answers, which it keeps."""
+    """A judge that delegates to another judge and records its answers."""
 
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
@@ -131,10 +153,14 @@ class Watched:
 
 @dataclass(frozen=True)
 class Verdict:
-    """``entailed`` and the credit of each mark, None where it is pending. ``pending`` are the pairs that may
-    still have to be asked, ``next`` those of them that have to be in any case. Of several marks ``alone``
-    says whether each one's passage is enough by itself and ``others`` whether the others are without it; None
-    where that is pending or was not asked.
+    """The verdict on a case:
+
+    ``entailed``, and the credit of each mark; None if pending. ``pending`` are all
+    undecided pairs that may influence the verdict. ``next`` are the undecided pairs
+    that the verdict needs in any case. If a claim has several marks, ``alone`` contains
+    True for each mark whose passage by itself entails the claim, and ``others``
+    contains True for each mark without whose passage the remaining passages entail the
+    claim. Undecided and unneeded entries are None.
     """
 
     entailed: bool | None
@@ -150,10 +176,13 @@ class Verdict:
 
 
 def judged(cases: Sequence[Case], judge: Judge) -> list[Verdict]:
-    """A verdict for each case. Nothing is asked that cannot matter, and nothing twice. After Gao et al. 2023,
-    Enabling Large Language Models to Generate Text with Citations (EMNLP), section 4: a mark earns its credit
-    if all passages together entail the claim and it is enough by itself or needed. A judge that leaves
-    something open only looks it up, so that asking costs nothing.
+    """Return a verdict for each case. The judge decides only pairs that can influence a
+    verdict, and each pair once.
+
+    Source: Gao et al. 2023, Enabling Large Language Models to Generate Text with
+    Citations (EMNLP), section 4: a mark earns its credit if all passages together
+    entail the claim, and the mark's passage suffices by itself or is necessary. If the
+    judge returns None, the verdict is pending.
     """
     answers: dict[Pair, bool | None] = {}
 
@@ -201,8 +230,9 @@ def _verdict(case: Case, answers: Mapping[Pair, bool | None]) -> Verdict:
 
 
 class _View:
-    """What is known of the credit that one passage's marks earn, given that all passages entail the claim.
-    ``asked`` are the pairs that it may rest on, ``waiting`` the one without which nothing can be said.
+    """The undecided or decided credit of all marks that refer to one passage. All
+    passages together entail the claim. ``asked`` are the pairs that may influence the
+    credit, and ``waiting`` is the pair to decide next.
     """
 
     def __init__(
@@ -224,11 +254,12 @@ class _View:
 
 
 EXAMPLE = '{"premise_sha256": "9f86…", "hypothesis": "It rains", "entailed": 1, "model": "NAME"}'
-#: Digest of the premise, in either form, and SHA-256 of the hypothesis.
+#: The key of a label: the SHA-256 or SHA-1 of the premise, and the SHA-256 of the
+#: hypothesis.
 Key = tuple[str, str]
-#: What a site says in files of what it keeps.
+#: This JSON key marks files that a site exported from its database.
 KEPT = "kept"
-#: Of the digest of a run's labels, as signatures have it.
+#: Number of hexadecimal digits of a label digest in signatures.
 DIGEST_LENGTH = 12
 _DIGESTS = {
     "premise_sha256": re.compile("[0-9a-f]{64}"),
@@ -237,8 +268,9 @@ _DIGESTS = {
 
 
 class EntailmentLabels:
-    """A model's labels. ``name`` has the digest of their file besides, unless a site keeps them: another file
-    may decide the same pairs otherwise, whatever weights its lines name.
+    """A judge that looks up stored labels of a model. ``name`` contains the digest of
+    the label file, because two label files of a model may differ. Labels from a site's
+    database need no digest.
     """
 
     def __init__(self, entailed: Mapping[Key, bool], model: str, name: str) -> None:
@@ -256,24 +288,25 @@ class EntailmentLabels:
         labels = [self._entailed.get(pair.key) for pair in pairs]
         if self._has_sha1:
             for place in (place for place, label in enumerate(labels) if label is None):
-                older = hashlib.sha1(
-                    pairs[place].premise.encode(), usedforsecurity=False
-                ).hexdigest()
+                older = sha1(pairs[place].premise)
                 labels[place] = self._entailed.get((older, pairs[place].key[1]))
         return labels
 
 
 def stored_labels(path: Path) -> EntailmentLabels:
-    """Raises Unavailable where there is no such file, InputRefused with every line that is no label."""
+    """Read a label file. Raises Unavailable if the file does not exist, InputRefused
+    with all invalid lines.
+    """
     with needed(f"there is no file of labels {path}", OSError):
         return _read(path, file_digest(path))
 
 
 def labels_digest(labels: Mapping[Key, bool], nonce: str = "") -> str:
-    """Return a short digest of these labels alone, whatever else their file holds; “none” without labels.
+    """Return a short digest of these labels; “none” without labels.
 
-    Some hypotheses are claims of the gold, which the plain digest lets a reader guess. The nonce of the gold
-    makes it an HMAC.
+    Unused labels of the label file do not influence the digest. Some hypotheses are
+    secret claims of the gold, and a plain digest would confirm guesses of them. With
+    the gold's nonce the digest is therefore an HMAC.
     """
     lines = [
         f"{premise} {hypothesis} {entailed:d}\n"
@@ -285,8 +318,13 @@ def labels_digest(labels: Mapping[Key, bool], nonce: str = "") -> str:
     return (salted_digest(digest, nonce) if nonce else digest)[:DIGEST_LENGTH]
 
 
+def kept_line(model: str) -> str:
+    """Return the first line of a label file from a site's database."""
+    return f"{json.dumps({'model': model, KEPT: True}, ensure_ascii=False)}\n"
+
+
 def label_line(pair: Pair, *, entailed: bool, model: str) -> dict[str, str | int]:
-    """A label as its file has it."""
+    """Return a label as a record of a label file."""
     return {
         "premise_sha256": sha256(pair.premise),
         "hypothesis": pair.hypothesis,
@@ -297,8 +335,9 @@ def label_line(pair: Pair, *, entailed: bool, model: str) -> dict[str, str | int
 
 @dataclass(frozen=True)
 class LabelFile:
-    """What a file decides, and where it says so. ``model`` is empty where it names none. ``is_kept`` of a
-    file of labels that a site keeps, where no two of one model contradict each other.
+    """The labels of a file, with file name and line of each label. ``model`` is empty
+    if the file names no model. ``is_kept`` is True for a file from a site's database;
+    such files contain no contradictions.
     """
 
     model: str
@@ -308,14 +347,17 @@ class LabelFile:
 
 
 def read_entailment_labels(path: Path, *, shown: str | None = None) -> LabelFile:
-    """Labels that were made before, one JSON object a line.
+    """Read stored labels, one JSON object per line.
 
-        {"premise_sha256": "9f86…", "hypothesis": "It rains", "entailed": 1, "model": "true@9d3f"}
+    {"premise_sha256": "9f86…", "hypothesis": "It rains", "entailed": 1, "model":
+    "true@9d3f"}
 
-    `premise` may stand for its digest, `hypothesis_sha256` for the hypothesis. What evaluation logs say is
-    read as well: `claim` for the hypothesis, `result` for the label and the premise's SHA-1. A line with
-    nothing but `model` names the model of those that name none. ``shown`` is what problems call the file.
-    Raises InputRefused with every line that is no label, or contradicts one before it.
+    A line may contain `premise` instead of `premise_sha256`, and `hypothesis_sha256`
+    instead of `hypothesis`. The keys of evaluation logs are accepted too: `claim` for
+    the hypothesis, `result` for the label, and the premise's SHA-1. A line with only
+    `model` sets the model of the following lines that name no model. ``shown`` is the
+    file's name in problems. Raises InputRefused with every line that is invalid or
+    contradicts an earlier line.
     """
     problems: list[Problem] = []
     labels = LabelFile("")
@@ -327,19 +369,12 @@ def read_entailment_labels(path: Path, *, shown: str | None = None) -> LabelFile
             if record.keys() - {KEPT} == {"model"} and isinstance(record["model"], str):
                 default, is_kept = record["model"], record.get(KEPT) is True
                 continue
-            faults = [*_faults(record)]
+            faults = [*faults_of(record)]
             if not faults:
                 models.setdefault(
                     str(record.get("model") or default), (file.shown, line)
                 )
-                premise = next((record[key] for key in _DIGESTS if key in record), None)
-                hypothesis, value = _hypothesis(record), bool(_value(record))
-                key = (
-                    premise or sha256(record["premise"]),
-                    record["hypothesis_sha256"]
-                    if hypothesis is None
-                    else sha256(hypothesis),
-                )
+                key, value = label_of(record)
                 if labels.entailed.setdefault(key, value) != value:
                     faults.append(
                         (
@@ -374,7 +409,21 @@ def _read(path: Path, digest: str) -> EntailmentLabels:
     return EntailmentLabels(labels.entailed, labels.model, name)
 
 
-def _faults(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def label_of(record: Mapping[str, Any]) -> tuple[Key, bool]:
+    """Return the key of a valid label line, and whether the label says that the premise
+    entails the hypothesis.
+    """
+    premise = next((record[key] for key in _DIGESTS if key in record), None)
+    hypothesis = _hypothesis(record)
+    key = (
+        premise or sha256(record["premise"]),
+        record["hypothesis_sha256"] if hypothesis is None else sha256(hypothesis),
+    )
+    return key, bool(_value(record))
+
+
+def faults_of(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield each fault of a line as a message and the expected form."""
     digests = [key for key in _DIGESTS if key in record]
     for key in digests:
         if not isinstance(record[key], str) or not _DIGESTS[key].fullmatch(record[key]):
@@ -415,13 +464,15 @@ def _value(record: Mapping[str, Any]) -> Any:
 
 
 def stored_model(options: Mapping[str, str]) -> str | None:
-    """The model whose kept labels the options ask for; None where they ask for none."""
+    """Return the model whose stored labels the options use, or None."""
     source, _, model = options.get(declared.ENTAILMENT.name, "").partition(":")
     return model if source == declared.STORE and model else None
 
 
 def with_labels(options: Mapping[str, str], path: Path | str) -> dict[str, str]:
-    """The options with a file in place of the store, as the offline scorer takes them."""
+    """Return a copy of the options that makes the offline scorer read labels from a
+    file instead of a site's database.
+    """
     labels = (
         {declared.ENTAILMENT.name: f"{declared.LABELS}:{path}"}
         if stored_model(options)
@@ -430,15 +481,15 @@ def with_labels(options: Mapping[str, str], path: Path | str) -> dict[str, str]:
     return {**options, **labels}
 
 
-#: The model of both papers; 11 billion parameters.
+#: The model of the ALCE and ALiiCE papers, with 11 billion parameters.
 TRUE = "google/t5_xxl_true_nli_mixture"
 ENTAILED = "1"
 BATCH = 8
 
 
 def judge_of(options: Options) -> Judge:
-    """Whom the options name. Raises OptionRefused, Unavailable where it is not there, InputRefused where it
-    is broken.
+    """Return the judge that the options select. Raises OptionRefused, Unavailable if
+    the judge is missing, InputRefused if its label file is invalid.
     """
     source, name = declared.entailment_source(options)
     if source == declared.LABELS:
@@ -454,7 +505,9 @@ def judge_of(options: Options) -> Judge:
 
 
 def deciders(options: Options) -> tuple[Requirement, ...]:
-    """What has to be on this machine for anybody to decide; what a site keeps is not looked at here."""
+    """Return the resources that the judge needs, without checking labels in a site's
+    database.
+    """
     source, name = declared.entailment_source(options)
 
     def model() -> tuple[str, str]:
@@ -475,8 +528,12 @@ def deciders(options: Options) -> tuple[Requirement, ...]:
 
 
 class ModelJudge:
-    """A model that is loaded with the first question and remembers its answers. It is asked as TRUE is
-    (Honovich et al. 2022, TRUE: Re-evaluating Factual Consistency Evaluation, NAACL).
+    """A judge that loads a model on the first pair and caches its answers.
+
+    A sequence-to-sequence model gets the prompt of TRUE (Honovich et al. 2022, TRUE:
+    Re-evaluating Factual Consistency Evaluation, NAACL). A sequence classifier receives
+    premise and hypothesis as a pair; a premise that is too long is truncated. A pair is
+    entailed if the most likely label begins with “entail”.
     """
 
     def __init__(self, model: str, *, batch: int = BATCH, device: str = AUTO) -> None:
@@ -491,8 +548,11 @@ class ModelJudge:
         return [self._known[pair] for pair in pairs]
 
     def decided(self, pairs: Sequence[Pair]) -> Iterator[list[tuple[Pair, bool]]]:
-        """Batch by batch the answers that are not known yet. Batches are of like lengths and always the same
-        for the same pairs, since padding changes the last digits of what a model computes.
+        """Yield the model's answers to pairs that are not cached, in batches of similar
+        length.
+
+        The same pairs must always form the same batches, because padding changes the
+        last digits of the model's output.
         """
         new = sorted(
             {*pairs} - self._known.keys(),
@@ -500,17 +560,13 @@ class ModelJudge:
         )
         for start in range(0, len(new), self._batch):
             batch = new[start : start + self._batch]
-            answers = _answers(
-                self.folder, self._device, [question(pair) for pair in batch]
+            yield list(
+                zip(batch, _decisions(self.folder, self._device, batch), strict=True)
             )
-            yield [
-                (pair, answer == ENTAILED)
-                for pair, answer in zip(batch, answers, strict=True)
-            ]
 
 
 def question(pair: Pair) -> str:
-    """A pair as the model reads it."""
+    """Return the prompt for a pair."""
     return f"premise: {pair.premise} hypothesis: {pair.hypothesis}"
 
 
@@ -520,8 +576,8 @@ def model_judge(model: str) -> ModelJudge:
 
 
 def model_folder(model: str) -> Path:
-    """Where the files of a model lie: a folder, or where a download has put it. Nothing is downloaded here.
-    Raises Unavailable.
+    """Return the folder of a model, given by path or by its name in the download cache.
+    Downloads nothing. Raises Unavailable.
     """
     folder = Path(model)
     if folder.is_dir():
@@ -543,8 +599,10 @@ def model_folder(model: str) -> Path:
 
 
 def model_name(model: str, folder: Path) -> str:
-    """What signatures call the model: its name and its revision, or the digest of its files. A downloaded
-    model lies in a folder named for its revision. A folder somewhere else is named by its last part.
+    """Return the model's name for signatures, `NAME@REVISION`.
+
+    The revision of a downloaded model is the name of its folder; otherwise the revision
+    is a digest of the files, and the name is the last component of the path.
     """
     revision = (
         folder.name[:LENGTH]
@@ -554,8 +612,52 @@ def model_name(model: str, folder: Path) -> str:
     return f"{folder.name if folder == Path(model) else model}@{revision}"
 
 
+def _decisions(folder: Path, device: str, pairs: Sequence[Pair]) -> list[bool]:
+    if _is_classifier(folder):
+        return _classified(folder, device, pairs)
+    answers = _answers(folder, device, [question(pair) for pair in pairs])
+    return [answer == ENTAILED for answer in answers]
+
+
+def _is_classifier(folder: Path) -> bool:
+    with needed(f"the model in {folder} cannot be loaded: {{}}", OSError, ValueError):
+        config = json.loads((folder / "config.json").read_bytes())
+    kinds = config.get("architectures") or [""]
+    return str(kinds[0]).endswith("ForSequenceClassification")
+
+
+def _classified(folder: Path, device: str, pairs: Sequence[Pair]) -> list[bool]:
+    import torch
+
+    tokenizer, model = _loaded(folder, device)
+    labels = {str(name): int(place) for place, name in model.config.id2label.items()}
+    entailing = [place for name, place in labels.items() if is_entailing(name)]
+    if len(entailing) != 1:
+        raise Unavailable(
+            f"the model in {folder} has the labels {', '.join(labels)}; "
+            "expected one that begins with “entail”"
+        )
+    inputs = tokenizer(
+        [pair.premise for pair in pairs],
+        [pair.hypothesis for pair in pairs],
+        truncation="only_first",
+        max_length=longest_input(tokenizer, model.config),
+        padding=True,
+        return_tensors="pt",
+    ).to(model.device)
+    with torch.inference_mode():
+        chosen = model(**inputs).logits.argmax(dim=-1)
+    return [int(place) == entailing[0] for place in chosen]
+
+
+def is_entailing(label: str) -> bool:
+    return label.casefold().startswith("entail")
+
+
 def _answers(folder: Path, device: str, questions: Sequence[str]) -> list[str]:
-    """What the model says to each, without truncation: T5 has no longest input."""
+    """Return the model's output for each prompt, without truncation: T5 has no maximum
+    input length.
+    """
     import torch
 
     tokenizer, model = _loaded(folder, device)
@@ -580,11 +682,21 @@ def _loaded(folder: Path, device: str) -> tuple[Any, Any]:
         "transformers and torch are not installed: `make models` installs them"
     ):
         import torch
-        from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+        from transformers import (
+            AutoModelForSeq2SeqLM,
+            AutoModelForSequenceClassification,
+            AutoTokenizer,
+        )
     chosen = chosen_device(device)
-    # As both papers do on a GPU; a CPU is slower with half the digits than with all.
+    # Use bfloat16 on a GPU, as both papers do. On a CPU, bfloat16 is slower than
+    # float32.
     precision = torch.bfloat16 if is_gpu(chosen) else torch.float32
     with needed(f"the model in {folder} cannot be loaded: {{}}", OSError, ValueError):
         tokenizer = AutoTokenizer.from_pretrained(folder)  # type: ignore[no-untyped-call]
-        model = AutoModelForSeq2SeqLM.from_pretrained(folder, dtype=precision)
+        kind: Any = (
+            AutoModelForSequenceClassification
+            if _is_classifier(folder)
+            else AutoModelForSeq2SeqLM
+        )
+        model = kind.from_pretrained(folder, dtype=precision)
     return tokenizer, model.to(chosen).eval()

@@ -1,7 +1,7 @@
-"""Measures of entities that follow from tags of tokens, as conlleval and seqeval have them.
+"""Metrics of entities encoded by token tags, as in conlleval and seqeval.
 
-An entity is right if the gold has one with the same tokens and the same type. Counts are pooled over all
-sentences; 0/0 is 0. A sentence without an answer has no entities.
+An entity is right if the gold has an entity with the same tokens and type. Counts are
+pooled over all sentences; 0/0 is 0. A sentence without an answer has no entities.
 """
 
 from collections.abc import Sequence
@@ -17,18 +17,21 @@ from scoring.metrics.classification import (
     Label,
     OneClass,
 )
+from tasks.types.base import Marks
 from tasks.types.columns import present
 
 
 class EntityRows(Classification):
-    """The matrix of classes, counted in entities: their types are the classes."""
+    """A classification matrix that counts entities; the classes are the entity
+    types.
+    """
 
     citation = "Tjong Kim Sang and De Meulder 2003, Introduction to the CoNLL-2003 Shared Task, CoNLL"
     kind = "entities"
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
-        """(n, 3c + 1): entities of the gold, given and both, of c types side by side; and 1 where there is
-        gold.
+        """Return (n, 3c + 1) for c types: the numbers of entities in the gold, in the
+        answer and in both, then 1 if gold exists.
         """
         assert self.labels is not None
         places = {label: place for place, label in enumerate(self.labels)}
@@ -43,9 +46,17 @@ class EntityRows(Classification):
                     stats[row, part * len(places) + places[label]] += 1
         return stats
 
+    def part_marks(self, own: Any, answer: Any) -> Marks | None:
+        """Mark an entity as right if both gold and answer have it."""
+        wanted, given = tuple(own), tuple(answer or ())
+        return Marks(
+            tuple(float(entity in given) for entity in wanted),
+            tuple(float(entity in wanted) for entity in given),
+        )
+
 
 class Entities(EntityRows, ClassAverage):
-    """Precision, recall or F1 of the entities of all types."""
+    """Precision, recall or F1 of entities of all types."""
 
     shape = "ratio"
 
@@ -56,7 +67,9 @@ class Entities(EntityRows, ClassAverage):
         self.stands_in = ()
 
     def fixed_by(self, gold: ClassGold) -> Fixed | None:
-        """Return that the class is fixed if its gold has no entity: no answer can be right."""
+        """Return EMPTY_GOLD if the gold of the class has no entity: no answer can be
+        right.
+        """
         size = len(self.labels or ())
         return None if gold.rows[:, :size].any() else Fixed.EMPTY_GOLD
 
@@ -66,6 +79,8 @@ class OneType(EntityRows, OneClass):
 
 
 class EachType(EntityRows, EachClass):
-    """The same of whichever type a class is of; it rests on all sentences."""
+    """A metric of one entity type, reported in the results of this entity type. The
+    value is computed on all sentences.
+    """
 
     one_class = OneType

@@ -1,19 +1,23 @@
-"""Measures of evidence for claims: those of SciFact over documents and sentences, and those of FEVER."""
+"""Metrics of evidence for claims: those of SciFact, for documents and sentences, and
+those of FEVER.
+"""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from scoring.metrics.base import Floats, MeanMetric, Metric, part_of_means, quotient
 from scoring.metrics.classification import part_of
+from tasks.types.base import Marks
 from tasks.types.columns import present
 
 SCIFACT = "Wadden et al. 2020, Fact or Fiction: Verifying Scientific Claims, EMNLP"
 FEVER = "Thorne et al. 2018, FEVER: a Large-scale Dataset for Fact Extraction and VERification, NAACL"
-#: So many of the sentences given of a document can show that its evidence was found.
+#: The maximum number of answered sentences per document that can be evidence.
 MAX_SENTENCES = 3
-#: By measure of SciFact the place of its three columns.
+#: SciFact's measures in the order of their columns. Each measure has three columns.
 MEASURES = (
     "abstract_label_only",
     "abstract_rationalized",
@@ -23,11 +27,15 @@ MEASURES = (
 
 
 class SciFact(Metric):
-    """Precision, recall or F1 of one of SciFact's four measures, counted over all claims; 0/0 is 0.
-    `abstract_label_only`: documents with the right label. `abstract_rationalized`: those of which besides one
-    whole set of evidence is among the first three sentences given. `sentence_selection`: sentences whose
-    whole set was given; repeated ones count as given each time. `sentence_label`: the same where the label of
-    the document is right as well. A claim without an answer has an empty one.
+    """Precision, recall or F1 of one of SciFact's four measures, counted over all
+    claims; 0/0 is 0.
+
+    `abstract_label_only` counts documents with the right label. `abstract_rationalized`
+    also requires that the first three answered sentences contain a complete evidence
+    set. `sentence_selection` counts answered sentences that belong to a completely
+    answered evidence set. A sentence that is answered twice counts twice.
+    `sentence_label` also requires the right label of the document. A missing answer
+    counts as an empty one.
     """
 
     shape = "ratio"
@@ -37,10 +45,13 @@ class SciFact(Metric):
     def __init__(self, name: str, rules: str, *, measure: str, part: str) -> None:
         super().__init__(name, rules)
         self.part, self.place = part, 3 * MEASURES.index(measure)
+        self.measure = measure
         self.fixed = {"measure": measure, "first": MAX_SENTENCES}
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
-        """(n, 12): of each measure right, given and wanted."""
+        """Return (n, 12): the counts of right, answered and gold items for each of the
+        four measures.
+        """
         pairs = zip(gold, answers, strict=True)
         rows = [
             [0.0] * 12 if own is None else _counted(own, answer or {})
@@ -51,6 +62,95 @@ class SciFact(Metric):
     def aggregate(self, sums: Floats) -> Floats:
         right, given, wanted = (sums[..., self.place + at] for at in range(3))
         return part_of(self.part, right, given, wanted)
+
+    def marks(
+        self, gold: Sequence[Any], answers: Sequence[Any]
+    ) -> Sequence[Marks | None]:
+        """Mark the documents, or the sentences and evidence sets, that the measure
+        counts. `abstract_rationalized` also marks the evidence set that makes a
+        document right.
+        """
+        return [
+            None if own is None else self._marked(own, answer or {})
+            for own, answer in zip(gold, answers, strict=True)
+        ]
+
+    def _marked(self, gold: Any, answer: Any) -> Marks:
+        wanted: list[float | None] = []
+        given: list[float | None] = []
+        for document, (label, sets) in gold.items():
+            given_label, sentences = answer.get(document, ("", ()))
+            own = _Document.of(label, sets, given_label, sentences)
+            wanted += [own.credit(self.measure), *own.of_sets(self.measure)]
+        for document, (label, sentences) in answer.items():
+            wanted_label, sets = gold.get(document, ("", ()))
+            own = _Document.of(wanted_label, sets, label, sentences)
+            given += [own.credit(self.measure), *own.of_sentences(self.measure)]
+        return Marks(tuple(wanted), tuple(given))
+
+
+@dataclass(frozen=True)
+class _Document:
+    """A document in gold and answer: its evidence sets, its answered sentences, and
+    whether its label is right.
+
+    ``first`` are the answered sentences within the limit; only they can complete a set.
+    """
+
+    sets: Sequence[Any]
+    given: Sequence[int]
+    is_right: bool
+
+    @classmethod
+    def of(
+        cls, wanted: str, sets: Sequence[Any], label: str, given: Sequence[int]
+    ) -> "_Document":
+        return cls(sets, given, bool(label) and label == wanted)
+
+    @property
+    def first(self) -> set[int]:
+        return set(self.given[:MAX_SENTENCES])
+
+    def credit(self, measure: str) -> float | None:
+        if measure == "abstract_label_only":
+            return float(self.is_right)
+        if measure == "abstract_rationalized":
+            return float(self.is_right and any(own <= self.first for own in self.sets))
+        return None
+
+    def of_sets(self, measure: str) -> list[float | None]:
+        if measure == "abstract_label_only":
+            return [None] * len(self.sets)
+        if measure == "abstract_rationalized":
+            # One complete set is enough.
+            missed = None if self.credit(measure) else 0.0
+            return [
+                1.0 if self.is_right and own <= self.first else missed
+                for own in self.sets
+            ]
+        return [float(self._counts(own, measure)) for own in self.sets]
+
+    def of_sentences(self, measure: str) -> list[float | None]:
+        if measure == "abstract_label_only":
+            return [None] * len(self.given)
+        if measure == "abstract_rationalized":
+            whole = [own for own in self.sets if self.is_right and own <= self.first]
+            return [
+                1.0
+                if place < MAX_SENTENCES and any(number in own for own in whole)
+                else None
+                for place, number in enumerate(self.given)
+            ]
+        right = {n for own in self.sets if self._counts(own, measure) for n in own}
+        # A repeated sentence counts towards the limit and is never right.
+        return [
+            float(number in right and number not in self.given[:place])
+            for place, number in enumerate(self.given)
+        ]
+
+    def _counts(self, own: Any, measure: str) -> bool:
+        has_label = self.is_right or measure == "sentence_selection"
+        return bool(has_label and own <= set(self.given))
 
 
 def _counted(gold: Any, answer: Any) -> list[float]:
@@ -83,11 +183,14 @@ def _counted(gold: Any, answer: Any) -> list[float]:
 
 
 class Fever(MeanMetric):
-    """The share of claims with the right label, and with whole evidence besides (the FEVER score); precision,
-    recall and F1 of sentences as the program has them. The first five sentences of a claim count. Precision
-    and recall are means over claims whose gold is not the abstaining label: precision is the share of
-    sentences given that stand in any set, 1 where none is given; recall is whether a whole set was given. F1
-    is that of both means.
+    """Label accuracy, FEVER score, and precision, recall and F1 of sentences, as in the
+    official program.
+
+    The FEVER score is the share of claims with the right label and complete evidence.
+    Only the first five sentences of a claim count. Precision and recall are means over
+    claims whose gold is not the abstaining label: precision is the share of answered
+    sentences that are in any evidence set, 1 without answered sentences; recall is 1 if
+    a complete set was answered. F1 is the harmonic mean of both means.
     """
 
     statistic = "fever"
@@ -125,3 +228,41 @@ class Fever(MeanMetric):
             quotient(sums[..., place], sums[..., 4]) for place in (2, 3)
         )
         return part_of_means(self.column, precision, recall)
+
+    def marks(
+        self, gold: Sequence[Any], answers: Sequence[Any]
+    ) -> Sequence[Marks | None]:
+        """Mark the label, or the sentences and evidence sets, that the measure
+        counts.
+        """
+        return [
+            None if own is None else self._marked(own, answer)
+            for own, answer in zip(gold, answers, strict=True)
+        ]
+
+    def _marked(self, own: Any, answer: Any) -> Marks:
+        every = () if answer is None else answer.sentences
+        first = set(every[: self.most])
+        is_right = answer is not None and answer.label == own.label
+        whole = [wanted <= first for wanted in own.sentences]
+        label: float | None = None
+        if self.column == "label":
+            label = float(is_right)
+        elif self.column == "score":
+            label = float(is_right and (own.label == self.abstain or any(whole)))
+        counts = self.column != "label" and own.label != self.abstain
+        # One complete set is enough.
+        missed = None if any(whole) else 0.0
+        sets = [1.0 if is_whole else missed for is_whole in whole] if counts else []
+        known = frozenset().union(*own.sentences)
+        wrong = None if self.column in ("score", "recall") else 0.0
+        given = [
+            (1.0 if sentence in known else wrong)
+            if counts and place < self.most
+            else None
+            for place, sentence in enumerate(every)
+        ]
+        return Marks(
+            (label, *(sets or [None] * len(whole))),
+            () if answer is None else (label, *given),
+        )

@@ -1,7 +1,8 @@
-"""Correlations of two leaderboards: how a judge orders systems, against how the truth does.
+"""Correlations between the leaderboard of a judge and the true leaderboard.
 
-Each value is computed for many weights at once, so that leaving out systems and exchanging them is cheap. The
-values are those of autojudge-evaluate 1.1.0, the program of TREC AutoJudge.
+Each function computes its value for many weight vectors at once, which makes jackknifes
+and permutation tests fast. Values equal those of autojudge-evaluate 1.1.0, the program
+of TREC AutoJudge.
 """
 
 import math
@@ -12,17 +13,21 @@ from typing import Protocol
 import numpy as np
 
 from scoring.metrics.base import Floats, MeanMetric, WeightedMetric, quotient, ratio
+from tasks.types.base import Marks
 
-#: With fewer systems no correlation is defined.
+#: Correlations are undefined for fewer systems.
 MIN_SYSTEMS = 3
-#: The columns of the matrix before those of the topics.
+#: Indices of the first columns of the matrix.
 TRUTH, JUDGE, PLACE = range(3)
-#: Truth, judge and whether the topic has the system.
+#: For each topic: the true score, the judge's score, and 1 if the true leaderboard has
+#: the system on the topic.
 COLUMNS_PER_TOPIC = 3
 
 
 class SystemScore(Protocol):
-    """A system on one leaderboard: its score, and its scores by topic where the leaderboard has any."""
+    """A system on one leaderboard: its score, and its scores for single topics, if
+    any.
+    """
 
     @property
     def score(self) -> float: ...
@@ -33,8 +38,8 @@ class SystemScore(Protocol):
 
 @dataclass(frozen=True)
 class Systems:
-    """Scores of n systems by the truth and by the judge, (n,) each. ``places`` order systems with equal
-    scores.
+    """The true scores and the judge's scores of n systems, (n,) each. ``places`` (n,)
+    order systems with equal scores.
     """
 
     truth: Floats
@@ -43,24 +48,41 @@ class Systems:
 
 
 def signs(values: Floats) -> Floats:
-    """Return (n, n): 1 where the column's value is larger than the row's, -1 where it is smaller, else 0."""
+    """Return (n, n): the sign of column value minus row value."""
     return np.sign(values[None, :] - values[:, None])
 
 
 def pair_sum(matrix: Floats, weights: Floats) -> Floats:
-    """Return the sum of an (n, n) matrix over the pairs that (…, n) weights choose."""
+    """Return the (…) sums of an (n, n) matrix over pairs, weighted by (…, n)
+    weights.
+    """
     return np.asarray(((weights @ matrix) * weights).sum(axis=-1))
 
 
 def kendall(systems: Systems, weights: Floats) -> Floats:
-    """Return τ-b; NaN where all scores of a side are equal."""
+    """Return τ-b; NaN if all true scores or all judge's scores are equal."""
     truth, judge = signs(systems.truth), signs(systems.judge)
     ordered = pair_sum(np.abs(truth), weights) * pair_sum(np.abs(judge), weights)
     return quotient(pair_sum(truth * judge, weights), np.sqrt(ordered))
 
 
+def pair_shares(systems: Systems, weights: Floats) -> Floats:
+    """Return (n,): the share of correctly ordered pairs for each system. A pair
+    consists of the system and a system with another true score; it is correctly ordered
+    if the judge's scores have the same order as the true scores.
+
+    ``weights`` are (n,). NaN for systems with weight 0 or without such pairs.
+    """
+    truth, judge = signs(systems.truth), signs(systems.judge)
+    alike = (truth * judge > 0).astype(np.float64)
+    shares = quotient(alike @ weights, np.abs(truth) @ weights)
+    return np.where(weights > 0, shares, np.nan)
+
+
 def varies(values: Floats, weights: Floats) -> Floats:
-    """Return whether the values of positive weight differ; (n,) or (…, n) values."""
+    """Return (…): 1 if values with positive weight differ, else 0. Values are (n,) or
+    (…, n).
+    """
     chosen = weights > 0
     largest = np.where(chosen, values, -np.inf).max(axis=-1)
     smallest = np.where(chosen, values, np.inf).min(axis=-1)
@@ -68,7 +90,9 @@ def varies(values: Floats, weights: Floats) -> Floats:
 
 
 def product_moment(x: Floats, y: Floats, weights: Floats) -> Floats:
-    """Return Pearson's correlation of (n,) or (…, n) values; NaN where a side does not vary."""
+    """Return Pearson's correlation of (n,) or (…, n) values; NaN if x or y is
+    constant.
+    """
     total = weights.sum(axis=-1, keepdims=True)
     total = np.where(total > 0, total, np.nan)
     x = x - (weights * x).sum(axis=-1, keepdims=True) / total
@@ -80,37 +104,50 @@ def product_moment(x: Floats, y: Floats, weights: Floats) -> Floats:
 
 
 def scaled(values: Floats) -> Floats:
-    """Return the values over the largest of their sizes, whose squares neither vanish nor overflow."""
+    """Return the values divided by the largest absolute value, so that squares neither
+    underflow nor overflow.
+    """
     largest = np.abs(values).max(initial=0.0)
     return values / largest if largest else values
 
 
 def pearson(systems: Systems, weights: Floats) -> Floats:
-    """Return Pearson's correlation of the scores; NaN where all scores of a side are equal."""
+    """Return Pearson's correlation; NaN if all true scores or all judge's scores are
+    equal.
+    """
     return product_moment(scaled(systems.truth), scaled(systems.judge), weights)
 
 
 def mid_ranks(values: Floats, weights: Floats) -> Floats:
-    """Return (…, n) ranks from below among weighted values; equal values share the mean of their ranks."""
+    """Return (…, n) ranks among weighted values; the smallest value has the lowest
+    rank. Tied values have the mean of their ranks.
+    """
     return np.asarray(weights @ ((signs(values) + 1) / 2))
 
 
 def spearman(systems: Systems, weights: Floats) -> Floats:
-    """Return Pearson's correlation of the ranks; NaN where all scores of a side are equal."""
+    """Return Spearman's correlation; NaN if all true scores or all judge's scores are
+    equal.
+    """
     truth, judge = (mid_ranks(side, weights) for side in (systems.truth, systems.judge))
     return product_moment(truth, judge, weights)
 
 
 def tauap_b(systems: Systems, weights: Floats) -> Floats:
-    """Return τ-AP-b, the mean of both directions; a direction in which all scores are equal gives 0."""
+    """Return τ-AP-b: the mean of two values of τ-AP. The reference of one value is the
+    true leaderboard, the reference of the other value the judge's leaderboard. τ-AP is
+    0 if all scores of the reference are equal.
+    """
     both = (systems.truth, systems.judge), (systems.judge, systems.truth)
     return np.asarray(np.mean([_tauap_of(*own, weights) for own in both], axis=0))
 
 
 def _tauap_of(leading: Floats, other: Floats, weights: Floats) -> Floats:
-    """Return twice the mean share, less 1, of systems above each by ``leading`` that are so by ``other``.
+    """Return τ-AP of ``other`` with ``leading`` as the reference.
 
-    Systems of the first group have none above and are left out.
+    For each system, compute which share of the systems ranked higher in ``leading`` is
+    also ranked higher in ``other``. τ-AP is twice the mean share minus 1. Systems at
+    the top of ``leading`` are excluded.
     """
     above = (signs(leading) > 0).astype(np.float64)
     number = weights @ above.T
@@ -122,9 +159,10 @@ def _tauap_of(leading: Floats, other: Floats, weights: Floats) -> Floats:
 
 
 def tau_gap(systems: Systems, weights: Floats) -> Floats:
-    """Return τ-GAP: the truth gives the gaps, the judge the order, and places order the judge's ties.
+    """Return τ-GAP.
 
-    NaN where all scores of the truth are equal.
+    Gaps are differences of true scores; the judge's scores order the systems, and
+    ``places`` order ties. NaN if all true scores are equal.
     """
     judged, places = signs(systems.judge), signs(systems.places)
     above = (judged > 0) | ((judged == 0) & (places < 0))
@@ -137,7 +175,9 @@ def tau_gap(systems: Systems, weights: Floats) -> Floats:
 
 
 def best_weights(systems: Systems, weights: Floats, count: int) -> Floats:
-    """Return the weights of the ``count`` best systems by the truth, ties in the order of the places."""
+    """Return weights that select the ``count`` systems with the highest true scores.
+    ``places`` order ties.
+    """
     order = np.lexsort((systems.places, -systems.truth))
     own = weights[..., order]
     before = np.cumsum(own, axis=-1) - own
@@ -148,19 +188,23 @@ def best_weights(systems: Systems, weights: Floats, count: int) -> Floats:
 
 @dataclass(frozen=True)
 class Coefficient:
-    """``value`` takes (…, n) weights and returns (…) values. ``of_ranks`` is True where the judge's scores
-    count by their order alone.
+    """A correlation coefficient. ``value`` takes (…, n) weights and returns (…) values.
+    ``of_ranks`` is True if the value depends only on the order of the judge's scores.
+    ``shares`` returns the credit of each system from (n,) weights; None if the
+    coefficient has no credit for single systems.
     """
 
     value: Callable[[Systems, Floats], Floats]
     citation: str
     of_ranks: bool = True
+    shares: Callable[[Systems, Floats], Floats] | None = None
 
 
 COEFFICIENTS = {
     "kendall": Coefficient(
         kendall,
         "Kendall 1945, The treatment of ties in ranking problems, Biometrika 33",
+        shares=pair_shares,
     ),
     "pearson": Coefficient(
         pearson,
@@ -183,16 +227,17 @@ COEFFICIENTS = {
 
 
 class LeaderboardCorrelation(WeightedMetric):
-    """The correlation of a judge's leaderboard with the truth, over systems.
+    """The correlation of a judge's leaderboard with the true leaderboard.
 
-    ``best`` limits it to so many best systems by the truth. A system that the judge leaves out scores 0. The
-    value is undefined (NaN) below three systems and where its coefficient is.
+    ``best`` is a number of systems: the correlation then uses only the systems with the
+    highest true scores. A system that the judge omits scores 0. Undefined (NaN) for
+    fewer than three systems.
     """
 
     ends = (-1.0, 1.0)
     is_valid_in_one_label = False
     statistic = "leaderboards"
-    #: The systems.
+    #: The last column contains ones, because the value depends on every system.
     carriers = (-1,)
 
     def __init__(
@@ -208,8 +253,8 @@ class LeaderboardCorrelation(WeightedMetric):
     ) -> Floats:
         """Return (n, 4 + 3 t) for n systems and t topics of the truth.
 
-        The columns are truth, judge and place; for each topic truth, judge and whether the truth has the
-        system there; and 1, as every system counts.
+        The columns are true score, judge's score and place; for each topic true score,
+        judge's score, and 1 if the truth has the system; then 1.
         """
         topics = sorted({topic for own in gold for topic in own.topics})
         rows = np.zeros((len(gold), PLACE + 2 + COLUMNS_PER_TOPIC * len(topics)))
@@ -228,8 +273,31 @@ class LeaderboardCorrelation(WeightedMetric):
             ]
         return rows
 
+    def marks(
+        self, gold: Sequence[SystemScore], answers: Sequence[SystemScore | None]
+    ) -> list[Marks | None]:
+        """Return the share of correctly ordered pairs as the credit of each scored
+        system. The truth has no marks.
+        """
+        if self.coefficient.shares is None:
+            return [None] * len(gold)
+        judge = [own.score if own else 0.0 for own in answers]
+        systems = Systems(
+            np.array([own.score for own in gold], dtype=np.float64),
+            np.array(judge, dtype=np.float64),
+            np.arange(len(gold), dtype=np.float64),
+        )
+        weights = np.ones(len(gold))
+        if self.best:
+            weights = best_weights(systems, weights, self.best)
+        shares = self.coefficient.shares(systems, weights)
+        return [
+            Marks((), (None if np.isnan(share) else float(share),)) if answer else None
+            for share, answer in zip(shares, answers, strict=True)
+        ]
+
     def value(self, rows: Floats, weights: Floats) -> Floats:
-        """From (n, k) rows and (…, n) weights to (…) values; NaN where a value is undefined."""
+        """Return (…) values from (n, k) rows and (…, n) weights; NaN if undefined."""
         systems = Systems(rows[:, TRUTH], rows[:, JUDGE], rows[:, PLACE])
         return self.of_systems(systems, weights * rows[:, -1])
 
@@ -242,9 +310,9 @@ class LeaderboardCorrelation(WeightedMetric):
         return np.where(weights.sum(axis=-1) >= MIN_SYSTEMS, value, np.nan)
 
     def paired_rows(self, rows: Floats) -> Floats:
-        """Return rows with the judge's ranks, or its standard scores, in place of its scores.
-
-        Scores of two judges may be on different scales and cannot be exchanged.
+        """Return rows with the judge's scores replaced by ranks or standard scores. A
+        test cannot exchange raw scores of two judges, because the judges may use
+        different scales.
         """
         shared = rows.copy()
         scores = rows[:, 1 + JUDGE]
@@ -257,10 +325,10 @@ class LeaderboardCorrelation(WeightedMetric):
 
 
 class TopicCorrelation(LeaderboardCorrelation):
-    """The mean over topics of the correlation of both leaderboards on the topic alone.
+    """The mean over topics of the correlation of both leaderboards within the topic.
 
-    Topics on which the correlation is undefined are left out; without any other topic the mean is undefined
-    (NaN). Two judges are not tested against each other by it.
+    Topics with an undefined correlation are excluded; the mean over no topics is
+    undefined (NaN). The metric has no paired test.
     """
 
     is_exchangeable = False
@@ -268,6 +336,12 @@ class TopicCorrelation(LeaderboardCorrelation):
     def __init__(self, name: str, rules: str, *, coefficient: str) -> None:
         super().__init__(name, rules, coefficient=coefficient)
         self.fixed = {**self.fixed, "average": "topics"}
+
+    def marks(
+        self, gold: Sequence[SystemScore], answers: Sequence[SystemScore | None]
+    ) -> list[Marks | None]:
+        """Return no marks: each topic orders the systems differently."""
+        return [None] * len(gold)
 
     def value(self, rows: Floats, weights: Floats) -> Floats:
         own = weights * rows[:, -1]
@@ -283,9 +357,10 @@ class TopicCorrelation(LeaderboardCorrelation):
 
 
 class RankDistance(MeanMetric):
-    """The mean distance between a system's rank by the judge and by the truth, in ranks.
+    """The mean absolute difference between a system's rank by the judge and its true
+    rank.
 
-    Equal scores share the mean of their ranks. A system that the judge leaves out scores 0.
+    Tied scores have the mean of their ranks. A system that the judge omits scores 0.
     """
 
     statistic = "rank-distances"
@@ -298,7 +373,7 @@ class RankDistance(MeanMetric):
     def instance_stats(
         self, gold: Sequence[SystemScore], answers: Sequence[SystemScore | None]
     ) -> Floats:
-        """Return (n, 2): the distance, and 1 as every system counts."""
+        """Return (n, 2): the difference of ranks, and 1."""
         truth = np.array([own.score for own in gold], dtype=np.float64)
         judge = np.array(
             [own.score if own else 0.0 for own in answers], dtype=np.float64

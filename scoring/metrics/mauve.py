@@ -1,7 +1,9 @@
-"""MAUVE: how far all texts of a run, taken together, are like those of the gold.
+"""MAUVE: the similarity between the distribution of a run's texts and that of the
+gold's texts.
 
-Pillutla et al. 2021, MAUVE: Measuring the Gap Between Neural Text and Human Text using Divergence Frontiers
-(NeurIPS). Equal to the package mauve-text 0.4.0 with faiss 1.15 from the same features.
+Pillutla et al. 2021, MAUVE: Measuring the Gap Between Neural Text and Human Text using
+Divergence Frontiers (NeurIPS). Values equal those of the package mauve-text 0.4.0 with
+faiss 1.15 for the same features.
 """
 
 import math
@@ -19,20 +21,23 @@ from tasks.types.columns import present
 
 OPTION = "mauve_model"
 EQUAL_TO = "mauve-text-0.4.0"
-#: The constant of the paper that the divergences are multiplied by, and the mixtures that the curve has.
+#: The paper's scaling constant of divergences, and the mixture weights at which the
+#: curve is computed.
 SCALING, MIXTURES = 5, np.linspace(1e-6, 1 - 1e-6, 25)
-#: The cluster of a text that is empty; no text of the gold is in it.
+#: The cluster number of empty texts. The gold has no empty texts.
 EMPTY = -1
 
 
 class Mauve(Metric):
-    """The area under the curve of divergences between the clusters of the gold's texts and those of a run's.
+    """The area under the divergence curve of two cluster distributions: that of the
+    gold's texts and that of the run's texts.
 
-    The feature of a text is the last layer's of its last token. Clusters are made of both sides' features
-    together, so that those of two runs have nothing to do with one another: a row, which names the clusters
-    of both texts, says nothing by itself. There is no interval and no value of a class. An empty text is in
-    a cluster of its own; where none is, the value is the package's. Undefined for fewer than two texts of
-    the gold.
+    The feature of a text is the last layer's vector of its last token. Clusters are
+    computed from the features of gold and run together. Each row contains the cluster
+    numbers of the two texts. Cluster numbers have no meaning outside of a run, so the
+    metric has no interval and no values of classes. Empty texts form a separate
+    cluster; without empty texts the value equals that of the package. Undefined for
+    fewer than two gold texts.
     """
 
     shape = "corpus"
@@ -61,7 +66,9 @@ class Mauve(Metric):
     def instance_stats(
         self, gold: Sequence[Text | None], answers: Sequence[Text | None]
     ) -> Floats:
-        """The cluster of the gold's text, that of the answer, and whether the row counts."""
+        """Return (n, 3): the cluster of the gold's text, the cluster of the answer, and
+        1 if the row counts.
+        """
         counts = present(gold).astype(np.float64)
         stats = np.column_stack([np.full((len(gold), 2), EMPTY), counts])
         sides = [
@@ -83,7 +90,7 @@ class Mauve(Metric):
         return stats
 
     def aggregate(self, sums: Floats) -> Floats:
-        """A sum of clusters means nothing."""
+        """Return NaN: a sum of cluster numbers has no meaning."""
         return np.full(sums.shape[:-1], np.nan)
 
     def total(self, rows: Floats) -> float:
@@ -98,9 +105,11 @@ class Mauve(Metric):
 
 
 def area(first: Floats, second: Floats) -> float:
-    """Under the curve of two distributions over the same clusters, between 0 and 1. The curve runs from (1,
-    0) to (0, 1) as the mixtures are numbered. The package sorts its points once more, which gives the same
-    but where shares are exactly equal: 1, there as little as 0.75.
+    """Return the area under the curve of two distributions over the same clusters,
+    between 0 and 1. The points of the curve run from (1, 0) to (0, 1) in the order of
+    ``MIXTURES``. The package mauve-text sorts the points. Values differ from the
+    package only if both distributions are exactly equal: our value is 1, the package's
+    value between 0.75 and 1.
     """
     mixed = MIXTURES[:, None] * first + (1 - MIXTURES[:, None]) * second
     across = np.exp(-SCALING * np.array([0.0, *_divergences(second, mixed), math.inf]))
@@ -117,10 +126,10 @@ def _divergences(shares: Floats, mixed: Floats) -> Floats:
     )
 
 
-#: What the package takes unless told otherwise.
+#: Defaults of the package mauve-text.
 EXPLAINED = 0.9
 TRIES, MAX_STEPS, SEED = 5, 500, 25
-#: How far the centres of the two halves of a cluster are moved apart.
+#: Relative offset between the centres of the two halves of a split cluster.
 APART = np.float32(1 / 1024)
 _STRIDE, _SPLITTING_SEED = 15_486_557, 1234
 
@@ -129,12 +138,14 @@ Labels = NDArray[np.intp]
 
 
 def clusters(first: Floats, second: Floats) -> tuple[Labels, Labels]:
-    """The cluster of each vector of both samples, of a tenth as many as the smaller sample has vectors."""
+    """Return the cluster numbers of the vectors of both samples. The number of clusters
+    is a tenth of the size of the smaller sample, and at least 2.
+    """
     count = max(2, round(min(len(first), len(second)) / 10))
     both = np.vstack([second, first]).astype(np.float64)
     lengths = np.linalg.norm(both, axis=1, keepdims=True)
     vectors = both / np.where(lengths > 0, lengths, 1)
-    # The fewest principal axes that explain enough of the variance.
+    # Use the smallest number of principal components that explain enough variance.
     left, sizes, _ = np.linalg.svd(vectors - vectors.mean(axis=0), full_matrices=False)
     variance = sizes**2
     explained = np.cumsum(variance) / max(variance.sum(), np.finfo(np.float64).tiny)
@@ -162,7 +173,9 @@ def _drawn(points: Vectors, count: int, seed: int) -> Vectors:
 
 
 def _k_means(points: Vectors, centres: Vectors) -> tuple[Labels, float]:
-    """The nearest of the last centres to each point, and how far the points were from those before."""
+    """Return the nearest final centre of each point, and the total distance to the
+    centres of the previous step.
+    """
     labels, distance = _nearest(points, centres)
     for _ in range(MAX_STEPS):
         before = labels
@@ -191,7 +204,9 @@ def _nearest(points: Vectors, centres: Vectors) -> tuple[Labels, float]:
 
 
 def _split(centres: Vectors, sizes: Vectors, points: int) -> None:
-    """Each empty cluster takes half of one that is drawn by its size, and both centres move apart."""
+    """For each empty cluster, split a random non-empty cluster and move the two centres
+    apart. Larger clusters are more likely to be split.
+    """
     shares = (number / np.float32(2**32) for number in _random(_SPLITTING_SEED))
     apart = np.where(np.arange(centres.shape[1]) % 2 == 0, APART, -APART)
     for empty in range(len(sizes)):
@@ -212,14 +227,16 @@ def _random(seed: int) -> Iterator[int]:
         yield from source.randint(0, 2**32, size=1024, dtype=np.uint32).tolist()
 
 
-#: Tokens of a text that are read, as in the package.
+#: Maximum number of tokens per text, as in the package.
 MAX_TOKENS = 1024
-#: Tokens, padding included, that go through the model together.
+#: Maximum number of tokens per batch, including padding.
 BATCH_TOKENS = 2048
 
 
 def features(folder: Path, texts: Sequence[str]) -> dict[int, Floats]:
-    """By the place of a text what the last layer has of its last token; nothing for one that is empty."""
+    """Return the last layer's vector of the last token of each non-empty text, keyed by
+    the index of the text.
+    """
     import torch
 
     model, tokenizer, longest = _loaded(folder)

@@ -1,4 +1,4 @@
-"""METEOR as NLTK computes it, with WordNet from a folder."""
+"""METEOR as implemented in NLTK, with WordNet files from a folder."""
 
 import io
 import warnings
@@ -18,11 +18,14 @@ OPTION = "wordnet"
 
 
 class NltkMeteor(TextMean):
-    """The mean over instances of NLTK's METEOR, times 100; an empty text has 0. Words match as they are, by
-    their Porter stem, or by a synonym of WordNet; recall counts nine times as much as precision, and up to
-    half is taken off for matches that do not stand together. The Java program of the authors tokenises,
-    matches and weighs otherwise, so that its numbers are others. Words are those of NLTK's Treebank
-    tokeniser, in lower case. Undefined where the option ``wordnet`` names no folder.
+    """The mean over instances of NLTK's METEOR, times 100. An empty text scores 0.
+
+    Words match exactly, by their Porter stem, or by a synonym of WordNet. Recall has
+    nine times the weight of precision, and a penalty of up to one half applies to
+    matches that are not adjacent. Words come from NLTK's Treebank tokenizer, in lower
+    case. Values differ from those of the authors' Java program, which tokenises,
+    matches and weights words differently. Undefined unless the option ``wordnet`` names
+    a folder.
     """
 
     statistic = "meteor_nltk"
@@ -86,7 +89,6 @@ class NltkMeteor(TextMean):
 
 @cache
 def treebank() -> Tokenize:
-    """Return NLTK's Treebank tokenizer."""
     from nltk.tokenize.destructive import NLTKWordTokenizer
 
     tokenize: Tokenize = NLTKWordTokenizer().tokenize
@@ -98,12 +100,15 @@ NEEDED = tuple(
     for kind in ("data", "index")
     for part in ("noun", "verb", "adj", "adv")
 )
-#: How many lexicographer files there are; Debian leaves the list of their names out, and nothing asks for it.
+#: Number of lexicographer files of WordNet. METEOR does not need the file with their
+#: names, which Debian omits.
 LEXICOGRAPHER_FILES = 45
 
 
 def missing_files(folder: Path) -> str:
-    """What is not there, and empty where all of it is."""
+    """Return a message that names the first missing file; empty if no file is
+    missing.
+    """
     absent = [name for name in NEEDED if not (folder / name).is_file()]
     return (
         f"{folder} has no {absent[0]}, which the database of WordNet has"
@@ -114,14 +119,18 @@ def missing_files(folder: Path) -> str:
 
 @lru_cache(maxsize=2)
 def reader(folder: Path) -> Any:
-    """NLTK's reader of the files in a folder. Raises Unavailable where it is not WordNet's."""
+    """Return NLTK's reader of the WordNet files in a folder. Raises Unavailable if a
+    file is missing.
+    """
     if fault := missing_files(folder):
         raise Unavailable(fault)
     from nltk.corpus.reader.wordnet import WordNetCorpusReader
     from nltk.data import PathPointer, SeekableUnicodeStreamReader
 
     class Place(PathPointer):
-        """A file or folder anywhere; NLTK's own pointer takes only those of its data."""
+        """An NLTK path pointer to any folder. NLTK's own path pointers accept only
+        NLTK's data folders.
+        """
 
         def __init__(self, path: Path) -> None:
             self.path = path
@@ -143,13 +152,13 @@ def reader(folder: Path) -> Any:
                 return io.StringIO(
                     "".join(f"{n:02} {n} 0\n" for n in range(LEXICOGRAPHER_FILES))
                 )
-            # In memory: NLTK never closes its files.
+            # Read the file into memory: NLTK never closes files.
             return SeekableUnicodeStreamReader(
                 io.BytesIO((folder / name).read_bytes()), "utf-8"
             )
 
         def map_wn(self, version: str = "wordnet") -> None:
-            """Of the one version that is there; other languages are not asked for."""
+            """Do nothing: METEOR uses one version of WordNet and no other languages."""
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -157,7 +166,7 @@ def reader(folder: Path) -> Any:
 
 
 class Synonyms:
-    """What NLTK's METEOR asks of WordNet, each word looked up once."""
+    """The methods of WordNet that NLTK's METEOR calls, with cached results."""
 
     def __init__(self, wordnet: Any) -> None:
         self._wordnet = wordnet

@@ -1,6 +1,7 @@
-"""Agreement of numbers with the gold's: correlations, errors, concordance; equal to SciPy and scikit-learn.
+"""Agreement of predicted numbers with the gold: correlations, errors, concordance.
 
-All but the correlations of ranks (``scoring.metrics.weighted``) follow from sums of products.
+Values equal those of SciPy and scikit-learn. These metrics are computed from sums of
+products. Rank correlations are in ``scoring.metrics.weighted``.
 """
 
 import math
@@ -17,20 +18,22 @@ from scoring.metrics.classification import QuadraticKappa
 from tasks.types.base import OptionRefused
 from tasks.types.columns import present
 
-#: A variance that is smaller against the square of the mean is nothing but rounding.
+#: Variances below this multiple of the mean square are rounding errors.
 ROUNDING = 1e-14
 MIN_LEVELS = 2
-#: How many columns the matrix of the moments had before its numbers were centred.
+#: Number of columns of matrices of version 1, which did not centre numbers.
 EARLIER_COLUMNS = 7
-#: Answers of two runs are compared up to so many of their standard deviations away from the gold's centre.
+#: Maximum distance of answers from the gold's centre, in standard deviations of the
+#: answers. Runs with larger distances cannot be compared.
 MAX_SPREADS = 1000
 
 
 @dataclass(frozen=True)
 class Means:
-    """(…) means over instances: of the gold x and its squares, both from the centre of the gold; of the
-    answers z, their squares and the products xz, from the centre of the answers; of the distances between
-    gold and answers, their sizes and squares.
+    """Means over instances, (…) each. ``x`` is the gold minus its centre, ``z`` the
+    answer minus the centre of the answers, ``xx``, ``zz`` and ``xz`` are their
+    products. The last three are the difference of gold and answer, its absolute value
+    and its square.
     """
 
     x: Floats
@@ -56,20 +59,25 @@ class Means:
 
 
 def variance(mean: Floats, square: Floats) -> Floats:
-    """Return the variance from the means of numbers and of their squares; 0 if only rounding is left."""
+    """Return the variance from mean and mean square; 0 if the result is a rounding
+    error.
+    """
     return np.where(square - mean**2 > ROUNDING * square, square - mean**2, 0.0)
 
 
 class Moments(Metric):
-    """A measure that follows from sums of gold and answers, their squares and products. Squares of large
-    numbers lose digits, so the numbers are centred first: on the median of the gold, which is the same for
-    all runs; answers also on their own median. Instances without an answer do not count. The value is NaN if
-    no instance counts.
+    """A metric computed from sums of gold and answers, of their squares and products.
+
+    Squares of large numbers lose digits. Numbers are therefore centred on the median of
+    the gold, which is the same for all runs; a second copy of the answers is centred on
+    the median of the answers. Instances without an answer do not count. NaN if no
+    instance counts.
     """
 
     shape = "moments"
     statistic = "centred-moments"
-    #: The matrix of version 1, (n, 7): x, y, x², y², xy, |x - y| and 1, not centred.
+    #: Name of the matrix of version 1. Its shape is (n, 7), its columns are x, y, x²,
+    #: y², xy, |x - y| and 1, and its numbers are not centred.
     earlier_statistic = "moments"
     version = 2
     citation = "Pearson 1896, Mathematical Contributions to the Theory of Evolution III, Phil. Trans. A 187"
@@ -82,8 +90,9 @@ class Moments(Metric):
     ) -> Floats:
         """Return (n, 11): x, y, x², y², xy, |x - y|, (x - y)², z, z², xz and 1.
 
-        x is the gold and y the answer, both minus the median of the gold; z is the answer minus the median of
-        the answers. Rows without gold or answer are zero.
+        x is the gold and y the answer, both minus the median of the gold; z is the
+        answer minus the median of the answers. A row is zero if the instance lacks gold
+        or an answer.
         """
         counts = present(gold) & present(answers)
         wanted, answered = (
@@ -104,7 +113,9 @@ class Moments(Metric):
         return super().as_stored(*names)
 
     def paired_rows(self, rows: Floats) -> Floats:
-        """Return rows whose answers are centred on the gold alone, since two runs have different medians."""
+        """Return rows with answers centred on the gold's median. Tests exchange answers
+        between two runs, so the answers of both runs need the same centre.
+        """
         if rows.shape[1] == EARLIER_COLUMNS:
             return rows
         shared = rows.copy()
@@ -119,7 +130,7 @@ class Moments(Metric):
 
     @abstractmethod
     def of_means(self, means: Means) -> Floats:
-        """From means of the columns to (…) values."""
+        """Return (…) values from the (…) means over instances."""
 
 
 def median_of(values: Floats) -> float:
@@ -127,7 +138,9 @@ def median_of(values: Floats) -> float:
 
 
 def means_of(columns: Floats) -> Means:
-    """From (…, 11) means of the columns of ``Moments``, or (…, 7) of its version 1."""
+    """Convert (…, 11) means of the columns of ``Moments``, or (…, 7) of version 1, to
+    ``Means``.
+    """
     if columns.shape[-1] == EARLIER_COLUMNS:
         x, y, xx, yy, xy, size, _ = np.moveaxis(columns, -1, 0)
         return Means(x, xx, y, yy, xy, x - y, size, xx - 2 * xy + yy)
@@ -136,7 +149,7 @@ def means_of(columns: Floats) -> Means:
 
 
 class Pearson(Moments):
-    """Pearson's correlation; undefined where gold or answers are all equal."""
+    """Pearson's correlation; undefined if all gold values or all answers are equal."""
 
     def of_means(self, means: Means) -> Floats:
         spread = np.sqrt(means.gold_variance * means.answer_variance)
@@ -145,9 +158,9 @@ class Pearson(Moments):
         )
 
     def can_be_compared(self, rows: Floats) -> bool:
-        """Return whether answers lie at most a thousand of their standard deviations from the gold's centre.
-
-        The squares of larger distances have too few significant digits.
+        """Return True if the answers are close enough to the gold's centre: their root
+        mean square distance is at most ``MAX_SPREADS`` standard deviations of the
+        answers. Squares of larger distances have too few significant digits.
         """
         columns = rows.sum(axis=0)
         if not columns[-1] or len(columns) == EARLIER_COLUMNS:
@@ -158,7 +171,9 @@ class Pearson(Moments):
 
 
 class Concordance(Moments):
-    """Lin's concordance correlation; undefined where gold and answers are one and the same number."""
+    """Lin's concordance correlation; undefined if all gold values and answers are the
+    same number.
+    """
 
     citation = "Lin 1989, A Concordance Correlation Coefficient to Evaluate Reproducibility, Biometrics 45"
 
@@ -168,7 +183,9 @@ class Concordance(Moments):
 
 
 class Determination(Moments):
-    """R²: the share of the gold's variance that the answers explain; undefined where the gold has none."""
+    """R²: the share of the gold's variance that the answers explain; undefined if the
+    gold has no variance.
+    """
 
     citation = (
         "Wright 1921, Correlation and Causation, Journal of Agricultural Research 20"
@@ -205,8 +222,17 @@ class SquaredError(AbsoluteError):
         return np.sqrt(np.maximum(means.square, 0.0))
 
 
+class MeanSquare(SquaredError):
+    """The mean squared error."""
+
+    def of_means(self, means: Means) -> Floats:
+        return np.maximum(means.square, 0.0)
+
+
 class LevelKappa(QuadraticKappa):
-    """Quadratic weighted kappa of numbers on levels; both sides go to the nearest level, halves up."""
+    """Quadratic weighted kappa of numbers. Gold and answers are rounded to the nearest
+    level, halves up.
+    """
 
     def __init__(self, name: str, rules: str, *, levels: Sequence[float]) -> None:
         if len(levels) < MIN_LEVELS:

@@ -1,8 +1,9 @@
-"""Measures that a task brings in its folder's `measures.py`: computed where that file may run.
+"""Metrics that organisers define in the `measures.py` of a task folder.
 
-A measure here stands for a class of the file. It knows what the class says of itself, and asks for the rest:
-how is the process's choice, and by default nothing is run. Each answer is computed twice, by the file
-read anew, and a difference is a fault.
+Each metric represents one class of `measures.py`. Attributes of the class are read when
+the task is declared. Methods of the class run only through the function set by
+`own_measures.use`; by default no code runs. Each call is executed twice with a newly
+loaded file, and both executions must return the same values.
 """
 
 import pickle
@@ -18,21 +19,27 @@ from typing import Any
 
 import numpy as np
 
-# Files may name them, and a confined process imports nothing late.
+# Import these modules at start-up: uploaded files may use them, and a sandboxed process
+# cannot import later.
 import numpy.linalg
 import numpy.random
 
 from scoring.metrics.base import Floats, Metric, WeightedMetric
+from scoring.metrics.official import ProgramCall, run_unconfined
+from tasks.types.base import Marks
 from tasks.types.declared import own_measures
 
-#: In the folder of a confined process: what it is to compute, and the numbers that it found.
+#: File names in the folder of a sandboxed process: the pickled call, and the computed
+#: values.
 CALL, VALUES = "call", "values"
 PROGRAM = "scoring.metrics.own:answer"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """A method of the class ``called``, made as the metric ``name`` of the rule set, with its arguments."""
+    """A method call. The class ``called`` is instantiated as the metric ``name`` of the
+    rule set.
+    """
 
     text: str
     called: str
@@ -45,7 +52,7 @@ class Call:
 
 @contextmanager
 def trusted() -> Iterator[None]:
-    """Files are run in this process meanwhile."""
+    """Allow `measures.py` files to run in this process within the context."""
     before = own_measures.Chosen.compute
     own_measures.use(twice)
     try:
@@ -54,8 +61,10 @@ def trusted() -> Iterator[None]:
         own_measures.use(before)
 
 
-def twice(call: Call) -> Floats:
-    """Raises MeasureFailed."""
+def twice(call: Call | ProgramCall) -> Floats:
+    """Execute a call twice and compare the values. Raises MeasureFailed."""
+    if isinstance(call, ProgramCall):
+        return run_unconfined(call)
     try:
         first, second = _once(call), _once(call)
     except MemoryError:
@@ -95,7 +104,7 @@ def _differs(call: Call) -> own_measures.MeasureFailed:
 
 
 def answer(_arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The program of a confined process; what the file prints goes with its folder."""
+    """Execute the call in the current folder. Called in the sandboxed process."""
     call: Call = pickle.loads(Path(CALL).read_bytes())  # noqa: S301  (our own process wrote it)
     try:
         values = twice(call)
@@ -107,7 +116,9 @@ def answer(_arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def answered(call: Call, told: Any, file: Callable[[str], Path]) -> Floats:
-    """What a confined process found, none of which is believed. Raises MeasureFailed."""
+    """Validate and return the values that a sandboxed process computed. Raises
+    MeasureFailed.
+    """
     match told:
         case {"shape": [*shape]} if all(
             isinstance(size, int) and size >= 0 for size in shape
@@ -128,7 +139,7 @@ def answered(call: Call, told: Any, file: Callable[[str], Path]) -> Floats:
 
 
 class OwnMeasure(Metric):
-    """A measure that the task's organisers wrote."""
+    """A metric that the task's organisers wrote."""
 
     def __init__(
         self,
@@ -167,6 +178,25 @@ class OwnMeasure(Metric):
                 raise self._wrong("instance_stats", found, "the numbers of columns")
         return stats
 
+    def marks(
+        self, gold: Sequence[Any], answers: Sequence[Any]
+    ) -> Sequence[Marks | None]:
+        """Return the marks that the organisers' method `marks` computes; no marks if
+        the class has no such method.
+        """
+        if not getattr(self, own_measures.HAS_MARKS, False):
+            return super().marks(gold, answers)
+        rows = self._ask("marks", list(gold), list(answers))
+        if rows.ndim != 2 or len(rows) != len(gold):
+            wanted = f"a row for each of {len(gold)} instances"
+            raise self._wrong("marks", f"{_told(rows.shape)} numbers", wanted)
+        if ((rows < 0) | (rows > 1)).any():
+            raise self._wrong("marks", "another number", "0 to 1, or NaN for no mark")
+        return [
+            Marks((), tuple(None if np.isnan(one) else float(one) for one in row))
+            for row in rows
+        ]
+
     def aggregate(self, sums: Floats) -> Floats:
         return self._values("aggregate", sums.shape[:-1], sums)
 
@@ -199,7 +229,9 @@ class OwnMeasure(Metric):
 
 
 class OwnWeightedMeasure(OwnMeasure, WeightedMetric):
-    """A measure that the task's organisers wrote, of the rows and not of their sums."""
+    """A metric that the task's organisers wrote, computed from weighted rows instead of
+    sums.
+    """
 
     aggregate = WeightedMetric.aggregate
 

@@ -1,24 +1,27 @@
-"""The Porter stemmer, in the two dialects that ROUGE programs speak.
+"""The Porter stemmer, in the variants of two ROUGE programs.
 
-Porter 1980, An algorithm for suffix stripping, Program 14(3). Both take `bli` to `ble` and `logi` to `log`,
-as Porter's own later program does. ``rouge_score_stem`` is the dialect of the package rouge-score, which is
-that of NLTK: a list of irregular words, gentler endings in `y` and `ied`, `fulli` to `ful`, `alli` before
-the rest of step 2. ``rouge155_stem`` is that of the Perl program ROUGE-1.5.5, whose step 4 takes off one of
-`ment`, `ent` and `ion` after another suffix. Both were told apart by the words that they stem otherwise.
+Porter 1980, An algorithm for suffix stripping, Program 14(3). Both map `bli` to `ble`
+and `logi` to `log`, as Porter's own later program does. ``rouge_score_stem`` is the
+variant of the package rouge-score, which is NLTK's stemmer. NLTK adds a list of
+irregular words, changes the rules for final `y` and `ied`, maps `fulli` to `ful`, and
+applies the rule for `alli` before the rest of step 2. ``rouge155_stem`` is the variant
+of the Perl program ROUGE-1.5.5; its step 4 may remove one of `ment`, `ent` and `ion`
+after another suffix. We derived both variants by comparing the stems of many words.
 """
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-#: Everything but a vowel counts as a consonant, digits included; `y` depends on the letter before it.
+#: All characters other than vowels, including digits, are consonants. The class of `y`
+#: depends on the preceding letter.
 _SHAPES = bytes(
     ord("v" if code in b"aeiou" else "y" if code == ord("y") else "c")
     for code in range(256)
 )
-#: No step changes a word that ends so.
+#: No step changes words that end in these characters.
 _UNTOUCHED = frozenset("abfhjkopqvwxz0123456789")
 
-#: So many stems are remembered.
+#: Maximum number of cached stems.
 KEPT = 1 << 18
 
 IRREGULAR = {
@@ -81,7 +84,8 @@ _STEP_3 = _by_ending(
         ("ness", ""),
     )
 )
-#: The longest first where one ends another, as the paper's order has it.
+#: Longer suffixes come before shorter suffixes with the same ending, as in the paper:
+#: `ement` before `ment`.
 _SUFFIXES = (
     "al",
     "ance",
@@ -109,7 +113,9 @@ _STEP_4_OF_155 = _by_ending(
 
 
 def rouge_score_stem(word: str) -> str:
-    """The stem of a lower-case ASCII word as the package rouge-score has it, of any length."""
+    """Return the stem that the package rouge-score computes for a lower-case ASCII word
+    of any length.
+    """
     if len(word) <= 2 or word[-1] in _UNTOUCHED:
         return word
     if word in IRREGULAR:
@@ -127,7 +133,9 @@ def rouge_score_stem(word: str) -> str:
 
 @lru_cache(KEPT)
 def rouge155_stem(word: str) -> str:
-    """The stem of a lower-case ASCII word of more than three characters as ROUGE-1.5.5 has it."""
+    """Return the stem that ROUGE-1.5.5 computes for a lower-case ASCII word of more
+    than three characters.
+    """
     word = _step_1b(_step_1a(word))
     if word.endswith("y") and b"v" in _shape(word[:-1]):
         word = word[:-1] + "i"
@@ -136,7 +144,9 @@ def rouge155_stem(word: str) -> str:
 
 
 def _shape(word: str) -> bytearray:
-    """The word with `c` for each consonant and `v` for each vowel; `y` is a vowel after a consonant."""
+    """Return the word with `c` for each consonant and `v` for each vowel. `y` after a
+    consonant is a vowel.
+    """
     shape = bytearray(word.encode().translate(_SHAPES))
     place = shape.find(b"y")
     while place >= 0:
@@ -151,7 +161,9 @@ def _measure(word: str) -> int:
 
 
 def _ends_cvc(word: str, *, takes_short: bool) -> bool:
-    """The condition *o of the paper; ``takes_short`` lets two letters, vowel and consonant, count."""
+    """Return True if the paper's condition *o holds: the word ends in consonant, vowel,
+    consonant. ``takes_short`` also accepts a word of one vowel and one consonant.
+    """
     shape = _shape(word)
     return (
         word[-1] not in "wxy"
@@ -192,7 +204,9 @@ def _step_1b(word: str, *, takes_short: bool = False) -> str:
 
 
 def _measured(word: str, rules: Rules) -> str:
-    """The first rule whose suffix is there decides: it replaces the suffix if m > 0 before it."""
+    """Apply the first rule whose suffix matches. The rule replaces the suffix if the
+    stem's measure m is above 0.
+    """
     for suffix, replacement in rules.get(word[-2:], ()):
         if word.endswith(suffix):
             stem = word[: -len(suffix)]
@@ -204,7 +218,8 @@ def _step_2_of_nltk(word: str) -> str:
     while word.endswith("alli") and _measure(word[:-4]) > 0:
         word = word[:-2]
     if word.endswith("logi"):
-        # The `l` counts as part of what must have a measure, so that short stems such as `geo` qualify.
+        # Measure the stem including the `l` of `logi`: short stems such as `geo` would
+        # fail without the `l`.
         return word[:-1] if _measure(word[:-3]) > 0 else word
     return _measured(word, _STEP_2_OF_NLTK)
 
@@ -235,7 +250,7 @@ def _step_4_of_155(word: str) -> str:
 
 
 def _without(word: str, suffix: str) -> str:
-    """The word without the suffix if m > 1 before it."""
+    """Remove the suffix if the stem's measure m is above 1."""
     stem = word[: -len(suffix)]
     return stem if _measure(stem) > 1 else word
 

@@ -1,7 +1,8 @@
-"""Measures of rankings, equal to ir_measures: recall, reciprocal rank, nDCG, success and average precision
-at a cut-off; F1; measures of grades; perplexity of declared probabilities.
+"""Metrics of rankings: recall, reciprocal rank, nDCG, success and average precision at
+a cut-off; F1; metrics of graded relevance; perplexity of declared probabilities.
 
-The order of an answer's list is its ranking. Everything follows from the ranks of the gold candidates.
+Values equal those of ir_measures. An answer is a list of candidates, best first.
+Metrics are computed from the ranks of the gold candidates.
 """
 
 import math
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from scoring.metrics.base import Floats, MeanMetric, Metric, quotient, ratio
+from tasks.types.base import Marks
 from tasks.types.citation_resolution.collection import Resolutions
 from tasks.types.ranking.lists import (
     NO_ROW,
@@ -28,7 +30,7 @@ INCOMPLETE = (
     "Buckley and Voorhees 2004, Retrieval evaluation with incomplete information, SIGIR"
 )
 PRECISION = "Buckley and Voorhees 2005, Retrieval System Evaluation, in TREC, MIT Press"
-#: By the name of a metric its column and where it comes from.
+#: Column and source of each metric.
 MEASURES = {
     "recall": (
         "recall",
@@ -50,20 +52,22 @@ GRADED_MEASURES = {
     "rbp": "Moffat and Zobel 2008, Rank-biased precision for measurement of retrieval effectiveness, TOIS 27",
     "unjudged": INCOMPLETE,
 }
-#: Without a cut-off the whole list counts.
+#: This cut-off value stands for the whole list.
 WHOLE = 2**31 - 1
-#: How likely a reader goes on to the next answer.
+#: The probability that a reader continues to the next answer.
 PATIENCE = 0.8
 
 
 class Ranking(MeanMetric):
-    """The mean over instances of one measure of the first ``cut`` places.
+    """The mean over instances of a measure of the first ``cut`` positions.
 
-    Relevance is a yes or no. Recall is the share of the gold candidates among them; the reciprocal rank is 1
-    over the rank of the first of these, 0 where there is none; nDCG discounts by the binary logarithm of
-    rank + 1 and divides by the best possible; success says whether there is one; average precision is the
-    mean over all gold candidates of the precision at their ranks, 0 for those that are not there. A gold
-    instance without an answer has 0 everywhere, an instance without gold candidates does not count.
+    Relevance is binary. Recall is the share of the gold candidates that are in these
+    positions. The reciprocal rank is 1 / rank of the first gold candidate in these
+    positions; 0 if they contain no gold candidate. nDCG discounts by the binary
+    logarithm of rank + 1 and divides by the best possible value. Success is 1 if these
+    positions contain a gold candidate. Average precision is the mean over all gold
+    candidates of the precision at their ranks, 0 for missing candidates. A gold
+    instance without an answer scores 0; instances without gold candidates do not count.
     """
 
     shape = "rank"
@@ -84,16 +88,64 @@ class Ranking(MeanMetric):
         self.statistic = "ranking" if cut == WHOLE else f"ranking@{cut}"
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
-        """Gold and answers are lists of candidates, best first in the answers; in columns of numbers, or
-        of any ids.
+        """Return (n, 6), see `measured`. Gold and answers are lists of candidates;
+        answers are ordered, best first. Both are `Lists`, or sequences of hashable ids.
         """
         wanted, ranked = numbered(gold, answers)
         return measured(ranks_of(wanted, ranked), wanted, self.cut)
 
+    def marks(
+        self, gold: Sequence[Any], answers: Sequence[Any]
+    ) -> Sequence[Marks | None]:
+        needs_one = self.column in ("reciprocal_rank", "success")
+        return _ranking_marks(gold, answers, self.cut, needs_one=needs_one)
+
+
+def _ranking_marks(
+    gold: Sequence[Any],
+    answers: Sequence[Any],
+    cut: int,
+    *,
+    counts_wrong: bool = False,
+    needs_one: bool = False,
+) -> list[Marks | None]:
+    """Mark gold candidates in the first ``cut`` positions as found, and all others as
+    missed.
+
+    If ``needs_one``, only the first gold candidate counts. If ``counts_wrong``, wrong
+    candidates are marked too.
+    """
+    found: list[Marks | None] = []
+    for own, answer in zip(gold, answers, strict=True):
+        if not own:
+            found.append(None)
+            continue
+        ranked, relevant = (answer or ())[:cut], set(own)
+        hits = [candidate for candidate in ranked if candidate in relevant]
+        counted = set(hits[:1] if needs_one else hits)
+        missed = None if needs_one and hits else 0.0
+        wrong = 0.0 if counts_wrong else None
+        found.append(
+            Marks(
+                tuple(1.0 if one in counted else missed for one in own),
+                (
+                    *(
+                        1.0 if one in counted else None if one in relevant else wrong
+                        for one in ranked
+                    ),
+                    *[None] * (len(answer or ()) - len(ranked)),
+                ),
+            )
+        )
+    return found
+
 
 def measured(ranks: Numbers, gold: Lists, cut: int) -> Floats:
-    """(n, 6): the five measures in the order of ``Ranking.columns``, and whether the instance counts.
-    ``ranks`` has the rank of each gold candidate, from 1, or 0 where it is not ranked.
+    """Return (n, 6): the five measures in the order of ``Ranking.columns``, and 1 if
+    the instance counts.
+
+    ``ranks`` are the ranks of gold candidates, from 1; 0 for candidates that are not
+    ranked.
     """
     stats = np.zeros((len(gold), len(Ranking.columns) + 1))
     for start, end in blocks(gold.offsets, STEP):
@@ -103,7 +155,8 @@ def measured(ranks: Numbers, gold: Lists, cut: int) -> Floats:
         part[:, -1] = sizes > 0
         hits = np.flatnonzero((own > 0) & (own <= cut))
         rows = np.repeat(np.arange(count), sizes)[hits]
-        # In the order of the ranks: the first of a row is its best, and sums are those of other programs.
+        # Sort hits by rank: the first hit of a row is the best, and sums have the same
+        # rounding as in other programs.
         order = np.lexsort((own[hits], rows))
         rows, at = rows[order], own[hits][order].astype(np.float64)
         right = np.bincount(rows, minlength=count)
@@ -114,7 +167,7 @@ def measured(ranks: Numbers, gold: Lists, cut: int) -> Floats:
         part[rows[firsts], 1] = 1 / at[firsts]
         best = np.minimum(size, cut)
         last = int(np.concatenate([at, best]).max())
-        # What a hit at each rank is worth, from rank 0, which is worth nothing.
+        # The discount at each rank; rank 0 is unused.
         discounts = np.array(
             [0.0, *(1 / math.log2(rank + 1) for rank in range(1, last + 1))]
         )
@@ -131,7 +184,9 @@ def numbered(
     gold: Sequence[Sequence[Hashable] | None],
     answers: Sequence[Sequence[Hashable] | None],
 ) -> tuple[Lists, Lists]:
-    """Both as lists of numbers. Raises ValueError where an answer has a candidate twice."""
+    """Return gold and answers as lists of candidate numbers. Raises ValueError if an
+    answer repeats a candidate.
+    """
     if isinstance(gold, Lists) and isinstance(answers, Lists):
         return gold, answers
     numbers: dict[Hashable, int] = {}
@@ -153,13 +208,15 @@ def numbered(
 
 
 class GradedRanking(MeanMetric):
-    """The mean over instances of one measure of the first ``cut`` places.
+    """The mean over instances of a measure of the first ``cut`` positions with graded
+    relevance.
 
-    Graded nDCG gains an answer's grade, discounted by the binary logarithm of rank + 1, and divides by the
-    best possible; rank-biased precision is what a reader finds who goes on to the next answer with
-    probability .8; unjudged is the share of the answers that have no grade, of which nobody knows what they
-    are worth. Graded nDCG and the unjudged share need gold with grades, and are undefined without. An
-    instance without an answer has 0 everywhere; one without a relevant candidate counts for nothing.
+    Graded nDCG sums the candidates' grades, discounted by the binary logarithm of rank
+    + 1, and divides by the best possible value. Rank-biased precision is the expected
+    relevance for a reader who continues to the next answer with probability .8.
+    Unjudged is the share of candidates without a grade, whose relevance is unknown.
+    Graded nDCG and the unjudged share are undefined without grades. An instance without
+    an answer scores 0; instances without a relevant candidate do not count.
     """
 
     shape = "rank"
@@ -177,7 +234,9 @@ class GradedRanking(MeanMetric):
         }
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
-        """Gold and answers are lists of candidates in columns of numbers; gold may have grades."""
+        """Return the values of ``columns`` and 1 if the instance counts. Gold with
+        grades is `GradedLists`.
+        """
         assert isinstance(gold, Lists)
         assert isinstance(answers, Lists)
         count = len(gold)
@@ -208,9 +267,14 @@ class GradedRanking(MeanMetric):
         stats *= stats[:, 3:]
         return stats
 
+    def marks(
+        self, gold: Sequence[Any], answers: Sequence[Any]
+    ) -> Sequence[Marks | None]:
+        return _ranking_marks(gold, answers, self.cut)
+
 
 class GradedNdcg(GradedRanking):
-    """Graded nDCG where the gold has grades; without them all of the gold has 1."""
+    """Graded nDCG. If the gold has no grades, all gold candidates have grade 1."""
 
     def __init__(self, name: str, rules: str, *, cut: int = WHOLE) -> None:
         super().__init__(name, rules, measure="ndcg_graded", cut=cut)
@@ -219,8 +283,9 @@ class GradedNdcg(GradedRanking):
 
 
 class RPrecision(MeanMetric):
-    """The mean over instances of the precision at so many places as there are gold candidates. An instance
-    without an answer has 0; one without gold candidates does not count.
+    """The mean over instances of the precision at R, where R is the number of gold
+    candidates. An instance without an answer scores 0; instances without gold
+    candidates do not count.
     """
 
     shape = "rank"
@@ -239,10 +304,20 @@ class RPrecision(MeanMetric):
             np.float64
         )
 
+    def marks(
+        self, gold: Sequence[Any], answers: Sequence[Any]
+    ) -> Sequence[Marks | None]:
+        found: list[Marks | None] = []
+        for own, answer in zip(gold, answers, strict=True):
+            found += _ranking_marks([own], [answer], len(own or ()), counts_wrong=True)
+        return found
+
 
 class Bpref(RPrecision):
-    """The mean over instances of bpref: for each gold candidate found, 1 minus the share of candidates judged
-    irrelevant above it, of which at most as many count as there are gold candidates; as trec_eval has it.
+    """The mean over instances of bpref, as in trec_eval. Each ranked gold candidate
+    contributes 1 - min(r, R) / min(N, R), where r is the number of candidates above it
+    that are judged irrelevant, and R and N are the numbers of candidates judged
+    relevant and irrelevant.
     """
 
     statistic = "bpref"
@@ -272,19 +347,27 @@ class Bpref(RPrecision):
             )
         return stats
 
+    def marks(
+        self, gold: Sequence[Any], answers: Sequence[Any]
+    ) -> Sequence[Marks | None]:
+        return _ranking_marks(gold, answers, WHOLE)
+
 
 def graded(gold: Lists) -> tuple[Lists, Floats]:
-    """What is judged and its grades; without grades all of the gold has 1."""
+    """Return the judged candidates and their grades. If the gold has no grades, all
+    gold candidates have grade 1.
+    """
     if isinstance(gold, GradedLists):
         return gold.judged, gold.grades.astype(np.float64)
     return gold, np.ones(len(gold.values))
 
 
 class RankingF1(MeanMetric):
-    """The mean over instances of F1 = 2PR / (P + R), 0 where nothing is found. Precision P is the share of
-    the first ``cut`` places that hold gold candidates, also where a ranking is shorter, recall R the share of
-    the gold candidates that are there. An instance without an answer has 0. With one gold candidate each it
-    is 2 / (cut + 1) of the recall.
+    """The mean over instances of F1 = 2PR / (P + R), 0 if both are 0. Precision P is
+    the number of gold candidates in the first ``cut`` positions divided by ``cut``,
+    also for shorter rankings. Recall R is this number divided by the number of gold
+    candidates. An instance without an answer scores 0. If each instance has one gold
+    candidate, F1 is recall times 2 / (cut + 1).
     """
 
     shape = "rank"
@@ -301,7 +384,7 @@ class RankingF1(MeanMetric):
         )
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
-        """Gold and answers are lists of candidates, best first in the answers."""
+        """Return (n, 4): precision, recall and F1, and 1 if the instance counts."""
         wanted, ranked = numbered(gold, answers)
         ranks, sizes = ranks_of(wanted, ranked), wanted.lengths
         rows = np.repeat(np.arange(len(wanted)), sizes)[
@@ -315,10 +398,16 @@ class RankingF1(MeanMetric):
         )
         return np.column_stack([*shares, sizes > 0]).astype(np.float64)
 
+    def marks(
+        self, gold: Sequence[Any], answers: Sequence[Any]
+    ) -> Sequence[Marks | None]:
+        counts_wrong = self.column != "recall"
+        return _ranking_marks(gold, answers, self.cut, counts_wrong=counts_wrong)
+
 
 class F1OfMeans(RankingF1):
-    """F1 of the mean precision and the mean recall over instances. It is the same as the mean of F1 where
-    every instance has equally many gold candidates.
+    """F1 of the mean precision and the mean recall over instances. If all instances
+    have the same number of gold candidates, the value equals the mean of F1.
     """
 
     form = "means"
@@ -333,14 +422,15 @@ class F1OfMeans(RankingF1):
 
 
 class Perplexity(Metric):
-    """How surprised a run is by what was cited, from the probabilities of candidates that it declares: exp of
-    the mean over instances of -ln p, p the probability of the gold candidate; of several, the mean of their
-    -ln p.
+    """The perplexity of the gold under the run's probabilities of candidates.
 
-    What the probabilities of an instance leave of 1 is shared evenly by the candidates that have none, so
-    that an instance without any, or without an answer, has 1 / candidates. It is 1 at best, the number of
-    candidates for a run that always gives all the same, and infinite where a gold candidate has 0. A run
-    that declares no probabilities has no value (NaN).
+    It is exp of the mean over instances of -ln p, where p is the probability of the
+    gold candidate. If an instance has several gold candidates, use the mean of their
+    -ln p. The remaining probability of an instance is distributed evenly over the
+    candidates without a probability. Without any probabilities or an answer, each
+    candidate has probability 1 / number of candidates. The best value is 1; a uniform
+    distribution yields the number of candidates. The value is infinite if a gold
+    candidate has probability 0, and undefined (NaN) for a run without probabilities.
     """
 
     shape = "error"
@@ -352,7 +442,9 @@ class Perplexity(Metric):
     fixed = {"average": "instances", "base": "e", "rest": "even"}
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
-        """(n, 3): -ln p of what is possible, whether more is gold, and whether the instance counts."""
+        """Return (n, 3): the mean -ln p of gold candidates with positive probability, 1
+        if a gold candidate has probability 0, and 1 if the instance counts.
+        """
         assert isinstance(gold, Lists)
         stats = np.zeros((len(gold), 3))
         if not isinstance(answers, DeclaredLists):
@@ -375,7 +467,7 @@ class Perplexity(Metric):
         return rows[:, -1]
 
     def on_interval_scale(self, values: Floats) -> Floats:
-        """The mean of -ln p, which lies above 0."""
+        """Return the logarithm of the perplexity."""
         with np.errstate(invalid="ignore"):
             return np.log(values)
 
@@ -397,9 +489,10 @@ COCITATION = "He et al. 2010, Context-aware Citation Recommendation, WWW"
 
 
 class ResolutionMean(MeanMetric):
-    """A mean over contexts; one without an answer counts 0, and a group of citations is one context.
-    ``success``: any of the n distinct cited papers is among the first n. ``first``: the first answer is one
-    of them.
+    """The mean over citation contexts of ``success`` or ``first``. A group of citations
+    is one context. A context without an answer scores 0. ``success`` is 1 if the first
+    n answers contain one of the n distinct cited papers. ``first`` is 1 if the first
+    answer is one of the cited papers.
     """
 
     statistic = "resolution"
@@ -417,7 +510,9 @@ class ResolutionMean(MeanMetric):
 
 
 class FirstPerCitation(Metric):
-    """The share of all citations that are the first answer in their context; a group of n has n to find."""
+    """The share of citations whose cited paper is the first answer of the context. A
+    group of n cited papers counts as n citations.
+    """
 
     shape = "mean"
     statistic = "resolution_citations"
@@ -439,8 +534,11 @@ class FirstPerCitation(Metric):
 
 
 class CocitedProbability(MeanMetric):
-    """The mean share of papers citing either that cite both, over the first n answers and the n cited papers.
-    Undefined where the collection's citation graph is not known.
+    """The mean co-citation probability over all pairs of one of the first n answers and
+    one of the n cited papers. The co-citation probability of two papers is the number
+    of papers that cite both, divided by the number of papers that cite at least one.
+
+    Undefined without the collection's citation graph.
     """
 
     statistic = "cocited"
@@ -458,7 +556,9 @@ class CocitedProbability(MeanMetric):
 def best_ranks(
     gold: Lists, answers: Lists
 ) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """For each row the best rank of its gold, from 1; 0 where none was ranked. Each row has gold."""
+    """Return the best rank of a gold candidate in each row, from 1; 0 if no gold
+    candidate is ranked. Each row must have gold.
+    """
     ranks = ranks_of(gold, answers).astype(np.int64)
     unranked = np.iinfo(np.int64).max
     best = np.minimum.reduceat(np.where(ranks > 0, ranks, unranked), gold.offsets[:-1])

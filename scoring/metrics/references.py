@@ -1,4 +1,4 @@
-"""Measures of a text against several references, of which the one that it fits best counts."""
+"""Metrics that compare a text with several references and use the best reference."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -21,14 +21,17 @@ from scoring.metrics.meteor import NltkMeteor
 from scoring.metrics.rouge import Rouge
 from scoring.metrics.sacrebleu import Bleu, Chrf, Counted
 from scoring.metrics.tokenizers import tokenizer, words
+from tasks.types.base import Marks
 from tasks.types.columns import present
 
 SQUAD = "Rajpurkar et al. 2016, SQuAD: 100,000+ Questions for Machine Comprehension of Text, EMNLP"
 
 
 class OfReferences(MeanMetric):
-    """The mean over instances of what ``measure`` says of two texts, taken with each reference: of the
-    columns of the pair whose ``decisive`` column is the largest. A missing answer is an empty text.
+    """The mean over instances of ``measure`` between the answer and the best reference.
+
+    The best reference has the largest value in the column ``decisive``. A missing
+    answer counts as an empty text.
     """
 
     own_version = 2
@@ -72,7 +75,7 @@ class OfReferences(MeanMetric):
         compared = self.comparable_texts(answers)
         pairs = self.measure.measured(texts, [compared[row] for row in places])
         decisive = self.columns.index(self.decisive)
-        # The first of those that are equally good.
+        # Choose the first of equally good references.
         rows = np.array(places)
         order = np.lexsort(
             (-np.arange(len(rows), dtype=np.float64), pairs[:, decisive], rows)
@@ -84,7 +87,7 @@ class OfReferences(MeanMetric):
 
 
 class BestRouge(OfReferences):
-    """ROUGE as rouge-score has it, of several references the one with the largest F1."""
+    """ROUGE as in rouge-score, with the reference that has the largest F1."""
 
     def __init__(
         self,
@@ -104,7 +107,9 @@ class BestRouge(OfReferences):
 
 
 class BestMeteor(OfReferences):
-    """METEOR as NLTK has it, of several references the best; undefined without the database of WordNet."""
+    """METEOR as in NLTK, with the best reference. Undefined without the WordNet
+    files.
+    """
 
     def __init__(
         self,
@@ -121,7 +126,7 @@ class BestMeteor(OfReferences):
 
 
 class BestBertScore(OfReferences):
-    """BERTScore, of several references the one with the largest F1."""
+    """BERTScore, with the reference that has the largest F1."""
 
     def __init__(
         self,
@@ -147,7 +152,9 @@ class BestBertScore(OfReferences):
 def counts_of_references(
     metric: Counted, counter: Any, gold: Sequence[Any], answers: Sequence[Any]
 ) -> Floats:
-    """sacreBLEU's counts of each instance against all of its references, and a 1; zeros without gold."""
+    """Return sacreBLEU's counts of each instance with all its references, and 1; a row
+    of zeros without gold.
+    """
     counts = present(gold).astype(np.float64)
     stats = np.column_stack(
         [np.zeros((len(gold), metric.counts_of([]).shape[1])), counts]
@@ -156,7 +163,8 @@ def counts_of_references(
         streams = list(
             zip_longest(*map(metric.comparable_texts, (gold[row] for row in rows)))
         )
-        # sacreBLEU has its counts by this method alone; its version is pinned.
+        # Only this private method returns sacreBLEU's counts. We pin the version of
+        # sacreBLEU.
         stats[rows, :-1] = counter._extract_corpus_statistics(  # noqa: SLF001
             metric.comparable_texts([answers[row] for row in rows]), streams
         )
@@ -164,8 +172,9 @@ def counts_of_references(
 
 
 class ReferencesBleu(Bleu):
-    """BLEU of the whole corpus, by sacreBLEU: an n-gram counts as often as the reference that has it most
-    often, and the length held against is that of the reference nearest to the answer.
+    """Corpus BLEU of sacreBLEU with several references. An n-gram of the answer matches
+    at most as often as in the reference that contains the n-gram most often. The
+    brevity penalty uses the reference whose length is closest to the answer's length.
     """
 
     statistic = "references:bleu"
@@ -173,7 +182,7 @@ class ReferencesBleu(Bleu):
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         from sacrebleu.metrics.bleu import BLEU
 
-        # Without a tokenizer of the task, sacreBLEU takes 13a.
+        # The default tokenizer of sacreBLEU is 13a.
         counter = BLEU(tokenize=self.tokenizer or None)
         return counts_of_references(self, counter, gold, answers)
 
@@ -183,7 +192,7 @@ class ReferencesBleu(Bleu):
 
 
 class ReferencesChrf(Chrf):
-    """chrF2 of the whole corpus, by sacreBLEU: of several references the one with the largest value."""
+    """Corpus chrF2 of sacreBLEU, with the reference that has the largest value."""
 
     def __init__(
         self, name: str, rules: str, *, words: int = 0, tokenizer: str = ""
@@ -194,7 +203,7 @@ class ReferencesChrf(Chrf):
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         from sacrebleu.metrics.chrf import CHRF
 
-        # White space is no character of chrF.
+        # chrF ignores whitespace.
         return counts_of_references(
             self,
             CHRF(word_order=self.words),
@@ -237,7 +246,7 @@ class _Short(TextMean):
             of_wanted, of_given = self._split(wanted), self._split(given)
             both = (Counter(of_wanted) & Counter(of_given)).total()
             sizes = len(of_given), len(of_wanted)
-            # Where either has no words, both must be alike.
+            # If gold or answer has no words, F1 is 1 if both have no words, else 0.
             f1 = (
                 float(harmonic_mean(both / sizes[0], both / sizes[1]))
                 if all(sizes)
@@ -248,8 +257,8 @@ class _Short(TextMean):
 
 
 class ShortAnswer(OfReferences):
-    """Exact match or F1 of tokens as SQuAD has them, of several references the best. Both sides without case,
-    punctuation and articles.
+    """Exact match or token F1 of SQuAD, with the best reference. Case, punctuation and
+    articles are ignored.
     """
 
     def __init__(
@@ -259,10 +268,21 @@ class ShortAnswer(OfReferences):
         super().__init__(short, column=column)
         self.statistic = f"short-answer:{column}"
 
+    def marks(
+        self, gold: Sequence[Any], answers: Sequence[Any]
+    ) -> Sequence[Marks | None]:
+        """Return the value with the best reference as the credit of the answer."""
+        stats = self.instance_stats(gold, answers)
+        shares = stats[:, self.columns.index(self.column)]
+        return [
+            Marks((), (float(share),)) if answer and counts else None
+            for share, answer, counts in zip(shares, answers, stats[:, -1], strict=True)
+        ]
+
 
 class Length(MeanMetric):
-    """The mean number of words between white space, or of those that the task's tokenizer finds; a missing
-    answer is an empty text.
+    """The mean number of words, separated by whitespace or by the task's tokenizer. A
+    missing answer has 0 words.
     """
 
     shape = "error"

@@ -1,7 +1,8 @@
-"""Measures of cited reports: nuggets, citations, and what a report is like without judgements.
+"""Metrics of cited reports: nuggets, citations, and metrics without human judgements.
 
-The official rules are those of castorini's nuggetizer for nuggets, and means over the answered topics for
-citations. Under the corrected rules every topic that can be scored counts, an unanswered one with 0.
+For nuggets, the official rules follow castorini's nuggetizer. For citations, the
+official rules average over answered topics. Under the corrected rules every topic with
+judgements counts, and an unanswered topic scores 0.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from scoring.metrics.base import (
     MeanMetric,
     Metric,
     Parameters,
+    UnitColumns,
     harmonic_mean,
     quotient,
 )
@@ -44,24 +46,34 @@ VITAL, ALL = "vital", "all"
 
 
 class NuggetScore(Metric):
-    """The mean over topics of the mean credit of a topic's nuggets, or of its vital ones.
+    """The mean over topics of the mean credit of a topic's nuggets, or of its vital
+    nuggets.
 
-    Support counts 1 and partial support .5, strictly 0. A nugget without a label does not count. By the
-    official rules the topics are those with assignments of the run, and one without (vital) nuggets has 0;
-    by the corrected ones those with (vital) nuggets, and an unanswered one has 0. NaN if an assignment is
-    missing. Of a class of nuggets each counts by its share of the topic.
+    Support has credit 1 and partial support .5, or 0 if ``is_strict``. A nugget without
+    a label does not count. Official rules count the topics for which the run has
+    assignments; a topic without (vital) nuggets scores 0. Corrected rules count the
+    topics with (vital) nuggets; an unanswered topic scores 0. NaN if an assignment is
+    missing. In results for classes, each nugget has the weight 1 / number of nuggets of
+    the topic.
     """
 
     statistic = "nuggets"
     shape = "mean"
     citation = NUGGETS
-    #: The columns of the matrix by scope: credits and strict credits by the number of the topic's nuggets,
-    #: what they are shares of, and missing assignments.
+    #: The matrix columns for each scope (all or vital nuggets): credit / n, strict
+    #: credit / n, 1 / n, and missing assignments, where n is the topic's number of
+    #: nuggets in the scope.
     columns = {VITAL: (0, 1, 2, 3), ALL: (4, 5, 6, 7)}
 
     def __init__(self, name: str, rules: str, *, scope: str, is_strict: bool) -> None:
         super().__init__(name, rules)
         self.scope, self.is_strict = scope, is_strict
+
+    @property
+    def unit_columns(self) -> UnitColumns:
+        credit, strict, weight, missing = self.columns[self.scope]
+        value = strict if self.is_strict else credit
+        return UnitColumns("nuggets", value, weight, missing)
 
     def instance_stats(
         self, gold: Sequence[Topic | NuggetOfTopic], answers: Sequence[Any]
@@ -103,7 +115,7 @@ class NuggetScore(Metric):
         return rows[:, self.columns[self.scope][2]]
 
     def instances(self, stats: Floats, has_gold: NDArray[np.bool_]) -> int:
-        """The nuggets that count."""
+        """Return the number of nuggets that count."""
         return int((stats[:, self.columns[self.scope][2]] > 0).sum())
 
     def aggregate(self, sums: Floats) -> Floats:
@@ -137,14 +149,17 @@ _COLUMNS = {
 
 
 class CitationScore(Metric):
-    """The mean over topics of the credit of a topic's citations (precision), or of the best citation of each
-    of its sentences (recall); full support counts 1, partial support .5, strictly 0.
+    """The mean over topics of the mean credit of a topic's citations (precision), or of
+    the best citation of each sentence (recall).
 
-    A document counts once per sentence, a position of no reference with 0. Blank sentences, and citations
-    without a label or of documents without text, do not count. By the official rules the topics are those
-    that are answered, one without a citation has precision 0, and F1 is the harmonic mean of both means. By
-    the corrected ones a topic without a citation has no precision, an unanswered one recall 0, and F1 is the
-    mean of the topics' harmonic means, 0 where no sentence is supported. NaN if a judgement is missing.
+    Full support has credit 1, partial support .5, or 0 if ``is_strict``. Repeated
+    citations of a document in a sentence count once. A citation number without a
+    reference has credit 0. Blank sentences, citations without a label, and citations of
+    documents without text do not count. Official rules count answered topics; a topic
+    without citations has precision 0, and F1 is the harmonic mean of both means. Under
+    corrected rules, the precision of a topic without citations is undefined, the recall
+    of an unanswered topic is 0, and F1 is the mean of the topics' F1, 0 if no sentence
+    is supported. NaN if a judgement is missing.
     """
 
     statistic = "citations"
@@ -170,8 +185,15 @@ class CitationScore(Metric):
             self.shape = "ratio"
 
     @property
+    def unit_columns(self) -> UnitColumns | None:
+        if self.part != "precision":
+            return None
+        value, weight = _COLUMNS[self.part, self.is_strict]
+        return UnitColumns("citations", value, weight, UNKNOWN)
+
+    @property
     def is_of_means(self) -> bool:
-        """Whether the value is the harmonic mean of two means."""
+        """Return True if the value is the harmonic mean of two means."""
         return self.part == "f1" and is_official(self.rules)
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
@@ -240,7 +262,7 @@ def _best(citations: Sequence[JudgedCitation], *, is_strict: bool) -> float:
 
 
 class _ReportMean(MeanMetric):
-    """A mean over the reports that have a sentence."""
+    """A mean over reports with at least one sentence."""
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         rows = np.zeros((len(answers), len(self.columns) + 1))
@@ -251,12 +273,12 @@ class _ReportMean(MeanMetric):
 
     @abstractmethod
     def measured(self, answer: JudgedReport) -> Sequence[float]:
-        """The columns of one report."""
+        """Return the values of ``columns`` for one report."""
 
 
 class Coverage(_ReportMean):
-    """The mean over reports of the share of a report's sentences that cite a document; blank sentences do
-    not count, and a position of no reference cites nothing.
+    """The mean over reports of the share of sentences that cite a document. Blank
+    sentences do not count. A citation number without a reference cites no document.
     """
 
     statistic = "coverage"
@@ -272,7 +294,9 @@ class Coverage(_ReportMean):
 
 
 class Length(_ReportMean):
-    """The mean number of a report's words between white space, or of its characters in NFKC."""
+    """The mean number of whitespace-separated words of a report, or of its characters
+    in NFKC.
+    """
 
     statistic = "report_length"
     shape = "error"

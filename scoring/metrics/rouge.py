@@ -1,8 +1,10 @@
-"""ROUGE-1, -2, -L and -Lsum by the rules of the package rouge-score, equal to it in every bit.
+"""ROUGE-1, -2, -L and -Lsum with the rules of the package rouge-score. Values are
+bit-identical to those of the package.
 
-Lin 2004, ROUGE: A Package for Automatic Evaluation of Summaries, sections 2 (ROUGE-N), 3.1 (ROUGE-L) and
-3.2 (ROUGE-Lsum, where a line is a sentence). The older Perl program tokenises and counts otherwise; its
-numbers are ``scoring.metrics.rouge155``.
+Lin 2004, ROUGE: A Package for Automatic Evaluation of Summaries, sections 2 (ROUGE-N),
+3.1 (ROUGE-L) and 3.2 (ROUGE-Lsum, where a line is a sentence).
+``scoring.metrics.rouge155`` implements the older Perl program, which tokenises and
+counts differently.
 """
 
 import math
@@ -22,9 +24,10 @@ from scoring.metrics.porter import rouge_score_stem
 from scoring.metrics.tokenizers import Tokenize, tokenizer, words
 from tasks.types.base import Options
 
-#: The measures that one look at the tokens gives, and the one that needs sentences besides.
+#: The measures that need only tokens, and the measure that also needs sentence
+#: boundaries.
 PLAIN, BY_SENTENCE = ("1", "2", "l"), ("lsum",)
-#: Of rouge-score's aggregator.
+#: Number of bootstrap samples of rouge-score's aggregator.
 RESAMPLES = 1000
 
 
@@ -35,9 +38,10 @@ def rouge(
     *,
     is_stemmed: bool,
 ) -> dict[str, Floats]:
-    """For each of ``1``, ``2``, ``l``, ``lsum`` the (n, 3) precisions, recalls and F1 of pairs, from 0 to 1.
-    An empty text, and one without a letter or digit, has 0. References are kept as numbers for the next call
-    with the same ones.
+    """Return for each of ``1``, ``2``, ``l``, ``lsum`` the (n, 3) precisions, recalls
+    and F1 of pairs, from 0 to 1.
+
+    A text without letters or digits scores 0. Encoded references are cached.
     """
     if len(references) != len(predictions):
         raise ValueError(
@@ -46,7 +50,8 @@ def rouge(
     gold, peer = encoded_gold(tuple(references)), encoded(predictions)
     if is_stemmed:
         gold, peer = gold.stemmed(), peer.stemmed()
-    # By kind the hits of each pair, and by how much a text has fewer units than tokens.
+    # For each kind: the hits of each pair, and the difference between a text's numbers
+    # of tokens and of n-grams.
     counted: dict[str, tuple[Numbers, int]] = {}
     if {"1", "2"} & {*kinds}:
         unigrams, bigrams = (
@@ -72,9 +77,10 @@ def rouge(
 
 
 class Rouge(TextMean):
-    """The mean over instances of one of precision, recall and F1 of ROUGE-1, -2, -L or -Lsum, times 100. Gold
-    and answers are texts. A gold instance without an answer has 0; over no instances the value is undefined
-    (NaN). The stemmed and the unstemmed number are different metrics.
+    """The mean over instances of precision, recall or F1 of ROUGE-1, -2, -L or -Lsum,
+    times 100. Gold and answers are texts. A gold instance without an answer scores 0;
+    over no instances the value is undefined (NaN). Values with and without stemming are
+    different metrics.
     """
 
     rests_on_tokens = True
@@ -132,20 +138,24 @@ class Rouge(TextMean):
         return rouge_tokens(text, self.tokenizer)
 
 
-#: What the package takes for a word, of a text in lower case.
+#: A word as the package defines it, in a lower-case text.
 ROUGE_WORDS = re.compile("[a-z0-9]+")
 
 
 def rouge_tokens(text: str, name: str = "") -> list[str]:
-    """Return the words that a tokenizer finds in the text in lower case; without a name the package's own."""
+    """Return the words that the named tokenizer finds in the lower-case text. Without a
+    name, use the package's default tokenizer.
+    """
     lowered = text.lower()
     return words(tokenizer(name)(lowered)) if name else ROUGE_WORDS.findall(lowered)
 
 
 def in_ascii(text: str, tokenize: Tokenize) -> str:
-    """Return the tokens of each line as words that the package's own tokenizer keeps whole.
+    """Encode the tokens of each line as ASCII words, which the package's default
+    tokenizer does not split.
 
-    A word of other signs is written by their bytes; no stemmer changes it, as it ends in a digit.
+    A token with other characters is encoded as hexadecimal bytes followed by a digit,
+    so that no stemmer changes the token.
     """
     return "\n".join(
         " ".join(
@@ -157,10 +167,12 @@ def in_ascii(text: str, tokenize: Tokenize) -> str:
 
 
 class RougeMid(Rouge):
-    """What rouge-score's aggregator calls `mid`, and CiteBench prints (appendix A.3): the median of the means
-    of 1,000 resamples of the instances, drawn as the package draws them after `numpy.random.seed(0)`: for
-    ROUGE-1, then -2, then -L. CiteBench sets no seed, so that its last digits are chance; intervals and
-    classes are those of the mean.
+    """The `mid` value of rouge-score's aggregator: the median of 1,000 bootstrap means
+    over instances. CiteBench prints this value (appendix A.3).
+
+    The package samples after `numpy.random.seed(0)` for ROUGE-1, then -2, then -L.
+    CiteBench sets no seed, so the last digits of its values are random. Intervals and
+    values of classes are computed for the mean.
     """
 
     def total(self, rows: Floats) -> float:
@@ -189,7 +201,7 @@ def package_rouge(
     is_stemmed: bool,
     tokenizer: object = None,
 ) -> dict[str, Floats]:
-    """By kind the (n, 3) precisions, recalls and F1 that rouge-score gives."""
+    """Return for each kind the (n, 3) precisions, recalls and F1 of rouge-score."""
     from rouge_score.rouge_scorer import RougeScorer
 
     names = {
@@ -210,28 +222,31 @@ def package_rouge(
 
 Numbers = NDArray[np.int64]
 
-#: Two bytes that no ASCII text holds stand where a text and a line end.
+#: The ends of texts and lines are represented by bytes that do not occur in ASCII.
 TEXT_END, LINE_END = b"\x80", b"\x81"
 _KEPT = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789" + TEXT_END + LINE_END)
-#: Everything else separates.
+#: All other bytes are separators.
 _TABLE = bytes(byte if byte in _KEPT else ord(" ") for byte in range(256))
-#: Words of so many letters and fewer are never stemmed.
+#: Words with at most this many letters are never stemmed.
 SHORT = 3
-#: Of fewer characters in all, reading a file of kept gold would take as long as reading the texts.
+#: Minimum number of characters for a cache file. Encoding shorter texts is as fast as
+#: reading a file.
 WORTH_KEEPING = 500_000
-#: Raised when words are told apart or stemmed otherwise.
+#: Version of the cache. Increase it if tokenisation or stemming changes.
 KIND = "rouge-1"
 
 
 class Vocabulary(dict[bytes, int]):
-    """A number for each word, in the order of first appearance; 0 and 1 are the two ends."""
+    """A number for each word, in the order of first occurrence. 0 is the end of a text,
+    1 the end of a line.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.forget()
 
     def forget(self) -> None:
-        """Begin anew; numbers that were given out before mean nothing any more."""
+        """Remove all words. Earlier numbers become invalid."""
         self.clear()
         self.update({TEXT_END: 0, LINE_END: 1})
         self._stem_numbers: dict[bytes, int] = {}
@@ -243,7 +258,7 @@ class Vocabulary(dict[bytes, int]):
         return number
 
     def learn(self, words: Iterable[bytes], stems: Iterable[bytes]) -> None:
-        """Take over what an earlier process found out."""
+        """Add words and stems from a cache file."""
         self._stem_of.update(zip(words, stems, strict=True))
 
     def stem(self, word: bytes) -> bytes:
@@ -253,7 +268,7 @@ class Vocabulary(dict[bytes, int]):
         return rouge_score_stem(word.decode()).encode() if len(word) > SHORT else word
 
     def stems(self) -> Numbers:
-        """For each word's number the number of its stem, shared by words of one stem."""
+        """Return the stem numbers, indexed by word number."""
         numbers = self._stem_numbers
         unknown = islice(self, len(self._stems), None)
         new = [numbers.setdefault(self.stem(word), len(numbers)) for word in unknown]
@@ -267,8 +282,9 @@ forget = vocabulary.forget
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """Texts one after the other: text i is ``words[starts[i]:starts[i + 1]]``. Its lines that hold a word are
-    numbers ``lines[i]`` to ``lines[i + 1]``; line j is ``words[line_starts[j]:line_starts[j + 1]]``.
+    """Concatenated texts as word numbers. Text i is ``words[starts[i]:starts[i + 1]]``.
+    Its non-empty lines have the indices ``lines[i]`` to ``lines[i + 1] - 1``; line j is
+    ``words[line_starts[j]:line_starts[j + 1]]``.
     """
 
     words: Numbers
@@ -287,11 +303,14 @@ class Encoded:
 
 
 def encoded(texts: Sequence[str]) -> Encoded:
-    """The texts as numbers. The same process gives the same word the same number."""
+    """Encode texts as word numbers. Within a process, a word always has the same
+    number.
+    """
     if not texts:
         none = np.zeros(1, dtype=np.int64)
         return Encoded(none[:0], none, none, none)
-    # What is not ASCII even in lower case separates, as everything does that is no letter or digit.
+    # Words consist of ASCII letters and digits, in lower case. All other characters are
+    # separators.
     parts = [text.lower().encode("ascii", "replace") for text in texts]
     joined = (b" " + TEXT_END + b" ").join(parts).replace(b"\n", b" " + LINE_END + b" ")
     tokens = joined.translate(_TABLE).split()
@@ -307,7 +326,7 @@ def encoded(texts: Sequence[str]) -> Encoded:
 
 
 def encoded_words(texts: Sequence[Sequence[Sequence[str]]]) -> Encoded:
-    """Texts that are sentences of words already, by whatever tokeniser; the words are ASCII."""
+    """Encode texts that are already split into sentences of ASCII words."""
     sentences = [sentence for text in texts for sentence in text]
     words = [word.encode("ascii") for sentence in sentences for word in sentence]
     numbers = np.fromiter(map(vocabulary.__getitem__, words), np.int64, len(words))
@@ -319,7 +338,9 @@ def encoded_words(texts: Sequence[Sequence[Sequence[str]]]) -> Encoded:
 
 @lru_cache(maxsize=4)
 def encoded_gold(texts: tuple[str, ...]) -> Encoded:
-    """The same as ``encoded``, kept: every run of a task is scored against the same gold."""
+    """Return the gold texts, encoded by ``encoded``. Encoded long golds are cached,
+    because all runs of a task use the same gold.
+    """
     if sum(map(len, texts)) < WORTH_KEEPING:
         return encoded(texts)
     digest = cache.digest_of(texts)
@@ -335,7 +356,7 @@ def encoded_gold(texts: tuple[str, ...]) -> Encoded:
             arrays["line_starts"],
         )
     gold = encoded(texts)
-    # Numbers of its own, the words that they stand for, and these words' stems.
+    # The cache file has its own word numbers; it also contains their words and stems.
     used, numbers = np.unique(gold.words, return_inverse=True)
     by_number = list(vocabulary)
     words = [by_number[number] for number in used.tolist()]
@@ -351,21 +372,25 @@ def encoded_gold(texts: tuple[str, ...]) -> Encoded:
     return gold
 
 
-#: So many tokens, padding included, are worked on at once; they fit into the processor's own memory.
+#: Maximum number of tokens per block, including padding. A block fits into the
+#: processor's cache.
 BLOCK = 65_536
 PADDING = np.iinfo(np.int64).max
-#: No vocabulary has more words than so many bits count.
+#: Maximum number of bits of a word number.
 WORD_BITS = 31
-#: Code points that a text may hold, but for the surrogates.
+#: Texts cannot contain surrogate code points.
 SURROGATES, SURROGATE_COUNT = 0xD800, 0x800
 MAX_CODES = 0x110000 - SURROGATE_COUNT
 
 
 @dataclass(frozen=True)
 class Block:
-    """Some pairs as rows of ``tokens``, (rows, width): reference first, then prediction, then padding.
-    ``pairs`` says which; a row has ``references`` + ``predictions`` tokens. Sorting a row brings equal tokens
-    together, and one pass over it counts what both sides have.
+    """A block of pairs as rows of ``tokens``, (rows, width): reference, then
+    prediction, then padding.
+
+    ``pairs`` are the indices of the pairs; ``references`` and ``predictions`` are the
+    numbers of tokens in each row. Sorting a row groups equal tokens; their occurrences
+    in both texts are then counted together.
     """
 
     pairs: Numbers
@@ -388,7 +413,9 @@ class Block:
 def blocks(
     references: Encoded, predictions: Encoded, among: Numbers | None = None
 ) -> Iterator[Block]:
-    """The pairs, or those among them, longest first, in blocks of like length; where both are empty, none."""
+    """Yield blocks of pairs of similar length, the longest first. Pairs of two empty
+    texts are omitted.
+    """
     words = np.concatenate([references.words, predictions.words])
     firsts, seconds = (
         references.starts[:-1],
@@ -417,16 +444,19 @@ def blocks(
 
 
 def unigram_hits(block: Block) -> Numbers:
-    """How many tokens both sides of each row have, each as often as the side that has it less has it."""
+    """Return the number of common tokens of each row. A token counts with its minimum
+    number of occurrences in reference and prediction.
+    """
     return _common(
         np.where(block.is_token, (block.tokens << 1) | block.is_prediction, PADDING)
     )
 
 
 def bigram_hits(block: Block) -> Numbers:
-    """The same of pairs of neighbours."""
+    """Return the number of common bigrams of each row."""
     first, second = block.tokens[:, :-1], block.tokens[:, 1:]
-    # The last token of the reference and the first of the prediction are no neighbours.
+    # The last token of the reference and the first token of the prediction form no
+    # bigram.
     is_bigram = block.is_token[:, 1:] & (
         np.arange(1, block.tokens.shape[1]) != block.references[:, None]
     )
@@ -435,7 +465,9 @@ def bigram_hits(block: Block) -> Numbers:
 
 
 def _common(keys: Numbers) -> Numbers:
-    """From (rows, width) keys whose last bit says the side: the number of matches in each row."""
+    """Return the number of matches in each row of (rows, width) keys. The last bit of a
+    key is 1 for the prediction.
+    """
     keys = np.sort(keys, axis=1)
     starts, of_reference, of_prediction = runs(keys)
     before = np.concatenate([[0], np.cumsum(np.minimum(of_reference, of_prediction))])
@@ -445,8 +477,9 @@ def _common(keys: Numbers) -> Numbers:
 
 
 def runs(keys: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-    """Equal tokens in sorted rows: where each run starts when flattened, and how often either side has it.
-    Padding is a run of a prediction alone.
+    """Return the runs of equal tokens in sorted rows: their start in the flattened
+    keys, and their number of tokens in reference and prediction. Padding forms a run
+    without tokens of the reference.
     """
     tokens = keys >> 1
     is_new = np.ones(keys.shape, dtype=bool)
@@ -459,7 +492,9 @@ def runs(keys: Numbers) -> tuple[Numbers, Numbers, Numbers]:
 
 
 def lcs_lengths(references: Encoded, predictions: Encoded) -> Numbers:
-    """The length of the longest common subsequence of each pair, by rapidfuzz's bit-parallel algorithm."""
+    """Return the length of the longest common subsequence of each pair, computed by
+    rapidfuzz's bit-parallel algorithm.
+    """
     from rapidfuzz import process
     from rapidfuzz.distance import LCSseq
 
@@ -471,7 +506,8 @@ def lcs_lengths(references: Encoded, predictions: Encoded) -> Numbers:
 
 
 def _strings(texts: Encoded) -> list[str] | list[list[int]]:
-    # A code point for each token is what rapidfuzz reads fastest; lists of numbers where those run out.
+    # rapidfuzz is fastest if each token is a code point of a string. If there are too
+    # many distinct tokens, use lists of numbers.
     bounds = texts.starts.tolist()
     if texts.words.max(initial=0) >= MAX_CODES:
         numbers = texts.words.tolist()
@@ -481,23 +517,26 @@ def _strings(texts: Encoded) -> list[str] | list[list[int]]:
     return [joined[start:end] for start, end in pairwise(bounds)]
 
 
-#: Reference sentences by length, and what holds one; the longest are Python's own numbers, which have no end.
+#: Ranges of sentence lengths and the integer type for each range. The longest sentences
+#: use Python's unbounded integers.
 WIDTHS: tuple[tuple[int, int, DTypeLike], ...] = (
     (0, 16, np.uint16),
     (16, 32, np.uint32),
     (32, 64, np.uint64),
     (64, int(PADDING), object),
 )
-#: So many pairs of sentences at most are walked through at once.
+#: Maximum number of sentence pairs per block.
 MAX_WALKS = 16_384
 
 Words = NDArray[Any]
 
 
 def union_hits(references: Encoded, predictions: Encoded) -> Numbers:
-    """For each pair the tokens in the union of subsequences, each at most as often as in the prediction."""
+    """Return the hits of ROUGE-Lsum for each pair: the tokens in the union of longest
+    common subsequences, each at most as often as in the prediction.
+    """
     hits = np.zeros(len(references.starts) - 1, dtype=np.int64)
-    # Of one sentence on either side the union is the longest common subsequence itself.
+    # If both texts have one sentence, the union is the longest common subsequence.
     is_single = (np.diff(references.lines) == 1) & (np.diff(predictions.lines) == 1)
     if is_single.any():
         hits[is_single] = lcs_lengths(references, predictions)[is_single]
@@ -508,13 +547,15 @@ def union_hits(references: Encoded, predictions: Encoded) -> Numbers:
 
 @dataclass(frozen=True)
 class _Lines:
-    """The sentences of one side of a block, one row after the other."""
+    """The sentences of the references or of the predictions of a block, sorted by
+    row.
+    """
 
     row: Numbers
     length: Numbers
-    #: Where each begins in its row of the block.
+    #: The column of the block in which each sentence begins.
     column: Numbers
-    #: The number of sentences of each row.
+    #: Number of sentences in each row.
     counts: Numbers
 
     @classmethod
@@ -532,13 +573,16 @@ class _Lines:
 
 
 class _Sentences:
-    """One block, its sentences, and the tokens that a row has, numbered from 0 in each row."""
+    """A block, its sentences, and its distinct tokens, numbered from 0 within each
+    row.
+    """
 
     def __init__(self, block: Block, references: Encoded, predictions: Encoded) -> None:
         self.block = block
         self.reference = _Lines.of(references, block.pairs, 0)
         self.prediction = _Lines.of(predictions, block.pairs, block.references)
-        # ``run`` and ``number``: of each place of the block its token's run, in all and in its row.
+        # For each cell of the block, ``run`` is the index of its token's run in the
+        # block, and ``number`` the index within the row.
         rows, width = self.block.tokens.shape
         bits = width.bit_length()
         keys = (
@@ -556,7 +600,7 @@ class _Sentences:
         self.run[places.ravel()[is_token]] = np.repeat(np.arange(len(starts)), sizes)[
             is_token
         ]
-        # Numbers begin anew in each row.
+        # Number the runs of each row from 0.
         self.number = self.run - np.repeat(first_runs, width)
 
     def hits(self) -> Numbers:
@@ -570,7 +614,9 @@ class _Sentences:
         ).astype(np.int64)
 
     def _marked(self, above: int, most: int, kind: DTypeLike) -> Numbers:
-        """The places of the marked tokens of the sentences of ``above`` + 1 to ``most`` tokens."""
+        """Return the positions of tokens in the union, for reference sentences with
+        ``above`` + 1 to ``most`` tokens.
+        """
         length = self.reference.length
         counts = self.prediction.counts
         chosen = np.flatnonzero(
@@ -585,14 +631,15 @@ class _Sentences:
             sentence
         ] + place
         bit = _bits(place, kind)
-        # For each sentence and each token of its row the bits of its places there.
+        # For each sentence, and each distinct token of its row: a bit for each
+        # occurrence of the token in the sentence.
         sizes = self.sizes[row]
         bases = np.asarray(np.cumsum(sizes) - sizes, dtype=np.int64)
         tables = np.zeros(int(sizes.sum()), dtype=bit.dtype)
         np.bitwise_or.at(tables, bases[sentence] + self.number[token], bit)
         whole = _bits(length, kind) - 1
         unions = np.zeros(len(chosen), dtype=kind)
-        # Every sentence of the chosen references with every one of its row's prediction, the longest first.
+        # Pair each chosen reference sentence with each sentence of its prediction.
         firsts = np.cumsum(counts) - counts
         reference = np.repeat(np.arange(len(row)), counts[row])
         prediction = np.repeat(firsts[row], counts[row]) + _ranges(counts[row])
@@ -625,7 +672,10 @@ def _walk(
     numbers: Numbers,
     whole: Words,
 ) -> Words:
-    """The reference tokens that each walk marks; ``whole`` has a bit for every token of the sentence."""
+    """Return, for each pair of sentences, the reference tokens in the longest common
+    subsequence, one bit per token. ``whole`` has all bits of the reference sentence
+    set.
+    """
     active = np.searchsorted(-lengths, -np.arange(int(lengths[0])))
     columns, equals = [], []
     state = whole.copy()
@@ -647,7 +697,6 @@ def _walk(
 
 
 def _filled(words: Words) -> Words:
-    """Each word with every bit below its highest one set."""
     shift = 1
     while (lower := words >> shift).any():
         words = words | lower
@@ -656,7 +705,6 @@ def _filled(words: Words) -> Words:
 
 
 def _bits(places: Numbers, kind: DTypeLike) -> Words:
-    """Two to the power of each place; of a place beyond the word nought."""
     if kind is object:
         return np.array([1 << place for place in places.tolist()], dtype=object)
     return (np.uint64(1) << places.astype(np.uint64)).astype(kind)

@@ -1,7 +1,9 @@
-"""What the Perl program ROUGE-1.5.5 counts against references: n-grams, skip-bigrams, common subsequences.
+"""The counts of the Perl program ROUGE-1.5.5: n-grams, skip-bigrams and common
+subsequences.
 
-Lin 2004, ROUGE: A Package for Automatic Evaluation of Summaries, and the program itself, whose output
-is what the CL-SciSumm programs print. A *model* is a reference, a *peer* what is scored.
+Lin 2004, ROUGE: A Package for Automatic Evaluation of Summaries, and the program, whose
+output the CL-SciSumm programs print. A *model* is a reference; a *peer* is the scored
+text.
 """
 
 import hashlib
@@ -25,16 +27,20 @@ from scoring.metrics.rouge import (
     union_hits,
 )
 
-#: No limit to the distance of a skip-bigram's words (`-2 -1`).
+#: This ``size`` allows any distance between the two words of a skip-bigram (`-2 -1`).
 UNLIMITED = -1
-#: What `-f` says: all references count together, or the one with the best recall alone.
+#: The values of `-f`: the sum over all references, or the reference with the best
+#: recall.
 ALL, BEST = "A", "B"
 
 
 class Measure(NamedTuple):
-    """What is counted. ``kind`` is `n`, `l` or `s`; ``size`` the n of n-grams, or how many words may lie
-    between those of a skip-bigram (ROUGE-S4, or ``UNLIMITED`` as in ROUGE-S*); ``with_words`` adds single
-    words to skip-bigrams (`-u`, ROUGE-SU4), all but the text's last.
+    """A kind of counted unit. ``kind`` is `n` (n-grams), `l` (common subsequences) or
+    `s` (skip-bigrams).
+
+    ``size`` is the n of n-grams, or the maximum number of words between the two words
+    of a skip-bigram (ROUGE-S4, or ``UNLIMITED`` as in ROUGE-S*). ``with_words`` adds
+    single words to skip-bigrams (`-u`, ROUGE-SU4), except the last word of the text.
     """
 
     kind: str
@@ -43,7 +49,7 @@ class Measure(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """How many units models and peer have, and how many of them are matched."""
+    """The numbers of units in models, in the peer, and in both."""
 
     model: int
     peer: int
@@ -62,7 +68,9 @@ class Counts(NamedTuple):
         return float(harmonic_mean(self.precision, self.recall))
 
     def as_printed(self) -> tuple[float, float, float]:
-        """Recall, precision and F1 as the program prints them: to 5 decimals, and F1 from the rounded two."""
+        """Return recall, precision and F1 as the program prints them: to 5 decimals,
+        with F1 from the two rounded values.
+        """
         recall, precision = float(f"{self.recall:.5f}"), float(f"{self.precision:.5f}")
         return (
             recall,
@@ -82,9 +90,11 @@ def rouge155(
     reading: "Reading",
     references: str = ALL,
 ) -> dict[Measure, Counts]:
-    """Each measure's counts of one peer against its models; a text is its sentences, in their order. With
-    ``ALL`` the counts of the models are added up, those of the peer as often as there are models. With
-    ``BEST`` they are those of the model that gives the highest recall, the first of several.
+    """Return the counts of each measure for one peer and its models.
+
+    A text is a sequence of sentences. For ``ALL``, the counts of the models are summed,
+    and the peer's counts are multiplied by the number of models. For ``BEST``, only the
+    first model with the highest recall counts.
     """
     of_peer = reading.sentences(peer)
     by_model: list[dict[Measure, Counts]] = []
@@ -130,7 +140,9 @@ def rouge155(
 def package_counts(
     model: Sequence[Sequence[str]], peer: Sequence[Sequence[str]], measure: Measure
 ) -> Counts:
-    """What rouge-score counts of the words that are read: n-grams, common subsequences, no skip-bigrams."""
+    """Return the counts that rouge-score computes for these words. Skip-bigrams are not
+    supported.
+    """
     kind = str(measure.size) if measure.kind == "n" else "lsum"
     texts = ["\n".join(map(" ".join, text)) for text in (model, peer)]
     scores = package_rouge(
@@ -147,7 +159,6 @@ def _renumbered(wanted: Numbers, peer: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def _ngrams(wanted: Numbers, peer: Numbers, size: int) -> tuple[Numbers, Numbers]:
-    """A number for each n-gram of either side: that of its first words, and its last one."""
     grams = wanted, peer
     for end in range(1, size):
         longer = zip(grams, (wanted, peer), strict=True)
@@ -161,7 +172,6 @@ def _ngrams(wanted: Numbers, peer: Numbers, size: int) -> tuple[Numbers, Numbers
 
 
 def _skip_bigrams(words: Numbers, measure: Measure) -> Numbers:
-    """A number for each skip-bigram; single words keep their own, which are smaller."""
     furthest = len(words) - 1 if measure.size < 0 else measure.size + 1
     pairs = [
         ((words[:-far] + 1) << WORD_BITS) | words[far:]
@@ -186,21 +196,22 @@ def _clipped(wanted: Numbers, peer: Numbers) -> Counts:
 
 
 _NO_WORD = re.compile(rb"[^A-Za-z0-9-]")
-#: Texts come to the package as words between white space, one sentence a line.
+#: A tokenizer for the package rouge-score that splits texts at whitespace. The texts
+#: have one sentence per line.
 AS_READ = SimpleNamespace(tokenize=str.split)
-#: Words of so many letters and fewer are never stemmed.
+#: Words with at most this many letters are never stemmed.
 SHORT = 3
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """The options of the program that say how texts are read.
+    """The program's options for reading texts.
 
-    ``is_stemmed`` is `-m`; ``stop_words`` are left out (`-s`) before anything is stemmed;
-    ``exceptions`` gives irregular forms their base form, which is then not stemmed (the shared tasks
-    ran with none). ``most_words`` is `-l`, ``most_bytes`` `-b`: what is beyond is cut off before the
-    words are read, in the middle of a word if need be. With ``is_by_package`` the package rouge-score counts
-    the words, which are read in the same way.
+    ``is_stemmed`` is `-m`. ``stop_words`` are removed (`-s`) before stemming.
+    ``exceptions`` maps irregular forms to their base forms, which are not stemmed (the
+    shared tasks had no exceptions). ``most_words`` is `-l`, ``most_bytes`` is `-b`.
+    Texts are truncated before they are split into words, so the last word may be
+    incomplete. If ``is_by_package`` is True, the package rouge-score counts the words.
     """
 
     is_stemmed: bool = True
@@ -217,7 +228,9 @@ class Reading:
         ]
 
     def sentences(self, lines: Sequence[str | bytes]) -> list[list[str]]:
-        """The words of each line, within the limits: of words between white space, or of bytes."""
+        """Return the words of each line, truncated to the maximum number of
+        whitespace-separated words or of bytes.
+        """
         encoded = [
             line if isinstance(line, bytes) else line.encode("utf-8", "replace")
             for line in lines
@@ -256,5 +269,7 @@ class Reading:
 
 
 def read_stop_words(path: Path) -> frozenset[str]:
-    """The words of a file, one a line; the program's own list is not ours to ship."""
+    """Read a stop word file with one word per line. We may not distribute the program's
+    stop words.
+    """
     return frozenset(path.read_text(encoding="utf-8", errors="replace").split())

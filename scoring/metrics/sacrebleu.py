@@ -1,7 +1,7 @@
-"""BLEU and chrF as sacreBLEU has them, from counts of each text, so that corpus values follow from sums.
+"""BLEU and chrF as in sacreBLEU, computed from sums of the counts of each text.
 
-Post 2018, A Call for Clarity in Reporting BLEU Scores (WMT). Tokens and counts are equal to sacreBLEU's own;
-its signature stands inside ours.
+Post 2018, A Call for Clarity in Reporting BLEU Scores (WMT). Tokens and counts equal
+those of sacreBLEU. Our signature contains sacreBLEU's signature.
 """
 
 import re
@@ -23,19 +23,21 @@ from tasks.types.ranking.lists import blocks
 Numbers = npt.NDArray[np.int64]
 
 KEY_BITS = 63
-#: Symbols that are counted at once; their keys stay in the processor's own memory.
+#: Number of symbols per block. The keys of a block fit into the processor's cache.
 BLOCK = 32_768
 
 
 def gram_counts(symbols: Numbers, lengths: Numbers, orders: int) -> Floats:
-    """Counts of each pair for n-grams of 1 to ``orders`` symbols, of shape (pairs, orders, 3): those of the
-    answer, those of the gold, and those in both, each as often as in the one that has it more seldom.
+    """Return (pairs, orders, 3): the numbers of n-grams in the answer, in the gold and
+    in both, for n from 1 to ``orders``. A common n-gram counts with its minimum number
+    of occurrences.
 
-    ``symbols`` are numbers from 0, of the first answer, the first gold, the second answer and so on;
-    ``lengths``, of shape (pairs, 2), says how many each of them has. Nothing is hashed: a key holds, from the
-    top, the pair, the symbol at a place and those that follow it (as many as the highest order; 0 where the
-    text has ended), the side. Sorted keys are in order by every prefix at the same time, so that one sort
-    serves all orders: the n-grams of an order are runs of the sorted keys.
+    ``symbols`` are numbers from 0: first answer, first gold, second answer and so on.
+    ``lengths``, of shape (pairs, 2), are the lengths of these texts. N-grams are not
+    hashed. Each position has a key that contains, from the highest bits, the index of
+    the pair, the symbol, the following symbols (0 after the end of the text), and a bit
+    for answer or gold. Keys are sorted once. For each order, equal n-grams form runs of
+    the sorted keys.
     """
     counts = np.zeros((len(lengths), orders, 3))
     counts[..., :2] = np.maximum(lengths[:, None] - np.arange(orders)[:, None], 0)
@@ -50,7 +52,10 @@ def gram_counts(symbols: Numbers, lengths: Numbers, orders: int) -> Floats:
 
 
 def _count(symbols: Numbers, lengths: Numbers, common: Floats) -> None:
-    """Into ``common``. Where a key is too long, symbols are numbered anew, and then pairs are halved."""
+    """Write the numbers of common n-grams to ``common``. If keys have too many bits,
+    renumber the symbols. If the new keys still have too many bits, split the list of
+    pairs in halves.
+    """
     if not len(symbols):
         return
     pairs, orders = common.shape
@@ -59,7 +64,7 @@ def _count(symbols: Numbers, lengths: Numbers, common: Floats) -> None:
     bits = _bits(symbols)
     if _key_bits(symbols, *common.shape) > KEY_BITS:
         if pairs == 1:
-            # Of so many different symbols that no key can hold them.
+            # If a single pair has too many distinct symbols, keys cannot be built.
             texts = symbols[: lengths[0, 0]].tolist(), symbols[lengths[0, 0] :].tolist()
             grams = (
                 [_grams(text, order) for text in texts]
@@ -82,7 +87,8 @@ def _count(symbols: Numbers, lengths: Numbers, common: Floats) -> None:
         bounds = np.append(starts, len(symbols))
         gold = np.diff(gold_before[bounds])
         both = np.minimum(gold, np.diff(bounds) - gold)
-        # A run whose last symbol is 0 is no n-gram: the text has ended before it.
+        # If the last symbol of a run is 0, the text ends before it, and there is no
+        # n-gram.
         both[keys[starts] >> below & (1 << bits) - 1 == 0] = 0
         sums = np.concatenate([[0], np.cumsum(both)])
         common[:, order - 1] = np.diff(sums[np.searchsorted(starts, pair_starts)])
@@ -93,17 +99,21 @@ def _bits(symbols: Numbers) -> int:
 
 
 def _key_bits(symbols: Numbers, pairs: int, orders: int) -> int:
-    """Of the pair, of as many symbols as the highest order, and of the side."""
+    """Return the number of bits of a key: index of the pair, symbols of the highest
+    order, and answer or gold.
+    """
     return _bits(symbols) * orders + pairs.bit_length() + 1
 
 
 def _sorted_keys(symbols: Numbers, lengths: Numbers, orders: int, bits: int) -> Numbers:
-    """A key for each place; ``lengths`` are those of the texts one after the other."""
+    """Return the sorted keys of all positions. ``lengths`` are the lengths of
+    consecutive texts.
+    """
     ends, keys = np.cumsum(lengths), symbols + 1
     padded = np.append(keys, np.zeros(orders, dtype=np.int64))
     for following in range(1, orders):
         keys = (keys << bits) | padded[following : following + len(symbols)]
-    # The keys at the last places of a text hold symbols of the next one, which go.
+    # Remove symbols of the next text from the last keys of each text.
     for left in range(1, orders):
         at = (ends - left)[lengths >= left]
         keys[at] = keys[at] >> (orders - left) * bits << (orders - left) * bits
@@ -123,8 +133,8 @@ BETA_SQUARED = 4
 
 
 class Counted(Metric):
-    """A corpus value from sacreBLEU's counts of each pair; a missing answer is an empty text. Undefined over
-    no instances.
+    """A corpus metric computed from sacreBLEU's counts of each pair. A missing answer
+    counts as an empty text. Undefined over no instances.
     """
 
     shape = "corpus"
@@ -133,7 +143,8 @@ class Counted(Metric):
     scale = 100
     packages = ("sacrebleu",)
     counts_by_last_column = True
-    #: What sacreBLEU says of this metric in its signature, between the number of references and its version.
+    #: The part of sacreBLEU's signature between the number of references and the
+    #: version.
     settings: str
 
     @property
@@ -146,7 +157,9 @@ class Counted(Metric):
     def instance_stats(
         self, gold: Sequence[Text | None], answers: Sequence[Text | None]
     ) -> Floats:
-        """sacreBLEU's counts and a 1; zeros for an answer without gold."""
+        """Return sacreBLEU's counts and 1; a row of zeros for an answer without
+        gold.
+        """
         counts = present(gold).astype(np.float64)
         texts = self.comparable_texts(answers), self.comparable_texts(gold)
         pairs = zip(*texts, strict=True)
@@ -156,10 +169,14 @@ class Counted(Metric):
 
     @abstractmethod
     def counts_of(self, texts: Sequence[str]) -> Floats:
-        """What sacreBLEU counts in each pair, a row each; in ``texts`` its gold follows each answer."""
+        """Return one row of sacreBLEU's counts per pair. ``texts`` alternates answers
+        and their gold.
+        """
 
     def denominators(self, rows: Floats) -> Floats:
-        """What is counted of answer and gold together, as a long pair weighs more than a short one."""
+        """Return the number of n-grams in answer and gold, because long pairs have more
+        weight than short pairs.
+        """
         return np.asarray(rows[:, :-1].sum(axis=1))
 
     def aggregate(self, sums: Floats) -> Floats:
@@ -169,13 +186,13 @@ class Counted(Metric):
 
     @abstractmethod
     def corpus_value(self, counts: Floats) -> Floats:
-        """The value of summed counts, from 0 to 100."""
+        """Return the value between 0 and 100 of summed counts."""
 
 
 class Bleu(Counted):
-    """BLEU of the whole corpus: the geometric mean of the precisions of one to four tokens, and a penalty
-    where the answers together are shorter than the gold. Tokens are those of mteval's `13a`; an n-gram order
-    without a match is smoothed by `exp`. 0 where no token matches at all.
+    """Corpus BLEU: the geometric mean of the precisions of 1- to 4-grams, with a
+    penalty if all answers together are shorter than the gold. The tokenizer is mteval's
+    `13a`. Orders without a match are smoothed by `exp`. 0 if no token matches.
     """
 
     statistic = "bleu"
@@ -221,16 +238,17 @@ class Bleu(Counted):
         )
         precisions = np.where(correct == 0, smoothed, ratio(100.0 * correct, total))
         penalty = np.exp(np.minimum(0.0, 1 - ratio(wanted, answered)))
-        # Where the answers have no n-grams of an order at all, the program takes the logarithm of 0.
+        # If the answers have no n-grams of an order, sacreBLEU computes the logarithm
+        # of 0.
         with np.errstate(divide="ignore"):
             values = penalty * np.exp(np.log(precisions).mean(axis=-1))
         return np.where(correct.any(axis=-1), values, 0.0)
 
 
 class Chrf(Counted):
-    """chrF2 of the whole corpus: recall and precision of one to six characters, recall counting four times;
-    with ``words`` chrF2++, of one and two words as well. Precision and recall are means over the orders that
-    occur on both sides.
+    """Corpus chrF2: the F2 score, which weights recall higher, of 1- to 6-grams of
+    characters. With ``words`` it is chrF2++, which adds 1- and 2-grams of words.
+    Precision and recall are means over the orders that occur in both answers and gold.
     """
 
     citation = "Popović 2015, chrF: character n-gram F-score for automatic MT evaluation, WMT; Post 2018, WMT"
@@ -250,13 +268,16 @@ class Chrf(Counted):
         return {**super().parameters, **named}
 
     def parted(self, text: str) -> str:
-        """Return the text with spaces between the words that its tokenizer finds."""
+        """Return the text with spaces between the words that the task's tokenizer
+        finds.
+        """
         if not (self.words and self.tokenizer):
             return text
         return " ".join(tokenizer(self.tokenizer)(text))
 
     def tokens(self, text: str) -> list[str]:
-        # sacreBLEU has these words by this method alone; its version is pinned.
+        # Only this private method returns sacreBLEU's words. We pin the version of
+        # sacreBLEU.
         from sacrebleu.metrics.chrf import CHRF
 
         found: list[str] = CHRF()._remove_punctuation(self.parted(text))  # noqa: SLF001
@@ -270,7 +291,7 @@ class Chrf(Counted):
             counts = np.concatenate(
                 [counts, gram_counts(*one_line(numbered), self.words)], axis=1
             )
-        # Where the gold has no n-gram of an order, sacreBLEU counts none of the answer's.
+        # If the gold has no n-gram of an order, sacreBLEU ignores those of the answer.
         counts[..., 0] *= counts[..., 1] > 0
         return counts.reshape(len(counts), 3 * counts.shape[1])
 
@@ -285,7 +306,7 @@ class Chrf(Counted):
         )
 
 
-#: The rules of 13a in their order, as sacreBLEU has them: none of them sees over white space.
+#: The rules of 13a in order, as in sacreBLEU. No rule matches across whitespace.
 RULES_13A = (
     (re.compile(r"([\{-\~\[-\` -\&\(-\+\:-\@\/])"), r" \1 "),
     (re.compile(r"([^0-9])([\.,])"), r"\1 \2 "),
@@ -296,12 +317,14 @@ ENTITIES = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
 
 
 def words_of(text: str) -> list[str]:
-    """What 13a takes away over the whole text comes first, since that may join words."""
+    """Split a text at whitespace, after the removals of 13a, which may join words."""
     return text.rstrip().replace("<skipped>", "").replace("-\n", "").split()
 
 
 class Tokens13a(dict[str, tuple[int, ...]]):
-    """The tokens of each word between white space, as numbers; a word that is known is not split again."""
+    """The 13a token numbers of each whitespace-separated word, computed once per
+    distinct word.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -320,7 +343,6 @@ class Tokens13a(dict[str, tuple[int, ...]]):
 
 
 def tokens_13a(text: str) -> list[str]:
-    """Return the tokens of 13a as texts."""
     from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
     tokens: list[str] = Tokenizer13a()(text.rstrip()).split()  # type: ignore[no-untyped-call]
@@ -328,7 +350,7 @@ def tokens_13a(text: str) -> list[str]:
 
 
 def one_line(texts: Sequence[Sequence[int]]) -> tuple[Numbers, Numbers]:
-    """All numbers one after the other, and how many each text of each pair has."""
+    """Concatenate the texts. Also return the (pairs, 2) lengths of the texts."""
     lengths = np.fromiter(map(len, texts), np.int64, len(texts))
     return np.fromiter(
         chain.from_iterable(texts), np.int64, int(lengths.sum())
@@ -336,7 +358,9 @@ def one_line(texts: Sequence[Sequence[int]]) -> tuple[Numbers, Numbers]:
 
 
 def characters(texts: Sequence[str]) -> tuple[Numbers, Numbers]:
-    """The same of the characters that are not white space, numbered in the order of their code points."""
+    """Return all non-whitespace characters as numbers, ordered by code point, and the
+    (pairs, 2) lengths of the texts.
+    """
     written = ["".join(text.split()) for text in texts]
     lengths = np.fromiter(map(len, written), np.int64, len(written)).reshape(-1, 2)
     points = np.frombuffer(

@@ -1,6 +1,8 @@
-"""Measures of spans: the four schemes of SemEval-2013 task 9, characters, tokens, and overlap at a threshold.
+"""Metrics of labelled spans: the four matching schemes of SemEval-2013 task 9,
+characters, tokens, and overlap above a threshold.
 
-Counts are pooled over all instances; 0/0 is 0. An instance without an answer has no spans.
+Counts are pooled over all instances; 0/0 is 0. An instance without an answer has no
+spans.
 """
 
 import re
@@ -13,6 +15,7 @@ import numpy as np
 
 from scoring.metrics.base import ClassGold, Fixed, Floats, Metric
 from scoring.metrics.classification import part_of
+from tasks.types.base import Marks
 
 SEMEVAL = "Segura-Bedmar, Martínez and Herrero-Zazo 2013, SemEval-2013 Task 9: Extraction of Drug-Drug Interactions"  # noqa: E501
 _TOKEN = re.compile(r"\w+|[^\w\s]")
@@ -21,7 +24,7 @@ Span = tuple[int, int, str]
 
 
 class PooledSpans(Metric):
-    """Precision, recall or F1 from (…, 3) sums: what is right, what was given, what is wanted."""
+    """Precision, recall or F1 from (…, 3) sums: right, answered and gold counts."""
 
     shape = "ratio"
 
@@ -31,7 +34,7 @@ class PooledSpans(Metric):
 
     @abstractmethod
     def counted(self, gold: Any, answer: Sequence[Span]) -> tuple[float, float, float]:
-        """Of one instance."""
+        """Return the numbers of right, answered and gold spans of one instance."""
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         pairs = zip(gold, answers, strict=True)
@@ -41,8 +44,22 @@ class PooledSpans(Metric):
         ]
         return np.array(rows, dtype=np.float64).reshape(-1, 3)
 
+    @abstractmethod
+    def credits(self, gold: Any, answer: Sequence[Span]) -> Marks:
+        """Return the credits of the gold's spans and of the answer's spans."""
+
+    def marks(
+        self, gold: Sequence[Any], answers: Sequence[Any]
+    ) -> Sequence[Marks | None]:
+        return [
+            None if own is None else self.credits(own, answer or ())
+            for own, answer in zip(gold, answers, strict=True)
+        ]
+
     def fixed_by(self, gold: ClassGold) -> Fixed | None:
-        """Return that the class is fixed if no span is wanted there: no answer can be right."""
+        """Return EMPTY_GOLD if the gold of the class has no span: no answer can be
+        right.
+        """
         return None if gold.rows[:, 2].any() else Fixed.EMPTY_GOLD
 
     def aggregate(self, sums: Floats) -> Floats:
@@ -51,11 +68,13 @@ class PooledSpans(Metric):
 
 
 class SemEval(PooledSpans):
-    """Spans matched as SemEval-2013 task 9 does, under one of four schemes, as nervaluate 1.2 computes them.
-    Given spans are taken in their order, and each meets one wanted span at most that none before it has met:
-    of those that it overlaps one that is right, else the first. Right is the same bounds and label under
-    `strict`, the same bounds under `exact` and `partial`, the same label under `type`, where the closest
-    bounds go first; `partial` gives half a point for any other that overlaps.
+    """Spans matched under one of the four schemes of SemEval-2013 task 9, as in
+    nervaluate 1.2. Answer spans are matched in text order. Each answer span is matched
+    to at most one overlapping gold span that has no match yet. A right gold span is
+    preferred, then the first overlapping gold span. Right means equal bounds and label
+    under `strict`, equal bounds under `exact` and `partial`, and an equal label under
+    `type`; of several right gold spans, the closest is matched. Under `partial`, other
+    overlapping pairs have credit .5.
     """
 
     citation = SEMEVAL
@@ -66,14 +85,33 @@ class SemEval(PooledSpans):
         self.scheme = scheme
 
     def counted(self, gold: Any, answer: Sequence[Span]) -> tuple[float, float, float]:
-        credit, unmet = 0.0, sorted(gold)
+        credit = sum(credit for _span, _own, credit in self._met(gold, answer))
+        return credit, float(len(answer)), float(len(gold))
+
+    def credits(self, gold: Any, answer: Sequence[Span]) -> Marks:
+        met = list(self._met(gold, answer))
+        found = {own: credit for _span, own, credit in met}
+        right = {span: credit for span, _own, credit in met}
+        return Marks(
+            tuple(found.get(own, 0.0) for own in gold),
+            tuple(right.get(span, 0.0) for span in answer),
+        )
+
+    def _met(
+        self, gold: Any, answer: Sequence[Span]
+    ) -> Iterator[tuple[Span, Span, float]]:
+        """Yield each matched pair of an answer span and a gold span, with its
+        credit.
+        """
+        unmet = sorted(gold)
         for span in sorted(answer):
             met = [own for own in unmet if own[0] < span[1] and span[0] < own[1]]
             right = [own for own in met if self._is_right(own, span)]
             if met:
-                unmet.remove(min(right, key=partial(_distance, span), default=met[0]))
-                credit += 1.0 if right else 0.5 if self.scheme == "partial" else 0.0
-        return credit, float(len(answer)), float(len(gold))
+                chosen = min(right, key=partial(_distance, span), default=met[0])
+                unmet.remove(chosen)
+                partly = 0.5 if self.scheme == "partial" else 0.0
+                yield span, chosen, 1.0 if right else partly
 
     def _is_right(self, own: Span, span: Span) -> bool:
         has_bounds, has_label = own[:2] == span[:2], own[2] == span[2]
@@ -87,8 +125,9 @@ def _distance(one: Span, other: Span) -> int:
 
 
 class Units(PooledSpans):
-    """Over the characters that spans cover, or the tokens that they touch, each once for each label. Tokens
-    are runs of letters, digits and underscores, or single other marks.
+    """Precision, recall or F1 of units with a label: the characters that spans cover,
+    or the tokens that spans overlap. Tokens are sequences of letters, digits and
+    underscores, or other single characters.
     """
 
     citation = "van Rijsbergen 1979, Information Retrieval, 2nd edition, chapter 7"
@@ -103,6 +142,22 @@ class Units(PooledSpans):
     def counted(self, gold: Any, answer: Sequence[Span]) -> tuple[float, float, float]:
         wanted, given = (set(self._units(gold.text, side)) for side in (gold, answer))
         return float(len(wanted & given)), float(len(given)), float(len(wanted))
+
+    def credits(self, gold: Any, answer: Sequence[Span]) -> Marks:
+        """Return one credit per span: the share of the span's units that both gold and
+        answer have. Spans without units have no credit.
+        """
+        wanted, given = (set(self._units(gold.text, side)) for side in (gold, answer))
+        return Marks(
+            tuple(self._share(gold.text, own, given) for own in gold),
+            tuple(self._share(gold.text, span, wanted) for span in answer),
+        )
+
+    def _share(
+        self, text: str, span: Span, others: set[tuple[int, str]]
+    ) -> float | None:
+        units = set(self._units(text, [span]))
+        return len(units & others) / len(units) if units else None
 
 
 def _characters(text: str, spans: Sequence[Span]) -> Iterator[tuple[int, str]]:
@@ -122,8 +177,9 @@ def _tokens(text: str, spans: Sequence[Span]) -> Iterator[tuple[int, str]]:
 
 
 class OverlapAt(PooledSpans):
-    """Given spans that share so much of their union with a wanted one of the same label, each matched once,
-    the largest shares first.
+    """Spans match if they have the same label and their intersection over union reaches
+    ``threshold``. Each span is matched once; pairs with the largest overlap are matched
+    first.
     """
 
     citation = (
@@ -141,6 +197,20 @@ class OverlapAt(PooledSpans):
         )
 
     def counted(self, gold: Any, answer: Sequence[Span]) -> tuple[float, float, float]:
+        golds, _answers = self._matched(gold, answer)
+        return float(len(golds)), float(len(answer)), float(len(gold))
+
+    def credits(self, gold: Any, answer: Sequence[Span]) -> Marks:
+        golds, answers = self._matched(gold, answer)
+        return Marks(
+            tuple(float(at in golds) for at in range(len(gold))),
+            tuple(float(place in answers) for place in range(len(answer))),
+        )
+
+    def _matched(self, gold: Any, answer: Sequence[Span]) -> tuple[set[int], set[int]]:
+        """Return the indices of the matched gold spans and of the matched answer
+        spans.
+        """
         shares = sorted(
             (-_share(own, span), at, place)
             for at, own in enumerate(gold)
@@ -152,7 +222,7 @@ class OverlapAt(PooledSpans):
             if at not in golds and place not in answers:
                 golds.add(at)
                 answers.add(place)
-        return float(len(golds)), float(len(answer)), float(len(gold))
+        return golds, answers
 
 
 def _share(one: Span, other: Span) -> float:

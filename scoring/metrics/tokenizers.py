@@ -1,4 +1,6 @@
-"""Tokenizers that a task names, as sacreBLEU has them, and whether a measure sees the words of a script."""
+"""The tokenizers of sacreBLEU that a task can select, and a check that a metric's
+tokenizer recognises the words of a script.
+"""
 
 import unicodedata
 from collections import Counter
@@ -15,7 +17,9 @@ Tokenize = Callable[[str], list[str]]
 
 @lru_cache(maxsize=len(TOKENIZERS))
 def tokenizer(name: str) -> Tokenize:
-    """Return what parts a text into tokens. Raises Unavailable where its package is not installed."""
+    """Return the function that splits a text into tokens. Raises Unavailable if its
+    package is missing.
+    """
     chosen = TOKENIZERS[name]
     try:
         module = import_module(f"sacrebleu.tokenizers.{chosen.module}")
@@ -29,7 +33,9 @@ def tokenizer(name: str) -> Tokenize:
 
 
 def installed(name: str) -> tuple[str, str]:
-    """Return place and version of a tokenizer that is there. Raises Unavailable."""
+    """Return an empty text and the version of an installed tokenizer. Raises
+    Unavailable.
+    """
     tokenizer(name)
     return "", version("sacrebleu")
 
@@ -40,7 +46,9 @@ def words(tokens: Iterable[str]) -> list[str]:
 
 
 def letters(text: str) -> int:
-    """Return how many letters, marks and numbers a text has (Unicode L, M and N)."""
+    """Return the number of letters, marks and digits in a text (Unicode categories L, M
+    and N).
+    """
     return sum(count for sign, count in Counter(text).items() if _is_letter(sign))
 
 
@@ -49,7 +57,7 @@ def _is_letter(sign: str) -> bool:
     return unicodedata.category(sign)[0] in "LMN"
 
 
-#: How the names of letters begin whose scripts put no space between words.
+#: Prefixes of Unicode character names in scripts without spaces between words.
 _UNSPACED = (
     "CJK",
     "HIRAGANA",
@@ -71,18 +79,19 @@ def _unspaced(text: str) -> int:
     return sum(count for sign, count in Counter(text).items() if _is_unspaced(sign))
 
 
-#: A text of more letters is more than one word.
+#: Maximum number of letters in a word of these scripts.
 LONGEST_WORD = 20
 
 
 def unseen(tokenize: Tokenize, texts: Sequence[str]) -> str:
-    """Return why a measure cannot see the words of these texts; empty where it can.
+    """Return the reason why a tokenizer is unsuitable for these texts; else an empty
+    text.
 
-    Its tokens cover less than half of all letters, or it finds one word at most in a text of over 20 letters.
-    A long word of a script with spaces between words is one word.
+    A tokenizer is unsuitable if its tokens cover less than half of all letters, or if
+    it does not split long texts in scripts without spaces.
     """
     if all(map(str.isascii, texts)):
-        # Every tokenizer here sees these letters.
+        # All tokenizers recognise ASCII letters.
         return ""
     seen = total = 0
     in_one_piece = 0

@@ -1,7 +1,7 @@
-"""Measures that are no function of sums: they need the rows, each with a weight.
+"""Metrics that are functions of weighted rows, not of sums.
 
-Weights of 0 and 1 leave units out and make classes, others resample. Each is computed for many weights at
-once, from one order of the rows.
+Weights of 0 and 1 select classes and jackknife samples; larger weights define bootstrap
+samples. Each metric sorts the rows once for many weight vectors.
 """
 
 import math
@@ -22,8 +22,11 @@ FAWCETT = (
 
 
 class Scored(WeightedMetric):
-    """What is measured of scores that a label is right: its probability, or the confidence of a run in its
-    label, or 1 minus that in another one. Instances without either are left out. Equal scores are one
+    """The base of metrics of scores for one label.
+
+    The score is the label's probability. Without probabilities, it is the run's
+    confidence in its predicted label, or 1 minus the confidence if the run predicts
+    another label. Instances without a score are excluded. Equal scores form one
     threshold.
     """
 
@@ -39,7 +42,9 @@ class Scored(WeightedMetric):
         self.fixed = {"label": label, "labels": ",".join(labels)}
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
-        """(n, 3): the score, whether the gold has the label, whether the instance counts."""
+        """Return (n, 3): the score, 1 if the gold is the label, 1 if the instance
+        counts.
+        """
         forecasts = forecasts_of(gold, answers, self.labels)
         stated, is_stated = stated_confidences(answers, self.labels)
         is_stated &= ~left_out(answers)
@@ -57,7 +62,9 @@ class Scored(WeightedMetric):
         )
 
     def value(self, rows: Floats, weights: Floats) -> Floats:
-        """Descending by score, the (…, g) positives and negatives of each threshold, summed up to it."""
+        """Return (…) values from the cumulative positives and negatives at each
+        threshold, in descending order of scores.
+        """
         if not len(rows):
             return np.full(weights.shape[:-1], np.nan)
         order = np.argsort(-rows[:, 0])
@@ -69,16 +76,19 @@ class Scored(WeightedMetric):
 
     @abstractmethod
     def of_thresholds(self, right: Floats, wrong: Floats) -> Floats:
-        """(…,) values from the summed weights of right and wrong at each threshold and above."""
+        """Return (…) values from two (…, t) arrays: the summed weights of positives and
+        of negatives whose score reaches each of the t thresholds.
+        """
 
 
 class Auroc(Scored):
-    """The area under the ROC curve, by trapezoids: how often a right one is scored above a wrong one, ties
-    counting half. Undefined (NaN) without both.
+    """The area under the ROC curve, computed with trapezoids: the probability that a
+    positive has a higher score than a negative; ties count half. Undefined (NaN)
+    without positives or without negatives.
     """
 
     def carried(self, rows: Floats) -> Floats:
-        """(n, 2): positives and negatives."""
+        """Return (n, 2): 1 for positives, 1 for negatives."""
         return np.column_stack([rows[:, 1], rows[:, 2] - rows[:, 1]])
 
     def of_thresholds(self, right: Floats, wrong: Floats) -> Floats:
@@ -92,14 +102,13 @@ class Auroc(Scored):
 
 
 class AveragePrecision(Scored):
-    """The mean over positives of the precision at their scores, as scikit-learn has it. Undefined (NaN)
-    without positives.
+    """The mean over positives of the precision at their scores, as in scikit-learn.
+    Undefined (NaN) without positives.
     """
 
     citation = (
         "Buckley and Voorhees 2005, Retrieval System Evaluation, in TREC, MIT Press"
     )
-    #: The positives.
     carriers = (1,)
 
     def of_thresholds(self, right: Floats, wrong: Floats) -> Floats:
@@ -111,8 +120,9 @@ class AveragePrecision(Scored):
 
 
 class Auprc(AveragePrecision):
-    """The area under the curve of precision and recall, with the largest precision at any recall at least as
-    high. Undefined (NaN) without positives.
+    """The area under the interpolated precision-recall curve. The precision at each
+    recall is the maximum precision at this or a higher recall. Undefined (NaN) without
+    positives.
     """
 
     citation = "Davis and Goadrich 2006, The Relationship Between Precision-Recall and ROC Curves, ICML"
@@ -124,7 +134,9 @@ class Auprc(AveragePrecision):
 def one_by_one(
     value: Callable[[Floats, Floats], float], rows: Floats, weights: Floats
 ) -> Floats:
-    """(…) values, each from all rows and one of the (…, n) weights."""
+    """Apply ``value`` to the rows and each of the (…, n) weight vectors. Return (…)
+    values.
+    """
     return np.asarray(
         np.vectorize(value, otypes=[np.float64], signature="(n,k),(n)->()")(
             rows, weights
@@ -133,18 +145,20 @@ def one_by_one(
 
 
 def drawn_rows(rows: Floats, weights: Floats) -> Floats:
-    """Rows that count, each as often as its weight says, which is a whole number."""
+    """Return the rows that count, repeated according to their integer weights."""
     return rows[
         np.repeat(np.arange(len(rows)), (weights * rows[:, 2]).astype(np.int64))
     ]
 
 
 class EqualSizeCalibrationError(WeightedMetric):
-    """The expected calibration error over groups of equal size by confidence. The first groups are one larger
-    where the sizes do not come out even. Equal confidences keep the gold's order, or where they are
-    ``pooled`` share the groups that they fall into evenly. It is undefined (NaN) where there are at most two
-    different confidences. It has no interval: distances by chance count too, so that the estimate is biased
-    upwards and no interval around it holds.
+    """The expected calibration error over groups of equal size, sorted by confidence.
+
+    If the instances cannot be divided evenly, the first groups have one more instance.
+    Instances with equal confidence are sorted as in the gold. If ``pooled`` is set,
+    right answers are distributed evenly over instances with equal confidence. The error
+    is undefined (NaN) for at most two different confidences. It has no interval: the
+    value is biased upwards, and no interval around it reaches its nominal coverage.
     """
 
     shape = "calibration"
@@ -173,7 +187,9 @@ class EqualSizeCalibrationError(WeightedMetric):
         }
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
-        """(n, 3): the confidence, whether the label is right, whether the instance counts."""
+        """Return (n, 3): the confidence, 1 if the label is right, 1 if the instance
+        counts.
+        """
         confidence, is_right, counts = confidences_of(gold, answers, self.labels)
         counts &= ~left_out(answers)
         return np.column_stack([confidence * counts, is_right & counts, counts]).astype(
@@ -203,21 +219,21 @@ class EqualSizeCalibrationError(WeightedMetric):
 
 
 class RankCorrelation(WeightedMetric):
-    """Spearman's correlation: Pearson's of the ranks, equal values sharing the mean of theirs. Undefined
-    (NaN) where gold or answers are all equal. Instances without an answer do not count.
+    """Spearman's correlation: Pearson's correlation of the ranks. Tied values have the
+    mean of their ranks. Undefined (NaN) if all gold values or all answers are equal.
+    Instances without an answer do not count.
     """
 
     ends = (-1.0, 1.0)
     is_valid_in_one_label = False
     statistic = "numbers"
-    #: The pairs.
     carriers = (2,)
     citation = "Spearman 1904, The Proof and Measurement of Association between Two Things, AJP 15"
 
     def instance_stats(
         self, gold: Sequence[float | None], answers: Sequence[float | None]
     ) -> Floats:
-        """(n, 3): gold, answer, whether both are there."""
+        """Return (n, 3): gold, answer, 1 if both are present."""
         counts = present(gold) & present(answers)
         x, y = (
             np.nan_to_num(np.array(side, dtype=np.float64)) for side in (gold, answers)
@@ -238,7 +254,9 @@ class RankCorrelation(WeightedMetric):
 
 
 def _mid_ranks(values: Floats, weights: Floats) -> Floats:
-    """(…, n) twice the mean rank of each value among the weighted ones; equal values share it."""
+    """Return (…, n): twice the rank of each value among weighted values. Tied values
+    have the mean of their ranks.
+    """
     order = np.argsort(values)
     starts = np.flatnonzero(np.diff(values[order], prepend=np.nan) != 0)
     sizes = np.add.reduceat(weights[..., order], starts, axis=-1)
@@ -251,7 +269,7 @@ def _mid_ranks(values: Floats, weights: Floats) -> Floats:
 
 
 class Kendall(RankCorrelation):
-    """Kendall's τ-b. Undefined (NaN) where gold or answers are all equal."""
+    """Kendall's τ-b. Undefined (NaN) if all gold values or all answers are equal."""
 
     citation = "Kendall 1945, The treatment of ties in ranking problems, Biometrika 33"
 

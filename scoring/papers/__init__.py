@@ -1,1 +1,3 @@
-"""What only reproduces the five papers: literal systems, sweeps, checks by hand and converters."""
+"""Code that reproduces figures of the five papers: their systems, sweeps, manual checks
+and converters.
+"""

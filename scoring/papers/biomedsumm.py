@@ -1,9 +1,12 @@
-"""BiomedSumm's topics in the layout of CL-Summ: ranges of characters become sentences of the papers.
+"""Convert the topics of BiomedSumm to the layout of CL-Summ. Character ranges are
+replaced by sentences.
 
-TAC 2014, Biomedical Summarization Track. A topic has `Annotation/TOPIC.ANNOTATOR.ann.txt`, `Documents_Text`
-with the papers as plain text, and `Summary/TOPIC.ANNOTATOR.summary.txt`; references and citations are ranges
-of characters, without carriage returns. Its papers have no sentences: here they are found by rules, and a
-range means all that it touches. One without the words quoted from it gives way to where they stand.
+TAC 2014, Biomedical Summarization Track. A topic has
+`Annotation/TOPIC.ANNOTATOR.ann.txt`, `Documents_Text` with the papers as plain text,
+and `Summary/TOPIC.ANNOTATOR.summary.txt`. References and citations are character
+ranges, without carriage returns. The papers are not split into sentences. This module
+splits them by rules, and replaces a range by all sentences that overlap the range. If a
+range does not contain the quoted words, the range of these words is used instead.
 """
 
 import csv
@@ -39,7 +42,7 @@ NEEDED = (
 )
 ANNOTATION, DOCUMENTS, SUMMARY = "Annotation", "Documents_Text", "Summary"
 LAYOUT = f"topic folders with `{ANNOTATION}/TOPIC.ANNOTATOR.ann.txt` and `{DOCUMENTS}/PAPER.txt`"
-#: A sentence of which a range touches fewer letters is not meant.
+#: The minimum number of letters that a range and a sentence must share.
 FEWEST = 5
 _RANGE = re.compile(r"(?<!\d)(\d{1,9})\s*-\s*(\d{1,9})(?!\d)", re.ASCII)
 _PARAGRAPH = re.compile(r"[^\n]+(?:\n[^\n]+)*")
@@ -47,7 +50,7 @@ _PARAGRAPH = re.compile(r"[^\n]+(?:\n[^\n]+)*")
 
 @dataclass
 class Document:
-    """``sentences`` are by the characters that they fill."""
+    """A paper. ``sentences`` has the first and last character offset of each sentence."""
 
     text: str
     sentences: list[tuple[int, int]] = field(default_factory=list)
@@ -66,7 +69,9 @@ class Document:
         return element(sid, sid, self.text[slice(*self.sentences[sid])])
 
     def touched(self, start: int, end: int) -> list[int]:
-        """The sentences of a range: those of which it has a few letters, or all."""
+        """Return the indices of the sentences that overlap a character range. The
+        overlap must have at least FEWEST letters or contain the whole sentence.
+        """
         sids = []
         for sid, (first, last) in enumerate(self.sentences):
             shared = len(_letters(self.text[max(start, first) : min(end, last)]))
@@ -75,7 +80,9 @@ class Document:
         return sids
 
     def place(self, words: str) -> tuple[int, int] | None:
-        """Where the words stand, whatever lies between their letters."""
+        """Return the range of the words in the text. Only letters and digits are
+        compared.
+        """
         wanted = _letters(words)
         inside = [
             place for place, character in enumerate(self.text) if character.isalnum()
@@ -95,7 +102,11 @@ class Topic:
 
 
 def convert(data: Path, out: Path) -> Counter[str]:
-    """Write the topics; counts ranges as given, by their words, and without a place. Raises InputRefused."""
+    """Write the topics. Raises InputRefused.
+
+    Return three counts of ranges: unchanged ranges, ranges that were replaced by the
+    position of the quoted words, and ranges whose words were not found.
+    """
     if out.exists() and any(out.iterdir()):
         raise InputRefused(
             [
@@ -206,7 +217,9 @@ def _files(
 def records(
     file: InputFile, problems: Problems
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """The annotations of a file with the lines that they begin in; empty lines stand between them."""
+    """Yield each annotation of a file with its first line number. Empty lines separate
+    annotations.
+    """
     lines: list[str] = []
     for number, raw in enumerate([*file.with_fallback().lines(), b""], start=1):
         if line := decoded(raw).strip():

@@ -1,8 +1,10 @@
-"""How much claims that were parsed badly cost: the labels of claims before and after they were rewritten.
+"""Measure the effect of parsing errors in claims: compare labels before and after
+people rewrote the claims.
 
-Xu et al. 2025, ALiiCE, table 2: every claim is refined by somebody who reads its sentence, and counted where
-its passages entail both forms of it or neither. The sheet has a line for each claim that counts, with an
-empty place for the rewritten one.
+Xu et al. 2025, ALiiCE, table 2: a person corrects every claim after reading its
+sentence. The parsed claim counts as correct if the cited passages entail both forms of
+the claim, or neither form. The sheet has a line for each scored claim, with an empty
+field for the rewritten claim.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,7 +37,7 @@ class Claim:
 
 
 def sheet(pairs: Pairs, *, is_official: bool) -> Iterator[dict[str, Any]]:
-    """A line for each claim of the run that counts, in its order; of two that nothing tells apart one."""
+    """Yield a line for each distinct scored claim of the run, in order."""
     seen: set[Claim] = set()
     for response in (
         answer for answer in pairs.answers if isinstance(answer, Response)
@@ -99,7 +101,11 @@ def _fault(
 def pairs_of(
     rewritten: Mapping[Claim, str], questions: Mapping[Claim, Question]
 ) -> list[tuple[Claim, Pair, Pair]]:
-    """Each rewritten claim with what is asked before and after: do all passages of its marks entail it?"""
+    """Return each rewritten claim with two pairs.
+
+    The premise of both pairs is the text of all cited passages. The hypothesis is the
+    original claim in the first pair and the rewritten claim in the second.
+    """
     triples = []
     for claim, text in rewritten.items():
         before, after = (
@@ -124,8 +130,11 @@ def checked(
     questions: Mapping[Claim, Question],
     judge: Judge,
 ) -> Iterator[dict[str, Any]]:
-    """A line for each data set in the order of the claims, and one for all where there are several: of the
-    claims whose both forms are decided how many have the ``same`` label; the others are pending.
+    """Yield a line for each data set, in the order of the claims, and a total if there
+    are several.
+
+    ``same`` is the number of claims whose two forms have the same label. A claim is
+    pending if one of its forms has no label.
     """
     before = judge.decide([pair for _, pair, _ in triples])
     after = judge.decide([pair for _, _, pair in triples])

@@ -1,8 +1,9 @@
-"""Whether a class is easier than all other instances: one metric of one or several runs on both.
+"""Compare a metric of one or more runs between a class and all other instances.
 
-The two share no instance, so that the interval of their difference follows from those of both (Zou and Donner
-2008). Of several runs, which answer the same instances, the means of the differences and of their ends are
-given: an interval at least as wide as that of the mean.
+The two groups share no instance, so the interval of the difference follows from the
+intervals of the groups (Zou and Donner 2008). For several runs, the result is the mean
+of the differences, and the interval has the means of the lower and of the upper ends.
+This interval is at least as wide as the interval of the mean.
 """
 
 import math
@@ -29,8 +30,11 @@ def contrast(
     dimension: str,
     label: str,
 ) -> Finding:
-    """Raises OptionRefused where there is no such metric, dimension or class, or no other class, and
-    InputRefused where one of the two has no interval.
+    """Return the difference of the metric between the class and all other instances.
+
+    Raises OptionRefused if the metric, dimension or class does not exist, or if no
+    instance is outside the class. Raises InputRefused if one of the two groups has no
+    interval.
     """
     metrics = {
         one.name: one

@@ -1,9 +1,12 @@
-"""The pilot's systems to the letter, where those of the plain names differ from the paper's words.
+"""The pilot's systems, exactly as the paper describes them. The systems without a
+suffix in their names deviate from the paper's text.
 
-Jaidka et al. 2014, section 5. MQ counts words in the citances too and passes over sentences of under 50
-characters, also for topics and context; its TF.IDF summary takes the sentences whose weights add up to most;
-clair_umich counts words in the reference paper's sentences alone. TALN.UPF takes the IDF over whole papers,
-and the weights of sections over all topics, the answered one too: such a run has seen its gold.
+Jaidka et al. 2014, section 5. MQ computes document frequencies with the citances too,
+and always skips sentences with fewer than 50 characters. Its TF.IDF summary selects the
+sentences with the largest sum of weights. clair_umich computes document frequencies
+from the reference paper only. TALN.UPF computes the IDF over whole papers, and the
+weights of sections over all topics, including the answered topic, so that its run
+depends on the gold.
 """
 
 from collections import Counter, defaultdict
@@ -23,7 +26,8 @@ from tasks.types.clsumm.pairs import section_kind
 from tasks.types.clsumm.topics import InputTopic, read_input_topics
 from tasks.types.files import InputFile
 
-#: The three sentences of 50 characters or more that are most like the citance.
+#: Select the three sentences that are most similar to the citance, among sentences with
+#: at least 50 characters.
 of_long_sentences = partial(clsumm.likest, shortest=clsumm.SHORTEST)
 
 
@@ -80,7 +84,9 @@ Shares = Mapping[str, float]
 def section_shares(
     topics: Sequence[InputTopic], cited: clsumm_supervised.Cited
 ) -> Shares:
-    """By kind of section, the share of the gold's sentences that stand there; of no gold nothing."""
+    """Return the fraction of gold sentences in each kind of section; empty without
+    gold.
+    """
     counts: Counter[str] = Counter()
     for topic in topics:
         kinds = {
@@ -92,8 +98,10 @@ def section_shares(
 
 
 def whole_papers(topic: InputTopic) -> list[str]:
-    """Return the reference paper and each citing paper as a text of its own, of which TALN.UPF takes the IDF.
-    The citances of a citing paper that is not at hand stand for it.
+    """Return the full texts of the reference paper and of each citing paper, for the
+    IDF of TALN.UPF.
+
+    If the text of a citing paper is missing, use its citances.
     """
     cited = defaultdict[str, list[str]](list)
     for citance in topic.citances:
@@ -107,15 +115,20 @@ def whole_papers(topic: InputTopic) -> list[str]:
 def of_commonest_section(
     equal: Sequence[int], sections: Sequence[str], places: Sequence[int]
 ) -> int:
-    """Return which of equally good sentences goes first: the one whose section has more of the sentences that
-    are taken already, and of these the first.
+    """Return one of several sentences with equal scores.
+
+    Prefer the section from which most sentences were selected, and then the earliest
+    sentence.
     """
     here = Counter(sections[place] for place in places)
     return max(equal, key=lambda place: (here[sections[place]], -place))
 
 
 def weighted_by(shares: Shares, count: int) -> clsumm.Choice:
-    """Choose the best sentences; if no gold teaches a share, all sections weigh the same."""
+    """Return a function that selects the best sentences, weighted by section.
+
+    Without gold, all sections have the same weight.
+    """
 
     def taken(scores: Floats, sections: Sequence[str]) -> list[int]:
         rounded, places, left = np.round(scores, 12), list[int](), ranked(scores)
@@ -146,7 +159,9 @@ def weighted_by(shares: Shares, count: int) -> clsumm.Choice:
 def taln_answers(
     files: Sequence[InputFile], options: Options, *, count: int
 ) -> Iterator[Answer]:
-    """Answer with the shares of all topics, the one that is answered among them, as the paper has it."""
+    """Answer each topic with section weights from the gold of all topics. As in the
+    paper, these include the answered topic.
+    """
     topics = read_input_topics(files, options)
     cited = clsumm_supervised.cited_sentences(files, options[ANNOTATION.name])
     choose = weighted_by(section_shares(topics, cited), count)
@@ -170,7 +185,7 @@ TALN = tuple(_declared(count) for count in range(1, 6))
 
 
 def features(topic: InputTopic, options: Options) -> Floats:
-    """(citances, sentences, features) for one topic. Raises Unavailable."""
+    """Return (citances, sentences, features) of a topic. Raises Unavailable."""
     texts = [
         [words(part.text) for part in side]
         for side in (topic.citances, topic.sentences)

@@ -1,4 +1,4 @@
-"""The commands that reproduce what the five papers report: `python -m scoring papers …`."""
+"""Commands that reproduce figures of the five papers: `python -m scoring papers …`."""
 
 import json
 import math
@@ -13,6 +13,7 @@ from scoring.offline.arguments import (
     OptionsOf,
     add_declared,
     say,
+    say_step,
     settings_of,
     write_lines,
 )
@@ -157,7 +158,9 @@ def compute_cells(args: Given) -> int:
     changes: list[str] = []
     results: list[tuple[Paper, Computed]] = []
     for paper in papers(args.paper):
-        computed = compute(paper, args.data.resolve(), quick=args.quick)
+        computed = compute(
+            paper, args.data.resolve(), quick=args.quick, progress=say_step
+        )
         results.append((paper, computed))
         changes += moved(paper, computed.values)
         lines, failing = told(paper, computed)
@@ -246,7 +249,7 @@ def print_mixtures(args: Given) -> int:
 
 def _positional_run(args: Given) -> tuple[Split, Any, Mapping[str, str]]:
     chosen = task_type(POSITIONAL)
-    # `mix-positions` takes none.
+    # `mix-positions` has no options.
     options = args.options_of(chosen, getattr(args, "option", ()))
     split = read_split(chosen, args.gold, options)
     return split, _run(chosen, split, args.run, options), options
@@ -417,6 +420,7 @@ def sweep_corpus(args: Given) -> int:
         args.corpus,
         ResolutionRules(**settings_of(args, ResolutionRules)),
         form=args.form,
+        progress=say_step,
     )
     return say(
         args,

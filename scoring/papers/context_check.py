@@ -1,8 +1,10 @@
-"""A sheet for checking a sample of a diagnostic split by hand: a line for each thing that somebody can see.
+"""A sheet for checking a sample of a diagnostic split by hand, with one line per
+question.
 
-Maharjan 2024 looked through a sample of the sets. Of each context that is drawn the sheet asks whether it is
-one whole sentence, whether it cites this paper there and nothing else, and whether each of its classes is
-right. What nobody can see in a text, such as how often a paper is cited, is not asked.
+Maharjan 2024 inspected a sample of the sets. For each sampled context, the sheet asks
+if it is one whole sentence, if it cites only this paper at the placeholder, and if each
+of its classes is right. Classes that the text does not show, such as a paper's number
+of citations, are left out.
 """
 
 import csv
@@ -34,7 +36,7 @@ from tasks.types.problems import InputRefused, Problem, quoted, refuse
 from tasks.types.ranking.records import Rows, the_file
 from tasks.types.text import decoded, json_kind
 
-#: What is asked of every context, before its classes.
+#: The questions about every context. Questions about its classes follow.
 SENTENCE, CITATION = "sentence", "citation"
 UNSEEN = ("citation_group", "h_index_group")
 COLUMNS = (
@@ -50,20 +52,21 @@ COLUMNS = (
     "note",
 )
 ANSWERS: Mapping[str, bool] = {"yes": True, "y": True, "no": False, "n": False}
-#: What a table program would take for the beginning of a formula.
+#: Prefixes by which spreadsheets recognise formulas.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
-#: A context's id, what is asked of it, and the class that it has there.
+#: The id of a context, the question, and the class that the question is about.
 Asked = tuple[str, str, str]
-#: The lines of a sheet with their numbers.
+#: Lines of a sheet by line number.
 Table = Sequence[tuple[int, Mapping[str, str]]]
 
 
 def sampled(
     files: Sequence[InputFile], contexts: int, seed: int
 ) -> list[Mapping[str, Any]]:
-    """So many contexts, in the order of their draws: a seed gives the same, however the gold is ordered.
-    Raises InputRefused.
+    """Return a random sample of contexts. Raises InputRefused.
+
+    The sample and its order depend on the seed, and not on the order of the gold.
     """
     return nsmallest(
         contexts,
@@ -163,7 +166,9 @@ def answers(path: Path, table: Table, may_be: set[Asked]) -> dict[Asked, bool]:
 
 
 def read_table(path: Path) -> Table:
-    """The lines by their numbers, whatever a table program put between the cells. Raises InputRefused."""
+    """Return the lines of a sheet with their line numbers. The delimiter is detected.
+    Raises InputRefused.
+    """
     try:
         text = decoded(path.read_bytes())
     except OSError as fault:
@@ -236,8 +241,6 @@ def _plain(cell: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Share:
-    """``part`` of ``of``, with a 95 % interval over contexts; NaN and None where there is nothing."""
-
     part: int
     of: int
     low: float | None
@@ -267,8 +270,11 @@ class Share:
 
 @dataclass(frozen=True, kw_only=True)
 class Checked:
-    """Of one thing that is asked: what is right of all answers; of pairs of answers to one line by different
-    people, which are equal; and Krippendorff's alpha of these.
+    """The results of one question.
+
+    ``right`` is the fraction of answers that call the context right. ``agreeing`` is
+    the fraction of equal answers among all pairs of answers that two people gave to the
+    same line. ``alpha`` is Krippendorff's alpha of the answers.
     """
 
     asked: str

@@ -1,8 +1,10 @@
-"""Facet classifiers of the pilot by folds: Jaidka et al. 2014, tables 1 and 4.
+"""Cross-validate the facet classifiers of the pilot: Jaidka et al. 2014, tables 1 and
+4.
 
-The paper's folds are random over pairs of citance and sentence; a sentence that several citances cite is
-then trained on and tested on. Folds by sentence and by topic do not leak, and hardly anything is left over
-the line to beat, which is to answer the commonest facet always. These are no scores of a run.
+The paper's folds are random over pairs of citance and sentence; a sentence that several
+citances cite is then used for training and for testing. Folds by sentence or by topic
+avoid this leak. With these folds, the classifiers hardly exceed a baseline that always
+answers the most frequent facet. The figures are not scores of a run.
 """
 
 from collections import Counter
@@ -21,19 +23,23 @@ from scoring.tools.training import f1_by_label
 from tasks.types.clsumm.citances import FACETS, MAJORITY
 
 FOLDS = 10
-#: The folds of each protocol hold whole groups of pairs, or are random.
+#: Protocols of cross-validation. The function returns the group of a pair, which is
+#: never split between folds; None for random folds.
 PROTOCOLS: Mapping[str, Callable[[FacetPair], str] | None] = {
     "random": None,
     "by sentence": lambda pair: pair.sentence,
     "by topic": lambda pair: pair.topic,
 }
 
-#: By protocol and classifier the F1 of each facet, and `weighted`, their mean by how often gold has each.
+#: F1 by protocol, classifier and facet. ¶ The key `weighted` has the mean over facets,
+#: each weighted by its frequency in the gold.
 Folds = Mapping[str, Mapping[str, Mapping[str, float]]]
 
 
 def facet_folds(pairs: Sequence[FacetPair]) -> Folds:
-    """Every classifier cross-validated in every protocol; under `any` the line to beat."""
+    """Cross-validate every classifier with every protocol. The protocol `any` has the
+    trivial baseline.
+    """
     from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut
 
     gold = [pair.facet for pair in pairs]
@@ -65,7 +71,10 @@ def facet_folds(pairs: Sequence[FacetPair]) -> Folds:
 
 
 def f1_by_facet(gold: Sequence[str], predicted: Sequence[str]) -> dict[str, float]:
-    """A facet that neither has is 0, and one that the gold does not have weighs nothing."""
+    """Return F1 by facet.
+
+    A facet in neither list has F1 0. A facet that is not in the gold has weight 0.
+    """
     support, f1 = Counter(gold), f1_by_label(gold, predicted, FACETS)
     weighted = sum(value * support[facet] for facet, value in f1.items())
     return {**f1, "weighted": weighted / len(gold) if gold else 0.0}

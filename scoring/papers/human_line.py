@@ -1,8 +1,10 @@
-"""The human line of CL-Summ: each annotator's answers, or summary, scored as a run against the others'.
+"""The human line of CL-Summ: the answers or summary of each annotator, scored as a run
+against the other annotators.
 
-Against all annotators, oneself included, as the shared task's organisers did, the line is much higher; both
-are given. A human summary of task 2 is held to the abstract and to what the others made, community and human
-summaries; never to one's own.
+The organisers of the shared task scored annotators against all annotators, including
+themselves. The result is much higher; both variants are reported. A human summary of
+task 2 is compared with the abstract, the community summaries and other people's
+summaries, but never with itself.
 """
 
 from collections.abc import Sequence
@@ -20,7 +22,7 @@ from tasks.types.clsumm.runs import Run
 from tasks.types.clsumm.summaries import SummaryRun, SummaryTopic, SystemSummary
 from tasks.types.problems import InputRefused, Problem
 
-#: The dimension of a human line that says whose answers are scored.
+#: The dimension of a human line whose classes are the annotators.
 ANSWERED_BY = "answered_by"
 AGAINST = "against:other-annotators"
 
@@ -53,9 +55,11 @@ def human_lines(
     options: Options,
     resampling: Resampling,
 ) -> list[HumanLine]:
-    """All annotators together first, then each one; none where no topic has two annotators. Only the topics
-    that somebody annotated enter his line. The rule set decides what an annotator's file says as a run, as it
-    does for anybody's.
+    """Return the human line of all annotators, and then of each annotator; empty if no
+    topic has two annotators.
+
+    The line of an annotator covers only that person's topics. The rule set parses an
+    annotator's file as it parses runs.
     """
     names = _names(split)
 
@@ -96,9 +100,12 @@ def as_one_run(
     part: Part | None = None,
     key: GoldKey = PLAIN_KEY,
 ) -> tuple[Scores, Pairs]:
-    """All annotators, each against the others, in the form of any run's scores; by annotator besides. With a
-    ``part`` of the split scores and pairs are of its topics alone. Raises InputRefused where no topic has two
-    annotators. The signatures say what the answers are held to.
+    """Score all annotators, each against the others. Return scores as for a run, with a
+    class for each annotator.
+
+    With ``part``, the scores cover only the topics of this part. The signatures state
+    the references of the comparison. Raises InputRefused if no topic has two
+    annotators.
     """
     if not (names := _names(split)):
         raise InputRefused(
@@ -160,7 +167,6 @@ def _parts(
     *,
     with_own: bool,
 ) -> list[Pairs]:
-    """A part for each topic that somebody annotated: his file as a run, and the gold it is held to."""
     parts = []
     for topic in annotated_by_several(split):
         if name not in annotators(topic):

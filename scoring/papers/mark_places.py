@@ -1,7 +1,8 @@
-"""Where marks may stand instead: the same answers with their marks at the ends of sentences, or found anew.
+"""Move citation marks of answers to the ends of sentences, or recompute them.
 
-Xu et al. 2025, ALiiCE, asks whether marks within sentences say more than marks at their ends; its appendix F
-mixes both. Gao et al. 2023, ALCE, finds marks behind an answer's back by the passage that fits a sentence.
+Xu et al. 2025, ALiiCE, investigates whether marks within sentences are more informative
+than marks at their ends; its appendix F mixes both. Gao et al. 2023, ALCE, add marks
+after generation: each sentence cites the passage that matches best.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,10 +21,10 @@ from tasks.types.positional_citations.sentences import (
     with_marks_moved,
 )
 
-#: A passage is marked that has this share of a sentence's words.
+#: The minimum fraction of a sentence's words that a cited passage must contain.
 ENOUGH = 0.5
 
-#: The marks of a sentence, from its text without them.
+#: A function that returns the passages to cite for a sentence without marks.
 Marking = Callable[[str, Question], Sequence[int]]
 
 
@@ -32,7 +33,7 @@ def sentences(output: str) -> list[str]:
 
 
 def at_sentence_ends(output: str) -> str:
-    """The same marks, each once, behind the last word of their sentence."""
+    """Return the answer with each distinct mark after the last word of its sentence."""
     return " ".join(
         marked(bare(text), dict.fromkeys(MARK.findall(text)))
         for text in sentences(output)
@@ -48,7 +49,10 @@ def marked_anew(output: str, question: Question, marking: Marking) -> str:
 
 
 def by_overlap(sentence: str, question: Question) -> list[int]:
-    """The passage with most of the sentence's words, the first of several; none where it has not half."""
+    """Return the first passage with most of the sentence's words.
+
+    Return none if it contains less than half of them.
+    """
     words = set(normalised(sentence).split())
     shares = [word_share(words, passage) for passage in question.passages]
     best = max(shares, default=0.0)
@@ -56,7 +60,9 @@ def by_overlap(sentence: str, question: Question) -> list[int]:
 
 
 def by_labels(judge: Judge) -> Marking:
-    """Every passage that entails the sentence, as far as a label says so."""
+    """Return a function that cites every passage whose label says that it entails the
+    sentence.
+    """
 
     def marking(sentence: str, question: Question) -> list[int]:
         pairs = [Pair(passage_text(passage), sentence) for passage in question.passages]
@@ -70,7 +76,11 @@ def by_labels(judge: Judge) -> Marking:
 def mixtures(
     outputs: Mapping[str, str], *, steps: int, seed: int, options: Options
 ) -> Iterator[dict[str, float]]:
-    """Of all answers a growing share as they are and the others with their marks at sentence ends."""
+    """Yield scores of mixtures.
+
+    In each step, a larger fraction of the answers is unchanged; in all other answers,
+    the marks are at the ends of sentences.
+    """
     names = sorted(outputs)
     drawn = [
         names[place] for place in np.random.default_rng(seed).permutation(len(names))

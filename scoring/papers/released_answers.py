@@ -1,8 +1,10 @@
-"""Gold and a run of positional citations from the outputs of the programs that ALCE and ALiiCE release.
+"""Convert outputs of the programs of ALCE and ALiiCE to gold and a run with positional
+citations.
 
-ALCE's `run.py` writes an object whose `data` is a list of questions with their `output` (princeton-nlp/ALCE,
-`eval.py` at commit 3fdc2ed0 reads it); ALiiCE's `generate.py` writes the list alone (ylXuu/ALiiCE at commit
-e9fa8dbd). Neither has ids that are sure to be there: the place in the file stands for one that is missing.
+ALCE's `run.py` writes an object whose `data` is a list of questions with their `output`
+(read by `eval.py` of princeton-nlp/ALCE at commit 3fdc2ed0). ALiiCE's `generate.py`
+writes only the list (ylXuu/ALiiCE at commit e9fa8dbd). In both, ids may be missing. The
+position in the file is used instead.
 """
 
 from collections import Counter
@@ -16,16 +18,19 @@ from tasks.types.guarded.json_reader import read_json
 from tasks.types.problems import InputRefused, Problem
 from tasks.types.text import json_kind
 
-#: The fields of a question that gold of this type reads.
+#: Fields of a question that are copied to the gold.
 GOLD = ("question", "docs", "qa_pairs", "annotations", "answer", "answers", "claims")
-#: ALCE's names of a question, the first that is there.
+#: Names of a question's id in ALCE, in order of precedence.
 IDS = ("id", "sample_id")
-#: ALCE's program takes the end mark of a chat model out of an answer before it is scored.
+#: ALCE's program removes this end marker of chat models from answers before it scores
+#: them.
 END_MARK = "<|im_end|>"
 
 
 def convert(path: Path, *, gold: Path, run: Path) -> int:
-    """Write the questions as gold and their outputs as a run; return how many. Raises InputRefused."""
+    """Write the questions as gold and their outputs as a run. Return the number of
+    questions. Raises InputRefused.
+    """
     items = _items(path)
     names = [_name(item, place) for place, item in enumerate(items, start=1)]
     twice = [name for name, count in Counter(names).items() if count > 1]

@@ -1,7 +1,9 @@
-"""The table of Duma and Klein's paper for any corpus: representations by windows, success at group size."""
+"""Compute the table of Duma and Klein for any corpus: accuracy for each representation
+and context window.
+"""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from statistics import fmean
@@ -23,18 +25,25 @@ Cells = Mapping[tuple[resolution.Method, Query], Sequence[bool]]
 
 
 def sweep(
-    corpus: Path, rules: ResolutionRules, *, form: str = "auto"
+    corpus: Path,
+    rules: ResolutionRules,
+    *,
+    form: str = "auto",
+    progress: Callable[[str], None] = lambda step: None,
 ) -> tuple[Cells, dict[str, Any]]:
-    """Rank the references of every tested paper by every method. The collection is held in memory.
+    """Rank the references of every tested paper with every method. The collection is
+    held in memory.
 
-    Gives by method and window whether each context has a success, and what the collection is like:
-    ``candidates`` is the mean of a context, ``cited_elsewhere`` the share of candidates that other papers
-    cite here, since external methods know nothing of the rest.
-
-    Methods that need what the corpus does not have are left out. Raises InputRefused for unreadable corpora.
+    Return the success of each context by method and window, and statistics of the
+    collection. ``candidates`` is the mean number of candidates per context.
+    ``cited_elsewhere`` is the fraction of candidates that other papers in the
+    collection cite; external methods have no data on all other candidates. Methods
+    whose data the corpus lacks are left out. ``progress`` is called with each step and
+    each tested paper. Raises InputRefused for unreadable corpora.
     """
     inlinks: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     candidates: dict[str, list[str]] = defaultdict(list)
+    progress("reading the corpus")
     with read_corpus(
         corpus, form, ALONE, with_texts=True, around=rules.around
     ) as store:
@@ -62,9 +71,11 @@ def sweep(
         for window in resolution.QUERIES.values()
     }
     papers, counts, elsewhere = 0, [], []
+    tested = len({str(record["paper_id"]) for record in contexts})
     for paper, group in groupby(contexts, key=lambda record: str(record["paper_id"])):
         records, names = list(group), candidates[paper]
         papers += 1
+        progress(f"ranking the references of paper {papers:,} of {tested:,}")
         counts += [len(names)] * len(records)
         listed = [documents[name] for name in names]
         elsewhere += [
@@ -89,7 +100,7 @@ def _accuracy(cell: Sequence[bool]) -> float:
 
 
 def as_data(cells: Cells, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """A row for each method and window, in the form in which published tables stand."""
+    """Return a row for each method and window, in the format of published tables."""
     rows = []
     for (method, window), cell in cells.items():
         row: dict[str, Any] = {
@@ -104,7 +115,9 @@ def as_data(cells: Cells, facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def as_markdown(cells: Cells, facts: Mapping[str, Any]) -> Iterator[str]:
-    """Methods by windows; the best of each group of methods is set off, all that are equally good."""
+    """Yield a table of methods by windows. The best methods of each family are
+    highlighted.
+    """
     windows = list(dict.fromkeys(str(window) for _, window in cells))
     yield (
         "{contexts:,} contexts of {papers} papers, {candidates:.1f} candidates a context; "

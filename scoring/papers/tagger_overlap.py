@@ -1,4 +1,4 @@
-"""Whether a tagger was trained on what it tags: sentences of its training data in the texts of a gold."""
+"""Detect whether the gold contains sentences on which a tagger was trained."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -13,10 +13,14 @@ Run = tuple[str, ...]
 def overlaps(
     sentences: Sequence[str], instances: Sequence[Instance], *, length: int
 ) -> Iterator[dict[str, Any]]:
-    """By data set, of runs of so many words, which are letters a to z and digits in lower case: the texts
-    that share a run with a training sentence, and those that hold one as a whole; and how many of the
-    sentences, which are long enough for it, are found in either way. Whatever stands between words is passed
-    over. Sentences that occur twice count once, and those of fewer words not at all.
+    """Yield for each data set how many texts share word sequences of this length with
+    training sentences.
+
+    Texts are lower-cased, and words consist of the letters a to z and digits. There are
+    three counts: texts that share a sequence with a training sentence, texts that
+    contain a whole training sentence, and training sentences found in either way.
+    Duplicate training sentences are counted once, and sentences shorter than ``length``
+    are ignored.
     """
     runs = (tuple(words(text)) for text in sentences)
     trained = list(dict.fromkeys(run for run in runs if len(run) >= length))

@@ -1,1 +1,1 @@
-"""Statistics over units, in plain Python: intervals, significance, breakdowns, signatures."""
+"""Statistics in plain Python: intervals, significance tests, breakdowns, signatures."""

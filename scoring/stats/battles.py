@@ -1,20 +1,25 @@
-"""Battles of two systems: strengths by Bradley and Terry, shares of wins, position bias, agreement of judges.
+"""Pairwise comparisons (battles) of systems: Bradley-Terry strengths, shares of wins,
+position bias, agreement of judges.
 
-A battle shows a judge the answers of two systems to a topic, on the left and on the right. A tie is half a
-win for each system. Errors come from the jackknife over topics, since battles on a topic are alike.
+In a battle, a judge compares two systems' answers to the same topic, one shown on the
+left and one on the right. A tie is half a win for each system. Standard errors are
+jackknife estimates over topics, because battles on a topic are correlated.
 
-Bradley and Terry 1952, Rank Analysis of Incomplete Block Designs I, Biometrika 39; Ford 1957, Solution of a
-Ranking Problem from Binary Comparisons, American Mathematical Monthly 64 (strengths are finite only where the
-graph of wins is strongly connected); Krippendorff 2004, Content Analysis (alpha).
+Bradley and Terry 1952, Rank Analysis of Incomplete Block Designs I, Biometrika 39; Ford
+1957, Solution of a Ranking Problem from Binary Comparisons, American Mathematical
+Monthly 64 (strengths are finite only if the graph of wins is strongly connected);
+Krippendorff 2004, Content Analysis (alpha).
 """
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scoring.metrics.base import Floats, quotient
 from scoring.stats.jackknife import (
@@ -30,19 +35,26 @@ from scoring.stats.jackknife import (
 from scoring.stats.people_and_labels import alpha
 from scoring.stats.resampling import LEVEL, Bounds
 
+Integers = NDArray[np.int_]
 LEFT, RIGHT, TIE = LABELS = ("left", "right", "tie")
-#: Wins of the left system by the label of the battle; a tie is half a win.
+#: Wins of the left system for each label of a battle.
 WON = {LEFT: 1.0, RIGHT: 0.0, TIE: 0.5}
-#: Newton's method ends at a step of this size, in log strengths, or after so many steps.
+#: Newton's method stops at steps below ``PRECISION``, in log strengths, or after
+#: ``MAX_STEPS`` steps.
 PRECISION, MAX_STEPS = 1e-12, 200
-#: The largest step of one iteration, in log strengths.
+#: Maximum number of cells of win tables in memory. Fitting needs about ten times the
+#: memory of the tables.
+MAX_CELLS = 1 << 18
+#: Maximum step of one iteration, in log strengths.
 MAX_STEP = 2.0
 SHARES: Range = (0.0, 1.0)
 
 
 @dataclass(frozen=True)
 class Battle:
-    """Two different systems on a topic, and the label of a judge; an empty judge is the only one."""
+    """A judge's label for the answers of two systems to a topic. ``judge`` is empty if
+    there is only one judge.
+    """
 
     topic: str
     left: str
@@ -53,7 +65,9 @@ class Battle:
 
 @dataclass(frozen=True)
 class Share:
-    """A share of n things with its interval; NaN without any, and None without an interval."""
+    """A share of n items with its interval. ``value`` is NaN if n is 0; ``bounds`` is
+    None without an interval.
+    """
 
     value: float
     bounds: Bounds | None
@@ -62,8 +76,9 @@ class Share:
 
 @dataclass(frozen=True)
 class Standing:
-    """A system: its centred log strength (NaN where strengths are not finite) and its share of wins, with
-    their intervals, and the ranks that the comparisons with other systems leave open.
+    """The results of one system: the centred log strength (NaN if strengths are not
+    finite), the share of wins, intervals of both, and the best and worst rank that
+    pairwise tests do not exclude.
     """
 
     system: str
@@ -78,8 +93,10 @@ class Standing:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How often two judges agree on the same two systems and topic; ``alpha`` is Krippendorff's, NaN where it
-    is undefined. ``by_judges`` has the same share for every two judges.
+    """The agreement of judges who compared the same two systems on the same topic.
+    ``share`` is the share of equal labels over all judges, ``by_judges`` the share of
+    equal labels for each pair of judges. ``alpha`` is Krippendorff's alpha, NaN if
+    undefined.
     """
 
     share: Share
@@ -89,8 +106,9 @@ class Agreement:
 
 @dataclass(frozen=True)
 class Board:
-    """All that follows from battles. ``by_strength`` is False where shares of wins order the systems.
-    ``matrix`` is (k, k): the share of wins of the row's system against the column's, NaN if they never met.
+    """The results of all systems. ``by_strength`` is False if systems are sorted by
+    shares of wins. ``matrix`` is (k, k): the share of wins of the row's system against
+    the column's system, NaN without a battle.
     """
 
     standings: Sequence[Standing]
@@ -103,20 +121,71 @@ class Board:
     topics: int
 
 
-def wins_by_topic(battles: Sequence[Battle], systems: Sequence[str]) -> Floats:
-    """Return (t, k, k) for t topics in the order of their names: the wins of row over column."""
+@dataclass(frozen=True)
+class Wins:
+    """The wins between k systems on t topics, as a sparse table. The c cells with a
+    battle are sorted by topic: ``topics``, ``winners`` and ``losers`` (c,) are indices,
+    ``counts`` (c,) are numbers of wins.
+    """
+
+    size: int
+    number_of_topics: int
+    topics: Integers
+    winners: Integers
+    losers: Integers
+    counts: Floats
+
+    @cached_property
+    def total(self) -> Floats:
+        """Return (k, k): the wins of the row's system over the column's system on all
+        topics.
+        """
+        return self._table(slice(None))
+
+    def _table(self, cells: slice) -> Floats:
+        wins = np.zeros((self.size, self.size))
+        places = self.winners[cells], self.losers[cells]
+        np.add.at(wins, places, self.counts[cells])
+        return wins
+
+    def left_out(self) -> Iterator[Floats]:
+        """Yield blocks of (…, k, k) tables. For each topic, a table contains the wins
+        on all other topics. A block has at most ``MAX_CELLS`` cells.
+        """
+        at_once = max(1, MAX_CELLS // max(1, self.size**2))
+        ends = np.searchsorted(self.topics, np.arange(self.number_of_topics + 1))
+        for start in range(0, self.number_of_topics, at_once):
+            stop = min(start + at_once, self.number_of_topics)
+            cells = [
+                slice(ends[place], ends[place + 1]) for place in range(start, stop)
+            ]
+            yield np.stack([self.total - self._table(own) for own in cells])
+
+
+def wins_of(battles: Sequence[Battle], systems: Sequence[str]) -> Wins:
+    """Return the wins of the systems. Topics are sorted by name."""
     places = {system: place for place, system in enumerate(systems)}
     topics = {name: n for n, name in enumerate(sorted({own.topic for own in battles}))}
-    wins = np.zeros((len(topics), len(systems), len(systems)))
+    counts: defaultdict[tuple[int, int, int], float] = defaultdict(float)
     for own in battles:
-        left, right, topic = places[own.left], places[own.right], topics[own.topic]
-        wins[topic, left, right] += WON[own.label]
-        wins[topic, right, left] += 1 - WON[own.label]
-    return wins
+        topic, left, right = topics[own.topic], places[own.left], places[own.right]
+        counts[topic, left, right] += WON[own.label]
+        counts[topic, right, left] += 1 - WON[own.label]
+    cells = np.array(sorted(counts), dtype=int).reshape(-1, 3)
+    return Wins(
+        len(systems),
+        len(topics),
+        cells[:, 0],
+        cells[:, 1],
+        cells[:, 2],
+        np.array([counts[tuple(cell)] for cell in cells.tolist()], dtype=float),
+    )
 
 
 def is_strongly_connected(wins: Floats) -> Floats:
-    """Return for (…, k, k) wins whether each system beats each other one, directly or by way of others."""
+    """Return (…): True if the graph of (…, k, k) wins is strongly connected, i.e. each
+    system reaches each other system by a chain of wins.
+    """
     size = wins.shape[-1]
     reached = ((wins > 0) | np.eye(size, dtype=bool)).astype(np.float32)
     for _ in range(max(1, math.ceil(math.log2(max(2, size))))):
@@ -125,56 +194,66 @@ def is_strongly_connected(wins: Floats) -> Floats:
 
 
 def strengths(wins: Floats) -> Floats:
-    """Return the (…, k) centred log strengths of (…, k, k) wins, by maximum likelihood.
+    """Return the (…, k) maximum likelihood estimates of centred log strengths from (…,
+    k, k) wins.
 
-    NaN where the graph of wins is not strongly connected.
+    NaN if the graph of wins is not strongly connected.
     """
     size = wins.shape[-1]
     flat = wins.reshape(-1, size, size)
     fitted = np.full((len(flat), size), np.nan)
     finite = is_strongly_connected(flat)
-    if size and finite.any():
-        fitted[finite] = _fitted(flat[finite])
+    places = np.flatnonzero(finite) if size else ()
+    at_once = max(1, MAX_CELLS // max(1, size**2))
+    for start in range(0, len(places), at_once):
+        some = places[start : start + at_once]
+        fitted[some] = _fitted(flat[some])
     return fitted.reshape(*wins.shape[:-2], size)
 
 
 def _fitted(wins: Floats) -> Floats:
-    """Return (n, k) from (n, k, k) by Newton's method, whose likelihood is concave."""
+    """Return (n, k) log strengths from (n, k, k) wins. Newton's method maximises the
+    concave log-likelihood.
+    """
     games = wins + np.swapaxes(wins, -1, -2)
     won, size = wins.sum(axis=-1), wins.shape[-1]
     theta = np.zeros(won.shape)
+    moving, diagonal = np.arange(len(wins)), np.arange(size)
     for _ in range(MAX_STEPS):
-        chance = 1 / (1 + np.exp(theta[:, None, :] - theta[:, :, None]))
-        gradient = won - (games * chance).sum(axis=-1)
-        information = -games * chance * (1 - chance)
-        diagonal = np.arange(size)
-        information[:, diagonal, diagonal] -= information.sum(axis=-1)
-        # Strengths are known but for a constant; this one keeps their sum at 0.
-        step = np.linalg.solve(information + 1 / size, gradient[..., None])[..., 0]
+        own, played = theta[moving], games[moving]
+        chance = 1 / (1 + np.exp(own[:, None, :] - own[:, :, None]))
+        played *= chance
+        gradient = won[moving] - played.sum(axis=-1)
+        played *= chance - 1
+        played[:, diagonal, diagonal] -= played.sum(axis=-1)
+        # Strengths are identified up to a constant. Adding 1 / size fixes their sum at
+        # 0.
+        step = np.linalg.solve(played + 1 / size, gradient[..., None])[..., 0]
         largest = np.abs(step).max(axis=-1, keepdims=True)
-        theta += step * np.minimum(1.0, MAX_STEP / np.maximum(largest, MAX_STEP))
-        if largest.max() < PRECISION:
+        theta[moving] += step * np.minimum(
+            1.0, MAX_STEP / np.maximum(largest, MAX_STEP)
+        )
+        # Stop the iteration for each table separately, so that strengths do not depend
+        # on other tables.
+        moving = moving[largest[:, 0] >= PRECISION]
+        if not len(moving):
             break
     return np.asarray(theta - theta.mean(axis=-1, keepdims=True))
 
 
 def shares_of_wins(wins: Floats) -> Floats:
-    """Return the (…, k) shares of their battles that systems win; NaN without a battle."""
+    """Return (…, k): the share of its battles that each system wins; NaN without a
+    battle.
+    """
     won = wins.sum(axis=-1)
     return quotient(won, won + wins.sum(axis=-2))
-
-
-def left_out(by_topic: Floats) -> Floats:
-    """Return (t, k, k): the wins of all topics but one."""
-    return np.asarray(by_topic.sum(axis=0) - by_topic)
 
 
 def bounds_of(
     values: Floats, without: Floats, value_range: Range, *, level: float = LEVEL
 ) -> list[Bounds | None]:
-    """Return an interval for each of (k,) values from (t, k) values without each topic.
-
-    None with fewer than three topics, and where a value is undefined.
+    """Return an interval for each of k values, computed from (t, k) jackknife values
+    over t topics. Return None with fewer than three topics, or if a value is undefined.
     """
     if len(without) < MIN_UNITS:
         return [None] * len(values)
@@ -187,19 +266,19 @@ def bounds_of(
 def rank_ranges(
     values: Floats, without: Floats, value_range: Range, *, level: float = LEVEL
 ) -> tuple[Floats, Floats]:
-    """Return the first and last ranks that comparisons with the other systems leave open, (k,) each.
+    """Return the best and worst rank of each system that pairwise tests do not exclude,
+    (k,) each.
 
-    Two systems differ where the jackknife's interval of their difference excludes 0; the level of a system's
-    intervals is that of all its comparisons together (Bonferroni).
+    Two systems differ if the jackknife interval of their difference excludes 0. The
+    level is corrected by the number of comparisons of each system (Bonferroni).
     """
     size, topics = len(values), len(without)
     first, last = np.ones(size, dtype=int), np.full(size, size)
     if size < 2 or topics < MIN_UNITS:
         return first, last
     apart = np.nan_to_num(values[:, None] - values[None, :])
-    errors = jackknife_error(
-        np.moveaxis(without[:, :, None] - without[:, None, :], 0, -1)
-    )
+    of_systems = np.ascontiguousarray(without.T)
+    errors = np.stack([jackknife_error(own - of_systems) for own in of_systems])
     low, _ = difference_bounds(
         apart,
         errors,
@@ -207,13 +286,16 @@ def rank_ranges(
         value_range,
         level=1 - (1 - level) / (size - 1),
     )
-    # Without a topic some systems may have no value; such comparisons decide nothing.
+    # If a system has no value after omitting some topic, none of the system's
+    # comparisons is significant.
     is_better = (low > 0) & np.isfinite(errors)
     return first + is_better.sum(axis=0), last - is_better.sum(axis=1)
 
 
 def left_share(battles: Sequence[Battle]) -> Share:
-    """Return the share of decided battles that the left system wins: the position bias."""
+    """Return the position bias: the share of battles without a tie that the left system
+    wins.
+    """
     rows: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
     for own in battles:
         if own.label != TIE:
@@ -223,7 +305,9 @@ def left_share(battles: Sequence[Battle]) -> Share:
 
 
 def _share(rows: Sequence[Sequence[int]]) -> Share:
-    """Return the share of pairs of a part and a whole, one for each topic."""
+    """Return a share and its interval, computed from one pair (numerator, denominator)
+    per topic.
+    """
     table = np.array(rows, dtype=np.float64).reshape(-1, 2)
     part, whole = table.sum(axis=0)
     return Share(
@@ -234,9 +318,9 @@ def _share(rows: Sequence[Sequence[int]]) -> Share:
 
 
 def agreement_of(battles: Sequence[Battle]) -> Agreement | None:
-    """Return how far judges agree on systems and topics that several judged; None where there are none.
-
-    Of a judge who judged the same systems on a topic several times, every label counts.
+    """Return the agreement of judges over all battles that several judges decided; None
+    if there are no such battles. If a judge repeats a battle, all labels of the judge
+    count.
     """
     items: defaultdict[tuple[str, str, str], list[tuple[str, float]]]
     items = defaultdict(list)
@@ -269,22 +353,24 @@ def agreement_of(battles: Sequence[Battle]) -> Agreement | None:
 
 
 def board_of(battles: Sequence[Battle]) -> Board:
-    """Return the board of at least one battle, the best system first.
+    """Return the results of one or more battles, with the best system first.
 
-    Strengths order the systems if all of them are finite, else shares of wins. Equal values stand in the
-    order of the names.
+    Systems are sorted by strength if all strengths are finite, otherwise by share of
+    wins. Equal values are sorted by name.
     """
     systems = sorted({name for own in battles for name in (own.left, own.right)})
-    by_topic = wins_by_topic(battles, systems)
-    wins, without = by_topic.sum(axis=0), left_out(by_topic)
+    by_topic = wins_of(battles, systems)
+    wins = by_topic.total
     strength, share = strengths(wins), shares_of_wins(wins)
     has_strengths = bool(np.isfinite(strength).all())
-    strengths_without = (
-        strengths(without)
-        if has_strengths
-        else np.full((len(without), len(systems)), np.nan)
-    )
-    shares_without = shares_of_wins(without)
+    parts = [
+        (
+            strengths(without) if has_strengths else np.full(without.shape[:2], np.nan),
+            shares_of_wins(without),
+        )
+        for without in by_topic.left_out()
+    ]
+    strengths_without, shares_without = map(np.concatenate, zip(*parts, strict=True))
     strength_bounds = bounds_of(strength, strengths_without, NO_ENDS)
     share_bounds = bounds_of(share, shares_without, SHARES)
     first, last = (
@@ -319,5 +405,5 @@ def board_of(battles: Sequence[Battle]) -> Board:
         left=left_share(battles),
         agreement=agreement_of(battles),
         battles=len(battles),
-        topics=len(by_topic),
+        topics=by_topic.number_of_topics,
     )

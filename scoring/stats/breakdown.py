@@ -1,4 +1,4 @@
-"""The same metric over the instances that share a feature."""
+"""Values of metrics for classes of instances."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -12,19 +12,21 @@ from scoring.stats import jackknife
 from scoring.stats.resampling import Bounds
 from tasks.types.columns import Classes
 
-#: The class of instances that a dimension has no class for.
+#: The name of the class that contains instances without any class in a dimension.
 NO_CLASS = "None"
-#: A class of fewer instances is marked: its number says little of a system.
+#: Classes with fewer instances are marked, because their values are unreliable.
 MINIMUM_SUPPORT = 10
-#: Between the labels of classes that are crossed.
+#: Separator in the labels of crossed classes.
 CROSSED = " × "
 
 Labels = Sequence[tuple[str, ...]]
 
 
 def classes(labels: Labels) -> dict[str, NDArray[np.intp]]:
-    """The instances of each class, classes in the order of their first instance; an instance may be in
-    several. Columns of classes have an order of their own.
+    """Return the instance indices of each class.
+
+    Classes are sorted by first occurrence. If the labels are `Classes`, that object
+    defines the order of the classes. An instance may have several classes.
     """
     if isinstance(labels, Classes):
         return {
@@ -41,7 +43,7 @@ def classes(labels: Labels) -> dict[str, NDArray[np.intp]]:
 
 
 def crossed(first: Labels, second: Labels) -> list[tuple[str, ...]]:
-    """The classes of two dimensions crossed: `Method × 2`."""
+    """Return the labels of crossed classes of two dimensions, such as `Method × 2`."""
     return [
         tuple(
             f"{a}{CROSSED}{b}" for a in one or (NO_CLASS,) for b in other or (NO_CLASS,)
@@ -55,7 +57,9 @@ def has_support(n: int) -> bool:
 
 
 def number(value: float) -> dict[str, Any]:
-    """A value as JSON can carry it: undefined is null, infinite is null and says so."""
+    """Return a value for JSON. Undefined and infinite values become null, and a flag
+    marks infinite values.
+    """
     if math.isinf(value):
         return {"value": None, "infinite": True}
     return {"value": None if math.isnan(value) else value}
@@ -67,7 +71,7 @@ def breakdown(
     labels: Labels,
     has_gold: NDArray[np.bool_],
 ) -> dict[str, dict[str, dict[str, Any]]]:
-    """By class and metric: value and n."""
+    """Return the value and the number of instances for each class and metric."""
     whole = {
         metric.statistic: statistics[metric.statistic].sum(axis=0) for metric in metrics
     }
@@ -90,7 +94,7 @@ def breakdown(
                 )
             n = metric.instances(of_class[name], has_gold[rows])
             numbers[label][metric.name] = {**number(float(value)), "n": n}
-        del of_class  # Of a million rows two classes at once are too much.
+        del of_class  # With millions of rows, two classes exceed the memory.
     return numbers
 
 
@@ -101,8 +105,10 @@ def class_intervals(
     labels: Labels,
     clusters: NDArray[np.intp] | None = None,
 ) -> dict[str, dict[str, Bounds | None]]:
-    """By class and metric the interval of the class's value, over its units or clusters of them. The metrics
-    are decomposable.
+    """Return the interval for each class and metric, computed over units or over
+    clusters of units.
+
+    The metrics must be decomposable.
     """
     by_class = {}
     for label, rows in classes(labels).items():

@@ -1,4 +1,6 @@
-"""Pearson's, Spearman's and Kendall's correlation with intervals, without a library of statistics."""
+"""Pearson's, Spearman's and Kendall's correlation with intervals, without a statistics
+library.
+"""
 
 import math
 from collections.abc import Callable, Sequence
@@ -10,18 +12,21 @@ from numpy.typing import NDArray
 from scoring.stats.jackknife import t_quantile
 
 Floats = NDArray[np.float64]
-#: With fewer points, or groups of points, an interval says nothing.
+#: Minimum number of points, or of groups of points, for an interval.
 MIN_POINTS = 5
 LEVEL = 0.95
-#: Fisher's transformation has no end at 1; a perfect correlation is taken for this.
+#: Correlations above this value are replaced by this value, because Fisher's
+#: transformation is infinite at 1.
 NEARLY_1 = 1 - 1e-12
-#: An error below this is rounding.
+#: Standard errors below this value are rounding errors.
 NO_ERROR = 1e-9
 
 
 @dataclass(frozen=True)
 class Correlation:
-    """A coefficient and its interval over ``n`` points; NaN and None where undefined."""
+    """A coefficient and its interval over ``n`` points. An undefined value is NaN, an
+    undefined bound None.
+    """
 
     value: float
     low: float | None
@@ -30,21 +35,25 @@ class Correlation:
 
 
 def pearson(x: Floats, y: Floats) -> float:
-    """Return Pearson's correlation of the values; NaN if one side does not vary."""
+    """Return Pearson's correlation; NaN if x or y is constant."""
     a, b = x - x.mean(), y - y.mean()
-    # Rounding may leave a variance of a constant side.
+    # The computed variance of constant values may not be exactly 0.
     if not np.ptp(x) or not np.ptp(y):
         return math.nan
     return float(np.clip(a @ b / math.sqrt((a @ a) * (b @ b)), -1, 1))
 
 
 def spearman(x: Floats, y: Floats) -> float:
-    """Pearson's of the ranks; equal values share the mean of theirs."""
+    """Return Spearman's correlation: Pearson's correlation of the ranks. Tied values
+    have the mean of their ranks.
+    """
     return pearson(ranks(x), ranks(y))
 
 
 def kendall(x: Floats, y: Floats) -> float:
-    """Tau-b: concordant less discordant pairs, over the geometric mean of those that either side orders."""
+    """Return Kendall's tau-b: concordant minus discordant pairs, divided by the
+    geometric mean of the numbers of pairs not tied in x and not tied in y.
+    """
     a, b = (np.sign(np.subtract.outer(values, values)) for values in (x, y))
     ordered = math.sqrt(np.abs(a).sum() * np.abs(b).sum())
     return float((a * b).sum() / ordered) if ordered else math.nan
@@ -59,15 +68,17 @@ COEFFICIENTS: dict[str, Coefficient] = {
 
 
 def ranks(values: Floats) -> Floats:
-    """From 1; equal values share the mean of their ranks."""
+    """Return the ranks, from 1. Tied values have the mean of their ranks."""
     _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
     return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[places])
 
 
 def of_points(name: str, x: Floats, y: Floats) -> Correlation:
-    """Over points that are independent of each other, such as systems. The interval is that of Fisher's
-    transformation with the errors of Bonett and Wright 2000, Sample size requirements for estimating Pearson,
-    Kendall and Spearman correlations (Psychometrika 65).
+    """Return the correlation over independent points, such as systems.
+
+    The interval uses Fisher's transformation with the standard errors of Bonett and
+    Wright 2000, Sample size requirements for estimating Pearson, Kendall and Spearman
+    correlations (Psychometrika 65).
     """
     value = COEFFICIENTS[name](x, y) if len(x) else math.nan
     if math.isnan(value) or len(x) < MIN_POINTS:
@@ -83,9 +94,11 @@ def of_points(name: str, x: Floats, y: Floats) -> Correlation:
 def of_grouped(
     name: str, x: Floats, y: Floats, groups: Sequence[object]
 ) -> Correlation:
-    """Over points that share something, such as the texts of several systems for one instance. The interval
-    is the jackknife's over groups on Fisher's transformation, with Student's t. There is none where no group
-    makes a difference.
+    """Return the correlation over grouped points, such as the texts of several systems
+    for one instance.
+
+    The interval is a jackknife interval over groups on Fisher's scale, with Student's
+    t. There is no interval if all jackknife values are equal.
     """
     coefficient = COEFFICIENTS[name]
     value = coefficient(x, y) if len(x) else math.nan

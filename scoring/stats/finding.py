@@ -1,4 +1,4 @@
-"""Decide what a paper concludes: differences, agreement of ranks and trends, with what chance can do."""
+"""Test the conclusions of papers: differences, agreement of rankings, and trends."""
 
 import math
 from collections import defaultdict
@@ -16,9 +16,10 @@ from scoring.stats.jackknife import t_quantile
 
 @dataclass(frozen=True)
 class Finding:
-    """``above`` of ``units`` differences are above zero; the interval of their ``mean`` is Student's, 95 %.
-    It ``holds`` where the whole interval is above zero, fails (False) where it is below, and cannot be told
-    (None) between, nor of fewer than three units.
+    """A paper's claim that one quantity is larger than another, tested in ``units``
+    groups. The difference is positive in ``above`` groups. ``mean`` is the mean
+    difference, with Student's 95 % interval. ``holds`` is True if the whole interval is
+    above zero, False if the whole interval is below zero, else None.
     """
 
     units: int
@@ -45,9 +46,11 @@ def finding(differences: Sequence[float]) -> Finding:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Spearman's ``coefficient`` of ``units`` pairs, and its two-sided ``p``: of all orders of the pairs, the
-    share whose coefficient is at least as far from 0. All orders are counted up to EXACT pairs; of more, p
-    follows from Student's t. Of fewer than five pairs, or where one side does not vary, both are NaN.
+    """Spearman's ``coefficient`` of ``units`` pairs, and its two-sided p-value ``p``.
+
+    ``p`` is the share of permutations whose coefficient is at least as far from 0. For
+    more than EXACT pairs, ``p`` is approximated by Student's t. Coefficient and p-value
+    are NaN with fewer than five pairs, or if one variable is constant.
     """
 
     units: int
@@ -60,7 +63,7 @@ class Ranking:
 
     @property
     def is_told(self) -> bool:
-        """Return whether the two sides are ordered alike, or inversely, by more than chance."""
+        """Return True if the correlation is significant."""
         return self.p <= LEVEL
 
 
@@ -93,7 +96,7 @@ def _p_by_t(coefficient: float, units: int) -> float:
 
 
 Way = Callable[[Sequence[float]], float]
-#: A figure of a table with the fields that tell which one it is.
+#: A number in a paper's table, with the fields that identify the number.
 Figure = tuple[Mapping[str, Any], float]
 Outcome = Finding | Ranking
 BEST, MEAN, EVERY = OF = ("best", "mean", "every")
@@ -106,18 +109,19 @@ TRENDS = (RISES, FALLS)
 
 @dataclass(frozen=True, kw_only=True)
 class Conclusion:
-    """State what a paper says of a table, in one of these forms:
+    """A paper's conclusion on a table, in one of these forms:
 
-    - *difference*: in each group of rows that share the fields ``by``, the figures that have one of the
-      values of ``more`` are above those of ``less``: the best of each side, their means, or every one of
-      ``more`` above every one of ``less``;
-    - *ranks alike*, *ranks apart*: the groups are ordered alike by the means of ``more`` and of ``less``, or
-      they are not;
-    - *rises*, *falls*: the means of ``more`` rise or fall along the values ``order`` of the field ``along``;
-    - *open*: no figures decide it, for the reason ``why``.
+    - *difference*: in each group of rows that share the fields ``by``, the figures that
+      match ``more`` are above those that match ``less``. The comparison uses the best
+      figures, the mean figures, or all pairs of figures;
+    - *ranks alike*, *ranks apart*: the means of ``more`` and of ``less`` do, or do not,
+      rank the groups in the same order;
+    - *rises*, *falls*: the means of ``more`` rise or fall along the values ``order`` of
+      the field ``along``;
+    - *open*: no figures can confirm the conclusion, for the reason ``why``.
 
-    ``sentence`` has the paper's claim in our words, ``section`` where it stands; ``also`` names further
-    tables of the paper whose figures belong to the sides.
+    ``sentence`` is the paper's claim in our words, ``section`` its location. ``also``
+    names further tables of the paper that contain figures of ``more`` or ``less``.
     """
 
     name: str
@@ -136,7 +140,9 @@ class Conclusion:
     def sides(
         self, figures: Iterable[Figure]
     ) -> list[tuple[list[Figure], list[Figure]]]:
-        """Return the figures of both sides, of each group that has both."""
+        """Return the figures of ``more`` and of ``less`` for each group that has
+        both.
+        """
         sides: dict[tuple[str, ...], tuple[list[Figure], list[Figure]]] = defaultdict(
             lambda: ([], [])
         )
@@ -164,7 +170,10 @@ class Conclusion:
         return finding([more - less for more, less in sides])
 
     def _trend(self, figures: Iterable[Figure]) -> Ranking:
-        """Rank the means along the order; the coefficient is positive if they go the way that is stated."""
+        """Return the rank correlation between ``order`` and the mean figures, negated
+        for falling trends. The coefficient is positive if the trend has the claimed
+        direction.
+        """
         values: dict[int, list[float]] = defaultdict(list)
         for fields, value in figures:
             if fields.get(self.along) in self.order and _fits(fields, self.more):
@@ -174,7 +183,9 @@ class Conclusion:
         return ranking(places, [sign * fmean(values[place]) for place in places])
 
     def holds(self, found: Outcome) -> bool | None:
-        """Return whether the claim can be told from chance; None if it cannot be told."""
+        """Return True if the claim is significantly true, False if it is significantly
+        false, else None.
+        """
         if isinstance(found, Finding):
             return found.holds
         if not found.is_told:
@@ -182,11 +193,12 @@ class Conclusion:
         return self.form != APART and found.coefficient > 0
 
     def is_so(self, found: Outcome) -> bool | None:
-        """Return whether the figures are as the claim says, whatever chance can do; None of too few figures.
+        """Return True if the figures agree with the claim; None with too few figures.
 
-        A claim about a best or about every figure is so if it is so in each group, one about means if their
-        mean difference is above zero. Two orders are alike, and a trend is one, if the coefficient is above
-        zero with p up to .05.
+        Differences need not be significant: a claim about the best or about all figures
+        must be true in each group, and a claim about means requires a positive mean
+        difference. Agreement of rankings and trends require a positive coefficient with
+        p ≤ .05.
         """
         if isinstance(found, Finding):
             if not found.units:

@@ -1,6 +1,8 @@
-"""The names of the ways in which intervals are made; apart, so that a command line can name them at once."""
+"""The names of interval methods. This module has no imports, so that the command line
+starts quickly.
+"""
 
 WILSON_JACKKNIFE, PERCENTILE, BCA = "wilson-jackknife", "percentile", "bca"
-#: Methods that draw units with replacement. They need a number of resamples and a seed.
+#: Bootstrap methods. They need a number of bootstrap samples and a seed.
 RESAMPLED = (PERCENTILE, BCA)
 METHODS = (WILSON_JACKKNIFE, *RESAMPLED)

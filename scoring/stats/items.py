@@ -1,13 +1,15 @@
-"""Items that organisers should read again, by the values that all systems have on them.
+"""Select items that organisers should check, by the values of all systems on them.
 
-An item is an instance of a test set. Better systems should have higher values on it. Where they have lower
-ones, the gold may be wrong, or the item may ask something else than the others. The functions select items to
-read; they do not show that the gold of an item is wrong.
+An item is an instance of a test set. Better systems should have higher values on it. If
+better systems have lower values, the gold may be wrong, or the item may measure
+something else than the other items. A selected item is a candidate for a check; its
+gold is not necessarily wrong.
 
-The functions take values of (systems, items) that are finite, and higher where a system is better.
+Values have the shape (systems, items). They are finite; higher values are better.
 
-Benjamini and Hochberg 1995, Controlling the False Discovery Rate; Ellis, Pecanka and Goeman 2020, Gaining
-power in multiple testing of interval hypotheses via conditionalization (the bound on corrected p-values).
+Benjamini and Hochberg 1995, Controlling the False Discovery Rate; Ellis, Pecanka and
+Goeman 2020, Gaining power in multiple testing of interval hypotheses via
+conditionalization (the bound on corrected p-values).
 """
 
 from dataclasses import dataclass
@@ -17,41 +19,49 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-#: With fewer systems no item is tested.
+#: Minimum number of systems for tests of items.
 MIN_SYSTEMS = 12
-#: With fewer systems the best third is too small to select items.
+#: Minimum number of systems for selecting items on which the best third of systems
+#: fails.
 MIN_SYSTEMS_OF_THIRD = 20
-#: With fewer systems no correlation is shown: two boards of 20 systems agree on it by .28, of 60 by .55.
+#: Minimum number of systems for showing item-rest correlations. The correlations of two
+#: boards agree by .28 with 20 systems and by .55 with 60 systems.
 MIN_SYSTEMS_OF_DISCRIMINATION = 60
-#: An item is selected if its own p-value is at most this, and its adjusted p-value at most the rate below.
+#: An item is selected if its p-value is at most ``ALPHA`` and its adjusted p-value at
+#: most ``FALSE_DISCOVERY_RATE``.
 ALPHA = 0.05
-#: The expected share of the selected items whose true correlation is not below zero. The items are read by
-#: people, and a rate of 5 % selects next to nothing on boards of 12 to 30 systems.
+#: Maximum expected share of selected items whose true correlation is not negative.
+#: People check the selected items. A rate of 5 % would select hardly any items on
+#: boards of 12 to 30 systems.
 FALSE_DISCOVERY_RATE = 0.2
-#: The correction counts p-values up to this bound and divides them by it. Most items have a true correlation
-#: far above zero; their p-values near 1 would weaken the correction.
+#: The correction excludes p-values above this bound and divides the remaining p-values
+#: by the bound. Most items have a clearly positive correlation, and their p-values near
+#: 1 would reduce the power.
 MAX_P = 0.5
 SEED = 0
-#: Permutations of a first look, the least of them on very large boards, and the p-value up to which items get
-#: a second look.
+#: Number of permutations in the first step, minimum number of permutations in the first
+#: step on very large boards, and maximum p-value of items that enter the second step.
 FIRST_TRIALS, LEAST_TRIALS, SECOND_LOOK = 999, 99, 0.1
-#: Permutations of the second look: at least so many, and so many for each item with a correlation below zero.
+#: Minimum number of permutations in the second step, and number per item with a
+#: negative correlation.
 MIN_TRIALS, TRIALS_PER_ITEM = 9_999, 40
-#: The second look exchanges at most so many values in total, some seconds; fewer permutations select less.
+#: Maximum number of permuted values in the second step, which takes some seconds. Fewer
+#: permutations select fewer items.
 MAX_EXCHANGES = 200_000_000
-#: Permutations that are computed at once.
+#: Number of permutations per block.
 BLOCK = 10_000
 LEVEL = 0.95
-#: Values that are equal but for rounding count as equal; on a range of 1.
+#: Values in a range of 1 are equal if their difference is at most this rounding error.
 ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class Tested:
-    """By item the item-rest correlation, its one-sided p-value and the p-value after the correction.
+    """The item-rest correlation of each item, its one-sided p-value and the adjusted
+    p-value.
 
-    A correlation is NaN where all systems have the same value. ``p`` is NaN where the correlation is not
-    below zero, and ``adjusted`` also where ``p`` is above ``MAX_P``.
+    A correlation is NaN if all systems have the same value. ``p`` is NaN unless the
+    correlation is negative. ``adjusted`` is NaN if ``p`` is NaN or above ``MAX_P``.
     """
 
     correlations: Floats
@@ -68,7 +78,7 @@ class Tested:
 
 @dataclass(frozen=True)
 class Difficulty:
-    """By item the mean over the systems and its interval."""
+    """The mean of each item over the systems, with its interval."""
 
     mean: Floats
     low: Floats
@@ -76,7 +86,9 @@ class Difficulty:
 
 
 def tested(values: Floats) -> Tested:
-    """Test for each item whether its correlation with the sum of all other items is below zero."""
+    """Test for each item that its correlation with the sum of all other items is
+    negative.
+    """
     correlations = item_rest(values)
     p = np.full(values.shape[1], np.nan)
     with np.errstate(invalid="ignore"):
@@ -98,7 +110,9 @@ def tested(values: Floats) -> Tested:
 
 
 def item_rest(values: Floats) -> Floats:
-    """Return Pearson's correlation of each item with the sum of all others; NaN where a side is constant."""
+    """Return Pearson's correlation of each item with the sum of all other items; NaN if
+    either is constant.
+    """
     rest = values.sum(axis=1, keepdims=True) - values
     own, others = values - values.mean(axis=0), rest - rest.mean(axis=0)
     squares = (own**2).sum(axis=0), (others**2).sum(axis=0)
@@ -111,10 +125,11 @@ def item_rest(values: Floats) -> Floats:
 
 
 def permutation_p(values: Floats, items: NDArray[np.intp], trials: int) -> Floats:
-    """Return one-sided p-values: the share of permutations with an item-rest correlation as low or lower.
+    """Return one-sided p-values: the share of permutations whose item-rest correlation
+    is at most the observed one.
 
-    A permutation exchanges the systems' values of the item; the observed order counts as one permutation. The
-    p-values hold for any distribution of values, also with one right answer or one system far behind.
+    A permutation reorders the systems' values of the item; the observed order counts as
+    one permutation. The p-values are valid for any distribution of values.
     """
     rng = np.random.default_rng(SEED)
     systems = len(values)
@@ -134,7 +149,7 @@ def permutation_p(values: Floats, items: NDArray[np.intp], trials: int) -> Float
 
 
 def benjamini_hochberg(p: Floats) -> Floats:
-    """Return p-values adjusted for the false discovery rate of all."""
+    """Return p-values adjusted by the procedure of Benjamini and Hochberg."""
     order = np.argsort(p, kind="stable")
     scaled = p[order] * len(p) / np.arange(1, len(p) + 1)
     adjusted = np.empty(len(p))
@@ -143,22 +158,25 @@ def benjamini_hochberg(p: Floats) -> Floats:
 
 
 def best_third(values: Floats) -> NDArray[np.intp]:
-    """Return the systems with the highest means; all that share the last one's mean are among them."""
+    """Return the indices of the third of systems with the highest means, and of systems
+    tied with the last of them.
+    """
     means = values.mean(axis=1)
     last = np.sort(means)[::-1][len(means) // 3 - 1]
     return np.flatnonzero(means >= last - ROUNDING)
 
 
 def missed_by_best_third(values: Floats, worst: float) -> NDArray[np.bool_]:
-    """Return True for items on which no system of the best third has more than the worst value."""
+    """Return (items,): True if all systems of the best third have the worst value."""
     return np.asarray((values[best_third(values)] <= worst + ROUNDING).all(axis=0))
 
 
 def difficulty(values: Floats, low: float, high: float) -> Difficulty:
-    """Return the mean of each item over the systems with Wilson's interval, for other systems of this kind.
+    """Return the mean of each item over the systems, with Wilson's interval for a
+    population of systems.
 
-    Values lie between ``low`` and ``high``. Graded values vary less than values at both ends, so the interval
-    is not too narrow for them.
+    Values lie between ``low`` and ``high``. The interval is conservative for graded
+    values, which vary less than binary values.
     """
     count = len(values)
     z = NormalDist().inv_cdf((1 + LEVEL) / 2)

@@ -1,11 +1,12 @@
-"""Intervals without draws: the error that leaving out one unit at a time shows, as a Wilson score interval.
+"""Intervals without resampling: jackknife standard errors and Wilson score intervals.
 
-`docs/uncertainty.md` writes the formulas out and says how often the intervals hold the true value. Everything
-here takes arrays, so that simulations use the very functions that scores use.
+`docs/uncertainty.md` explains the formulas and reports the coverage of the intervals.
+All functions take arrays, so that simulations use the same functions as scores.
 
-Tukey 1958 and Efron and Tibshirani 1993, chapter 11 (jackknife); Wilson 1927, Probable Inference, the Law of
-Succession, and Statistical Inference; Dean and Pagano 2015, Evaluating Confidence Interval Methods for
-Binomial Proportions in Clustered Surveys (Wilson with the number of trials that an error stands for).
+Tukey 1958 and Efron and Tibshirani 1993, chapter 11 (jackknife); Wilson 1927, Probable
+Inference, the Law of Succession, and Statistical Inference; Dean and Pagano 2015,
+Evaluating Confidence Interval Methods for Binomial Proportions in Clustered Surveys
+(Wilson with an effective number of trials).
 """
 
 import math
@@ -18,24 +19,27 @@ import numpy as np
 from scoring.metrics.base import Floats, Metric, WeightedMetric
 from scoring.stats.resampling import LEVEL, Bounds, Measured, on_grid
 
-#: With fewer units that carry a number there is no interval: two cannot show how much units vary.
+#: Minimum number of units that influence a value with an interval: two units cannot
+#: show how much units vary.
 MIN_UNITS = 3
-#: The same of measures of weighted rows: an area under a curve is 1 for a few positives more often than not.
+#: Minimum number of influential units for weighted metrics. With few positives, an area
+#: under a curve is often 1.
 MIN_CARRIERS = 5
-#: Units stand for at most so many times the square of Kish's number of trials, however alike they are.
+#: Maximum effective number of trials, divided by the squared effective (Kish) number of
+#: units. The maximum limits intervals of units with a small variance.
 MAX_TRIALS = 1.5
-#: The same of differences, of the units in which two runs are the same.
+#: This maximum applies to differences, for units in which two runs have the same value.
 MAX_TRIALS_OF_DIFFERENCES = 4.0
-#: Values that are equal but for rounding count as equal; on a range of 1.
+#: Values in a range of 1 are equal if their difference is at most this rounding error.
 ROUNDING = 1e-12
 
-#: Between which values a metric lies.
+#: Minimum and maximum of a metric.
 Range = tuple[float, float]
 NO_ENDS: Range = (-math.inf, math.inf)
 
 
 class NoInterval(StrEnum):
-    """Why a number has no interval."""
+    """The reason why a value has no interval."""
 
     FEW_UNITS = "few-units"
     FEW_RUNS = "few-runs"
@@ -51,7 +55,7 @@ class NoInterval(StrEnum):
 def intervals(
     measured: Sequence[Measured], *, level: float = LEVEL
 ) -> list[Bounds | None]:
-    """An interval for each metric over its (units, m) rows, as ``intervals_or_reasons`` has them."""
+    """Return an interval for each metric, see ``intervals_or_reasons``."""
     found = intervals_or_reasons(measured, level=level)
     return [None if isinstance(each, NoInterval) else each for each in found]
 
@@ -59,7 +63,9 @@ def intervals(
 def intervals_or_reasons(
     measured: Sequence[Measured], *, level: float = LEVEL
 ) -> list[Bounds | NoInterval]:
-    """An interval for each metric, or why it has none; metrics that are given the same array share work."""
+    """Return, for each metric, its interval or the reason why it has no interval.
+    Metrics with the same array share computations.
+    """
     of_sums = {
         id(rows): rows
         for metric, rows in measured
@@ -76,7 +82,9 @@ def intervals_or_reasons(
 def _interval(
     metric: Metric, rows: Floats, without: Floats, level: float
 ) -> Bounds | NoInterval:
-    """``without`` are the sums that each leave out one unit, where the metric follows from sums."""
+    """Return the interval of a metric. ``without`` are the jackknife sums, used by
+    metrics that are functions of sums.
+    """
     found = _left_out(metric, rows, without)
     if isinstance(found, NoInterval):
         return found
@@ -95,7 +103,8 @@ def _interval(
         error = jackknife_error(left_out)
         ends = score_bounds(value, error, number, (low, high), level=level)
     elif np.isin(left_out, (low, high)).any() and np.ptp(left_out) > 0:
-        # Without one unit the value is at its end: no other unit carries it.
+        # If omitting a unit moves the value to the bound of its range, only this unit
+        # influences the value.
         return NoInterval.FEW_UNITS
     else:
         ends = one_ended_bounds(value, left_out, number, (low, high), level=level)
@@ -106,7 +115,9 @@ def _interval(
 def _left_out(
     metric: Metric, rows: Floats, without: Floats
 ) -> tuple[float, Floats] | NoInterval:
-    """Return Kish's number of the units that carry the metric, and its values without each of them."""
+    """Return Kish's effective number of units that influence the metric, and the
+    metric's jackknife values.
+    """
     if not metric.has_honest_interval:
         return NoInterval.NOT_HONEST
     if isinstance(metric, WeightedMetric):
@@ -132,24 +143,29 @@ def _left_out(
 
 
 def kish_number(weights: Floats) -> float:
-    """How many units of equal weight tell as much as units of these: the sum squared over the squares' sum.
-    Kish 1965, Survey Sampling. As many as there are where all weigh the same.
+    """Return the effective number of units: the squared sum of weights over the sum of
+    squared weights.
+
+    Kish 1965, Survey Sampling. If all weights are equal, the result is the number of
+    units.
     """
     return float(weights.sum() ** 2 / (weights**2).sum())
 
 
 def has_enough_carriers(carried: Floats) -> bool:
-    """Whether each of the groups of carriers, (units, groups), lies in enough units."""
+    """Return True if each column of (units, columns) is non-zero in enough units, see
+    ``WeightedMetric.carriers``.
+    """
     return bool(((carried > 0).sum(axis=0) >= MIN_CARRIERS).all())
 
 
 def number_of_carriers(carried: Floats) -> float:
-    """Kish's number of units of the group of carriers that has the fewest."""
+    """Return the smallest effective (Kish) number of units of any column."""
     return min(kish_number(group) for group in carried.T)
 
 
 def jackknife_error(left_out: Floats) -> Floats:
-    """The standard error, from (…, n) values that each leave out one of n units."""
+    """Return the standard error from (…, n) jackknife values over n units."""
     units = left_out.shape[-1]
     with np.errstate(invalid="ignore"):
         deviations = left_out - left_out.mean(axis=-1, keepdims=True)
@@ -157,8 +173,9 @@ def jackknife_error(left_out: Floats) -> Floats:
 
 
 def ratio_interval(rows: Floats, value_range: Range) -> Bounds | None:
-    """Of the first column of (units, 2) rows over the second, summed each: a share, or a mean of ratings.
-    None with fewer than three units that have anything in the second.
+    """Return the interval of a share or a mean. The value is the sum of the first
+    column of (units, 2) rows divided by the sum of the second column. Return None if
+    fewer than three units have a non-zero denominator.
     """
     rows = rows.reshape(-1, 2)
     rows = rows[rows[:, 1] > 0]
@@ -177,7 +194,9 @@ def ratio_interval(rows: Floats, value_range: Range) -> Bounds | None:
 def value_interval(
     value: float, left_out: Sequence[float], value_range: Range = NO_ENDS
 ) -> Bounds | None:
-    """Of any value, from those that each leave out one of equal units; None where one is undefined."""
+    """Return the interval of a value from its jackknife values over units of equal
+    weight; None if undefined.
+    """
     values = np.array(left_out, dtype=np.float64)
     if len(values) < MIN_UNITS or not math.isfinite(value):
         return None
@@ -195,11 +214,13 @@ def score_bounds(
     level: float = LEVEL,
     df: float | None = None,
 ) -> tuple[Floats, Floats]:
-    """Return the ends of the intervals of values with these errors; NaN where there is no interval.
+    """Return the lower and upper bounds of values with these standard errors; NaN
+    without an interval.
 
-    ``units`` is Kish's number, and ``df`` the degrees of freedom if they do not follow from it. A range with
-    two ends gives a Wilson interval, a range without ends the value ± t errors. ``one_ended_bounds`` is for a
-    range with one end.
+    ``units`` is the effective (Kish) number of units. ``df`` replaces the degrees of
+    freedom that depend on ``units``. A bounded range yields a Wilson interval, an
+    unbounded range the value ± t standard errors. For a range with one bound, use
+    ``one_ended_bounds``.
     """
     low, high = value_range
     if math.isinf(low) != math.isinf(high):
@@ -233,11 +254,15 @@ def one_ended_bounds(
     more_variance: float = 0.0,
     df: float | None = None,
 ) -> tuple[Floats, Floats]:
-    """The ends for values with one end, such as an error from 0 on or R² up to 1, over so many units. (…, n)
-    ``left_out`` are the values without each unit. Away from the end t errors of the distance's logarithm,
-    made larger by half of one in so many units, since few units seldom show a long tail. Towards the end
-    plain t errors, no further than the end. NaN where all units are equal or the value is at its end.
-    ``more_variance`` is that of another source than the units, such as seeds; ``df`` as in ``score_bounds``.
+    """Return the lower and upper bounds of values whose range has one bound, such as
+    errors (from 0) or R² (up to 1).
+
+    ``left_out`` are the (…, n) jackknife values, ``units`` is the number of units. The
+    end away from the bound is t standard errors of the logarithm of the distance to the
+    bound, widened by 1 / (2 units) because few units rarely show a long tail. The end
+    towards the bound is t standard errors from the value, truncated at the bound. NaN
+    if all units are equal or the value is at its bound. ``more_variance`` is additional
+    variance, for example from seeds; ``df`` as in ``score_bounds``.
     """
     low, high = value_range
     end, sign = (low, 1) if math.isinf(high) else (high, -1)
@@ -265,7 +290,9 @@ def _t_values(level: float, units: float | Floats, df: float | None = None) -> F
 
 
 def _wilson(shares: Floats, trials: Floats, t: Floats) -> tuple[Floats, Floats]:
-    """The shares for which the observed one is no further than t of its standard errors away."""
+    """Return Wilson's interval: all true shares whose distance to the observed share is
+    at most t standard errors under that true share.
+    """
     below = 1 + t**2 / trials
     middle = (shares + t**2 / (2 * trials)) / below
     half = t * np.sqrt(shares * (1 - shares) / trials + t**2 / (4 * trials**2)) / below
@@ -275,7 +302,7 @@ def _wilson(shares: Floats, trials: Floats, t: Floats) -> tuple[Floats, Floats]:
 def _nothing_of_width_0(
     low: Floats, high: Floats, errors: Floats
 ) -> tuple[Floats, Floats]:
-    """The ends, NaN where the error is nothing but rounding."""
+    """Return the bounds; NaN if the standard error is a rounding error."""
     has_width = errors > ROUNDING * np.maximum(1.0, np.abs(high))
     return np.where(has_width, low, np.nan), np.where(has_width, high, np.nan)
 
@@ -290,10 +317,14 @@ def difference_bounds(
     level: float = LEVEL,
     df: float | None = None,
 ) -> tuple[Floats, Floats]:
-    """The ends for differences of two values of one metric, whose errors are those of the difference. Between
-    minus and plus the range a Wilson interval. ``same`` is the share of units in which both runs are the
-    same: what else these may show is added to the error, so that one word of difference does not make an
-    interval of nothing. Without two ends t errors. NaN where all units are the same.
+    """Return the lower and upper bounds of differences between two values of a metric.
+
+    ``errors`` are the standard errors of the differences. A bounded range yields a
+    Wilson interval on the scale of possible differences; otherwise the interval is the
+    difference ± t standard errors. ``same`` is the share of units in which both runs
+    have the same value. The error includes a possible variance of these units;
+    otherwise runs that differ in a single unit would have a tiny interval. NaN if all
+    units are equal.
     """
     size = value_range[1] - value_range[0]
     differences = np.asarray(differences, dtype=np.float64)
@@ -310,7 +341,8 @@ def difference_bounds(
         np.divide(own_errors**2, spread, out=np.zeros_like(spread), where=spread > 0)
         + fewest
     )
-    # Where all units differ by the same there is no error, and units stand for as many trials as there are.
+    # If all units have the same difference, the error is 0, and the number of trials is
+    # the number of units.
     trials = np.where(
         per_trial > ROUNDING,
         1 / np.maximum(per_trial, ROUNDING),
@@ -324,19 +356,21 @@ def difference_bounds(
 
 
 def as_bounds(ends: tuple[Floats, Floats]) -> Bounds | None:
-    """One interval as two numbers; None where there is none."""
+    """Return an interval as two numbers; None if it is undefined."""
     low, high = (float(end) for end in ends)
     return (low, high) if math.isfinite(low) and math.isfinite(high) else None
 
 
 @lru_cache(maxsize=4096)
 def t_quantile(share: float, df: float) -> float:
-    """The value below which the share of Student's t lies. Raises ValueError outside of 0 to 1."""
+    """Return a quantile of Student's t distribution. Raises ValueError unless the share
+    is between 0 and 1.
+    """
     if not 0 < share < 1 or df < 1:
         raise ValueError(
             f"there is no quantile {share} of Student's t with {df} degrees of freedom"
         )
-    # Imported here: it takes a while, and not every command makes an interval.
+    # Import SciPy here: the import is slow, and many commands compute no interval.
     from scipy.special import stdtrit
 
     return float(stdtrit(df, share))

@@ -1,4 +1,6 @@
-"""Information that scores reveal about secret gold, and the Ladder, which reduces it."""
+"""Estimate the information that scores reveal about secret gold, and reduce it with the
+Ladder mechanism.
+"""
 
 import math
 from collections.abc import Iterable
@@ -8,23 +10,29 @@ import numpy as np
 from scoring.metrics.base import Floats, Metric, WeightedMetric, unit_rows
 from scoring.stats import jackknife
 
-#: Rows are resampled as units; fewer than these have no standard error.
+#: Minimum number of rows of units for a standard error.
 MIN_UNITS = jackknife.MIN_UNITS
-#: From so many bits an instance on random answers have found out 5 % of the gold over chance, where there are
-#: two answers to choose from; with more answers it takes more (`bench/leak.py`).
+#: Bits per instance that allow an attacker with random answers to exceed chance
+#: accuracy by 5 percentage points, for two possible answers. More possible answers
+#: require more bits (`bench/leak.py`).
 BITS_NEEDED = 0.25
-#: A phase without an end is looked at for so many days.
+#: Assumed number of days of a phase without an end.
 A_YEAR = 365
-#: Instances of a private part for each time a year that it ranks: told how many of two answers each are right
-#: in n instances, t times, random answers find 0.4 sqrt(t / n) of them over chance, and less where there are
-#: more answers (`bench/leak.py`). With 64 that is 5 %, even where ranks tell the score itself.
+#: Number of private instances required for each publication of ranks per year. Assume
+#: the worst case that ranks reveal the score. After t publications for n instances with
+#: two possible answers, an attacker with random answers exceeds chance accuracy by 0.4
+#: sqrt(t / n); less with more possible answers (`bench/leak.py`). With 64 instances per
+#: publication, the excess is 5 percentage points.
 INSTANCES_BY_RANKS = 64
 
 
 def ladder_step(metric: Metric, rows: Floats) -> float:
-    """The standard error of a value over these rows of units, rounded up to 1, 2 or 5 times a power of ten.
-    Its own digits would tell something of the gold too. Where all units are alike it is the largest error
-    that so many could have. NaN with fewer than three units, and where there is none.
+    """Return the standard error of a value over these rows of units, rounded up to 1, 2
+    or 5 times a power of ten.
+
+    The error is rounded because its exact digits would also reveal information on the
+    gold. If all units are equal, return the largest possible error for this number of
+    units. NaN with fewer than three units, or if the error is undefined.
     """
     is_weighted = isinstance(metric, WeightedMetric)
     units = len(np.unique(rows[:, 0])) if is_weighted else len(rows)
@@ -47,25 +55,26 @@ def ladder_step(metric: Metric, rows: Floats) -> float:
 def count_differing_rows(metric: Metric, stats: Floats, before: Floats) -> int:
     """Count the instances in which two runs on the same gold differ.
 
-    Instances differ if their values differ. If the metric has no value of single
-    instances, or the same one for all, they differ if their statistics differ.
+    Instances differ if their values differ. If the metric has no values of single
+    instances, or all values are equal, compare the rows of the matrix instead.
     """
     stats, before = metric.paired_rows(stats), metric.paired_rows(before)
     values, values_before = _row_values(metric, stats), _row_values(metric, before)
     if np.ptp([values, values_before]) > 0:
         return int((values != values_before).sum())
-    # A matrix may be as wide as its run needs; columns that a run lacks are 0.
+    # Matrices of two runs may differ in width. Missing columns are 0.
     width = max(stats.shape[1], before.shape[1])
     a, b = (np.pad(own, ((0, 0), (0, width - own.shape[1]))) for own in (stats, before))
     return int((a != b).any(axis=1).sum())
 
 
 def correlation_of_rows(metric: Metric, stats: Floats, before: Floats) -> float:
-    """Return how two runs on the same gold go together, instance by instance.
+    """Return the correlation between the instances' values of two runs on the same
+    gold.
 
-    The correlation is that of the values of single instances. If a run has the same
-    value for all instances, it is that of the changes of the score when an instance is
-    left out. NaN if these do not vary either, or do not show how far the score may be off.
+    If a run has the same value for all instances, correlate the jackknife values
+    instead. NaN if the jackknife values are constant too, or if the metric has no
+    jackknife error.
     """
     if isinstance(metric, WeightedMetric) and not metric.has_interval:
         return math.nan
@@ -78,7 +87,7 @@ def correlation_of_rows(metric: Metric, stats: Floats, before: Floats) -> float:
 
 
 def _row_values(metric: Metric, stats: Floats) -> Floats:
-    """Return the value of each instance alone, 0 where a single one has none."""
+    """Return the value of each instance; 0 if undefined."""
     if isinstance(metric, WeightedMetric):
         return np.zeros(len(stats))
     if metric.per_unit:
@@ -93,7 +102,7 @@ def _left_out_rows(metric: Metric, stats: Floats) -> Floats:
 
 
 def _left_out(metric: Metric, rows: Floats) -> Floats:
-    """Return the values without each row, or without each unit of a weighted metric."""
+    """Return the jackknife values over rows, or over units for a weighted metric."""
     if isinstance(metric, WeightedMetric):
         return metric.left_out(rows)
     return np.asarray(metric.aggregate(rows.sum(axis=0) - rows), dtype=np.float64)
@@ -102,9 +111,12 @@ def _left_out(metric: Metric, rows: Floats) -> Floats:
 def laddered(
     value: float | None, step: float, best: float | None, sign: int = 1
 ) -> float | None:
-    """The number that is told: on the grid of the step; None where it is no step better than the best.
-    ``best`` is what was told before, turned so that higher is better. Blum and Hardt 2015, The Ladder: A
-    Reliable Leaderboard for Machine Learning Competitions.
+    """Return the disclosed score, rounded to a multiple of the step; None if the value
+    is not more than a step better than ``best``.
+
+    ``best`` is the last disclosed score times ``sign``, which makes higher scores
+    better. Blum and Hardt 2015, The Ladder: A Reliable Leaderboard for Machine Learning
+    Competitions.
     """
     if (
         value is None
@@ -112,22 +124,29 @@ def laddered(
         or (best is not None and sign * value <= best + step)
     ):
         return None
-    # With as many digits as the step has.
+    # Round to the digits of the step.
     return round(round(value / step) * step, max(0, -math.floor(math.log10(step))))
 
 
 def bits_told(tries: float, sizes: Iterable[int]) -> float:
-    """At most so many bits are told by tries that each show a number over as many instances as ``sizes`` say.
-    By counting: of n instances that are right or wrong 0 to n are right, so that a number has n + 1 values;
-    to how many digits it is told does not matter as long as these differ.
+    """Return the maximum number of bits that ``tries`` submissions reveal.
+
+    Each submission has one score for each element of ``sizes``, the numbers of
+    instances behind the scores. A score over n instances that are right or wrong has n
+    + 1 possible values. Assume that scores have enough digits to distinguish these
+    values.
     """
     return tries * sum(math.log2(size + 1) for size in sizes)
 
 
 def bits_by_ladder(tries: float, instances: int) -> float:
-    """At most so many bits are told by the Ladder over so many tries. Each new number is a step above the
-    last, and a step is no smaller than half a standard error of 1 / (2 sqrt(n)), so that there are at most 4
-    sqrt(n) of them: which tries they are, and which step each.
+    """Return the maximum number of bits that the Ladder reveals over ``tries``
+    submissions.
+
+    Each disclosed score is at least a step above the previous one. A step is at least
+    half of the standard error 1 / (2 sqrt(n)), so there are at most 4 sqrt(n)
+    disclosures. The bits encode which submissions have a disclosed score, and the
+    disclosed scores.
     """
     steps = min(tries, 4 * math.sqrt(instances))
     return steps * (
@@ -136,11 +155,15 @@ def bits_by_ladder(tries: float, instances: int) -> float:
 
 
 def ranks_a_year(instances: int, runs: int = 1) -> int:
-    """Return how often a year a private part of ``instances`` may rank ``runs`` of a team; 0 means never."""
+    """Return how often per year ranks may be published; 0 means never. Each publication
+    ranks ``runs`` runs of each team on a private part of ``instances`` instances.
+    """
     times = instances // (INSTANCES_BY_RANKS * runs)
     return max((count for count in (1, 2, 3, 4, 6, 12) if count <= times), default=0)
 
 
 def bits_by_ranks(times: float, teams: int) -> float:
-    """Return the bits of a team's rank among ``teams``, published ``times`` times."""
+    """Return the bits that a team's rank among ``teams`` teams reveals if it is
+    published ``times`` times.
+    """
     return times * math.log2(max(2, teams))

@@ -1,4 +1,6 @@
-"""Agreement of people and automatic labels, as in Table 4 and section 6 of Xu et al. 2025."""
+"""Agreement between human and automatic labels, as in Table 4 and section 6 of Xu et
+al. 2025.
+"""
 
 import math
 from collections import Counter, defaultdict
@@ -38,7 +40,8 @@ from tasks.types.files import open_input
 from tasks.types.problems import Problem, quoted, refuse
 from tasks.types.text import json_lines
 
-#: Name of a judged item: a claim as (id, text), a mark as (id, text, mark), a response as (id,).
+#: Identifies a judged item: a claim by (id, text), a mark by (id, text, mark), a
+#: response by (id,).
 Item = tuple[Any, ...]
 
 Automatic = Mapping[str, Mapping[Item, int]]
@@ -48,8 +51,10 @@ _Answers = TypeVar("_Answers")
 def automatic_labels(
     details: Mapping[str, Mapping[str, Any]],
 ) -> dict[str, dict[Item, int]]:
-    """What the automatic labels say of each counting claim and each of its marks, unless they are pending. A
-    mark that a claim has twice is known by its first occurrence.
+    """Return the automatic labels of claims that count and of their marks.
+
+    Pending labels are omitted. A repeated mark of a claim has the label of its first
+    occurrence.
     """
     labels: dict[str, dict[Item, int]] = {RECALL: {}, PRECISION: {}}
     for name, facts in details.items():
@@ -69,7 +74,7 @@ def automatic_labels(
 
 
 def items_of(details: Mapping[str, Mapping[str, Any]]) -> set[Item]:
-    """Everything of a run that can be judged."""
+    """Return the items of a run that people can judge: claims, marks and responses."""
     items: set[Item] = {(name,) for name in details}
     for name, facts in details.items():
         for claim in (
@@ -86,11 +91,14 @@ def items_of(details: Mapping[str, Mapping[str, Any]]) -> set[Item]:
 def agreement(
     judgements: "Judgements", automatic: Automatic
 ) -> dict[str, dict[str, Any]]:
-    """By kind: items, annotators, their mean, Cohen's kappa of each with the automatic labels, Fleiss' of all
-    annotators, Krippendorff's alpha, ordinal of ratings, and Gwet's AC1. Recall and precision are means over
-    responses, times 100, on the items that both have; ratings have the interval of their mean, 95 %, None
-    with fewer than three responses. Every other number of people has its own by leaving out one response at a
-    time, or the reason why there is none.
+    """Return the agreement for each kind of judgement.
+
+    It contains the numbers of items and annotators, the mean, Cohen's kappa of each
+    annotator with the automatic labels, Fleiss' kappa of all annotators, Krippendorff's
+    alpha (ordinal for ratings), and Gwet's AC1. Recall and precision are means over
+    responses, times 100, of items that have human and automatic labels. Mean ratings
+    have a 95 % interval, None with fewer than three responses. All other statistics
+    have a jackknife interval over responses, or the reason why they have no interval.
     """
     return {
         **{
@@ -165,7 +173,9 @@ def _said_by(name: str, judged: Mapping[Item, Mapping[str, int]]) -> dict[Item, 
 def _ratings(
     judged: Mapping[Item, Mapping[str, int]], levels: Sequence[int]
 ) -> dict[str, Any]:
-    """The interval is that of the mean over responses, each with the mean of its ratings."""
+    """Return the statistics of ratings. The mean and its interval are computed from the
+    responses' mean ratings.
+    """
     of_responses = [fmean(answers.values()) for answers in judged.values()]
     rows = np.array([(value, 1.0) for value in of_responses])
     low, high = ratio_interval(rows, (levels[0], levels[-1])) or (None, None)
@@ -208,9 +218,11 @@ def _together(
 
 
 def has_each_label(rated: Mapping[Item, Sequence[Hashable]]) -> bool:
-    """Return whether each label has at least five responses or instances where two annotators agree on it.
+    """Return True if two annotators agree on each label in at least five responses or
+    instances.
 
-    Rarer labels dominate the error of a nominal kappa or alpha, which leaving out a response does not show.
+    Rarer labels dominate the error of nominal kappa and alpha, and a jackknife does not
+    reveal this error.
     """
     return all(
         count >= MIN_UNITS_OF_A_CLASS for count in _responses_by_label(rated).values()
@@ -218,8 +230,8 @@ def has_each_label(rated: Mapping[Item, Sequence[Hashable]]) -> bool:
 
 
 def has_two_levels(rated: Mapping[Item, Sequence[Hashable]]) -> bool:
-    """Whether two annotators agree on some other level than the most frequent one in five of the responses or
-    instances.
+    """Return True if two annotators agree on a level in at least five responses or
+    instances, not counting the most frequent level.
     """
     counts = Counter(rating for ratings in rated.values() for rating in ratings)
     if not counts:
@@ -240,7 +252,9 @@ def _responses_where_agreed(
     only: Hashable = None,
     without: Hashable = None,
 ) -> set[Any]:
-    """Return responses with an item that has two equal ratings: of the label ``only``, or not ``without``."""
+    """Return the responses with an item that has two equal ratings. ``only`` restricts
+    these ratings to one label; ``without`` excludes one label.
+    """
     return {
         item[0]
         for item, ratings in rated.items()
@@ -256,9 +270,10 @@ def over_left_out(
     *,
     is_carried: bool = True,
 ) -> Bounds | NoInterval:
-    """Return the interval of a coefficient by leaving out one response or instance at a time, or why there is
-    none. The first member of an item names its response or instance. ``is_carried`` is False where labels
-    occur too seldom.
+    """Return the jackknife interval of a coefficient over responses or instances, or
+    the reason why it has no interval. The first member of an item identifies its
+    response or instance. ``is_carried`` is False if a label is too rare for an
+    interval.
     """
     units = list(dict.fromkeys(item[0] for item in judged))
     if len(units) < MIN_UNITS:
@@ -302,7 +317,7 @@ EXAMPLE = '{"annotator": "A", "id": "q1", "claim": "It rains", "recall": 1}'
 
 @dataclass(frozen=True)
 class Judgements:
-    """By kind and item each annotator's answer."""
+    """The annotators' answers, keyed by kind of judgement, item and annotator."""
 
     answers: dict[str, dict[Item, dict[str, int]]] = field(
         default_factory=lambda: {
@@ -314,15 +329,17 @@ class Judgements:
 def read_judgements(
     path: Path, is_known: Callable[[Item], bool], *, shown: str | None = None
 ) -> Judgements:
-    """What people say of claims and responses, one JSON object a line.
+    """Read people's judgements of claims and responses, one JSON object per line.
 
-        {"annotator": "A", "id": "q1", "claim": "It rains", "recall": 1}
-        {"annotator": "A", "id": "q1", "claim": "It rains", "mark": 2, "precision": 0}
-        {"annotator": "A", "id": "q1", "utility": 4, "citation_utility": 1}
+    {"annotator": "A", "id": "q1", "claim": "It rains", "recall": 1} {"annotator": "A",
+    "id": "q1", "claim": "It rains", "mark": 2, "precision": 0} {"annotator": "A", "id":
+    "q1", "utility": 4, "citation_utility": 1}
 
-    A claim is named by its text: do the passages of its marks entail it, and does this mark earn its credit?
-    Whole responses are rated from 1 to 5, their citations with 0 or 1. ``shown`` is what problems call the
-    file. Raises InputRefused with every line that says nothing, or of something that the run does not have.
+    The text of a claim identifies it. `recall` is 1 if the passages of the claim's
+    marks entail it; `precision` is 1 if the mark earns credit. `utility` of a response
+    is 1 to 5, `citation_utility` 0 or 1. ``shown`` is the file's name in problems.
+    Raises InputRefused with all lines that are invalid, or whose item the run does not
+    contain.
     """
     problems: list[Problem] = []
     judgements = Judgements()
@@ -393,8 +410,10 @@ def _shown(item: Item) -> str:
 
 
 def cohen(first: Sequence[Label], second: Sequence[Label]) -> float:
-    """Cohen 1960, A Coefficient of Agreement for Nominal Scales. Each rater has habits of his own. NaN where
-    there is nothing to rate, or both only ever say the same one thing.
+    """Return Cohen's kappa (Cohen 1960, A Coefficient of Agreement for Nominal Scales),
+    with a separate distribution per rater.
+
+    NaN without items, or if both raters use the same single label for all items.
     """
     return _of_two(
         Kappa("kappa", "", labels=sorted({*first, *second}, key=str)), first, second
@@ -402,7 +421,10 @@ def cohen(first: Sequence[Label], second: Sequence[Label]) -> float:
 
 
 def quadratic(first: Sequence[int], second: Sequence[int]) -> float:
-    """Cohen 1968, Weighted Kappa: disagreement weighs as the square of the distance. NaN as above."""
+    """Return weighted kappa with squared distances as weights (Cohen 1968, Weighted
+    Kappa). NaN without items, or if both raters use the same single label for all
+    items.
+    """
     scale = range(
         min([*first, *second], default=0), max([*first, *second], default=0) + 1
     )
@@ -413,7 +435,7 @@ def kappa_of(
     kappa: Callable[[Sequence[int], Sequence[int]], float],
     pairs: Collection[tuple[int, int]],
 ) -> float:
-    """Return kappa over pairs of two annotators' ratings."""
+    """Apply ``kappa`` to pairs of ratings by two annotators."""
     first, second = zip(*pairs, strict=True) if pairs else ((), ())
     return kappa(first, second)
 
@@ -427,9 +449,11 @@ def _of_two(
 
 
 def fleiss(items: Sequence[Sequence[Hashable]]) -> float:
-    """Fleiss 1971, Measuring nominal scale agreement among many raters. All raters share their habits. Items
-    with fewer than two ratings are left out; the others may have different numbers of them. NaN where nothing
-    is left, or every rating is the same.
+    """Return Fleiss' kappa (Fleiss 1971, Measuring nominal scale agreement among many
+    raters), with a common distribution of all raters.
+
+    Items with fewer than two ratings are excluded. Items may have different numbers of
+    ratings. NaN without items, or if all ratings are equal.
     """
     rated = [Counter(item) for item in items if len(item) > 1]
     if not rated:
@@ -449,11 +473,14 @@ def fleiss(items: Sequence[Sequence[Hashable]]) -> float:
 
 
 def gwet(items: Sequence[Sequence[Hashable]], labels: Collection[Hashable]) -> float:
-    """AC1 of Gwet 2008, Computing inter-rater reliability and its variance in the presence of high agreement,
-    British Journal of Mathematical and Statistical Psychology 61. By chance raters agree where they guess:
-    with π the mean share of a label over items, as often as Σ π (1 - π) / (q - 1) says of all q ``labels``
-    that raters could choose. Items with one rating count for π alone. NaN where no item has two ratings.
-    Raises ValueError for a rating that is none of at least two labels.
+    """Return AC1 of Gwet 2008, Computing inter-rater reliability and its variance in
+    the presence of high agreement, British Journal of Mathematical and Statistical
+    Psychology 61.
+
+    Chance agreement is Σ π (1 - π) / (q - 1) over all q possible ``labels``, where π is
+    the mean share of a label over items. Items with one rating only contribute to π.
+    NaN if no item has two ratings. Raises ValueError for an unknown rating or fewer
+    than two labels.
     """
     rated = [Counter(item) for item in items if item]
     if len(labels) < 2 or {label for item in rated for label in item} - set(labels):
@@ -475,10 +502,13 @@ Level = Literal["nominal", "ordinal", "interval"]
 
 
 def alpha(items: Sequence[Sequence[Any]], level: Level) -> float:
-    """Krippendorff 2004, Content Analysis, chapter 11: 1 less observed over expected disagreement. Each item
-    has its ratings, from whomever; items with fewer than two are left out. Nominal ratings are the same or
-    not; ordinal ones are as far apart as ratings lie between them; of interval ones the difference counts,
-    squared. NaN where nothing is left or every rating is the same.
+    """Return Krippendorff's alpha (Krippendorff 2004, Content Analysis, chapter 11): 1
+    minus observed over expected disagreement.
+
+    Items with fewer than two ratings are excluded. The distance between nominal ratings
+    is 0 or 1, between ordinal ratings the number of ratings between them, between
+    interval ratings the squared difference. NaN without items or if all ratings are
+    equal.
     """
     rated = [list(item) for item in items if len(item) > 1]
     values = sorted({rating for item in rated for rating in item})

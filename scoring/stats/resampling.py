@@ -1,7 +1,9 @@
-"""Intervals by resampling: from weights times a matrix of sufficient statistics, the same on every machine.
+"""Bootstrap intervals: resampling weights are multiplied by a matrix of sufficient
+statistics. Results are identical on every machine.
 
-Efron and Tibshirani 1993, An Introduction to the Bootstrap: chapter 13 (percentile intervals), section 14.3
-(BCa). A unit is what is drawn: an instance, or the cluster (topic, paper) that its task type declares.
+Efron and Tibshirani 1993, An Introduction to the Bootstrap: chapter 13 (percentile
+intervals), section 14.3 (BCa). The resampling unit is an instance, or a cluster (topic,
+paper) that the task type declares.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,20 +14,22 @@ import numpy as np
 from scoring.metrics.base import Floats, Metric, WeightedMetric
 from scoring.stats.interval_methods import BCA, PERCENTILE, RESAMPLED
 
-#: Maximum number of draws in memory at once.
+#: Maximum number of sampled units in memory.
 BLOCK = 1_000_000
 LEVEL = 0.95
 
 Bounds = tuple[float, float]
-#: A metric and the (units, m) rows whose sum it turns into a value.
+#: A metric and its (units, m) rows.
 Measured = tuple[Metric, Floats]
 
 
 class Resampler:
-    """Draws units with replacement; the same size and seed give the same draws, whatever is measured on them.
-    The draws come from the raw bits of PCG64, whose stream NumPy promises to keep, and not from its
-    distributions, which may change between versions. Each draw takes 32 bits, so that no unit is favoured by
-    more than units / 2**32.
+    """Samples units with replacement.
+
+    All metrics with the same number of units and the same seed use the same samples.
+    Sampling uses the raw bits of PCG64, because NumPy guarantees their stability.
+    NumPy's distributions may change between versions. Each sampled unit uses 32 bits;
+    the bias is at most units / 2**32.
     """
 
     def __init__(self, units: int, *, resamples: int, seed: int) -> None:
@@ -34,7 +38,9 @@ class Resampler:
         self.units, self.resamples, self.seed = units, resamples, seed
 
     def weights(self) -> Iterator[Floats]:
-        """Blocks of (b, units) counts: how often each unit was drawn in each resample."""
+        """Yield blocks of (b, units): the number of times that each unit occurs in each
+        of b bootstrap samples.
+        """
         bits = np.random.PCG64(self.seed)
         per_block = max(1, BLOCK // max(1, self.units))
         for start in range(0, self.resamples, per_block):
@@ -50,13 +56,16 @@ class Resampler:
         for row, draws in zip(
             counts, halves[: counts.size].reshape(counts.shape), strict=True
         ):
-            # A unit's number is the high half of a 32-bit draw times the number of units.
+            # The index of a unit is a 32-bit random number times the number of units,
+            # divided by 2**32.
             drawn = (draws * np.uint64(self.units) >> np.uint64(32)).view(np.int64)
             row[:] = np.bincount(drawn, minlength=self.units)
         return counts
 
     def sums(self, tables: Sequence[Floats]) -> list[Floats]:
-        """For each (units, m) table the (resamples, m) sums of drawn rows, from one pass over the draws."""
+        """Return, for each (units, m) table, the (resamples, m) sums of sampled rows.
+        All tables share the samples.
+        """
         if not tables:
             return []
         joined = on_grid(np.hstack(tables), self.units)
@@ -73,9 +82,11 @@ class Resampler:
         level: float = LEVEL,
         method: str = PERCENTILE,
     ) -> list[Bounds | None]:
-        """An interval for each metric, all from the same draws. None where an interval says nothing: no
-        resamples, fewer than two units, or a value that is undefined or infinite in some resample. Metrics
-        that are given the very same array share its sums.
+        """Return an interval for each metric from the same bootstrap samples.
+
+        An interval is None without samples, with fewer than two units, and if the value
+        is undefined or infinite in a sample. Metrics with the identical array share its
+        sums.
         """
         if method not in RESAMPLED:
             raise ValueError(
@@ -116,7 +127,9 @@ class Resampler:
 def bounds(
     metric: Metric, rows: Floats, values: Floats, *, level: float, method: str
 ) -> Bounds | None:
-    """The interval that a metric's resampled values give; None where one of them is undefined or infinite."""
+    """Return the interval from a metric's bootstrap values; None if a value is
+    undefined or infinite.
+    """
     if not np.isfinite(values).all():
         return None
     ends = np.array([(1 - level) / 2, (1 + level) / 2])
@@ -130,10 +143,12 @@ def bounds(
 def _bca_shares(
     metric: Metric, rows: Floats, values: Floats, shares: Floats
 ) -> Floats | None:
-    """The shares of resampled values at which a BCa interval ends (Efron and Tibshirani, equations 14.9 to
-    14.15). The bias is taken from the share of values below the metric's own, equal ones counted half; at
-    least half a resample lies on either side, so that it stays finite. The acceleration comes from leaving
-    out one unit at a time; None where the metric is undefined without some unit.
+    """Return the quantile levels of bootstrap values that bound a BCa interval (Efron
+    and Tibshirani, equations 14.9 to 14.15).
+
+    The bias correction uses the share of values below the metric's value; equal values
+    count half. The share is limited so that the bias correction is finite. The
+    acceleration is estimated by the jackknife. None if a jackknife value is undefined.
     """
     if isinstance(metric, WeightedMetric):
         value, left_out = metric.total(rows), metric.left_out(rows)
@@ -159,16 +174,19 @@ def _bca_shares(
     )
 
 
-#: One bit less than a double holds, so that rounding to the grid cannot carry a sum beyond it.
+#: One bit less than the precision of a double, so that sums stay exact after rounding
+#: to the grid.
 BITS = 52
 
 
 class NotFinite(ValueError):
-    """A row of statistics holds what is no number; the message says which."""
+    """A row of statistics contains an infinite value or NaN. The message names row and
+    column.
+    """
 
 
 def refuse_not_finite(rows: Floats, what: str) -> None:
-    """Raises NotFinite with the first such row and column."""
+    """Raise NotFinite with the first row and column that is infinite or NaN."""
     bad = np.argwhere(~np.isfinite(rows))
     if len(bad):
         row, column = bad[0].tolist()
@@ -178,8 +196,10 @@ def refuse_not_finite(rows: Floats, what: str) -> None:
 
 
 def on_grid(rows: Floats, weight: float) -> Floats:
-    """The rows, each column on a grid on which sums with whole weights of ``weight`` in all are exact.
-    ``rows`` is (n, m). Counts are left as they are unless their sum exceeds 2**52. Raises NotFinite.
+    """Return (n, m) rows rounded to a grid on which weighted sums are exact, for
+    integer weights with the sum ``weight``.
+
+    Counts stay unchanged unless their sum exceeds 2**52. Raises NotFinite.
     """
     largest = np.abs(rows).max(axis=0, initial=0.0)
     if not np.isfinite(largest).all():

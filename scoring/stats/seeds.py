@@ -1,18 +1,22 @@
-"""Means over runs that are seeds of one system: their intervals and their differences.
+"""Means over runs with different seeds of one system: their intervals and their
+differences.
 
-A system is random twice: a seed gives a run, and a run answers the units of a test set. The mean over k runs
-on the same units has two errors. The error of the units is that of the jackknife over units, each left out of
-all runs at once, so that what the runs share of a hard unit stays in it. The error of the seeds is the
-standard deviation of the k values over √k. The variance is the sum of both squares. Noise of a run in one
-unit is part of both, so the sum is too large rather than too small (Cameron, Gelbach and Miller 2011, Robust
-Inference With Multiway Clustering, subtract it). The degrees of freedom are those of Satterthwaite 1946, An
-Approximate Distribution of Estimates of Variance Components: n - 1 for units and k - 1 for seeds.
+A system has two sources of variance: the seed of a run, and the sample of units. The
+mean over k runs on the same units has two standard errors. The error from units is
+estimated by a jackknife that removes a unit from all runs, because a unit is equally
+difficult for all runs. The error from seeds is the standard deviation of the k values
+divided by √k. The variance is the sum of both squared errors. Both contain the
+interaction of runs and units, so the sum is conservative (Cameron, Gelbach and Miller
+2011, Robust Inference With Multiway Clustering, subtract it). The degrees of freedom
+are those of Satterthwaite 1946, An Approximate Distribution of Estimates of Variance
+Components: n - 1 for units and k - 1 for seeds.
 
-Two systems differ by Student's t of the difference of their means. Each unit is left out of all runs of both
-systems, and each system adds the variance of its seeds; one of a single run adds none, since one run does not
-show it: the comparison is then with that run. A p-value is never smaller than that of an exact randomisation
-test over the units that differ. Two runs do not show enough of their spread for an interval.
-``scripts/seed_coverage.py`` says how often both hold.
+Two systems are compared by Student's t test of the difference of their means. The
+jackknife removes each unit from all runs of both systems; the variance from the seeds
+of each system is added. A system with a single run has no variance from seeds, and the
+comparison concerns that run only. A p-value is at least the smallest p-value of an
+exact randomisation test over the differing units. An interval needs at least three
+runs. ``scripts/seed_coverage.py`` measures the coverage of intervals and tests.
 """
 
 import math
@@ -27,14 +31,15 @@ from scoring.stats.jackknife import NoInterval
 from scoring.stats.resampling import LEVEL, Bounds, on_grid
 from scoring.stats.significance import smallest_p, trials_for
 
-#: With fewer runs a mean has no interval.
+#: Minimum number of runs for the interval of a mean.
 MIN_RUNS = 3
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Means:
-    """One system: its values by run, its mean without each unit that carries any run, and the effective
-    number of these units by Kish.
+    """The statistics of one system: the value of each run, the jackknife values of the
+    mean over units that influence a run, and the effective (Kish) number of these
+    units.
     """
 
     values: Floats
@@ -48,8 +53,8 @@ class _Means:
 
 @dataclass(frozen=True, kw_only=True)
 class MeanDifference:
-    """The mean of one system minus that of another, on the metric's scale. ``p`` is NaN where the error is
-    not known, which ``no_interval`` explains.
+    """The mean of one system minus the mean of another, on the metric's scale. ``p`` is
+    NaN if the standard error is unknown; ``no_interval`` gives the reason.
     """
 
     difference: float
@@ -65,7 +70,9 @@ class MeanDifference:
 def mean_interval(
     metric: Metric, runs: Sequence[Floats], *, level: float = LEVEL
 ) -> Bounds | NoInterval:
-    """Return the interval of the mean over (units, m) rows of several runs, whose rows line up."""
+    """Return the interval of the mean over (units, m) rows of several runs. Rows of all
+    runs must be in the same order.
+    """
     if len(runs) < MIN_RUNS:
         return NoInterval.FEW_RUNS
     found = _reason(metric, runs) or _means(metric, runs, _carrying(metric, runs))
@@ -108,7 +115,9 @@ def mean_interval(
 def mean_difference(
     metric: Metric, a: Sequence[Floats], b: Sequence[Floats], *, level: float = LEVEL
 ) -> MeanDifference:
-    """Compare two systems by the rows of their runs, which all line up; a system can have one run."""
+    """Compare two systems from the rows of their runs. All runs have the same units in
+    the same order. A system may have a single run.
+    """
     runs = [*a, *b]
     means = [float(np.mean([metric.total(rows) for rows in own])) for own in (a, b)]
     difference = means[0] - means[1]
@@ -161,7 +170,9 @@ def mean_difference(
 
 
 def _p(difference: float, error: float, df: float, differing: int) -> float:
-    """Return the two-sided p-value, at least the smallest of a test over so many differing units."""
+    """Return the two-sided p-value, at least the smallest p-value of a test over this
+    number of differing units.
+    """
     if abs(difference) <= jackknife.ROUNDING:
         return 1.0
     from scipy.special import stdtr
@@ -173,7 +184,9 @@ def _p(difference: float, error: float, df: float, differing: int) -> float:
 
 
 def _df(parts: Sequence[tuple[float, float]]) -> float:
-    """Return Satterthwaite's degrees of freedom of a sum of variances, each with its own."""
+    """Return Satterthwaite's degrees of freedom of a sum of variances, each with its
+    own degrees of freedom.
+    """
     total = sum(variance for variance, _own in parts)
     if total <= 0:
         return max(1.0, parts[0][1])
@@ -184,7 +197,7 @@ def _df(parts: Sequence[tuple[float, float]]) -> float:
 
 
 def _reason(metric: Metric, runs: Sequence[Floats]) -> NoInterval | None:
-    """Return why the error over the units of some run is not known."""
+    """Return the reason why the error over the units of some run is unknown, or None."""
     if not metric.has_honest_interval:
         return NoInterval.NOT_HONEST
     if isinstance(metric, WeightedMetric):
@@ -201,7 +214,9 @@ def _reason(metric: Metric, runs: Sequence[Floats]) -> NoInterval | None:
 
 
 def _carrying(metric: Metric, runs: Sequence[Floats]) -> Floats:
-    """Return (units,) the weight of each unit over all runs; a weighted metric is carried by every unit."""
+    """Return (units,): the sum over all runs of each unit's denominator. All units have
+    weight 1 for a weighted metric.
+    """
     if isinstance(metric, WeightedMetric):
         return np.ones(len(np.unique(runs[0][:, 0])))
     return np.asarray(sum(metric.denominators(rows) for rows in runs))
@@ -232,7 +247,7 @@ def _left_out(metric: Metric, rows: Floats, carries: Floats) -> Floats:
 
 
 def _differing(metric: Metric, a: Sequence[Floats], b: Sequence[Floats]) -> int:
-    """Return in how many units some run of one system has another row than some run of the other."""
+    """Return the number of units in which the rows of all runs are not identical."""
     first = a[0]
     others = np.array([(first != rows).any(axis=1) for rows in (*a[1:], *b)])
     differing = others.any(axis=0)

@@ -1,7 +1,8 @@
-"""The words that let others recompute a number: what may share a column, and where the number came from.
+"""Signatures that make scores reproducible: the column key, and the provenance of a
+score.
 
-After sacreBLEU (Post 2018, A Call for Clarity in Reporting BLEU Scores). The short form is the column key;
-the long one is the column key and its provenance.
+The format follows sacreBLEU (Post 2018, A Call for Clarity in Reporting BLEU Scores).
+The short form is the column key; the long form adds the provenance.
 """
 
 import platform
@@ -11,33 +12,37 @@ from functools import cache
 from importlib import metadata
 from typing import TYPE_CHECKING
 
-from tasks.types.base import DECLARED
+from tasks.types.base import DECLARED, base_rules
 
 if TYPE_CHECKING:
     from scoring.metrics.base import Metric
 
-#: Enough of a digest to tell gold versions apart by eye; the whole digest stands beside the score.
+#: Number of digits of a gold digest in signatures. The complete digest is stored with
+#: the score.
 DIGEST_LENGTH = 12
-#: The part with the digest of the entailment labels that decided a run.
+#: The part with the digest of the entailment labels used for a run.
 ENTAILMENT_LABELS = "entailment_labels"
-#: The parts with the version of the intervals without draws, and with why there is none.
+#: The parts with the version of jackknife intervals, and with the reason for a missing
+#: interval.
 INTERVAL_VERSION, NO_INTERVAL = "interval_v", "no_interval"
-#: The part that names the public or private part of the split that a number is of.
+#: The part with the public or private part of the split on which the value was
+#: computed.
 PART = "part"
-#: The part with the version by which runs on the gold are read; version 1 is not named.
+#: The part with the version of the rules for reading runs. Version 1 is omitted.
 READING = "reading"
-#: The part with why there is no number.
+#: The part with the reason for a missing value.
 NO_VALUE = "no_value"
 #: The part with the normal form in which texts are compared.
 UNICODE = "unicode"
-#: The part with the step to which the Ladder has rounded a number.
+#: The part with the step to which the Ladder rounded the value.
 LADDER = "ladder"
 
 
 def column_key(metric: "Metric", *, gold: str, part: str = "", reading: int = 1) -> str:
-    """Return the key of a column: metric, rules, parameters, gold, part, reading version, version.
+    """Return the column key: metric, rules, parameters, gold, part, reading version and
+    metric version.
 
-    Numbers with the same key can be compared. The key names reading versions from 2 on.
+    Values with the same key are comparable. Reading version 1 is omitted.
 
     >>> column_key(metric, gold="1a2b3c4d5e6f…")
     'overlap_f1_micro|rules:corrected|average:micro|gold:1a2b3c4d5e6f|v:1'
@@ -60,7 +65,7 @@ def signature(
     provenance: Mapping[str, str | int | float],
     packages: Sequence[str] = (),
 ) -> str:
-    """The column key and what else a reader needs: counts, resamples and seed, versions."""
+    """Return the column key with its provenance: counts, resamples and seed, versions."""
     return _joined(column, {**provenance, **versions(packages)})
 
 
@@ -68,7 +73,7 @@ version_of = cache(metadata.version)
 
 
 def versions(packages: Sequence[str] = ()) -> dict[str, str]:
-    """The programs whose arithmetic a number rests on."""
+    """Return the versions of the software that computed a value."""
     return {name: version_of(name) for name in ("numpy", *packages)} | {
         "python": platform.python_version()
     }
@@ -85,9 +90,11 @@ def offline_command(
     key: Mapping[str, str] | None = None,
     draw: str = "",
 ) -> str:
-    """The command that computes a score again, to paste into a shell; ``gold`` and ``run`` are paths. Without
-    a run that is the human line's. ``key`` are the options of the gold's key, ``draw`` is the nonce of the
-    draw.
+    """Return the shell command that computes a score again.
+
+    ``gold`` and ``run`` are paths. Without a run, the command scores the human
+    baseline. ``key`` are the options of the gold's key, ``draw`` is the nonce of the
+    sampled part.
     """
     drawn = provenance_of(signature)
     if PART in drawn:
@@ -102,7 +109,7 @@ def offline_command(
     ]
     for path in gold:
         words += ["--gold", path]
-    words += [*(["--run", run] if run else []), "--rules", rules]
+    words += [*(["--run", run] if run else []), "--rules", base_rules(rules)]
     for name, value in options.items():
         words += ["--option", f"{name}={value}"]
     sources = (
@@ -119,13 +126,15 @@ def offline_command(
 
 
 def _opened(part: str, draw: str) -> str:
-    """Return the part with the nonce of its draw in the place of the commitment."""
+    """Replace the commitment in a part by the nonce of its sample."""
     head, _, drawn = part.rpartition("-")
     return f"{head}-{draw}" if draw and drawn.startswith("c") else part
 
 
 def _folder_or_slug(task_type: str) -> str:
-    """As a command names it: a declared task by a folder of its name."""
+    """Return the command argument for a task type: the slug, or the folder name of a
+    declared task.
+    """
     name = task_type.removeprefix(DECLARED)
     return task_type if name == task_type else f"./{name.partition('@')[0]}"
 
@@ -143,7 +152,9 @@ def compare_command(  # noqa: PLR0913  (what a command consists of)
     key: Mapping[str, str] | None = None,
     draw: str = "",
 ) -> str:
-    """The command that compares two runs again, to paste into a shell; ``gold`` and ``runs`` are paths."""
+    """Return the shell command that compares two runs again; ``gold`` and ``runs`` are
+    paths.
+    """
     words = [
         "python",
         "-m",
@@ -153,7 +164,7 @@ def compare_command(  # noqa: PLR0913  (what a command consists of)
         "--gold",
         gold,
     ]
-    words += ["--run", runs[0], "--run", runs[1], "--rules", rules]
+    words += ["--run", runs[0], "--run", runs[1], "--rules", base_rules(rules)]
     for name, value in options.items():
         words += ["--option", f"{name}={value}"]
     words += ["--part", _opened(part, draw)] if part else []
@@ -163,14 +174,17 @@ def compare_command(  # noqa: PLR0913  (what a command consists of)
 
 
 def provenance_of(signature: str) -> dict[str, str]:
-    """A signature's parts by name; the metric's own name stands before them."""
+    """Return the parts of a signature, keyed by name. The leading metric name is
+    omitted.
+    """
     return dict(part.split(":", 1) for part in signature.split("|")[1:])
 
 
 def withheld_signature(signature: str, instances: int) -> str:
-    """Return the signature of a withheld number, with the instances of the split in the place of its own.
+    """Return the signature of a withheld score.
 
-    Why a number has no interval, and the instances that it rests on, can tell which answers are right.
+    The number of instances becomes that of the split, and the reason for a missing
+    interval is removed, because both could reveal right answers.
     """
     parts = provenance_of(signature)
     parts.pop(NO_INTERVAL, None)
@@ -178,7 +192,8 @@ def withheld_signature(signature: str, instances: int) -> str:
 
 
 def shared_form(signature: str, counts: Mapping[str, int | str]) -> str:
-    """The signature with these parts left open, for `filled` to close; a part with another value stays.
+    """Replace these counts in the signature by placeholders; `filled` inserts the
+    counts again. Parts with other values are not changed.
 
     >>> shared_form("f1|rules:corrected|v:1|n:10|missing:2|seed:0", {"n": 10, "missing": 2})
     'f1|rules:corrected|v:1|n:*|missing:*|seed:0'
@@ -189,7 +204,7 @@ def shared_form(signature: str, counts: Mapping[str, int | str]) -> str:
 
 
 def filled(shared: str, counts: Mapping[str, int | str]) -> str:
-    """The signature of which `shared_form` with the same counts gives ``shared``."""
+    """Replace the placeholders of `shared_form` by these counts."""
     return _with_parts(
         shared, {f"{name}:*": f"{name}:{count}" for name, count in counts.items()}
     )
@@ -200,7 +215,7 @@ def _with_parts(signature: str, changed: Mapping[str, str]) -> str:
 
 
 def _joined(head: str, parts: Mapping[str, str | int | float]) -> str:
-    # A bar would begin another part.
+    # A vertical bar separates parts, so values must not contain one.
     return "|".join(
         [
             head,

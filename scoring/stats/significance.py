@@ -1,9 +1,11 @@
-"""Do two runs on the same gold differ? Paired tests over units, and Holm's correction for asking many times.
+"""Significance tests for two runs on the same gold: paired tests over units, and Holm's
+correction for multiple tests.
 
-The test is the randomisation test (Fisher 1935; Noreen 1989, Computer-Intensive Methods for Testing
-Hypotheses): if both runs were equally good, either run's rows of a unit could as well be the other's. It is
-exact, by trying every exchange, where few units differ, and approximate elsewhere. The interval of the
-difference comes from its jackknife error: the same unit is left out of both runs.
+The test is the randomisation test (Fisher 1935; Noreen 1989, Computer-Intensive Methods
+for Testing Hypotheses). Under the null hypothesis, the rows of both runs for a unit can
+be exchanged. The test is exact (all exchanges) if few units differ, else approximate
+(random exchanges). The interval of the difference uses its jackknife error, with each
+unit left out of both runs.
 """
 
 import math
@@ -19,31 +21,32 @@ from scoring.metrics.base import Floats, Metric, WeightedMetric
 from scoring.stats import jackknife
 from scoring.stats.resampling import BLOCK, LEVEL, Bounds, on_grid
 
-#: The chance of naming any difference of a family where there is none.
+#: The familywise error rate.
 ALPHA = 0.05
 #: Up to this number of differing units, the test tries all 2**units exchanges.
 MAX_EXACT_UNITS = 16
 EXACT, APPROXIMATE = "exact randomisation", "approximate randomisation"
-#: A pair is tried further where at most so many of its first exchanges were extreme.
+#: A pair gets further trials if at most this many of its first exchanges were extreme.
 FEW_EXTREME = 20
-#: Exchanges of one comparison; fewer where there are so many units that it would take minutes.
+#: The number of exchanges of one comparison; fewer if many units would take minutes.
 TRIALS, MIN_TRIALS = 10_000, 1_000
 MAX_DRAWS = 200_000_000
-#: Exchanges for each comparison that Holm's correction is over: the smallest p-value stays below 0.05.
+#: Number of exchanges per comparison, so that the smallest p-value is significant after
+#: Holm's correction.
 TRIALS_PER_COMPARISON = 25
 SEED = 0
 
 
 @dataclass(frozen=True)
 class Paired:
-    """A metric and what two runs have: (units, m) rows each, row i of both belonging to the same unit. Rows
-    that can be compared are kept in the form in which they can be exchanged.
+    """A metric and the (units, m) rows of two runs; row i of both belongs to the same
+    unit. Comparable rows are in the form that allows exchanges.
     """
 
     metric: Metric
     a: Floats
     b: Floats
-    #: Why the runs are not compared, if they are not.
+    #: The reason why the runs are not compared; None if they are compared.
     refused: jackknife.NoInterval | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
@@ -60,8 +63,8 @@ class Paired:
 
 @dataclass(frozen=True, kw_only=True)
 class PairedTest:
-    """The two-sided p-value of a difference of 0, how it was found, and the number of exchanges tried. ``p``
-    is NaN where a value of the metric is undefined.
+    """The two-sided p-value of a difference of 0, the kind of test, and the number of
+    exchanges. ``p`` is NaN if a value of the metric is undefined.
     """
 
     p: float
@@ -71,9 +74,11 @@ class PairedTest:
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """Two runs by one metric. ``difference`` is a minus b, on the metric's scale, ``error`` its standard
-    error; the error is NaN and the interval None where they are undefined, and where both runs are the same
-    in every unit, which ``no_interval`` says.
+    """The difference of two runs by one metric.
+
+    ``difference`` is a minus b, on the metric's scale, ``error`` its standard error.
+    The error is NaN and the interval None if they are undefined, or if both runs are
+    equal in every unit; ``no_interval`` gives the reason.
     """
 
     a: float
@@ -95,7 +100,9 @@ def differences(
     max_trials: int = 0,
     level: float = LEVEL,
 ) -> list[Difference]:
-    """Each pair's difference with interval and p-value, the p-values as in ``randomisation_tests``."""
+    """Return the difference of each pair with interval and p-value, see
+    ``randomisation_tests``.
+    """
     tests = randomisation_tests(pairs, trials=trials, seed=seed, max_trials=max_trials)
     results = []
     for pair, test in zip(pairs, tests, strict=True):
@@ -121,12 +128,14 @@ def differences(
 def randomisation_tests(
     pairs: Sequence[Paired], *, trials: int, seed: int, max_trials: int = 0
 ) -> list[PairedTest]:
-    """The randomisation test of each pair; the approximate ones share one pass over their exchanges. Pairs of
-    which hardly any exchange is extreme are tried up to ``max_trials`` times, where that is more, so that
-    their p-values are small enough for a correction for many comparisons.
+    """Return the randomisation test of each pair.
+
+    Approximate tests share random exchanges. If few exchanges are extreme, the test is
+    repeated with up to ``max_trials`` exchanges. Its p-value can then be significant
+    after a correction for many comparisons.
     """
     tests: dict[int, PairedTest] = {}
-    # Exchanges are shared by pairs that have as many units.
+    # Pairs with the same number of units share exchanges.
     by_units: dict[int, list[int]] = {}
     for place, pair in enumerate(pairs):
         if pair.refused:
@@ -166,15 +175,15 @@ def randomisation_tests(
 
 
 def may_need_more(p: float | None, trials: int, max_trials: int) -> bool:
-    """Return whether more trials may lower a p-value from ``trials`` random exchanges."""
+    """Return True if more than ``trials`` random exchanges may lower the p-value."""
     return (
         p is not None and max_trials > trials and p * (1 + trials) < FEW_EXTREME + 1.5
     )
 
 
 def trials_for(units: int, comparisons: int = 1) -> int:
-    """Of the comparisons of a board; the same for every two runs with so many units, so that anybody can
-    compute it again.
+    """Return the number of trials for the comparisons of a board. The number depends
+    only on the arguments, which makes tests reproducible.
     """
     trials = max(MIN_TRIALS, min(TRIALS, MAX_DRAWS // max(1, units)))
     while trials < TRIALS_PER_COMPARISON * comparisons:
@@ -183,12 +192,16 @@ def trials_for(units: int, comparisons: int = 1) -> int:
 
 
 def smallest_p(units: int, trials: int) -> float:
-    """The smallest p-value that any two runs with so many units can have."""
+    """Return the smallest possible p-value of a test over this number of differing
+    units.
+    """
     return 2.0 / 2.0**units if units <= MAX_EXACT_UNITS else 1 / (1 + trials)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """The p-values adjusted for having been asked together (Holm 1979); NaN stays NaN and is not counted."""
+    """Return the p-values adjusted for multiple tests (Holm 1979); NaN stays NaN and is
+    not counted.
+    """
     ordered = sorted(
         (p, place) for place, p in enumerate(p_values) if not math.isnan(p)
     )
@@ -203,7 +216,9 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def _weighted_test(
     pair: Paired, metric: WeightedMetric, *, trials: int, seed: int
 ) -> PairedTest:
-    """The rows of both runs one below the other, of which weights choose either run's for each unit."""
+    """Test a weighted metric on the stacked rows of both runs. Weights of 0 and 1
+    select the rows of either run for each unit.
+    """
     names, units = np.unique(pair.a[:, 0], return_inverse=True)
     rows, count = np.vstack([pair.a, pair.b])[:, 1:], len(names)
     differing = np.unique(units[(pair.a != pair.b).any(axis=1)])
@@ -248,7 +263,9 @@ def _weighted_test(
 
 
 class _Exchange:
-    """One pair ready for exchanges: from sums of a's surplus over the exchanged units to both values."""
+    """Computes the values of a pair of runs after exchanges, from sums of row
+    differences over the exchanged units.
+    """
 
     def __init__(self, pair: Paired) -> None:
         self.metric = pair.metric
@@ -260,18 +277,20 @@ class _Exchange:
         self.observed = float(self.values(np.zeros((1, self.width)))[0])
 
     def values(self, exchanged: Floats) -> Floats:
-        """|a minus b| after each exchange; ``exchanged`` is (trials, m)."""
+        """Return |a minus b| after each exchange; ``exchanged`` is (trials, m)."""
         a, b = self.totals
         return np.abs(differences_of(self.metric, a - exchanged, b + exchanged))
 
     def extreme(self, exchanged: Floats) -> int:
-        """In how many trials the difference is at least the observed one; undefined ones count as such."""
+        """Count the trials whose difference is at least the observed one; undefined
+        differences count too.
+        """
         nearly = self.observed - jackknife.ROUNDING
         return int(np.count_nonzero(~(self.values(exchanged) < nearly)))
 
 
 def _exact_test(pair: Paired, differing: NDArray[np.intp]) -> PairedTest:
-    """Every exchange of the units that differ: exchanging the others changes nothing."""
+    """Test over all exchanges of the units that differ; other exchanges have no effect."""
     exchange = _Exchange(pair)
     count = 1 << len(differing)
     if math.isnan(exchange.observed):
@@ -290,7 +309,7 @@ def _approximate_tests(
     joined = np.hstack([exchange.surplus for exchange in exchanges])
     ends = np.cumsum([exchange.width for exchange in exchanges])[:-1]
     extreme = np.zeros(len(pairs))
-    # Blocks of (b, units) zeros and ones: which units each trial exchanges, a fair coin for each.
+    # Blocks of (b, units) random bits: 1 if the trial exchanges the unit.
     bits, units = np.random.PCG64(seed), len(joined)
     per_block = max(1, BLOCK // units)
     for start in range(0, trials, per_block):
@@ -319,22 +338,23 @@ def _approximate_tests(
 
 
 def difference_interval(pair: Paired, *, level: float = LEVEL) -> Bounds | None:
-    """None with fewer than three units that carry it, where the difference or its error is undefined, and of
-    runs that are the same in every unit.
+    """Return the interval of a difference. None with fewer than three units with a
+    value, if the difference or its error is undefined, or if the runs are equal in
+    every unit.
     """
     a, b = _values(pair)
     return _interval(pair, a - b, _spread(pair), level)
 
 
 def difference_error(pair: Paired) -> float:
-    """The jackknife's standard error of a minus b; NaN where it is undefined."""
+    """Return the jackknife standard error of a minus b; NaN if undefined."""
     return _spread(pair).error
 
 
 @dataclass(frozen=True)
 class _Spread:
-    """How a difference varies over the units that carry either value: its error, their number by Kish, and
-    the share of them in which both runs are the same; of both nothing is known without an interval.
+    """The standard error of a difference, the effective (Kish) number of units, and the
+    share of units in which both runs are equal. All are NaN without an interval.
     """
 
     error: float = math.nan
@@ -407,19 +427,23 @@ def _interval(
 
 
 def differences_of(metric: Metric, a: Floats, b: Floats) -> Floats:
-    """a minus b from (…, m) sums of either; undefined where either is, or both are infinite."""
+    """Return a minus b from (…, m) sums; undefined if either is undefined, or both are
+    infinite.
+    """
     with np.errstate(invalid="ignore"):
         return np.asarray(metric.aggregate(a) - metric.aggregate(b))
 
 
-#: The chance with which a difference of the size that is told is found significant.
+#: The power for which detectable differences are reported.
 CHANCE = 0.8
-#: More units than this nobody adds.
+#: Maximum number of units that ``units_needed`` considers.
 MAX_UNITS = 10_000_000
 
 
 def typical_error(pairs: Sequence[Paired]) -> float:
-    """The median error of a difference over pairs of runs; NaN where no two of them differ measurably."""
+    """Return the median standard error of differences over pairs of runs; NaN if no
+    pair has a positive error.
+    """
     positive = [error for pair in pairs if (error := difference_error(pair)) > 0]
     return median(positive) if positive else math.nan
 
@@ -427,19 +451,23 @@ def typical_error(pairs: Sequence[Paired]) -> float:
 def power(
     difference: float, error: float, units: int, *, at_units: int, comparisons: int = 1
 ) -> float:
-    """The chance that so many units show a true difference at 5 %, whose ``error`` is that over ``units``. Of
-    Student's t around the difference in errors, corrected for so many comparisons (Bonferroni, the first step
-    of Holm's correction); 0 where so few units cannot show any.
+    """Return the power to detect a true difference at the 5 % level with ``at_units``
+    units.
+
+    ``error`` is the standard error over ``units`` units. The power is computed from the
+    noncentral t distribution with Bonferroni's correction, the first step of Holm's
+    correction. It is 0 if the number of units allows no significant result.
     """
     if at_units < min_units(comparisons):
         return 0.0
     from scipy.special import nctdtr
 
     far = jackknife.t_quantile(1 - ALPHA / (2 * comparisons), at_units - 1)
-    # At this distance every difference is found; the distribution is not computed.
+    # Limit the distance: here the power is 1, and the distribution cannot be computed
+    # much further.
     away = min(abs(difference) / error * math.sqrt(at_units / units), 35.0)
     wrong_way = nctdtr(at_units - 1, away, -far)
-    # NaN where it is too small to be computed.
+    # The result is NaN if it is too small to be computed.
     return float(1 - nctdtr(at_units - 1, away, far) + (max(0, wrong_way)))
 
 
@@ -451,14 +479,18 @@ def detectable_difference(
     largest: float = math.inf,
     comparisons: int = 1,
 ) -> float:
-    """The smallest true difference that is found with the usual chance, on the metric's scale. ``error`` is
-    that of a difference over ``units``; with ``at_units`` for a test set of that size. Infinite where so few
-    units cannot show any, or none but one beyond the ``largest``; NaN where the error is.
+    """Return the smallest true difference that is detected with power ``CHANCE``, on
+    the metric's scale.
+
+    ``error`` is the standard error of a difference over ``units`` units; ``at_units``
+    is the size of another test set. Infinite if the number of units allows no
+    significant result, or if the difference exceeds ``largest``. NaN if the error is
+    NaN.
     """
     wanted = at_units or units
     if wanted < min_units(comparisons):
         return math.inf
-    # Standard errors of the level and of the chance.
+    # The distance in standard errors that the level and the power require.
     shares = (1 - ALPHA / (2 * comparisons), CHANCE)
     errors = sum(jackknife.t_quantile(share, wanted - 1) for share in shares)
     difference = errors * error * math.sqrt(units / wanted)
@@ -468,9 +500,11 @@ def detectable_difference(
 def units_needed(
     difference: float, error: float, units: int, *, comparisons: int = 1
 ) -> int | None:
-    """The units with which a difference of this size and error is found with the usual chance. Corrected for
-    so many comparisons, and never so few that no p-value is significant then. None where there is no
-    difference, or no test set shows it.
+    """Return the number of units that is needed to detect a difference of this size
+    with power ``CHANCE``.
+
+    The level is corrected for the number of comparisons. None without a difference, or
+    if ``MAX_UNITS`` units do not suffice.
     """
     if not difference or not error > 0 or not math.isfinite(difference):
         return None
@@ -490,10 +524,11 @@ def units_needed(
     return fewest
 
 
-#: Shares of the variance between rows that may be noise, all as likely before the board is seen.
+#: Possible shares of noise in the variance between rows, with a uniform prior.
 NOISE = (np.arange(100) + 0.5) / 100
-#: The probability, before a board is seen, that all its systems are equal. With this one, predicted and
-#: observed frequencies differ least over the boards of ``scripts/order_calibration.py``.
+#: Prior probability that all systems of a board are equal. This value minimises the
+#: difference between predicted and observed frequencies in
+#: ``scripts/order_calibration.py``.
 EQUAL = 0.25
 
 
@@ -507,11 +542,14 @@ def order_chance(
     errors: float,
     equal: float = 0.0,
 ) -> float:
-    """The chance that two rows of a board keep their order with as many units again, old and new together.
-    ``squares`` and ``errors`` are the means over all pairs of the ``rows`` of the squared differences and of
-    their squared errors: how far rows are apart beyond noise shrinks what is expected of new units (uniform
-    shrinkage, Strawderman 1971, Proper Bayes Minimax Estimators). ``equal`` is the probability that no row
-    is better than another, before the board is seen. NaN without an error.
+    """Return the probability that two rows of a board keep their order if the number of
+    units is doubled by new units.
+
+    ``squares`` and ``errors`` are means over all pairs of ``rows`` rows: of the squared
+    differences, and of the squared errors. The variance between rows that exceeds noise
+    determines how much the expected difference in new units shrinks (uniform shrinkage,
+    Strawderman 1971, Proper Bayes Minimax Estimators). ``equal`` is the prior
+    probability that no row is better than another. NaN without an error.
     """
     if not (error > 0 and errors > 0):
         return math.nan
@@ -528,7 +566,9 @@ def order_chance(
 
 
 def min_units(comparisons: int = 1, level: float = ALPHA) -> int:
-    """The fewest units with which an exact test's smallest p-value, corrected, reaches the level."""
+    """Return the minimum number of units for which the smallest corrected p-value of an
+    exact test reaches the level.
+    """
     return math.ceil(math.log2(2 * comparisons / level))
 
 
@@ -536,9 +576,11 @@ ROW, BOARD = "row", "board"
 
 
 def adjusted_p(p: Floats) -> Floats:
-    """The larger of the two p-values that each pair of rows has after Holm's correction in the family of
-    either row: at most ``ALPHA`` exactly where ``surely_above`` tells the rows apart. ``p`` is that of
-    ``standings_of``; the diagonal and pairs without a p-value are NaN.
+    """Return (rows, rows): p-values after Holm's correction in the family of each row;
+    of both results for a pair, the larger.
+
+    The p-value is at most ``ALPHA`` if and only if ``surely_above`` separates the rows.
+    ``p`` is as in ``standings_of``; the diagonal and pairs without a p-value are NaN.
     """
     count = len(p)
     own = np.where(np.eye(count, dtype=bool), np.nan, p)
@@ -553,7 +595,7 @@ def adjusted_p(p: Floats) -> Floats:
 
 
 class Standing(NamedTuple):
-    """A row's rank by value, and the ranks that it may have."""
+    """A row's rank by value, and the range of its possible ranks."""
 
     rank: int
     low: int
@@ -563,15 +605,18 @@ class Standing(NamedTuple):
 def standings_of(
     values: Sequence[float], p: Floats, *, family: str = ROW, alpha: float = ALPHA
 ) -> list[Standing]:
-    """A standing for each row, with every rank that its comparisons with the others leave open.
+    """Return a standing for each row, with the range of ranks that the pairwise tests
+    do not exclude.
 
-    Mogstad, Romano, Shaikh and Wilhelm 2024, Inference for Ranks, Review of Economic Studies. Each row asks
-    its own family of questions, so Holm's correction is over the comparisons of that row; ``BOARD`` corrects
-    over all pairs of the board instead. Two rows are told apart where the families of both say so, so that
-    what the ranks of one say of the other, those of the other say too.
+    Mogstad, Romano, Shaikh and Wilhelm 2024, Inference for Ranks, Review of Economic
+    Studies. Each row has its own family of tests, so Holm's correction is over the
+    comparisons of that row; ``BOARD`` corrects over all pairs of the board instead. Two
+    rows differ if the tests in the families of both rows are significant; this makes
+    their ranks consistent.
 
-    ``values`` are turned so that higher is better; NaN ranks last. ``p[i, j]`` is the p-value of rows i and
-    j, the same as ``p[j, i]``; NaN where they have not been compared, which leaves their order open.
+    Higher ``values`` must be better; NaN ranks last. The symmetric matrix ``p``
+    contains p-values of pairs of rows; NaN without a comparison, which then does not
+    order the rows.
     """
     count = len(values)
     if p.shape != (count, count):
@@ -586,7 +631,9 @@ def standings_of(
 def surely_above(
     merits: Floats, p: Floats, *, family: str = ROW, alpha: float = ALPHA
 ) -> NDArray[np.bool_]:
-    """``[i, j]``: whether row j is better than row i, and the families of both tell them apart."""
+    """Return a matrix: ``[i, j]`` is True if row j is better than row i, and the
+    difference is significant in the families of both rows.
+    """
     differs = differing(p, family=family, alpha=alpha)
     return np.asarray(differs & differs.T & (merits[None, :] > merits[:, None]))
 
@@ -594,14 +641,17 @@ def surely_above(
 def differing(
     p: Floats, *, family: str = ROW, alpha: float = ALPHA
 ) -> NDArray[np.bool_]:
-    """``[i, j]``: whether row i, in its family, differs significantly from row j. In the family ``ROW`` a row
-    corrects over its own comparisons, so that the answer of i about j may differ from that of j about i.
+    """Return a matrix:
+
+    ``[i, j]`` is True if row i differs significantly from row j in the family of row i.
+    The family ``ROW`` contains the comparisons of one row, so ``[i, j]`` may differ
+    from ``[j, i]``.
     """
     count = len(p)
     others = ~np.eye(count, dtype=bool)
     if family == ROW:
-        # `holm` of each row, all rows at once: what is smaller than the first that does not hold. NaN sorts
-        # last, never differs and is not counted.
+        # Apply `holm` to all rows: p-values below the first non-significant p-value are
+        # significant. NaN sorts last, is never significant and is not counted.
         ordered = np.sort(np.where(others, p, np.nan))
         defined = count - np.isnan(ordered).sum(axis=1, keepdims=True)
         fails = ordered * (defined - np.arange(count)) > alpha

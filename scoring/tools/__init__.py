@@ -1,1 +1,3 @@
-"""Plain Python around the scorer: baselines, builders of data sets, training."""
+"""Tools beside the scorer: baselines, builders of data sets, and training. They do not
+import Django.
+"""

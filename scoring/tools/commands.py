@@ -1,5 +1,5 @@
-"""The commands around baselines, gold and taggers: `baselines`, `baseline`, `write-texts`, `build-…` and
-`train-tagger`.
+"""Commands for baselines, gold and taggers: `baselines`, `baseline`, `write-texts`,
+`build-…` and `train-tagger`.
 """
 
 import argparse
@@ -18,6 +18,7 @@ from scoring.offline.arguments import (
     OptionsOf,
     add_declared,
     say,
+    say_step,
     settings_of,
     write_lines,
 )
@@ -79,12 +80,6 @@ def write_texts(args: Given) -> int:
     return say(args, {"lines": count}, f"{args.out}: {count} lines")
 
 
-def _say_step(step: str) -> None:
-    """Print a step of a long build for who waits at a terminal."""
-    if sys.stderr.isatty():
-        print(f"{step} …", file=sys.stderr, flush=True)
-
-
 def build_diagnostic_split(args: Given) -> int:
     from scoring.tools.builders.classes import EACH, PER_STRATUM, RANKED, Rules
     from scoring.tools.builders.datasheet import small_of
@@ -111,7 +106,7 @@ def build_diagnostic_split(args: Given) -> int:
     }
     pipeline = None if args.tagger == "none" else args.tagger
     built = build_diagnostic(
-        args.corpus, season, rules, pipeline=pipeline, progress=_say_step, **how
+        args.corpus, season, rules, pipeline=pipeline, progress=say_step, **how
     )
     if args.published:
         season = replace(
@@ -161,7 +156,13 @@ def build_resolution_gold(args: Given) -> int:
         _workers(args),
     )
     facts = build_resolution(
-        args.corpus, season, rules, form=args.form, workers=workers, work=args.work
+        args.corpus,
+        season,
+        rules,
+        form=args.form,
+        workers=workers,
+        work=args.work,
+        progress=say_step,
     )
     names = BASELINES if facts["contexts"] and not args.no_baselines else ()
     has_all = args.every_method or args.published
@@ -177,7 +178,9 @@ def build_citation_texts(args: Given) -> int:
 
     season = _season(args, "citation-text")
     named = {"form": args.form, "dataset": args.name or ""}
+    say_step("reading the data set")
     loaded = load(args.corpus, split=args.split, with_context=args.context, **named)
+    say_step(f"writing {len(loaded.instances):,} instances")
     instances = add_data_set(loaded, season)
     _write_season(season, () if args.no_baselines else BASELINES)
     faults = Counter(fault["fault"] for fault in loaded.faults)
@@ -204,7 +207,9 @@ def build_topics(args: Given) -> int:
     from scoring.tools.builders import topics
 
     rules = topics.TopicRules(**settings_of(args, topics.TopicRules))
-    facts = topics.build_topics(args.corpus, args.out, rules, form=args.form)
+    facts = topics.build_topics(
+        args.corpus, args.out, rules, form=args.form, progress=say_step
+    )
     citances = facts.get("statistics", {}).get("citances", {}).get("sum", 0)
     built, eligible = len(facts["topics"]), facts["eligible"]
     words = f"{built:,} topics of {eligible:,} that could be one, {citances:,} citances, in {args.out}"
@@ -217,8 +222,10 @@ def build_topics(args: Given) -> int:
 
 
 def train_tagger(args: Given) -> int:
-    """What is kept was trained on all of LABELLED; where a tenth is held out, the figures are of a tagger
-    that was trained on the rest.
+    """Train a tagger on all sentences of LABELLED.
+
+    Without a test file, the figures are those of another tagger, which was trained on
+    nine tenths and tested on the rest.
     """
     from scoring.metrics.discourse import MANIFEST
     from scoring.tools.training import (
@@ -234,7 +241,11 @@ def train_tagger(args: Given) -> int:
         raise OptionRefused(
             f"--strength {args.strength} --least {args.least}: expected more than 0"
         )
-    settings = Settings(strength=args.strength, least=args.least)
+    if args.decimals is not None and args.decimals < 0:
+        raise OptionRefused(f"--decimals {args.decimals}: expected 0 or more")
+    settings = Settings(
+        strength=args.strength, least=args.least, decimals=args.decimals
+    )
     sentences = read_labelled(args.labelled)
     tagger = train(sentences, settings)
     if args.test:
@@ -273,7 +284,9 @@ def _season(
     task_type: str,
     placements: Callable[[Path], Iterable[str]] | None = None,
 ) -> "SeasonFolder":
-    """What is published is read before anything is built."""
+    """Return the season folder. Published results are read first, so that errors in
+    them are reported early.
+    """
     from scoring.tools.builders.season import SeasonFolder
 
     published: dict[str, Any] = {}

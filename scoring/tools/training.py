@@ -1,7 +1,8 @@
-"""Training a tagger from labelled sentences, and saying how well it does on others.
+"""Train a tagger on labelled sentences, and evaluate it on others.
 
-The usual splits leak: in ACL-ARC a third of the test texts stand in the training set too, word for word. So
-each figure comes twice, over all test sentences and over those whose text was not trained on.
+The usual splits leak: in ACL-ARC a third of the test texts also occur in the training
+set. Therefore each figure is reported twice, over all test sentences and over those
+whose text was not in the training set.
 """
 
 import hashlib
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from scoring.metrics.base import f1_of_counts
+from scoring.metrics.base import Floats, f1_of_counts
 from scoring.metrics.discourse import BLOCKS, Tagger
 from tasks.types import InputRefused, Problem
 from tasks.types.files import open_input
@@ -22,7 +23,7 @@ from tasks.types.problems import refuse
 from tasks.types.text import json_lines
 
 EXAMPLE = '{"text": "We follow the model of [1].", "label": "Uses"}'
-#: One of so many sentences is held out where no test file is given.
+#: Without a test file, one sentence in this number is used for testing.
 HELD_OUT = 10
 FEWEST = 20
 
@@ -35,14 +36,21 @@ class Labelled:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Terms in fewer than ``least`` sentences are left out; rare labels weigh as much as frequent ones."""
+    """Settings of training.
+
+    Terms in fewer than ``least`` sentences are ignored. Coefficients are rounded to
+    ``decimals`` unless this is None, which makes the file smaller.
+    """
 
     strength: float = 5.0
     least: int = 2
+    decimals: int | None = None
 
 
 def read_labelled(path: Path) -> list[Labelled]:
-    """JSON lines with `text` and `label`, or such files in a folder. Raises InputRefused."""
+    """Read JSON Lines with `text` and `label` from a file or folder. Raises
+    InputRefused.
+    """
     problems: list[Problem] = []
     labelled: list[Labelled] = []
     for file in open_input(path):
@@ -63,7 +71,7 @@ def read_labelled(path: Path) -> list[Labelled]:
 
 
 def train(sentences: Sequence[Labelled], settings: Settings) -> Tagger:
-    """Raises InputRefused where there is too little to learn from."""
+    """Train a tagger. Raises InputRefused if there are too few sentences or labels."""
     from scipy.sparse import hstack
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
@@ -92,19 +100,27 @@ def train(sentences: Sequence[Labelled], settings: Settings) -> Tagger:
             for name, block in blocks.items()
         },
         idf={
-            name: np.asarray(block.idf_, dtype=np.float64)
+            name: _rounded(block.idf_, settings.decimals)
             for name, block in blocks.items()
         },
-        weights=np.asarray(model.coef_, dtype=np.float64),
-        intercepts=np.asarray(model.intercept_, dtype=np.float64),
+        weights=_rounded(model.coef_, settings.decimals),
+        intercepts=_rounded(model.intercept_, settings.decimals),
     )
+
+
+def _rounded(numbers: Any, decimals: int | None) -> Floats:
+    exact = np.asarray(numbers, dtype=np.float64)
+    # Adding zero turns -0.0 into 0.0, so that equal numbers have equal bytes.
+    return exact if decimals is None else exact.round(decimals) + 0.0
 
 
 def held_out(
     sentences: Sequence[Labelled], seed: int
 ) -> tuple[list[Labelled], list[Labelled]]:
-    """A part to train on and a tenth to test on, drawn by hash from the seed. Sentences that occur twice may
-    end on both sides, as in the usual splits.
+    """Split the sentences into nine tenths for training and one tenth for testing.
+
+    The split depends on a hash of seed and text. A repeated sentence may be in both
+    parts, as in the usual splits.
     """
     draws = [
         hashlib.sha256(f"{seed} {n} {one.text}".encode()).digest()
@@ -121,7 +137,9 @@ def held_out(
 def evaluated(
     tagger: Tagger, trained: Sequence[Labelled], tested: Sequence[Labelled]
 ) -> dict[str, Any]:
-    """The figures over all test sentences, and over those whose text was not trained on."""
+    """Return the figures over all test sentences, and over those whose text was not in
+    the training set.
+    """
     texts = {sentence.text for sentence in trained}
     unseen = [sentence for sentence in tested if sentence.text not in texts]
     return {
@@ -132,7 +150,9 @@ def evaluated(
 
 
 def figures(tagger: Tagger, sentences: Sequence[Labelled]) -> dict[str, Any]:
-    """Accuracy and macro-F1 over the labels that occur in gold or answers; null over no sentences."""
+    """Return accuracy and macro-F1 over the labels in gold or answers; None without
+    sentences.
+    """
     gold = [sentence.label for sentence in sentences]
     answers = tagger.tag([sentence.text for sentence in sentences])
     if not gold:

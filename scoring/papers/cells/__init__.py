@@ -1,19 +1,25 @@
-"""Every printed figure of the five papers held to what is computed here: cells are data, one file a paper.
+"""Compare all printed figures of the five papers with computed figures. Each paper has
+one file of cells.
 
-A set of cells names printed figures (`table`, and `where` some rows of it), the `program` that computes them
-and where in its JSON `ours` stands; or why they `cannot` be computed. A computed figure is
+A set of cells selects the printed figures of a `table`, or only those of the rows
+selected by `where`. The set names the `program` that computes the figures and the path
+`ours` in the program's JSON output. If the figures `cannot` be computed, the set has
+the reason. A computed figure is
 
-- *equal* if it is the printed one as far as that is printed,
-- *compatible* if the printed one lies in the interval of the computed one, or within a `tolerance`,
-- *differs* otherwise, which needs a reason.
+- *equal* if it equals the printed one at the printed precision,
+- *compatible* if the printed one is in the interval of the computed one, or within a
+  `tolerance`,
+- *differs* otherwise, which requires a reason.
 
-Each set whose figures are not all equal states a `bound`: the least and the greatest difference, computed
-minus printed, that its figures may have. A figure beyond the bound fails, and so does one that is not
-compatible in a set without a reason. The bound is part of the file, and later computations are held to it.
+The expected difference of a figure is the computed minus the printed value. The paper's
+file in `bounds/` lists all expected differences other than 0. A figure fails if its
+difference deviates from the expected difference by more than half a unit of the last
+printed decimal. A figure that differs also fails if its set of cells has no reason.
 
-The first set that names a figure decides its word, others stand beside it as further readings. A conclusion
-that no figures of a table decide here may have `findings`, each by a program that gives one, or whose JSON
-has at `ours` the paired difference of two runs.
+The first set that selects a figure decides its state; other sets are alternative
+readings. A conclusion that does not follow from figures of a table may have `findings`.
+A program either returns the finding, or returns two runs at the path `ours`; the
+finding is then their paired difference.
 """
 
 import contextlib
@@ -24,7 +30,7 @@ import shlex
 import tempfile
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -35,14 +41,13 @@ from tasks.types.problems import InputRefused, Problem
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-#: Half a unit of the last digit that is printed.
+#: The default tolerance is half a unit of the last printed digit.
 PRINTED, INTERVAL = "printed", "interval"
 EQUAL, COMPATIBLE, DIFFERS = "equal", "compatible", "differs"
 CANNOT, FAILS = "cannot", "fails"
 STATES = (EQUAL, COMPATIBLE, DIFFERS, CANNOT, FAILS)
-Bound = Sequence[float]
 STEADY = 1e-6
-#: Why a figure cannot be computed.
+#: The reasons why a figure cannot be computed.
 ABSENT, ASKED, UNSEEN, READ = KINDS = (
     "does not exist",
     "must be asked for",
@@ -53,11 +58,13 @@ ABSENT, ASKED, UNSEEN, READ = KINDS = (
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Cells:
-    """``names`` has by field what a printed name is called by the program; a set without `metric` there has
-    all metrics. ``scale`` is what ours is multiplied by to be what is printed. ``bound`` has the least and
-    the greatest difference from what is printed, of all figures or by printed metric. A set that cannot be
-    computed has the ``kind`` of its excuse, one of KINDS; what is public has an ``address``, and what is read
-    here the command that is its ``reader``.
+    """A set of cells.
+
+    ``names`` maps printed names to the program's names, for each field. If ``names``
+    has no field `metric`, the set covers all metrics. Computed values are multiplied by
+    ``scale``. A set that cannot be computed has a ``kind`` of reason, which is one of
+    KINDS. ``address`` is the URL of public data, and ``reader`` is the command that
+    reads the data, if available.
     """
 
     table: str
@@ -69,7 +76,6 @@ class Cells:
     scale: float = 1.0
     tolerance: str | float = PRINTED
     reason: str = ""
-    bound: Bound | Mapping[str, Bound] = ()
     differs: str = ""
     cannot: str = ""
     kind: str = ""
@@ -82,7 +88,6 @@ class Cells:
 
     @property
     def excuse(self) -> str:
-        """Return why the figures cannot be computed, with where their data are and what reads them."""
         words = {
             ABSENT: "it does not exist",
             ASKED: "it must be asked for",
@@ -90,14 +95,6 @@ class Cells:
             READ: f"it is at {self.address}, read by `{self.reader}`",
         }[self.kind]
         return f"*{words}*; {self.cannot}"
-
-    def bound_of(self, metric: str) -> Bound:
-        """Return the least and the greatest difference, or nothing if none is stated."""
-        return (
-            self.bound.get(metric, ())
-            if isinstance(self.bound, Mapping)
-            else self.bound
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,8 +125,10 @@ class Cell:
     row: Mapping[str, Any]
     metric: str
     key: str
-
     label: tuple[str, ...]
+    #: The expected difference in `bounds/`, as text; empty for a figure that is
+    #: expected to be equal.
+    stated: str = ""
 
     @property
     def printed(self) -> float | None:
@@ -152,28 +151,34 @@ class Cell:
 
     @property
     def digits(self) -> int:
-        """Return how many decimals are printed."""
+        """Return the number of printed decimals."""
         return len(self.text.rstrip("*%").partition(".")[2])
 
     def difference(self, ours: Sequence[float]) -> float:
-        """Return the computed figure minus the printed one; NaN if none is printed."""
+        """Return the computed minus the printed figure; NaN if none is printed."""
         return math.nan if self.printed is None else ours[0] - self.printed
+
+    def is_within_bound(self, ours: Sequence[float]) -> bool:
+        return self._is_near(self.difference(ours), float(self.stated or 0))
+
+    def rounded(self, ours: Sequence[float]) -> str:
+        """Return the difference, formatted with the printed number of decimals."""
+        return f"{self.difference(ours):+.{self.digits}f}"
 
     def state(self, ours: Sequence[float] | None) -> str:
         if self.cells.cannot or ours is None:
             return CANNOT
         difference = self.difference(ours)
-        if abs(difference) <= 0.5 * 10**-self.digits + 1e-9:
-            return EQUAL
-        if not self._is_within_bound(difference):
+        if not self.is_within_bound(ours):
             return FAILS
+        if self._is_near(difference, 0):
+            return EQUAL
         if self._is_compatible(ours):
             return COMPATIBLE
         return DIFFERS if self.cells.differs else FAILS
 
-    def _is_within_bound(self, difference: float) -> bool:
-        bound = self.cells.bound_of(self.metric)
-        return len(bound) == 2 and bound[0] <= difference <= bound[1]
+    def _is_near(self, difference: float, expected: float) -> bool:
+        return bool(abs(difference - expected) <= 0.5 * 10**-self.digits + 1e-9)
 
     def _is_compatible(self, ours: Sequence[float]) -> bool:
         if self.printed is None or self.cells.tolerance == PRINTED:
@@ -193,6 +198,7 @@ class Paper:
         )
         self._published = ROOT / facts["printed"]
         self._recorded = path.parent / "ours" / f"{path.stem}.json"
+        self._bounds = path.parent / "bounds" / path.name
         self.programs: Mapping[str, Sequence[str]] = facts.get("programs", {})
         self.sets = [Cells(**each) for each in facts["cells"]]
         self.findings = [OwnFinding(**each) for each in facts.get("findings", ())]
@@ -239,11 +245,18 @@ class Paper:
                             [one.table, ", ".join(label), metric, one.reading]
                         )
                         yield Cell(
-                            cells=one, row=row, metric=metric, key=key, label=label
+                            cells=one,
+                            row=row,
+                            metric=metric,
+                            key=key,
+                            label=label,
+                            stated=self.bounds.get(key, ""),
                         )
 
     def printed(self, table: str, conclusion: Conclusion) -> list[Figure]:
-        """Return the printed figures that a conclusion is decided on, with the fields of their rows."""
+        """Return the printed figures on which a conclusion is based, with the fields of
+        the rows.
+        """
         return [
             ({**row, "metric": name}, float(value))
             for own in (table, *conclusion.also)
@@ -253,7 +266,9 @@ class Paper:
         ]
 
     def figures(self, table: str, conclusion: Conclusion) -> dict[str, list[Figure]]:
-        """Return the figures that a conclusion is decided on by reading, `printed` first."""
+        """Return the figures on which a conclusion is based, for each reading. The
+        reading `printed` comes first.
+        """
         figures = {"printed": self.printed(table, conclusion)}
         for cell in self.cells():
             if cell.cells.table in (table, *conclusion.also) and (
@@ -262,6 +277,15 @@ class Paper:
                 own = figures.setdefault(cell.cells.reading, [])
                 own.append(({**cell.row, "metric": cell.metric}, ours[0]))
         return figures
+
+    @cached_property
+    def bounds(self) -> Mapping[str, str]:
+        """Return the expected differences of all figures that are not equal. The key is
+        the key of the figure.
+        """
+        if not self._bounds.is_file():
+            return {}
+        return tomllib.loads(self._bounds.read_text(encoding="utf-8"))
 
     @cached_property
     def recorded(self) -> dict[str, list[float]]:
@@ -290,19 +314,34 @@ def papers(names: Sequence[str] = ()) -> list[Paper]:
 
 @dataclass
 class Computed:
-    """``values`` by key, each with the ends of its interval if it has one; ``skipped`` counts by why."""
+    """The computed figures of a paper.
+
+    ``values`` maps the key of a figure to its value and, if available, the ends of the
+    interval. ``skipped`` is the number of programs that did not run, by reason.
+    """
 
     values: dict[str, list[float]] = field(default_factory=dict)
     skipped: Counter[str] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
 
 
-def compute(paper: Paper, data: Path, *, quick: bool = False) -> Computed:  # noqa: C901  (two loops over one cache)
+def compute(  # noqa: C901  (two loops over one cache)
+    paper: Paper,
+    data: Path,
+    *,
+    quick: bool = False,
+    progress: Callable[[str], None] = lambda step: None,
+) -> Computed:
+    """Compute the figures of a paper from the folder of corpora.
+
+    ``progress`` is called before each program.
+    """
     told = Computed()
     known: dict[str, Any] = {}
 
     def output(commands: Sequence[str]) -> Any:
         if (words := "\n".join(commands)) not in known:
+            progress(f"{paper.name}: scoring {commands[0]}")
             known[words] = _output(commands, data)
         if isinstance(known[words], str):
             told.skipped[known[words]] += 1
@@ -347,7 +386,6 @@ def compute(paper: Paper, data: Path, *, quick: bool = False) -> Computed:  # no
 
 
 def _output(commands: Sequence[str], data: Path) -> Any:
-    """The JSON of the last command, or why there is none."""
     from scoring.__main__ import main
 
     given = [
@@ -369,7 +407,6 @@ def _output(commands: Sequence[str], data: Path) -> Any:
 
 
 def _at(value: Any, pointer: str) -> Any:
-    """By keys between bars; of a list the first item that has all `name=value`, joined by `&`."""
     for part in pointer.split("|"):
         if isinstance(value, list):
             wanted = [pair.partition("=")[::2] for pair in part.split("&")]
@@ -385,7 +422,7 @@ def _at(value: Any, pointer: str) -> Any:
 
 
 def moved(paper: Paper, values: Mapping[str, Sequence[float]]) -> list[str]:
-    """Return a line for each value that differs from the recorded one."""
+    """Return a line of text for each computed value that differs from the recorded value."""
     return [
         f"{key}: {new[0]:.6g}, recorded {old[0]:.6g}"
         for key, new in values.items()
@@ -406,24 +443,23 @@ def unrecorded(paper: Paper, values: Mapping[str, Sequence[float]]) -> list[str]
 
 
 def failures(paper: Paper, values: Mapping[str, Sequence[float]]) -> list[str]:
-    """Return a line for each figure that is beyond its bound, or differs without a reason."""
+    """Return a line of text for each figure that fails."""
     lines = []
     for cell in paper.cells():
         if (ours := values.get(cell.key)) is None or cell.state(ours) != FAILS:
             continue
         words = f"{cell.key}: printed {cell.text}, ours {ours[0]:.6g}"
-        if not cell.cells.differs:
+        if cell.is_within_bound(ours):
             lines.append(f"{words}, and no reason is given")
         else:
-            bound = " to ".join(f"{end:+g}" for end in cell.cells.bound_of(cell.metric))
-            lines.append(
-                f"{words}; the difference is expected from {bound or 'no bound'}"
-            )
+            expected = cell.stated or "an equal figure"
+            own = cell.rounded(ours)
+            lines.append(f"{words}; the difference is {own}, expected is {expected}")
     return lines
 
 
 def decided(paper: Paper) -> dict[str, list[tuple[Cell, str]]]:
-    """By table the cells with their states; further readings of a figure are not among them."""
+    """Return the cells of each table with their states. Alternative readings are left out."""
     seen: dict[tuple[str, int, str], None] = {}
     tables: dict[str, list[tuple[Cell, str]]] = {}
     for cell in paper.cells():
@@ -436,7 +472,7 @@ def decided(paper: Paper) -> dict[str, list[tuple[Cell, str]]]:
 
 
 def excused(paper: Paper) -> Counter[str]:
-    """Count the figures that cannot be computed by the kind of their excuse."""
+    """Count the figures that cannot be computed, by kind of reason."""
     return Counter(
         cell.cells.kind
         for cells in decided(paper).values()

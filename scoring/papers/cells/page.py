@@ -1,8 +1,10 @@
-"""The page “The five papers, row by row”, from the rows, cells and recorded values of each paper."""
+"""Write the page “The five papers, row by row” from the tables, cells and recorded
+values of each paper.
+"""
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from scoring.offline.arguments import markdown_table
@@ -51,7 +53,6 @@ def page(papers: Sequence[Paper]) -> str:
 
 
 def _failing(papers: Sequence[Paper]) -> Iterator[str]:
-    """Yield the printed claims that the figures of their own tables do not bear out."""
     rows = [
         (
             paper.title,
@@ -170,16 +171,7 @@ def _compatible(cells: Cells) -> str:
 def _differs(cells: Cells) -> str:
     if not cells.differs:
         return ""
-    words = f"Where *{cells.reading}* differs: {cells.differs}."
-    bounds = cells.bound if isinstance(cells.bound, Mapping) else {"": cells.bound}
-    allowed = [
-        f"{metric} {' to '.join(f'{end:+g}' for end in bound)}".strip()
-        for metric, bound in bounds.items()
-        if bound
-    ]
-    return (
-        f"{words} Differences may go from {'; '.join(allowed)}." if allowed else words
-    )
+    return f"Where *{cells.reading}* differs: {cells.differs}."
 
 
 def _command(program: Sequence[str]) -> str:
@@ -203,7 +195,7 @@ def _shown(cell: Cell, ours: Sequence[float] | None) -> str:
         return f"**{value}**"
     if state == COMPATIBLE:
         return f"*{value}*"
-    return f"{value} ({cell.difference(ours):+.{cell.digits}f})"
+    return f"{value} ({cell.rounded(ours)})"
 
 
 def told(paper: Paper, computed: Computed) -> tuple[list[str], list[str]]:

@@ -1,4 +1,6 @@
-"""Systems that come with the platform: deterministic, from the public inputs alone, in the form of a run."""
+"""Built-in baseline systems. They are deterministic, read only the public inputs, and
+produce runs.
+"""
 
 import difflib
 from dataclasses import replace
@@ -18,10 +20,11 @@ __all__ = [
     "has_papers",
 ]
 
-#: The room of what only reproduces the five papers; nothing imports it, and an installation may leave it out.
+#: The package for the five papers. An installation may omit it, so that other modules
+#: must not import it.
 PAPERS = "scoring.papers"
 WITHOUT_PAPERS = "what reproduces the five papers is not installed here; the image `full` and a checkout have it"  # noqa: E501
-#: The task types whose gold may be annotated by several people.
+#: The task types whose gold may have several annotators.
 HAVE_HUMAN_LINE = ("clsumm-1a", "clsumm-1b", "clsumm-2")
 
 
@@ -35,7 +38,10 @@ def has_papers() -> bool:
 
 @cache
 def baselines() -> dict[str, Baseline]:
-    """Every baseline by its name, in alphabetical order, with the task types that name it."""
+    """Return all baselines by name, in alphabetical order.
+
+    Each baseline lists the task types that it applies to.
+    """
     by_name: dict[str, Baseline] = {}
     with_papers = has_papers()
     for slug, task_type in task_types().items():
@@ -53,7 +59,9 @@ def baselines() -> dict[str, Baseline]:
 
 
 def baselines_of(task_type: TaskType) -> dict[str, Baseline]:
-    """By name; a declared task says which it has."""
+    """Return the baselines of a task type by name. Each declared task has its own set
+    of baselines.
+    """
     if task_type.declared:
         return {baseline.name: baseline for baseline in task_type.declared.baselines}
     return {
@@ -64,7 +72,9 @@ def baselines_of(task_type: TaskType) -> dict[str, Baseline]:
 
 
 def baseline(name: str, task_type: TaskType | None = None) -> Baseline:
-    """One of all, or of a declared task. Raises UnknownBaseline."""
+    """Return the named baseline, which may belong to a declared task. Raises
+    UnknownBaseline.
+    """
     known = baselines_of(task_type) if task_type and task_type.declared else baselines()
     try:
         return known[name]

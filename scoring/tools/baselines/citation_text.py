@@ -1,7 +1,8 @@
 """The extractive baselines of citation text generation: LEAD, TextRank and LexRank.
 
-Funkquist et al. 2023, CiteBench, section 4. Their quirks are kept: LEAD reads tags as words, TextRank is
-silent on fewer than five sentences, LexRank gives its sentences in the order of their scores.
+Funkquist et al. 2023, CiteBench, section 4. Peculiarities of the original code are
+reproduced: LEAD treats tags as words, TextRank returns nothing for fewer than five
+sentences, and LexRank sorts its sentences by score.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -21,21 +22,24 @@ from tasks.types.citation_text.instances import (
 )
 from tasks.types.files import InputFile
 from tasks.types.positional_citations.sentences import SPLITTERS, Splitter
-from tasks.types.problems import missing_package, needed
+from tasks.types.problems import missing_package, needed, package_needed
 
 THRESHOLD = 0.03
 BY_PACKAGE, FIRST = "package", "first"
-#: Scores that agree so far are the same; the order of additions may change what is behind.
+#: Number of decimals to which scores are rounded before they are compared. Further
+#: digits depend on the order of additions.
 _DIGITS = 9
 
 
 def lexrank(
     documents: Sequence[Sequence[str]], size: int, *, ties: str = BY_PACKAGE
 ) -> list[list[str]]:
-    """Of each document, a list of sentences, the best ones, best first; none of an empty document. A word
-    weighs by how few of the documents have it. Raises Unavailable.
+    """Return the best sentences of each document, best first; none for an empty
+    document.
+
+    Words are weighted by inverse document frequency. Raises Unavailable.
     """
-    with needed("LexRank needs the package lexrank; `make models` installs it"):
+    with needed(package_needed("lexrank")):
         from lexrank import STOPWORDS, LexRank
     try:
         ranker = LexRank(documents, stopwords=STOPWORDS["en"])
@@ -66,13 +70,17 @@ def lexrank(
     return summaries
 
 
-#: LED gives one token attention to all others; the paper's models read their first one so.
+#: LED needs global attention on one token. The paper's models use the first token.
 LED = "led"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Writing:
-    """How texts are written. ``max_input`` and ``max_output`` are tokens; ``cited_only`` means no context."""
+    """The settings of text generation.
+
+    ``max_input`` and ``max_output`` are numbers of tokens. If ``cited_only`` is set,
+    the input omits the context.
+    """
 
     model: Path
     cited_only: bool
@@ -83,7 +91,9 @@ class Writing:
 
 
 def model_answers(files: Sequence[InputFile], writing: Writing) -> Iterator[Answer]:
-    """A text for each instance in their order. Raises InputRefused, and Unavailable without the model."""
+    """Yield a text for each instance, in order. Raises InputRefused, or Unavailable if
+    the model is missing.
+    """
     instances = read_instances(files, with_targets=False)
     texts = [
         " ".join(cited_abstracts(one.inputs) if writing.cited_only else one.inputs)
@@ -102,7 +112,8 @@ def model_answers(files: Sequence[InputFile], writing: Writing) -> Iterator[Answ
         )
     model = model.to(chosen_device()).eval()
     written = [""] * len(texts)
-    # Texts of like length go through the model together, always the same ones.
+    # Batches contain texts of similar length. They do not depend on the order of the
+    # instances.
     order = sorted(range(len(texts)), key=lambda place: (len(texts[place]), place))
     for first in range(0, len(order), writing.batch):
         places = order[first : first + writing.batch]
@@ -172,7 +183,7 @@ class Settings:
     ties: str = BY_PACKAGE
 
 
-#: From the inputs of a whole data set to its texts.
+#: A function from the inputs of a whole data set to the answers.
 System = Callable[[Sequence[Items], Settings], list[str]]
 
 
@@ -184,14 +195,21 @@ def lead(inputs: Sequence[Items], settings: Settings) -> list[str]:
 
 
 def by_textrank(inputs: Sequence[Items], settings: Settings) -> list[str]:
-    """A fifth of the sentences, in their order; empty of fewer than five. Raises Unavailable."""
-    with needed("TextRank needs the package summa; `make models` installs it"):
+    """Summarise with TextRank: a fifth of the sentences, in order. Raises Unavailable.
+
+    The answer is empty for fewer than five sentences.
+    """
+    with needed(package_needed("summa")):
         from summa.summarizer import summarize
     return [str(summarize(plain(items))).replace("\n", " ") for items in inputs]
 
 
 def by_lexrank(inputs: Sequence[Items], settings: Settings) -> list[str]:
-    """Words weigh by how few inputs of the data set have them, so that an answer depends on all inputs."""
+    """Summarise with LexRank.
+
+    Inverse document frequencies are computed over the data set, so that an answer
+    depends on all inputs.
+    """
     documents = [settings.split(plain(items)) for items in inputs]
     return [
         " ".join(part)

@@ -1,7 +1,8 @@
-"""The pilot's systems for task 1A: which reference sentences does a citance mean, by likeness of words.
+"""The pilot's systems for task 1A: find the reference sentences of a citance by word
+similarity.
 
-Jaidka et al. 2014, section 5, describes MQ, clair_umich and TALN.UPF. Where it leaves a choice open, the
-choice stands beside it here.
+Jaidka et al. 2014, section 5, describes MQ, clair_umich and TALN.UPF. Comments describe
+choices for details that the paper does not specify.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -28,17 +29,18 @@ PILOT = (
     "Jaidka et al. 2014, The Computational Linguistics Summarization Pilot Task, TAC"
 )
 MQ_SENTENCES = 3
-#: MMR passes over sentences that are too short to say anything.
+#: MMR skips sentences with fewer characters.
 SHORTEST = 50
 CONTEXT = 20
 LAMBDA = 0.97
-#: The titles of the paper and its headings aside, the parts that say what the paper is about count double.
+#: Weights of sentences in sections that summarise the paper. Titles always have weight
+#: 1.
 SECTION_WEIGHTS = {"Abstract": 2.0, "Introduction": 2.0, "Conclusion": 2.0}
 THRESHOLDS = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 
 AnyTopic = Topic | SummaryTopic
 Choice = Callable[[InputTopic], list[list[int]]]
-#: The texts that document frequencies are counted in.
+#: A function that returns the texts from which document frequencies are computed.
 Counted = Callable[[InputTopic], list[str]]
 
 
@@ -68,8 +70,11 @@ def with_citing_papers(topic: InputTopic) -> list[str]:
 
 
 def likeness(topic: InputTopic, counted: Counted, *, context: int = 0) -> Likeness:
-    """TF-IDF vectors, document frequencies from the counted texts. ``context`` adds to each sentence the
-    vectors of so many around it, half of them on each side.
+    """Return TF-IDF similarities, with document frequencies from the texts of
+    ``counted``.
+
+    To the vector of each sentence, the vectors of ``context`` neighbouring sentences
+    are added: half of them precede the sentence and half follow it.
     """
     weights = TfIdf(counted(topic), is_plain=True)
     sentences = weights.vectors(paper_alone(topic))
@@ -93,7 +98,11 @@ def likest(
     count: int | None = MQ_SENTENCES,
     shortest: int = 0,
 ) -> Choice:
-    """So many sentences of ``shortest`` characters or more that are most like the citance; None for all."""
+    """Return a function that selects for each citance the ``count`` most similar
+    sentences; None selects all.
+
+    Sentences with fewer than ``shortest`` characters are skipped.
+    """
 
     def choose(topic: InputTopic) -> list[list[int]]:
         rows = likeness(topic, counted, context=context).cosines
@@ -113,15 +122,17 @@ mq_context = likest(with_citing_papers, context=CONTEXT)
 
 
 def mq_mmr(topic: InputTopic, count: int = MQ_SENTENCES) -> list[list[int]]:
-    """Of the context's ranks, each next sentence the one that is like the citance and unlike those before.
-    Maximal marginal relevance (Carbonell and Goldstein 1998) over the sentences that are long enough.
+    """Select sentences by maximal marginal relevance (Carbonell and Goldstein 1998).
+
+    Each selected sentence is similar to the citance and its context, and dissimilar to
+    sentences selected before. Short sentences are skipped.
     """
     near = likeness(topic, with_citing_papers, context=CONTEXT)
     left = np.array(_long_enough(topic, range(len(topic.sentences))), dtype=np.intp)
     alike = cosines(near.sentences[left], near.sentences[left])
     scores = near.cosines[:, left]
     rows = np.arange(len(scores))
-    # All citances at once: each step picks one sentence for every one of them.
+    # Each step selects one sentence for every citance.
     worst, picked = np.zeros_like(scores), np.zeros(scores.shape, dtype=bool)
     picks = []
     for _ in range(min(count, len(left))):
@@ -136,7 +147,9 @@ def mq_mmr(topic: InputTopic, count: int = MQ_SENTENCES) -> list[list[int]]:
 
 
 def above(threshold: float, counted: Counted = with_citances) -> Choice:
-    """clair_umich's unsupervised run: every sentence whose cosine passes a threshold; none if none does."""
+    """Return the unsupervised system of clair_umich, which selects all sentences whose
+    cosine exceeds the threshold.
+    """
     return lambda topic: [
         np.flatnonzero(row > threshold).tolist()
         for row in likeness(topic, counted).cosines
@@ -144,9 +157,12 @@ def above(threshold: float, counted: Counted = with_citances) -> Choice:
 
 
 def taln(topic: InputTopic) -> list[list[int]]:
-    """The sum of a sentence's cosines with the sentences around the citation, weighted by its section. The
-    context is the citance's sentences in the citing paper and one on each side; where the citing paper is not
-    at hand, the citance alone.
+    """Rank sentences by their similarity to the context of the citation, weighted by
+    section.
+
+    The context consists of the citance's sentences in the citing paper and one more
+    sentence on each side. The similarity to the context is the sum of the cosines with
+    its sentences. If the citing paper is missing, only the citance is used.
     """
     contexts = [
         citance_sentences(topic, citance, around=1) for citance in topic.citances
@@ -169,7 +185,11 @@ def taln(topic: InputTopic) -> list[list[int]]:
 def citance_sentences(
     topic: InputTopic, citance: InputCitance, *, around: int = 0
 ) -> list[str]:
-    """As the citing paper has them, with so many on each side; where it is not at hand the citance's text."""
+    """Return the citance's sentences in the citing paper, and ``around`` more on each
+    side.
+
+    If the paper is missing, return the text of the citance.
+    """
     paper = topic.citing_paper(citance)
     places = [
         place for place, sentence in enumerate(paper) if sentence.sid in citance.offsets
@@ -220,7 +240,7 @@ def declared(name: str, summary: str, choose: Choice, **facts: Any) -> Baseline:
     return _of_topics(name, summary, lambda topics: answered(topics, choose), **facts)
 
 
-#: A baseline that is told the gold of a split, and answers each topic by that of the others.
+#: A baseline that answers each topic after training on the gold of all other topics.
 learning = partial(Baseline.of, source=PILOT, learns_from_gold=True)
 
 
@@ -292,7 +312,9 @@ Summarizer = Callable[[InputTopic], list[str]]
 
 
 def lead(topic: InputTopic) -> list[str]:
-    """The paper's first 250 words after its title, the last sentence cut."""
+    """Return the paper's first 250 words after its title; the last sentence may be
+    truncated.
+    """
     return list(
         filter(None, first_words(sentence.text for sentence in topic.sentences[1:]))
     )
@@ -304,8 +326,10 @@ def mq_summary_tfidf(topic: InputTopic) -> list[str]:
 
 
 def by_ranks(rank: Choice) -> Summarizer:
-    """Sentences that stand high in the ranks that a system of task 1A makes for the citances. Raises
-    InputRefused for a topic without citances.
+    """Return a summarizer that selects the sentences that a system for task 1A ranks
+    highest.
+
+    The summarizer raises InputRefused for a topic without citances.
     """
 
     def summarize(topic: InputTopic) -> list[str]:

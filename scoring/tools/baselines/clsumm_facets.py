@@ -1,8 +1,9 @@
-"""Facet classifiers of the pilot, each topic answered by what the others teach.
+"""Facet classifiers of the pilot, in leave-one-topic-out cross-validation.
 
-Jaidka et al. 2014, table 4: naive Bayes, a linear SVM and logistic regression on lower-cased 1- to 3-grams of
-the cited sentences, of their words as well as of their lemmas. By lemmas alone the classifiers come nearer to
-some of its figures: both are here.
+Jaidka et al. 2014, table 4: naive Bayes, a linear SVM and logistic regression on
+lower-cased 1- to 3-grams of the cited sentences, of their words and of their lemmas. A
+variant with lemmas only comes closer to some of the published figures, and is available
+too.
 """
 
 from collections import Counter
@@ -24,7 +25,8 @@ from tasks.types.clsumm.topics import Topic, read_input_topics, read_topics
 from tasks.types.files import InputFile
 
 GRAMS = (1, 3)
-#: Endings and what stands for them, the first that makes a word of the papers; after WordNet's own rules.
+#: Endings and their replacements, after the rules of WordNet. ¶ The first replacement
+#: that results in a word of the papers is used.
 ENDINGS = (
     ("ies", "y"),
     ("sses", "ss"),
@@ -41,7 +43,7 @@ ENDINGS = (
 )
 SHORTEST_LEMMA = 3
 
-#: A direction with less than this of the longest one's weight is rounding.
+#: Eigenvalues below this fraction of the largest one are rounding errors.
 _NOTHING = 1e-12
 
 
@@ -60,7 +62,11 @@ class FacetPair:
 
 
 def facet_pairs(topics: Sequence[Topic]) -> list[FacetPair]:
-    """Every pair of the gold as often as it is cited, of several facets the one that is most frequent."""
+    """Return all pairs of citance and cited text in the gold. Each pair has the most
+    frequent facet of the cited text's citations.
+
+    A pair is repeated for each of its citations.
+    """
     citances = [
         (topic, citance)
         for topic in topics
@@ -91,7 +97,11 @@ def cited_text(text: str, lemma: Callable[[str], str]) -> CitedText:
 
 
 def lemmatizer(topics: Sequence[Topic]) -> Callable[[str], str]:
-    """Takes endings off where what is left is a word of the papers: no dictionary is needed."""
+    """Return a function that strips the ending of a word if the result is a word of the
+    papers.
+
+    No dictionary is needed.
+    """
     bases = {
         word
         for topic in topics
@@ -123,9 +133,12 @@ def facets_by(
     *,
     is_balanced: bool = False,
 ) -> list[str]:
-    """What a classifier that learned from these texts says of others. Naive Bayes and the SVM weigh the
-    n-grams by TF-IDF, logistic regression counts them. Balanced, a rare facet weighs as much as a frequent
-    one, and logistic regression is held nearer to nothing.
+    """Train a classifier on the labelled texts, and return facets for
+    ``texts_to_name``.
+
+    Naive Bayes and the SVM use TF-IDF of n-grams, logistic regression uses counts.
+    ``is_balanced`` weights facets inversely to their frequency and increases the
+    regularisation of logistic regression.
     """
     from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
@@ -154,7 +167,9 @@ def facets_by(
 
 
 def grams(text: CitedText, of: str) -> list[tuple[str, ...]]:
-    """The n-grams of the lemmas, and with words those of the words, told apart by what comes first."""
+    """Return the n-grams of lemmas and, if selected, of words. A prefix distinguishes
+    them.
+    """
     longest = 1 if of == SINGLE_LEMMAS else GRAMS[1]
     sides = {
         LEMMAS: text.lemmas,
@@ -169,10 +184,6 @@ def grams(text: CitedText, of: str) -> list[tuple[str, ...]]:
 
 
 def _factors(known_vectors: Any, wanted: Any) -> tuple[Floats, Floats]:
-    """A few hundred columns in the place of the n-gram counts, with the same inner products. A linear model
-    with a quadratic penalty sees nothing else of them, so that it predicts the same, and is fitted in a tenth
-    of the time.
-    """
     values, vectors = np.linalg.eigh(
         (known_vectors @ known_vectors.T).toarray().astype(np.float64)
     )

@@ -1,19 +1,21 @@
-"""Likeness of texts by six measures over WordNet, with the formula that the CL-Summ pilot's paper prints.
+"""Text similarity from six WordNet measures, with the formula of the CL-Summ pilot.
 
-Jaidka et al. 2014, “Supervised System” of clair_umich, after Banea et al. 2012. A word stands for all its
-senses as a noun and as a verb, and two words are alike as their likest two senses are, by
+Jaidka et al. 2014, “Supervised System” of clair_umich, after Banea et al. 2012. The
+senses of a word are all its noun and verb senses. The similarity of two words is the
+similarity of their most similar senses, in these measures:
 
-path    1 / (1 + way), the way being the steps from both senses to an ancestor that they share
-wup     2 depth / (2 depth + way), of that ancestor, a root having depth 1 (Wu and Palmer 1994)
-lch     -ln((1 + way) / 2D), D being the most steps below a root in its part of speech (Leacock and Chodorow
-        1998)
-resnik  the ancestor's information, -ln of its share of all that is counted (Resnik 1995)
-jcn     1 / (the information of both senses less twice the ancestor's) (Jiang and Conrath 1997)
-lin     twice the ancestor's information by that of both senses (Lin 1998)
+    path    1 / (1 + way), the way being the steps from both senses to an ancestor that they share
+    wup     2 depth / (2 depth + way), of that ancestor, a root having depth 1 (Wu and Palmer 1994)
+    lch     -ln((1 + way) / 2D), D being the most steps below a root in its part of speech (Leacock and
+            Chodorow 1998)
+    resnik  the ancestor's information, -ln of its share of all that is counted (Resnik 1995)
+    jcn     1 / (the information of both senses less twice the ancestor's) (Jiang and Conrath 1997)
+    lin     twice the ancestor's information by that of both senses (Lin 1998)
 
-The best of all shared ancestors counts, and nothing is below 0; senses that share none are unlike, 0 by each
-measure. The paper does not say in which texts information is counted: here in those that are compared, the
-senses of a word sharing its count.
+The shared ancestor with the highest value is used. Values are at least 0; senses
+without a shared ancestor have the value 0. The paper does not specify the texts from
+which information content is computed. Here they are the compared texts, and the count
+of a word is divided among its senses.
 """
 
 from collections import Counter, defaultdict
@@ -28,22 +30,28 @@ from scoring.metrics.base import Floats, ratio
 
 MEASURES = ("path", "wup", "lch", "resnik", "jcn", "lin")
 PARTS_OF_SPEECH = ("n", "v")
-#: The least that a count may fall short of all counts, so that no likeness by `jcn` is infinite.
+#: Lower bound on the denominator of `jcn`, so that its values are finite.
 LEAST = 0.01
 Texts = Sequence[Sequence[str]]
 
 
 class Way(NamedTuple):
-    """From a word up to an ancestor: the fewest steps, and the least information of a sense below it."""
+    """A path from a word to an ancestor.
+
+    ``steps`` is the length of the path. ``information`` is the least information of
+    those senses of the word that are below the ancestor.
+    """
 
     steps: int
     information: float
 
 
 def sentence_likeness(citances: Texts, sentences: Texts, wordnet: Any) -> Floats:
-    """(citances, sentences, 6), each text being its words. ``(shared + sum of likest) * 2|C||R| / (|C| +
-    |R|)``: the senses that both texts have, and for each word of the shorter text that shares no sense with
-    the other its likeness to the likest word there.
+    """Return (citances, sentences, 6) similarities of texts, which are lists of words.
+
+    The formula is ``(shared + sum of best) * 2|C||R| / (|C| + |R|)``. ``shared`` is the
+    number of common senses. ``sum of best`` adds, for each word of the shorter text
+    without a common sense, its highest similarity to a word of the other text.
     """
     senses = Senses([*citances, *sentences], wordnet)
     vocabulary = [
@@ -121,7 +129,9 @@ class Senses:
         return self._of[word]
 
     def ancestors(self, sense: Any) -> Mapping[Any, int]:
-        """Itself and all above it, each with the fewest steps to it."""
+        """Return the ancestors of a sense, including itself, with the smallest number
+        of steps to each.
+        """
         if sense not in self._ancestors:
             steps_to = self._ancestors[sense] = {}
             for ancestor, steps in sense.hypernym_distances():
@@ -132,7 +142,9 @@ class Senses:
         return float(-np.log(self._counts[sense] / self._all[sense.pos()]))
 
     def likeness(self, first: Sequence[str], second: Sequence[str]) -> Floats:
-        """(6, first, second): how like each word is to each, by each measure."""
+        """Return (6, first, second) similarities of each pair of words, for the six
+        measures.
+        """
         table = np.zeros((len(MEASURES), len(first), len(second)))
         below = self._below(second)
         for row, word in enumerate(first):
@@ -196,7 +208,7 @@ class Senses:
 
 @lru_cache(maxsize=4)
 def greatest_depth(wordnet: Any, part_of_speech: str) -> int:
-    """The most steps from a root to a sense of a part of speech; 1 where none has another above it."""
+    """Return the greatest depth of a sense of this part of speech, at least 1."""
     return max(
         1, *(int(sense.max_depth()) for sense in wordnet.all_synsets(part_of_speech))
     )

@@ -1,9 +1,12 @@
-"""clair_umich's supervised system of the pilot, with as many of its features as there are data for.
+"""The supervised system of clair_umich in the pilot, with the features for which data
+exist.
 
-Jaidka et al. 2014, section 5: a classifier over pairs of citance and reference sentence, from TF-IDF, longest
-common subsequences, likeness in WordNet and common dependencies. The first two always count here, with the
-words in common and the sentence's place; WordNet where it is installed, dependencies where a parser is named.
-It is trained on the gold of all topics but the one that it answers.
+Jaidka et al. 2014, section 5, describe a classifier over pairs of citance and reference
+sentence. Its features are TF-IDF, longest common subsequences, WordNet similarity and
+common dependencies. This implementation adds the number of common words and the
+position of the sentence. WordNet and a parser are used only if they are installed and
+selected. The classifier that answers a topic is trained on the gold of all other
+topics.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -75,7 +78,7 @@ def chosen_wordnet(option: str) -> Any | None:
 
 
 def features(topic: InputTopic, options: Options) -> Floats:
-    """(citances, sentences, features) for one topic. Raises Unavailable."""
+    """Return (citances, sentences, features) of a topic. Raises Unavailable."""
     near = likeness(topic, with_citances).cosines
     return np.concatenate(
         [_features_of_words(topic, near), *features_of_data(topic, options)], axis=2
@@ -83,7 +86,9 @@ def features(topic: InputTopic, options: Options) -> Floats:
 
 
 def features_of_data(topic: InputTopic, options: Options) -> Iterator[Floats]:
-    """(citances, sentences, 6 and 1): what WordNet and a parser add, where there are such."""
+    """Yield the features of WordNet, (citances, sentences, 6), and of a parser,
+    (citances, sentences, 1), if selected.
+    """
     citances = [citance.text for citance in topic.citances]
     sentences = [sentence.text for sentence in topic.sentences]
     if wordnet := chosen_wordnet(options[WORDNET.name]):
@@ -111,7 +116,7 @@ def features_used(
 def subsequences(
     citances: Sequence[Sequence[str]], sentences: Sequence[Sequence[str]]
 ) -> Floats:
-    """(citances, sentences): how many words the longest common subsequence has."""
+    """Return (citances, sentences) lengths of the longest common subsequences in words."""
     from rapidfuzz import process
     from rapidfuzz.distance import LCSseq
 
@@ -167,9 +172,11 @@ def learned(
     *,
     features: Callable[[InputTopic, Options], Floats],
 ) -> Iterator[Answer]:
-    """The sentences that a classifier finds likeliest, each topic's by one of the other topics: nothing of a
-    topic's own gold is looked at. The first feature stands for all of them where no topic has gold to learn
-    from. Raises Unavailable.
+    """Yield for each topic the sentences with the highest probabilities. Raises
+    Unavailable.
+
+    The classifier is trained on the gold of all other topics. If no topic has gold,
+    sentences are ranked by the first feature.
     """
     annotation = options[ANNOTATION.name]
     topics = read_input_topics(files, {ANNOTATION.name: annotation})
@@ -236,7 +243,7 @@ BASELINES = (
     ),
 )
 
-#: Relations that say nothing about what is said.
+#: Dependency relations that are ignored.
 PASSED_OVER = (ROOT, "punct", "dep")
 
 Dependency = tuple[str, str, str]
@@ -245,7 +252,11 @@ Dependency = tuple[str, str, str]
 def dependency_overlap(
     citances: Sequence[Parse], sentences: Sequence[Parse], wordnet: Any | None
 ) -> Floats:
-    """(citances, sentences, 1): ``2 |common| * |Rc||Rr| / (|Rc| + |Rr|)``, of two sets of dependencies."""
+    """Return (citances, sentences, 1) similarities of dependencies.
+
+    The formula is ``2 |common| * |Rc||Rr| / (|Rc| + |Rr|)`` for the sets of
+    dependencies ``Rc`` and ``Rr``.
+    """
     first, second = (
         [dependencies(parse, wordnet) for parse in side]
         for side in (citances, sentences)
@@ -257,7 +268,10 @@ def dependency_overlap(
 
 
 def dependencies(parse: Parse, wordnet: Any | None = None) -> set[Dependency]:
-    """With the lemmas that WordNet knows; a word that it does not have, or without it, as it stands."""
+    """Return the dependencies of a sentence, with lemmas from WordNet.
+
+    Words without a lemma are not changed.
+    """
     words = [token.lower() for token in parse.tokens]
     lemmas = [(wordnet and wordnet.morphy(word)) or word for word in words]
     found = zip(lemmas, parse.heads, parse.relations, strict=True)

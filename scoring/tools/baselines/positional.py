@@ -1,4 +1,6 @@
-"""The built-in answer with positional citations, and where its marks stand."""
+"""The built-in answers with positional citations, and the positions of their citation
+marks.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,7 +11,7 @@ from tasks.types.files import InputFile
 from tasks.types.positional_citations.questions import Passage, read_questions
 from tasks.types.positional_citations.sentences import RUN_OF_MARKS, by_rules
 
-#: So many passages make the built-in answer.
+#: The number of passages in the built-in answer.
 PASSAGES = 3
 _STOP = re.compile(r"[.!?]+[\"'”’)]*$")
 

@@ -1,4 +1,4 @@
-"""Built-in cited reports, from the topics and documents alone."""
+"""Built-in reports with citations, written from only the topics and documents."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -14,9 +14,10 @@ from tasks.types.positional_citations.sentences import by_rules
 
 ROBERTSON = "Robertson and Zaragoza 2009, The Probabilistic Relevance Framework: BM25 and Beyond"
 LEAD = "Brandow et al. 1995, Automatic Condensation of Electronic Publications by Sentence Selection"
-#: So many documents a report draws on, and so many sentences it takes of the beginning of each.
+#: The number of documents in a report, and the number of leading sentences taken from
+#: each.
 DOCUMENTS, LEAD_SENTENCES = 5, 2
-#: So many words a report has at most, which every track allows.
+#: The maximum length of a report in words. Every track allows this length.
 MAX_WORDS = 200
 #: A sentence with the id of its document.
 Cited = tuple[str, str]
@@ -29,20 +30,19 @@ def _query(topic: Topic) -> list[str]:
 
 
 def _best(scores: NDArray[np.float64], most: int) -> list[int]:
-    """The places of the highest scores above 0, the highest first and ties in their order."""
     order = np.argsort(-scores, kind="stable")[:most]
     return [int(place) for place in order if scores[place] > 0]
 
 
 def lead(query: Sequence[str], documents: dict[str, Document]) -> Iterator[Cited]:
-    """The first sentences of each document."""
+    """Yield the first sentences of each document."""
     for name, document in documents.items():
         for sentence in by_rules(document.text)[:LEAD_SENTENCES]:
             yield sentence, name
 
 
 def extract(query: Sequence[str], documents: dict[str, Document]) -> Iterator[Cited]:
-    """The sentences of the documents that fit the topic best, the best first."""
+    """Yield the sentences of the documents, sorted by their BM25 score for the topic."""
     sentences = [
         (sentence, name)
         for name, document in documents.items()
@@ -55,7 +55,6 @@ def extract(query: Sequence[str], documents: dict[str, Document]) -> Iterator[Ci
 
 
 def _within(sentences: Iterable[Cited], limit: Any) -> list[Cited]:
-    """As many whole sentences from the first on as a report may have."""
     taken: list[Cited] = []
     words = characters = 0
     for text, name in sentences:

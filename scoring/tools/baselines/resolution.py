@@ -1,8 +1,9 @@
-"""Baselines of Citation Resolution: what stands for a reference, and the ranking that follows from it.
+"""Baselines of Citation Resolution: representations of references, and rankings based
+on them.
 
-Duma and Klein 2014. *Internal*: the cited paper's own words (full text, title and abstract, passage).
-*External*: what other papers say where they cite it. *Mixed*: both together. Vectors are fitted on the
-references of one paper, since only these compete.
+Duma and Klein 2014. *Internal*: the cited paper's own words (full text, title and
+abstract, passage). *External*: sentences of other papers that cite it. *Mixed*: both.
+TF-IDF is fitted on the references of one paper, because only these are ranked.
 """
 
 import re
@@ -53,12 +54,12 @@ class Sentences:
         return "sentence" if not self.around else f"{2 * self.around + 1} sentences"
 
 
-#: The windows of the paper's Table 1.
+#: The context windows in Table 1 of the paper.
 WINDOWS = tuple(
     Window(*sides) for sides in ((5, 5), (10, 10), (10, 5), (20, 20), (30, 30))
 )
 
-#: Extracted sentences, which the paper names as further work.
+#: Queries that consist of sentences, which the paper suggests as future work.
 SENTENCES = (Sentences(0), Sentences(1))
 
 
@@ -71,7 +72,9 @@ def query_of(record: Mapping[str, Any], window: Window | Sentences) -> str:
 
 
 def sentences_around(record: Mapping[str, Any], window: Sentences) -> str:
-    """The sentence without its marks, with its neighbours as far as the record has them."""
+    """Return the sentence without citation marks, with neighbouring sentences if the
+    record has them.
+    """
     before, sentence, after = (
         str(record.get(part) or "") for part in ("before", "sentence", "after")
     )
@@ -84,8 +87,11 @@ def sentences_around(record: Mapping[str, Any], window: Sentences) -> str:
 
 
 def words_around(record: Mapping[str, Any], window: Window) -> str:
-    """Words left and right of the first placeholder, from the sentence and those before and after it. Other
-    marks are no words. Without a placeholder the sentence's end stands for it.
+    """Return the words to the left and right of the first placeholder, in the sentence
+    and its neighbours.
+
+    Other citation marks are not words. Without a placeholder, the window is at the end
+    of the sentence.
     """
     before, sentence, after = (
         str(record.get(part) or "") for part in ("before", "sentence", "after")
@@ -102,7 +108,7 @@ def words_around(record: Mapping[str, Any], window: Window) -> str:
 
 
 INTERNAL, EXTERNAL, MIXED = "Internal methods", "External methods", "Mixed methods"
-#: The fitted vectors of so many reference lists are kept: papers that share one need not fit again.
+#: The maximum number of reference lists whose fitted vectors are cached.
 FITTED = 64
 
 
@@ -112,7 +118,8 @@ class Document:
     title: str
     abstract: str
     full_text: str
-    #: Contexts in which other papers cite it, each with its `citing` paper.
+    #: Contexts in which other papers cite the document. Each context contains the id of
+    #: its `citing` paper.
     inlinks: Sequence[Mapping[str, Any]]
 
     @classmethod
@@ -130,13 +137,17 @@ class Document:
 
 @dataclass(frozen=True)
 class Method:
-    """A representation of documents: one or several bags of words each, of which the best counts."""
+    """A representation of documents by one or more bags of words per document.
+
+    The score of a document is the highest score of its bags.
+    """
 
     name: str
     family: str
-    #: From a document and the paper under test, whose own words are never evidence.
+    #: A function that returns the bags of words of a document. The second argument is
+    #: the id of the paper under test, whose words are excluded.
     bags: Callable[[Document, str], Sequence[str]] = field(repr=False)
-    #: Which parts of a document it needs; a corpus without them has no such row.
+    #: The parts that documents must have for this method.
     requirements: frozenset[str]
 
 
@@ -157,8 +168,11 @@ def passages(length: int) -> Method:
 
 
 def inlinks(width: int, right: int | None = None) -> Method:
-    """So many words left and right of the marks with which other papers cite the document. Without ``right``
-    as many on each side.
+    """Return a method that uses the words around citations of the document in other
+    papers.
+
+    The window has ``width`` words on the left and ``right`` words on the right, by
+    default the same number.
     """
     window = Window(width, width if right is None else right)
     name = f"inlink context {width}" if right is None else f"inlink context {window}"
@@ -173,7 +187,10 @@ def inlinks(width: int, right: int | None = None) -> Method:
 
 
 def mixed(external: Method, inner: Method) -> Method:
-    """Both bags joined; of several passages each is joined with what other papers say."""
+    """Return a method that joins the bags of two methods.
+
+    The words of citing papers are added to each passage of the document.
+    """
 
     def bags(document: Document, citing: str) -> Sequence[str]:
         cited = " ".join(external.bags(document, citing))
@@ -194,8 +211,11 @@ def split_passages(text: str, length: int) -> list[str]:
 
 
 def methods() -> tuple[Method, ...]:
-    """The rows of the paper's Table 1; passages of 300 words and unequal sides, which its text names; and the
-    printed reference for corpora that have no more.
+    """Return all methods.
+
+    These are the methods of Table 1 in the paper; passages of 300 words and asymmetric
+    windows, which its text mentions; and the printed reference for corpora without
+    other parts.
     """
     full, brief = (
         internal("full_text", "full text"),
@@ -232,8 +252,10 @@ def rankings(
     method: Method,
     window: Window | Sentences,
 ) -> Iterator[tuple[list[int], list[float]]]:
-    """For each record of a paper the documents by number, best first, equal ones in their own order; and all
-    their scores, the cosines with each one's best bag.
+    """Yield for each record the ranking of the documents and their scores.
+
+    The ranking contains indices, best first; ties stay in order. A score is the cosine
+    with the best bag of a document.
     """
     citing = str(records[0]["paper_id"])
     bags = [tuple(method.bags(document, citing)) or ("",) for document in documents]
@@ -245,7 +267,7 @@ def rankings(
 
 
 METHODS = {method.name: method for method in methods()}
-#: The reference as printed, else title and abstract: it needs nothing.
+#: The printed reference, or else title and abstract. All corpora support this method.
 PRINTED_REFERENCE = Method(
     "reference string",
     INTERNAL,
@@ -254,7 +276,7 @@ PRINTED_REFERENCE = Method(
 )
 _QUERIES: tuple[Window | Sentences, ...] = (*WINDOWS, *SENTENCES)
 QUERIES = {str(window): window for window in _QUERIES}
-#: What a method needs, and which command gives it.
+#: The parts that methods need, and the commands that add them.
 _PARTS = {
     "full_text": "full texts (build-resolution --with-texts)",
     "inlinks": f"{INLINKS} (build-resolution --with-inlinks)",
@@ -266,8 +288,10 @@ _PARTS = {
 def resolve(
     files: Sequence[InputFile], method: Method, window: Window | Sentences
 ) -> Iterator[Answer]:
-    """The scores of all references for each context. Raises InputRefused where the inputs cannot be read, or
-    have nothing of what the method needs.
+    """Yield the scores of all references for each context.
+
+    Raises InputRefused if the inputs are unreadable or lack parts that ``method``
+    needs.
     """
     documents = _documents(files)
     there = parts_of(
@@ -294,7 +318,10 @@ def resolve(
 
 
 def parts_of(documents: Iterable[Document]) -> set[str]:
-    """The parts that one of them has at least; a title alone is no abstract."""
+    """Return the parts that at least one document has.
+
+    `title_abstract` requires an abstract.
+    """
     fields = {part: "abstract" if part == "title_abstract" else part for part in _PARTS}
     return {
         part

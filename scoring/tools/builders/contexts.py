@@ -1,4 +1,6 @@
-"""From an article's paragraphs to its contexts: one for each citation or group of citations."""
+"""Convert an article's paragraphs to contexts: one context for each citation or group
+of adjacent citations.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -16,7 +18,7 @@ from scoring.tools.builders.store import Store
 
 _BETWEEN = r"(?:\s|[,;&–-]|and|also)*"
 _GROUP = re.compile(rf"{MARK}(?:{_BETWEEN}{MARK})*")
-#: Brackets that hold nothing but marks are part of them.
+#: A bracket that contains only marks becomes part of the marks.
 _BRACKETED = re.compile(rf"[\[(]\s*({MARK}(?:{_BETWEEN}{MARK})*)\s*[\])]")
 
 
@@ -91,7 +93,9 @@ class _Sentence:
         self.groups = list(_GROUP.finditer(text))
 
     def shown(self, group: int | None = None) -> str:
-        """With the placeholder for this group of marks, and that of other marks for every other group."""
+        """Return the text with one placeholder for the marks of this group and the
+        other placeholder for the marks of all other groups.
+        """
         parts, end = [], 0
         for number, mark in enumerate(self.groups):
             parts += [
@@ -102,7 +106,9 @@ class _Sentence:
         return " ".join("".join([*parts, self.text[end:]]).split())
 
     def printed(self, numbers: Mapping[str, int]) -> str:
-        """With the marks as the paper prints them; a mark that is a token has its reference's number."""
+        """Return the text with the marks as printed in the paper. Tokens of the corpus
+        are replaced by the numbers of the references.
+        """
         first, *rest = self.text.split(MARK)
         parts = [first]
         for mark, text in zip(self.marks, rest, strict=True):
@@ -129,14 +135,15 @@ def _marked(text: str, marks: Sequence[Mark]) -> tuple[str, list[Mark]]:
     return _BRACKETED.sub(r"\1", "".join([*parts, text[end:]])), ordered
 
 
-#: A mark that the corpus itself put in the place of the printed one.
+#: A mark with which the corpus replaced the printed mark.
 ANONYMOUS = "anonymous"
 NUMERIC, ALPHABETIC, AUTHOR_YEAR = "numeric", "alphabetic", "author-year"
 DAMAGED = "damaged"
 
 _YEAR = r"(?:1[6-9]|20)\d\d[a-z]?"
 _WORD = r"(?:(?:van|von|de|der|den|di|da|del|la|le|ten|ter)\s+){0,3}[A-ZÀ-Þ][\w'’\-]*"
-#: Names and lists of names are bounded, so that text in capitals costs no more than other text.
+#: The lengths of names and lists are limited, so that text in capitals takes no more
+#: time than other text.
 _NAME = rf"{_WORD}(?:\s+{_WORD}){{0,4}}"
 _AND = rf"(?:and|&)\s+{_NAME}"
 _AUTHORS = rf"{_NAME}(?:,?\s+(?:et\s+al\.?,?|and\s+others|{_AND})|(?:,\s+{_NAME}){{1,20}},?\s+{_AND})?"
@@ -153,19 +160,21 @@ _STYLES = (
     ),
     (ANONYMOUS, re.compile(r"\{\{cite:[^{}]*\}\}|\[?\s*(?:CITATION|REF|#REF)\s*\]?")),
 )
-#: Two years, or a bracket that opens inside another, are two marks that were read as one.
+#: Two marks that were extracted as one: they have two years, or an opening bracket
+#: inside brackets.
 _TWO_AS_ONE = re.compile(rf"\([^()]*\(|\[[^\[\]]*\[|{_YEAR}\s*\(?[A-ZÀ-Þ][^()]*{_YEAR}")
-#: A number with half of a pair of round brackets; of square ones the halves of a group `[3, 7]` are common.
+#: A number with only one round bracket. A number with one square bracket is common in
+#: groups such as `[3, 7]`.
 _HALF = re.compile(r"\(\s*\d{1,3}[.,]?|\d{1,3}\s*\)[.,]?")
-#: Text that looks like a citation after the corpus's marks are removed.
+#: Text that looks like a citation although the corpus has no mark there.
 _UNMARKED = re.compile(
     rf"\[\s*\d{{1,3}}(?:\s*[,;–-]\s*\d{{1,3}})*\s*\]|\(\s*{_AUTHORS},?\s+{_YEAR}\s*\)|{_NAME}\s+et\s+al\.?,?\s*\(\s*{_YEAR}\s*\)"
 )
 
 
 def style_of(mark: str) -> str:
-    """Return the style of a printed mark: `damaged` for two that run into each other and for a number with
-    half of a pair of round brackets, “” for none that is known.
+    """Return the style of a printed mark: `damaged` for two merged marks and for a
+    number with one round bracket, “” for an unknown style.
 
     >>> style_of("(Lee et al., 1997a)"), style_of("[12]"), style_of("(Lee et al., 1997a(Lee et al., 1997b)")
     ('author-year', 'numeric', 'damaged')
@@ -188,9 +197,11 @@ def without_unmarked(text: str) -> str:
 
 
 def with_placeholder(sentence: str, mark: str) -> str:
-    """The sentence with this mark replaced, however the text spaces and hyphenates it."""
+    """Return the sentence with the placeholder in place of the mark. Spacing and
+    hyphenation are ignored.
+    """
     if letters := [re.escape(character) for character in mark if character.isalnum()]:
-        # Digits next to the mark would make it another number.
+        # The mark must not be part of a longer number.
         loose = re.compile(
             r"(?<!\d)[(\[]?" + r"[\W_]*".join(letters) + r"(?!\d)[)\]]?", re.IGNORECASE
         )

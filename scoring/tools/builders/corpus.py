@@ -1,4 +1,6 @@
-"""The common form of corpora: papers, their references, and the sentences that cite them."""
+"""The common format of corpora: papers, the references of each paper, and the sentences
+with citations.
+"""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,17 +10,21 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from scoring.metrics.discourse import RULES, sentence_spans
+from tasks.types.positional_citations.parsing import own_or_copy
 from tasks.types.problems import Unavailable, needed
 
-#: Stands for the citation, or the group of citations, that a context is about; and for the other ones.
+#: The placeholder for the citation or group of citations to which a context belongs,
+#: and the placeholder for all other citations.
 PLACEHOLDER, OTHER = "<REF>", "<OTHERREF>"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Paper:
-    """A paper of the corpus; ``field`` is its discipline, ``text`` its full text without marks where known.
-    ``citations`` counts the papers that cite it; ``author_ids`` name its authors in their order, of whom the
-    corpus may say more.
+    """A paper of the corpus.
+
+    ``field`` is the discipline, and ``text`` the full text without citation marks, if
+    available. ``citations`` is the number of papers that cite this paper.
+    ``author_ids`` are the ids of the authors in order.
     """
 
     paper_id: str
@@ -44,9 +50,11 @@ class Author:
 
 @dataclass(frozen=True, kw_only=True)
 class Reference:
-    """An entry of a paper's reference list. ``target`` is the same for all references to one paper: its id in
-    the collection, or another id that all share; where nothing is known it is an id of this entry alone.
-    ``citations`` counts who cites the target.
+    """An entry of a paper's reference list.
+
+    All references to the same paper have the same ``target``: the id of the paper in
+    the collection, or another shared id. If the paper is unknown, only this entry has
+    the id. ``citations`` is the number of papers that cite the target.
     """
 
     ref_id: str
@@ -59,10 +67,12 @@ class Reference:
 
 @dataclass(frozen=True, kw_only=True)
 class Context:
-    """A sentence with a citation or a group of citations in direct succession, which ``<REF>`` stands for.
-    ``gold`` are the distinct references of the group that are in the list, ``marker`` is how the text printed
-    it, ``style`` which style of citation that is (``""`` for none that is known), ``zone`` the rhetorical
-    zone of the sentence where the corpus has them.
+    """A sentence with a citation, or with a group of adjacent citations, replaced by
+    ``<REF>``.
+
+    ``gold`` has each cited reference that is in the reference list once. ``marker`` is
+    the printed form of the citation, and ``style`` the style of this form (``""`` if
+    unknown). ``zone`` is the rhetorical zone of the sentence, if the corpus has zones.
     """
 
     context_id: str
@@ -80,8 +90,10 @@ class Context:
 
 @dataclass(frozen=True, kw_only=True)
 class Mark:
-    """A citation mark in a paragraph: where it stands, how it is printed, which reference it names.
-    ``ref_id`` is None where the corpus could not say.
+    """A citation mark in a paragraph: its position, its printed form, and its
+    reference.
+
+    ``ref_id`` is None if the corpus does not identify the reference.
     """
 
     start: int
@@ -99,7 +111,9 @@ class Sentence:
 
 @dataclass(frozen=True, kw_only=True)
 class Paragraph:
-    """Running text with its marks, or ``sentences`` where the corpus has split it."""
+    """A paragraph. It has a text with marks, or ``sentences`` if the corpus is split
+    into sentences.
+    """
 
     section: str
     text: str = ""
@@ -114,30 +128,38 @@ class Article:
     paragraphs: Sequence[Paragraph] = ()
 
 
-#: Stands for one citation mark in a paragraph; no text has it.
+#: The character that stands for a citation mark in a paragraph. It does not occur in
+#: texts.
 MARK = "\ue000"
-#: Name of the rules among the splitters.
+#: Name of the splitter by rules.
 BY_RULES = "rules"
-#: A parser takes memory for each character; longer paragraphs are cut at a blank.
+#: Longer paragraphs are cut at a space, because a parser's memory grows with their
+#: length.
 LONGEST = 100_000
 
 Span = tuple[int, int]
 
 
 class Splitter:
-    """By rules. ``given`` is what chooses a splitter, ``name`` what a data sheet calls it."""
+    """A sentence splitter that uses rules. ``given`` is the value of the command's option, and ``name``
+    the name of the splitter in data sheets.
+    """
 
     given, name = BY_RULES, RULES
 
     def spans(self, text: str, marks: Sequence[str]) -> Iterable[Span]:
-        """Return the start and end of each sentence, without surrounding blanks. Each mark in the text
-        is one ``MARK``; ``marks`` has what is printed there.
+        """Return the start and end of each sentence, without surrounding spaces.
+
+        In the text, ``MARK`` stands for each citation mark; ``marks`` has the printed
+        forms.
         """
         return sentence_spans(text)
 
 
 def spacy_package(name: str, needed_for: str, **left_out: Any) -> tuple[Any, str]:
-    """A pipeline, and what data sheets call it. Raises Unavailable."""
+    """Load a spaCy pipeline. Return the pipeline and its name in data sheets. Raises
+    Unavailable.
+    """
     with needed(f"{needed_for} needs the package spacy; `make models` installs it"):
         import spacy
     with needed(
@@ -146,7 +168,7 @@ def spacy_package(name: str, needed_for: str, **left_out: Any) -> tuple[Any, str
         ValueError,
         ImportError,
     ):
-        pipeline = spacy.load(name, **left_out)
+        pipeline = spacy.load(own_or_copy(name), **left_out)
     return (
         pipeline,
         f"{pipeline.meta['lang']}_{pipeline.meta['name']}-{pipeline.meta['version']}",
@@ -154,10 +176,6 @@ def spacy_package(name: str, needed_for: str, **left_out: Any) -> tuple[Any, str
 
 
 class _Package(Splitter):
-    """A spaCy package, which sees the paragraph as it is printed, marks and all. An end that it finds inside
-    of a mark is none.
-    """
-
     def __init__(self, name: str) -> None:
         self.given, left_out = name, ("ner", "lemmatizer", "attribute_ruler")
         self._nlp, self.name = spacy_package(
@@ -171,7 +189,7 @@ class _Package(Splitter):
             raise Unavailable(f"the spaCy package “{name}” finds no sentences: {lacks}")
 
     def spans(self, text: str, marks: Sequence[str]) -> Iterator[Span]:
-        # The marks stand at the odd places.
+        # The elements with odd indices are marks.
         parts = [
             part
             for pair in zip(text.split(MARK), [*marks, ""], strict=True)
@@ -205,5 +223,7 @@ class _Package(Splitter):
 
 @lru_cache(maxsize=2)
 def splitter(name: str) -> Splitter:
-    """`rules`, or a spaCy package by its folder or name. Raises Unavailable."""
+    """Return the splitter `rules`, or a spaCy package given by folder or name. Raises
+    Unavailable.
+    """
     return Splitter() if name == BY_RULES else _Package(name)

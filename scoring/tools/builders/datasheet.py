@@ -1,4 +1,6 @@
-"""The data sheet of a diagnostic split: every rule and threshold, and counts before and after selection."""
+"""The data sheet of a diagnostic split: all rules and thresholds, and counts before and
+after sampling.
+"""
 
 import platform
 import re
@@ -66,7 +68,9 @@ def _ranked(built: "Built") -> str:
 
 
 def small_of(counts: Mapping[str, int]) -> str:
-    """The classes of a dimension that have less than half as many contexts as its largest, by name."""
+    """Return the names of classes that have less than half as many contexts as the
+    largest class of the dimension.
+    """
     largest = max(counts.values())
     return ", ".join(
         f"{label}: {n:,} of {largest:,}"
@@ -129,7 +133,6 @@ def _sheet(built: "Built") -> Iterator[str]:
 
 
 def _side_conditions(built: "Built") -> list[tuple[str, str]]:
-    """Return each dimension with the conditions that its sampling keeps to."""
     still = classes.SIDE_CONDITIONS.items()
     conditions = {
         name: ", ".join(f"{k} {v}" for k, v in of.items()) for name, of in still
@@ -143,7 +146,6 @@ def _side_conditions(built: "Built") -> list[tuple[str, str]]:
 
 
 def _distribution_rows(distribution: "Distribution") -> Iterator[tuple[str, ...]]:
-    """Yield each class with its mean, or its count and share, before and after sampling."""
     sides = (distribution.before, distribution.after)
     sums = [sum(side.values()) or 1 for side in sides]
     for label in distribution.before:
@@ -203,14 +205,16 @@ def _slug(name: str) -> str:
     return re.sub(r"[^a-z]+", "-", name.lower()).strip("-")
 
 
-#: A step in the chart of token counts.
+#: The width of a bin in the chart of sentence lengths.
 STEP = 5
 NO_CLASS = "None"
 
 
 @dataclass(frozen=True)
 class Distribution:
-    """One feature of the contexts; ``is_mean`` where the numbers are means and not counts."""
+    """The distribution of one feature. ``is_mean`` is True if the numbers are means and
+    False if they are counts.
+    """
 
     name: str
     before: Mapping[str, float]
@@ -257,7 +261,8 @@ class _Side:
     def add(self, row: sqlite3.Row) -> None:
         self.total += 1
         for name, label in _FEATURES.items():
-            # Most contexts are never tagged, and a sentence that begins with its citation has no word before.
+            # Do not count missing tags: most contexts are not tagged, and some have no
+            # word before the citation.
             if name not in TAGGED or label(row) != NO_CLASS:
                 self.features[name][label(row)] += 1
         if row["citations"] is not None:
@@ -273,7 +278,6 @@ class _Side:
 
 
 def _features(before: _Side, after: _Side) -> Iterator[Distribution]:
-    """Yield the distribution of each feature that has classes."""
     for name, counts in before.features.items():
         if set(counts) - {NO_CLASS}:
             labels = sorted(counts)
@@ -286,7 +290,6 @@ def _features(before: _Side, after: _Side) -> Iterator[Distribution]:
 
 
 def _papers_by_field(store: Store, rules: classes.Rules) -> Distribution:
-    """Count the papers of each field and group of years, before and after sampling."""
     before: Counter[str] = Counter()
     after: Counter[str] = Counter()
     asked = {"cited": rules.field_of == "cited", "every": rules.every_context}
@@ -343,7 +346,7 @@ class Built:
     form: str
     corpus: dict[str, int]
     licences: dict[str, int]
-    #: The SHA-256 of the corpus and its rule.
+    #: The SHA-256 of the corpus, and the rule by which the digest is computed.
     digest: Mapping[str, str | int]
     rules: classes.Rules
     thresholds: classes.LengthThresholds
@@ -351,7 +354,7 @@ class Built:
     tagger: str
     sentences: str
     candidates: int = 0
-    #: Counts of features before and after sampling, and of each sample's classes.
+    #: Counts of features before and after sampling, and of the classes in each sample.
     distributions: list[Distribution] = field(default_factory=list)
     classes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     eligible: int = 0

@@ -1,4 +1,6 @@
-"""Building a diagnostic split: from a corpus to a season folder, with every rule written beside it."""
+"""Build a diagnostic split from a corpus. The result is a season folder that documents
+all rules.
+"""
 
 import json
 import sqlite3
@@ -19,13 +21,15 @@ from scoring.tools.builders.store import SQL, Store
 from scoring.tools.builders.tagging import Tagger, tag
 from tasks.types.citation_recommendation import CANDIDATES, CONTEXTS, SAMPLED_FOR
 
-#: Contexts of a stratum from papers without a context so far, and reserves.
+#: The contexts of a stratum whose papers have no sampled context so far, and the
+#: reserves.
 _Stratum = tuple[list[int], list[int]]
 
 
 class Dimension:
-    """The sample of one dimension, taken from contexts in the order of their draws. ``unit`` is the paper of
-    which there is one context if possible: the citing one (`paper_id`) or the cited one (`target`).
+    """The sample of one dimension, in the order of the contexts' draws. If possible, at
+    most one context is sampled per ``unit``, which is the citing paper (`paper_id`)
+    or the cited paper (`target`).
     """
 
     def __init__(self, name: str, per_stratum: int, *, unit: str = "paper_id") -> None:
@@ -67,7 +71,9 @@ class Dimension:
 
 
 def is_still(name: str, row: sqlite3.Row) -> bool:
-    """Return whether the features that a dimension holds constant have their required classes."""
+    """Return True if all features that a dimension holds constant have the required
+    classes.
+    """
     if name == "field" and row["low_resource"] is not None:
         return False
     return all(
@@ -92,12 +98,16 @@ SETS = tuple(name for name in classes.SIDE_CONDITIONS if name not in classes.COM
 
 
 def sample_officially(store: Store, rules: classes.Rules) -> None:
-    """Fill the table `sampled`. Raises InputRefused where no context has all that strata are made of. Sets
-    compete for contexts, since *Medium* wants them at the end and *End* wants them of medium length. So all
-    classes take one in turn, the scarcest first, of what none has taken: they grow alike until their strata
-    are used up. A stratum has contexts of ``drawn`` cited papers for each set that may take some.
+    """Fill the table `sampled`. Raises InputRefused if no context has all features of
+    the strata.
+
+    Sets compete for the same contexts: the set *Medium* needs contexts at the end of
+    sentences, and the set *End* needs contexts of medium length. Therefore all classes
+    take turns, the smallest class first. In each turn, a class takes one unused
+    context, so that all classes grow equally until their strata are empty. A stratum
+    has contexts of ``drawn`` cited papers for each set.
     """
-    #: By set and class, field, years and citation group.
+    #: Contexts by set and class, and then by field, years and citation group.
     strata: dict[tuple[str, str, str, str, str], dict[str, int]] = defaultdict(dict)
     for row in store.rows("SELECT * FROM classified ORDER BY draw"):
         cell = row["field"], row["year_group"], row["citation_group"]
@@ -143,7 +153,6 @@ def sample_officially(store: Store, rules: classes.Rules) -> None:
 def _untaken(
     strata: Sequence[Iterable[int]], taken: set[int], rules: classes.Rules
 ) -> Iterator[int]:
-    """A context of each stratum in turn that no class has taken yet, until each has given its share."""
     left = [iter(numbers) for numbers in strata]
     for _ in range(min(rules.per_stratum, rules.drawn)):
         for numbers in left:
@@ -155,7 +164,7 @@ def _untaken(
 
 BASELINES = ("bm25-okapi", "bm25-lucene", "tfidf-cosine")
 
-#: Fields of a context in the gold besides its id and the cited paper.
+#: Fields of a context in the gold, besides its id and the cited paper.
 _FACTS = (
     "sentence",
     "before",
@@ -194,11 +203,12 @@ def build_diagnostic(  # noqa: PLR0913  (each is an option of the command)
     sentences: str = BY_RULES,
     progress: Callable[[str], None] = lambda step: None,
 ) -> datasheet.Built:
-    """Write the season folder; ``progress`` is called with each step.
+    """Write the season folder. ``progress`` is called with the name of each step.
 
-    ``pipeline`` names the spaCy pipeline for parts of speech, None for none; ``sentences`` what splits texts
-    into sentences. What is written is the same whoever works on it. Raises InputRefused where the corpus
-    cannot be read, Unavailable where the pipeline or the cluster is missing.
+    ``pipeline`` is a spaCy pipeline for parts of speech, or None. ``sentences`` is the
+    name of the sentence splitter. The result does not depend on the number of workers.
+    Raises InputRefused if the corpus is unreadable, and Unavailable if the pipeline or
+    the cluster is missing.
     """
     form_loader = loader(form, corpus)
     tagger = Tagger(pipeline) if pipeline else None
@@ -217,7 +227,15 @@ def build_diagnostic(  # noqa: PLR0913  (each is an option of the command)
         thresholds, refused = classes.classify(store, rules)
         if tagger:
             progress("tagging parts of speech")
-            tag(store, rules, thresholds, tagger, workers, is_kept=work is not None)
+            tag(
+                store,
+                rules,
+                thresholds,
+                tagger,
+                workers,
+                is_kept=work is not None,
+                progress=progress,
+            )
         progress("drawing contexts")
         store.connection.execute(SQL["diagnostic: sampled"])
         if not rules.every_context:
@@ -291,7 +309,7 @@ def _candidates(store: Store, rules: classes.Rules) -> Iterator[dict[str, Any]]:
         }
 
 
-#: The facts that are compared, where the other file has them.
+#: Fields that are compared if the other file contains them.
 FACTS = (
     "sentence",
     "cited_id",
@@ -307,13 +325,17 @@ FACTS = (
     "word_after",
     "pos_after",
 )
-#: Number of differing contexts that are shown for each fact.
+#: The maximum number of differing contexts shown per field.
 SHOWN = 5
 
 
 @dataclass
 class Agreement:
-    """For each fact, the number of equal contexts, and the first that differ as (context, ours, theirs)."""
+    """The agreement of two builds by field.
+
+    ``same`` counts equal values. ``differing`` has the first differences as (context,
+    ours, theirs).
+    """
 
     compared: int = 0
     ours_alone: int = 0
@@ -324,7 +346,10 @@ class Agreement:
 
 
 def agreement(built: Path, other: Path) -> Agreement:
-    """Contexts are told by their names in the corpus: `context_id` in ours, `id` in the other file."""
+    """Compare two files of contexts.
+
+    Contexts are matched by `context_id` in the built file and `id` in the other file.
+    """
     theirs = {str(record["id"]): record for record in records(other)}
     counts = Agreement()
     for ours in records(built):
@@ -368,14 +393,16 @@ def table(counts: Agreement) -> Iterator[str]:
 
 
 TABLE = "Table 1"
-#: What of the board is printed as what, under the rules that have no more than the paper.
+#: The rule set, and the names of metrics and systems on the board by printed name. ¶
+#: This rule set contains only the metrics of the paper.
 RULES, METRICS, SYSTEMS = (
     "official",
     {"R@10": "recall@10", "M@10": "mrr@10"},
     {"BM25": "bm25-okapi"},
 )
 _POS = ("Verb", "Noun", "Adjective", "Adverb", "Pronoun", "Preposition", "Others")
-#: By printed dimension ours, and the classes that have another name than ours.
+#: For each printed dimension: its name in this program, and the classes whose names in
+#: this program differ.
 DIMENSIONS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "Fields": ("field", {}),
     "Years": ("year_group", {}),

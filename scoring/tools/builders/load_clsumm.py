@@ -1,7 +1,7 @@
-"""CL-Summ topics as a collection: which of its reference papers does a citing paper mean where it cites one.
+"""Load CL-Summ topics as a collection for citation resolution.
 
-The corpus marks only the citations of each topic's own reference paper, so all reference papers of the
-collection are the candidates of every citing paper.
+The corpus marks only the citations of each topic's reference paper, so all reference
+papers of the collection are the candidates of every citing paper.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from tasks.types.clsumm.topics import TITLE, InputCitance, Sentence, read_input_
 from tasks.types.files import open_inputs
 
 ABSTRACT = "abstract"
-#: Sentences of fewer letters may be found in any citance.
+#: Sentences with fewer letters could occur in any citance.
 SHORTEST = 30
 
 
@@ -69,7 +69,6 @@ def _add_citing_paper(
     citing: str,
     sentences: Sequence[Sentence],
 ) -> None:
-    """Add a paper with its sentences, and the papers of all topics as its references."""
     if citing not in papers:
         store.add_paper(_paper(citing, sentences))
     for name, paper in papers.items():

@@ -1,5 +1,7 @@
-"""Corpora in our own form: `papers.jsonl`, `references.jsonl` and `contexts.jsonl` in one folder, and
-`authors.jsonl` if there is one.
+"""Load corpora in the project's own format.
+
+A folder has `papers.jsonl`, `references.jsonl` and `contexts.jsonl`, and optionally
+`authors.jsonl`.
 """
 
 from pathlib import Path
@@ -24,7 +26,7 @@ def files(path: Path) -> list[Path]:
 
 
 def add(record: reading.Record, file: Path, store: Store) -> None:
-    """A paper that `papers.jsonl` does not have is without field and year."""
+    """Add a record. A paper that `papers.jsonl` lacks has neither field nor year."""
     if file.name == PAPERS:
         paper = Paper(
             paper_id=_needed(record, "paper_id"),

@@ -1,8 +1,9 @@
-"""S2ORC in its two forms: paragraphs with spans (2020, doc2json), and one text with annotations.
+"""Load S2ORC in its two formats: paragraphs with spans (2020, doc2json), and one text
+with annotations.
 
-Lo et al. 2020, S2ORC: The Semantic Scholar Open Research Corpus (ACL). Files of metadata may stand among the
-others, in any order, and so may S2AG's citations with their intents, and its authors: a line is what its
-fields say it is.
+Lo et al. 2020, S2ORC: The Semantic Scholar Open Research Corpus (ACL). The files may
+include metadata, S2AG's citations with their intents, and its authors, in any order.
+The fields of a line identify its kind.
 """
 
 import json
@@ -30,7 +31,7 @@ from scoring.tools.builders.store import Store
 from tasks.types.guarded.json_reader import read_json
 from tasks.types.problems import InputRefused, Problem, quoted
 
-#: S2AG's intents, and the type that each is here.
+#: The context type for each intent in S2AG.
 CONTEXT_TYPES = {
     "background": "background",
     "methodology": "method",
@@ -38,7 +39,7 @@ CONTEXT_TYPES = {
     "result": "result",
 }
 
-#: The files whose lines can be read on their own.
+#: Return the files whose lines can be read independently.
 files = corpus_files
 
 
@@ -141,7 +142,6 @@ def _paper(record: Record) -> Paper:
 
 
 def _metadata_of_author(record: Record, file: Path) -> Author:
-    """A line of S2AG's authors. Raises InputRefused where it names none, or a number is none."""
     name = text(record, "authorid")
     faults = [] if name else [("an author without “authorid”", "the id of an author")]
     keys = {"h_index": "hindex", "papers": "papercount", "citations": "citationcount"}

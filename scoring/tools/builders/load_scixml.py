@@ -1,11 +1,13 @@
-"""SciXML: papers as XML files of one each, split into sentences, which may carry their rhetorical zones.
+"""Load SciXML: one XML file per paper, with sentences that may have rhetorical zones.
 
-Teufel and Elhadad 2002, Collection and linguistic processing of a large-scale corpus of medical articles
-(LREC); as in the ACL collection of Ritchie, Teufel and Robertson 2006 (Creating a Test Collection for
-Citation-based IR Experiments, NAACL). Zones are the attribute ``AZ`` of a sentence (Argumentative Zoning) or
-the type of a ``CoreSc1`` or ``annotationART`` element in it (Core Scientific Concepts, Liakata et al. 2010).
+Teufel and Elhadad 2002, Collection and linguistic processing of a large-scale corpus of
+medical articles (LREC); as in the ACL collection of Ritchie, Teufel and Robertson 2006
+(Creating a Test Collection for Citation-based IR Experiments, NAACL). Zones are the
+attribute ``AZ`` of a sentence (Argumentative Zoning) or the type of a ``CoreSc1`` or
+``annotationART`` element in it (Core Scientific Concepts, Liakata et al. 2010).
 
-A reference list names no paper of the collection by an id: a reference means the paper whose title it has.
+Reference lists contain no ids of papers in the collection: a reference is matched by
+its title.
 """
 
 import re
@@ -37,7 +39,7 @@ _YEAR = re.compile(r"\b(?:1[6-9]|20)\d\d")
 
 
 def fits(path: Path) -> bool:
-    """Return whether the folder has XML files, the first of which is a paper with a body in sentences."""
+    """Return True if the first XML file of the folder is a paper in SciXML."""
     if (first := next(iter(xml_files(path)), None)) is None:
         return False
     with first.open("rb") as stream:
@@ -56,7 +58,6 @@ def _read(file: Path, titles: Titles) -> Article:
 
 
 def _root(file: Path) -> ET.Element:
-    """The paper, its names in capitals. Raises InputRefused where it cannot be read as one."""
     root = parsed(file)
     for element in root.iter():
         element.tag = element.tag.upper()

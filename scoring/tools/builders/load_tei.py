@@ -1,8 +1,9 @@
-"""GROBID's TEI: papers as XML files of one each, in paragraphs, with marks that point at references.
+"""Load GROBID's TEI: one XML file per paper, with paragraphs and citation marks.
 
-Lopez 2009, GROBID: Combining Automatic Bibliographic Data Recognition and Term Extraction (ECDL). A mark is a
-``ref`` of the type ``bibr``; its ``target`` is the ``xml:id`` of a ``biblStruct``. A reference means the
-paper of the collection whose title it has, else a paper of its own.
+Lopez 2009, GROBID: Combining Automatic Bibliographic Data Recognition and Term
+Extraction (ECDL). A mark is a ``ref`` of the type ``bibr``; its ``target`` is the
+``xml:id`` of a ``biblStruct``. A reference is matched to the paper of the collection
+with its title, or else becomes a separate paper.
 """
 
 import re
@@ -25,12 +26,12 @@ from tasks.types.problems import quoted
 _NAMESPACE = "{http://www.tei-c.org/ns/1.0}"
 _ID = "{http://www.w3.org/XML/1998/namespace}id"
 _YEAR = re.compile(r"\b(?:1[6-9]|20)\d\d")
-#: What GROBID puts behind the name of a file that it has read.
+#: The suffixes that GROBID appends to the name of an input file.
 _ENDINGS = (".tei", ".grobid")
 
 
 def fits(path: Path) -> bool:
-    """Return whether there are XML files here and the first is TEI."""
+    """Return True if the first XML file of the folder is TEI."""
     if (first := next(iter(xml_files(path)), None)) is None:
         return False
     with first.open("rb") as stream:
@@ -46,7 +47,6 @@ def _read(file: Path, titles: Titles) -> Article:
 
 
 def _root(file: Path) -> ET.Element:
-    """Return the paper, its elements without their namespace. Raises InputRefused if it is no TEI."""
     root = parsed(file)
     for element in root.iter():
         element.tag = element.tag.removeprefix(_NAMESPACE)
@@ -125,7 +125,6 @@ def _person(author: ET.Element) -> str:
 
 
 def _year(element: ET.Element | None) -> int | None:
-    """Return the year of the first date, as it is tagged or printed."""
     for date in () if element is None else element.iter("date"):
         if year := _YEAR.search(date.get("when") or text_of(date)):
             return int(year[0])
@@ -162,7 +161,7 @@ def _paragraph(
         parts.append(inner.text or "")
         for child in inner:
             walk(child)
-            # Sentences that GROBID has parted stand without a space between them.
+            # GROBID omits the space between `s` elements.
             parts.append(child.tail or (" " if child.tag == "s" else ""))
 
     walk(element)

@@ -1,4 +1,5 @@
-"""unarXive: papers of arXiv as JSON lines, marks and formulas as tokens in braces inside the text.
+"""Load unarXive: arXiv papers as JSON Lines, with citations and formulas as tokens in
+braces.
 
 Saier, Krause and Färber 2023, unarXive 2022: All arXiv Publications Pre-Processed for NLP (JCDL).
 """
@@ -20,12 +21,12 @@ from scoring.tools.builders.store import Store
 
 _CITE = re.compile(r"\{\{cite:([^{}]+)\}\}")
 _TOKEN = re.compile(r"\{\{(formula|figure|table|section|ref)[^{}]*\}\}")
-#: Placeholders of formulas, figures and tables in sentences.
+#: Placeholders for formulas, figures and tables in sentences.
 _WORDS = {name: name.upper() for name in ("formula", "figure", "table", "section")} | {
     "ref": "REFERENCE"
 }
 
-#: The files whose lines can be read on their own.
+#: Return the files whose lines can be read independently.
 files = corpus_files
 
 

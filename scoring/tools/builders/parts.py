@@ -1,7 +1,7 @@
-"""A corpus in parts, each read by itself into a database of its own, and put together in their order.
+"""Read parts of a corpus into separate databases, and merge these in order.
 
-Where a part ends depends on the corpus alone and never on who reads it, so that what is built is the same to
-the byte whatever the number of processes.
+The boundaries of parts depend only on the corpus, so that the output is identical for
+any number of processes.
 """
 
 from __future__ import annotations
@@ -27,20 +27,23 @@ from scoring.tools.builders.reading import Loader, add_records, loader, refusal
 from scoring.tools.builders.store import Store
 from tasks.types.problems import InputRefused, Problem, needed, refuse
 
-#: Bytes of a part. Files that are packed, or smaller, are parts of their own.
+#: The size of a part in bytes. Each smaller file, and each compressed file, is a single
+#: part.
 PART = 64 << 20
-#: Raised whenever a part would be read in another way.
+#: Increase this number whenever the content of a part's database would change.
 VERSION = 2
 MANIFEST, LOCK, STORE, PARTS = "work.json", "lock", "corpus", "parts"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """The work of one process: a stretch of a file, or a whole corpus that cannot be divided."""
+    """The work of one process: a byte range of a file, or a whole corpus if the format
+    cannot be divided.
+    """
 
     path: Path
     form: str
-    #: Settings of its store.
+    #: Settings of the part's store.
     settings: Mapping[str, Any]
     out: Path
     start: int = 0
@@ -174,20 +177,22 @@ def _work_folder(work: Path, corpus: Path, how: Mapping[str, Any]) -> Iterator[N
         yield
 
 
-#: Number of restarts of all processes after one of them was killed.
+#: The maximum number of restarts of all processes after one of them was killed.
 RESTARTS = 5
 UNFINISHED = ".unfinished"
-#: Seconds in which a cluster has to answer.
+#: Seconds to wait for the first answer of a cluster.
 PATIENCE = 30
 
-#: Writes a task's file and gives what is wrong with its input; called in another process.
+#: A function that writes the output file of a task and returns problems of its input.
+#: It runs in another process.
 Run = Callable[[Any], list[Problem]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Workers:
-    """Where tasks run, each of which has a file ``out``: in so many processes, or on the cluster at this
-    address.
+    """Runs tasks in ``jobs`` processes, or on the cluster at an address.
+
+    Each task has an output file, ``out``.
     """
 
     jobs: int = 1
@@ -218,12 +223,12 @@ class Workers:
                 refuse(run(task))
 
 
-#: All in this very process.
+#: Run all tasks in the current process.
 ALONE = Workers()
 
 
 def whole(out: Path) -> Path:
-    """Return a temporary path that is later renamed to ``out``. Two processes never share one."""
+    """Yield a unique temporary path. The file is renamed to ``out`` once it is complete."""
     return out.with_name(f"{out.name}.{uuid4().hex}{UNFINISHED}")
 
 

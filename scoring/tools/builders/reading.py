@@ -1,4 +1,6 @@
-"""Reading corpora from disk: JSON objects line by line, packed with gzip or not, and values from them."""
+"""Read corpora from files: JSON Lines, optionally compressed with gzip, and values of
+their fields.
+"""
 
 import gzip
 import hashlib
@@ -19,17 +21,17 @@ from tasks.types.text import without_halves
 
 _ENDINGS = (".jsonl", ".json", ".ndjson")
 _LINES = (".jsonl", ".ndjson")
-#: The first line of a file that is one value over many lines, as doc2json writes a paper.
+#: The first line of a file with one pretty-printed value, as doc2json writes papers.
 _OPENED = (b"{", b"[")
 _CHUNK = 1 << 20
 _TOKEN = re.compile(r"\{\{[^{}]*\}\}")
-#: A surrogate in JSON's notation.
+#: Matches an escaped surrogate in JSON.
 _HALF = re.compile(rb"\\u[dD][89a-fA-F]")
-#: Maximum number of digits of an integer in the database.
+#: The maximum number of digits of an integer in the database.
 _DIGITS = 18
 
 Record = Mapping[str, Any]
-#: Adds a line of a file to the store.
+#: A function that adds a record of a file to the store.
 Adding = Callable[[Record, Path, Store], None]
 
 
@@ -40,7 +42,9 @@ def refusal(message: str, file: Path | None = None, expected: str = "") -> Input
 
 
 def corpus_files(path: Path) -> list[Path]:
-    """The JSON files of a corpus in the order of their names. Raises InputRefused where there are none."""
+    """Return the JSON files of a corpus, sorted by path. Raises InputRefused if there
+    are none.
+    """
     files = sorted(file for file in path.rglob("*") if file.is_file())
     named = [file for file in files if file.name.removesuffix(".gz").endswith(_ENDINGS)]
     if not (files := [path] if path.is_file() else named):
@@ -110,7 +114,6 @@ def _placed(
 
 
 def _with_one_value(lines: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield the lines, or all of them as one if the first opens a value and holds nothing of it."""
     first = next(lines, b"")
     yield b"".join([first, *lines]) if first.strip() in _OPENED else first
     yield from lines
@@ -141,8 +144,10 @@ def _fault(path: Path, number: int, line: bytes, message: str) -> InputRefused:
 
 
 def digest_of(corpus: Path) -> dict[str, str | int]:
-    """Return the SHA-256 over the names and contents of a corpus's files in the order of their names, and its
-    rule. By rule 2 neither the order nor the ends of lines count in files of JSON lines.
+    """Return a SHA-256 of a corpus and the version of its definition.
+
+    The digest covers the names and contents of the files, sorted by path. In version 2,
+    it does not depend on the order or endings of lines in JSON Lines files.
     """
     digest = hashlib.sha256()
     for path in (
@@ -160,7 +165,6 @@ def digest_of(corpus: Path) -> dict[str, str | int]:
 
 
 def _digest_of_lines(path: Path) -> bytes:
-    """Return the number of lines and the sum of their digests, in whatever order they stand."""
     lines = total = 0
     with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
         for line in _unpacked(stream, path):
@@ -171,7 +175,9 @@ def _digest_of_lines(path: Path) -> bytes:
 
 
 def text(record: Record, *keys: str) -> str:
-    """The first of these that is a text, a number or a list of texts; empty where none is."""
+    """Return the first value that is a text, a number or a list of texts; empty without
+    one.
+    """
     for key in keys:
         value = record.get(key)
         if isinstance(value, list):
@@ -192,12 +198,17 @@ def letters(content: str) -> str:
 
 
 def without_tokens(content: str) -> str:
-    """A heading without what stands in double braces: a mark there would name the cited reference."""
+    """Remove tokens in double braces from a heading, because they name the cited
+    reference.
+    """
     return " ".join(_TOKEN.sub(" ", content).split())
 
 
 def whole(record: Record, *keys: str) -> int | None:
-    """The first of these that is a whole number, or a text that reads as one; none is of very many digits."""
+    """Return the first value that is an integer, or a text that represents one.
+
+    Integers with more than 18 digits are ignored.
+    """
     for key in keys:
         value = record.get(key)
         if (
@@ -223,16 +234,18 @@ def mapped(value: object) -> Record:
     return value if isinstance(value, dict) else {}
 
 
-#: Each is read by a module `load_…` here.
+#: Formats of corpora. Each is read by a module `load_…` in this package.
 FORMS = ("lines", "clsumm", "unarxive", "s2orc", "scixml", "tei")
-#: The forms whose texts are in sentences.
+#: Formats whose texts are already split into sentences.
 SENTENCES = ("lines", "scixml", "clsumm")
 
 
 class Loader:
-    """What reads a form: a corpus ``as_a_whole``, or line by line the files whose lines stand on their own. A
-    form whose files belong together has neither ``files`` nor ``add``. ``has_paragraphs`` is whether its
-    texts are paragraphs, and not sentences.
+    """The reader of a corpus format.
+
+    ``as_a_whole`` loads a corpus; ``files`` and ``add`` read files whose lines are
+    independent. A format has one or the other. ``has_paragraphs`` is True if its texts
+    are paragraphs, and False if they are sentences.
     """
 
     def __init__(self, name: str) -> None:
@@ -250,7 +263,7 @@ class Loader:
         self.add: Adding | None = getattr(module, "add", None)
 
     def load(self, path: Path, store: Store) -> None:
-        """Lines may be in any order."""
+        """Load a corpus. Its lines may be in any order."""
         if self.as_a_whole is not None:
             self.as_a_whole(path, store)
         elif self.files is not None and self.add is not None:
@@ -259,7 +272,9 @@ class Loader:
 
 
 def loader(form: str, path: Path) -> Loader:
-    """The form's loader; `auto` looks at the corpus. Raises InputRefused where no form fits."""
+    """Return the loader of a format; `auto` detects the format. Raises InputRefused if
+    no format matches.
+    """
     if not path.exists():
         raise refusal("there is no such file or folder", path)
     return Loader(form if form != "auto" else _form_of(path))

@@ -1,9 +1,11 @@
-"""Building the gold of Citation Resolution: papers with enough references in the collection."""
+"""Build the gold of Citation Resolution from papers with enough references in the
+collection.
+"""
 
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,7 +32,8 @@ from tasks.types.citation_resolution import (
 from tasks.types.ranking.records import section_class
 
 BASELINES = ("references-tfidf-10-10", "references-tfidf-30-30")
-#: The collection is the papers of the corpus, or whatever its papers refer to.
+#: The collection contains either the papers of the corpus, or all references of these
+#: papers.
 COLLECTIONS = ("papers", "references")
 
 _SHOWN = ("context_id", "paper_id", "section", "sentence", "before", "after")
@@ -42,9 +45,10 @@ class ResolutionRules:
     collection: str = COLLECTIONS[0]
     with_texts: bool = False
     with_inlinks: bool = False
-    #: Citations that are no evidence: by any `tested` paper, as published, or by the `citing` one alone.
+    #: The papers whose citations must not be used as evidence: all `tested` papers as
+    #: in the publication, or only the `citing` paper.
     inlinks_without: str = "tested"
-    #: Number of sentences kept before and after the citing sentence.
+    #: The number of sentences kept before and after the citing sentence.
     around: int = 1
 
 
@@ -56,7 +60,11 @@ def build_resolution(
     form: str = "auto",
     workers: Workers = ALONE,
     work: Path | None = None,
+    progress: Callable[[str], None] = lambda step: None,
 ) -> dict[str, Any]:
+    """Write the season's gold, data sheet and card. ``progress`` is called with the
+    name of each step.
+    """
     name = loader(form, corpus).name
     season.gold.mkdir(parents=True, exist_ok=True)
     groups: Counter[str] = Counter()
@@ -70,11 +78,15 @@ def build_resolution(
             zones[row.get("zone", "None")] += 1
             yield row
 
+    progress("reading the corpus")
     with read_corpus(
         corpus, name, workers, work, with_texts=rules.with_texts, around=rules.around
     ) as store:
+        progress("choosing papers whose references are in the collection")
         choose(store, rules)
+        progress("writing contexts")
         write_lines(season.gold / CONTEXTS, counted(resolvable(store)))
+        progress("writing references and papers")
         for file, query in (
             (REFERENCES, SQL["resolution: references"]),
             (PAPERS, SQL["resolution: papers"]),
@@ -125,7 +137,9 @@ def build_resolution(
 
 
 def choose(store: Store, rules: ResolutionRules) -> None:
-    """Fill the tables `internal`, the references that are in the collection, and `tested`, the papers."""
+    """Fill the table `internal` with the references in the collection, and the table
+    `tested` with the tested papers.
+    """
     store.connection.execute(
         SQL["resolution: internal"], {"references": rules.collection == "references"}
     )
@@ -146,7 +160,11 @@ def inlinks_of(
 
 
 def resolvable(store: Store) -> Iterator[dict[str, Any]]:
-    """The contexts of the tested papers; gold is what the collection has of each group."""
+    """Yield the contexts of the tested papers.
+
+    The gold of a context consists of the references in its citation group that belong
+    to the collection.
+    """
     paper: str | None = None
     targets: dict[str, str] = {}
     for row in store.rows(SQL["resolution: contexts"]):
@@ -172,12 +190,13 @@ TABLE = "Table 1"
 
 
 def _key(name: str) -> str:
-    """A method as it is printed: without `and`, blanks and signs."""
     return re.sub(r"\band\b|\W", "", name)
 
 
 def placements(published: Path) -> Iterator[str]:
-    """A table for each window: its methods as printed, beside the runs of every method here."""
+    """Yield a season-file table for each window. The table compares the printed methods
+    with the runs of all methods in this program.
+    """
     what, expected = (
         "of methods and windows",
         "examples/citation-resolution-2014/duma-klein-2014.json",

@@ -1,4 +1,4 @@
-"""The season folder around a split that was built: a `season.toml` that loads, and runs of the baselines."""
+"""Write the folder of a season: a valid `season.toml`, and runs of the baselines."""
 
 import datetime as dt
 import json
@@ -33,14 +33,16 @@ def write_sheet(folder: Path, facts: Mapping[str, Any], lines: Iterable[str]) ->
 
 @dataclass(frozen=True, kw_only=True)
 class SeasonFolder:
-    """The folder of a new season. Its dates lie far apart, for organisers to change."""
+    """The folder of a new season. Its dates are placeholders that organisers must
+    change.
+    """
 
     folder: Path
     slug: str
     title: str
     task_type: str
     licence: str = ""
-    #: A file of published results, and the tables of the season file that place it.
+    #: A file of published results, and the tables of the season file that refer to it.
     published: Path | None = None
     placements: Sequence[str] = ()
 
@@ -113,7 +115,7 @@ def every_method(gold: Path) -> dict[str, Baseline]:
 def printed_rows(
     published: Path, table: str, what: str, expected: str
 ) -> list[dict[str, Any]]:
-    """The rows of a published table, from a file of published results. Raises InputRefused."""
+    """Return the rows of a table in a file of published results. Raises InputRefused."""
     try:
         tables = json.loads(published.read_bytes())["tables"]
         return [
@@ -125,7 +127,7 @@ def printed_rows(
 
 
 def placement(recomputed: Mapping[str, Any], **facts: Any) -> str:
-    """The tables of a season file that set a published table beside its board."""
+    """Return the season-file tables that show a published table beside the board."""
     heads = {"[[tasks.published]]": facts, "[tasks.published.recomputed]": recomputed}
     filled = (
         (head, {key: one for key, one in values.items() if one})

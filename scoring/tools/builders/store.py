@@ -1,4 +1,4 @@
-"""A corpus on disk while a split is built from it, so that memory stays flat however large the corpus is."""
+"""A corpus in a database on disk, so that memory does not grow with the corpus."""
 
 import json
 import sqlite3
@@ -15,16 +15,17 @@ _PARTS = (
     .read_text(encoding="utf-8")
     .split("\n-- name: ")
 )
-#: Queries on a store, by module.
+#: SQL queries by name. A name begins with the module that uses the query.
 SQL = dict(part.split("\n", 1) for part in _PARTS[1:])
 
-#: Kibibytes of the database that stay in memory.
+#: The size of SQLite's page cache in KiB.
 CACHE = 32_768
 
 
 class Store:
-    """Takes what a loader reads; afterwards it is asked in SQL. Of one paper in several lines, as text and as
-    metadata, each part that is not empty is kept.
+    """A database that a loader fills and that answers SQL queries.
+
+    If several lines describe a paper, all their non-empty fields are stored.
     """
 
     def __init__(
@@ -40,7 +41,7 @@ class Store:
         self.connection.row_factory = sqlite3.Row
         self.with_texts, self.around = with_texts, around
         self.sentences: corpus.Splitter = corpus.splitter(sentences)
-        # Nobody reads what is left after a crash, so nothing is written twice.
+        # A journal is not needed, because the database is discarded after a crash.
         self.connection.executescript(
             f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -{CACHE};"
             f"PRAGMA temp_store = FILE; {SQL['store: tables']}"
@@ -87,19 +88,26 @@ class Store:
     def add_text(
         self, paper_id: str, section: str, sentences: Iterable[tuple[str, str]]
     ) -> None:
-        """A paragraph: its sentences with the marks as printed, and with ``<OTHERREF>`` for each. They are
-        not kept: see `topics.Texts`.
+        """Do nothing with the sentences of a paragraph; `topics.Texts` overrides this
+        method.
+
+        ``sentences`` has two versions of each sentence: one with the printed citation
+        marks, and one with ``<OTHERREF>`` for each mark.
         """
 
     def add_sentence(self, tokens: int) -> None:
-        """Any sentence of a paper, cited or not: what lengths are compared with."""
+        """Count a sentence of this length in tokens. The distribution defines the
+        length classes.
+        """
         self.connection.execute(
             "INSERT INTO lengths VALUES (?, 1) ON CONFLICT (tokens) DO UPDATE SET sentences = sentences + 1",
             (tokens,),
         )
 
     def merge(self, part: Path) -> None:
-        """Add what another store holds, as though its rows had been added here one by one."""
+        """Add the rows of another store. The result is the same as after adding each
+        row individually.
+        """
         self.connection.commit()
         self.connection.execute("ATTACH ? AS part", (str(part),))
         before, more = (
@@ -127,7 +135,9 @@ class Store:
         self.connection.executemany(query, rows)
 
     def counts(self, query: str) -> dict[str, int]:
-        """From a query for classes and their counts; what has no class is called None."""
+        """Return the counts of classes from a query. Rows without a class have the key
+        `None`.
+        """
         return {
             "None" if name is None else str(name): count
             for name, count in self.rows(query)

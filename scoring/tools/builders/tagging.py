@@ -1,9 +1,9 @@
-"""The parts of speech around a citation, by a spaCy pipeline that is loaded when it is first needed."""
+"""Tag the parts of speech around citations with a spaCy pipeline."""
 
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from scoring.tools.builders.parts import Workers, whole
 from scoring.tools.builders.store import SQL, Store
 from tasks.types.problems import Problem
 
-#: Penn tags by group; a tag of none of them is among the others.
+#: Penn Treebank tags by group. All other tags belong to the last group.
 GROUPS = {
     "verb": ("VB", "VBD", "VBG", "VBP", "VBZ", "VBN"),
     "noun": ("NN", "NNS", "NNP", "NNPS"),
@@ -29,10 +29,12 @@ _GROUP_OF = {tag: group for group, tags in GROUPS.items() for tag in tags}
 
 
 class Tagger:
-    """Tags sentences with their placeholder in them, since without it their grammar is another."""
+    """Tags sentences with their placeholders, because without placeholders the grammar
+    of the sentences would differ.
+    """
 
     def __init__(self, pipeline: str) -> None:
-        # The tags alone are needed; lemmas, names and the grammar take most of the time.
+        # Disable all components that the tags do not need; they take most of the time.
         self.pipeline, unused = pipeline, ("parser", "ner", "lemmatizer")
         self._nlp, self.name = spacy_package(
             pipeline, "a tagger (`--tagger none` builds without one)", disable=unused
@@ -41,7 +43,11 @@ class Tagger:
     def neighbours(
         self, sentences: Iterable[tuple[int, str]]
     ) -> Iterator[dict[str, Any]]:
-        """By number the nearest words that are no punctuation, and their groups; None where there is none."""
+        """Yield the words next to the placeholder of each sentence, and the tag groups
+        of these words; None where no word exists.
+
+        Punctuation is skipped.
+        """
         spaced = (
             (text.replace(PLACEHOLDER, f" {PLACEHOLDER} "), number)
             for number, text in sentences
@@ -70,8 +76,11 @@ class Tagger:
             yield beside
 
 
-#: Context ids of one range. Ranges do not depend on the number of processes.
+#: The number of context ids in a range. Ranges do not depend on the number of
+#: processes.
 RANGE = 20_000
+#: The number of contexts between two calls of ``progress``.
+TOLD = 1_000
 
 
 class _Range(NamedTuple):
@@ -91,14 +100,18 @@ def tag(
     workers: Workers,
     *,
     is_kept: bool = False,
+    progress: Callable[[str], None] = lambda step: None,
 ) -> None:
-    """Parts of speech, for the contexts among which the dimension's side conditions leave a choice."""
+    """Tag the contexts that could be sampled for some dimension.
+
+    A single process calls ``progress`` every thousand contexts.
+    """
     highest = store.value("SELECT coalesce(max(number), 0) FROM features")
     bounds = [(after, after + RANGE) for after in range(0, highest, RANGE)]
     if workers.are_alone and not is_kept:
         for after, last in bounds:
             tagged = _tagged(store.connection, tagger, after, last, rules.every_context)
-            store.write(SQL["tagging: tagged"], tagged)
+            store.write(SQL["tagging: tagged"], _told(tagged, highest, progress))
         return
     facts = [
         tagger.name,
@@ -116,13 +129,24 @@ def tag(
         _Range(*common, after, last, folder / f"{after:09d}.json")
         for after, last in bounds
     ]
-    # Other processes read what is committed.
+    # Other processes see committed rows only.
     store.connection.commit()
     workers.run(_tag_range, ranges)
     for stretch in ranges:
         store.write(
             SQL["tagging: tagged"], json.loads(stretch.out.read_text(encoding="utf-8"))
         )
+
+
+def _told(
+    tagged: Iterable[dict[str, Any]], highest: int, progress: Callable[[str], None]
+) -> Iterator[dict[str, Any]]:
+    for place, facts in enumerate(tagged):
+        if place % TOLD == 0:
+            progress(
+                f"tagging parts of speech: context {facts['number']:,} of {highest:,}"
+            )
+        yield facts
 
 
 def _tag_range(stretch: _Range) -> list[Problem]:

@@ -1,16 +1,18 @@
-"""CL-Summ topics by the pilot's criteria: choice of reference papers and of papers that cite them.
+"""Select CL-Summ topics by the criteria of the pilot: reference papers, and papers that
+cite them.
 
-Jaidka et al. 2014, section “Corpus Construction”, and the notes on it in the corpus. A reference paper has
-more than ten citations, from papers three years apart at least. Of the papers that cite it the oldest and
-the newest are taken, and up to eight others in the order of the lot; those that cite it outside a list come
-before those of a year that is not there yet.
+Jaidka et al. 2014, section “Corpus Construction”, and the notes on it in the corpus. A
+reference paper has more than ten citations, from papers at least three years apart. Of
+the papers that cite it, the oldest and the newest are selected, and up to eight others
+in random order. Papers with a citation that is not part of a list of citations come
+first, and then papers of years that are not yet selected.
 """
 
 import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from itertools import groupby
@@ -47,7 +49,7 @@ OLDEST, NEWEST, SINGLE, YEAR = (
 
 
 class Texts(Store):
-    """A store that keeps the sentences of papers too, with the headings that they stand under."""
+    """A store that also contains the sentences of papers, with their headings."""
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, with_texts=True, **named)
@@ -67,18 +69,22 @@ class TopicRules:
     seed: int = 0
     topics: int = 10
     more_than_citations: int = 10
-    #: Between the oldest and the newest citation there are so many years at least.
+    #: The minimum number of years between the oldest and the newest citing paper.
     years_apart: int = 3
     fewest_citing: int = 3
-    #: Besides the oldest and the newest.
+    #: The maximum number of citing papers besides the oldest and the newest.
     most_others: int = 8
-    #: The last year in which a reference paper may have appeared; None for any.
+    #: The latest year of a reference paper; None for no limit.
     last_year: int | None = None
 
 
 @dataclass(frozen=True)
 class Citing:
-    """A paper that cites the reference paper; ``is_single``: at least once outside a list."""
+    """A paper that cites the reference paper.
+
+    ``is_single`` is True if at least one citation of the reference paper is not part of
+    a list of citations.
+    """
 
     paper_id: str
     year: int | None
@@ -88,8 +94,11 @@ class Citing:
 def choose(
     store: Texts, rules: TopicRules
 ) -> tuple[list[tuple[Any, int, list[Citing]]], Counter[str]]:
-    """What can be a topic, with its citations and who cites it, in the order of the lot, which the seed and a
-    paper's id decide alone; and how many papers cannot, by the first reason.
+    """Return the eligible topics in random order, and the number of rejected papers by
+    reason.
+
+    A topic has its reference paper, number of citations and citing papers. The order
+    depends only on the seed and the ids of papers.
     """
     left_out: Counter[str] = Counter()
     eligible = []
@@ -228,29 +237,34 @@ def _spread(counts: Sequence[int]) -> dict[str, float | int] | None:
 
 
 ABSTRACT, TEXT, CITATIONS = "Abstract", "Text", "Citations"
-#: Placeholder of a mark whose printed form the corpus does not give.
+#: Placeholders for citation marks whose printed text is unknown.
 MARK, OTHER_MARK = "[CITATION]", "[OTHER]"
 _ODD = re.compile(r"[^A-Za-z0-9-]+")
 
 
 @dataclass
 class Written:
-    """A paper on its way into a file: sentences, each with its section; a place is its `sid`."""
+    """A paper while it is written to a file.
+
+    ``sentences`` has pairs of section and sentence.
+    """
 
     title: str
     sentences: list[tuple[str, str]] = field(default_factory=list)
-    #: Index of each sentence by its letters.
+    #: The sid of each sentence. The key consists of the letters of the sentence.
     places: dict[str, int] = field(default_factory=dict)
 
     def add(self, section: str, sentence: str, unmarked: str = "") -> int:
-        """The sid of the sentence, which begins at 1; the title has 0."""
+        """Add a sentence and return its sid. The title has sid 0, the first sentence 1."""
         self.sentences.append((section, sentence))
         for key in (_letters(sentence), _letters(unmarked)):
             self.places.setdefault(key, len(self.sentences))
         return len(self.sentences)
 
     def place_of(self, context: Any) -> tuple[int, str]:
-        """The sid and text of a context's sentence; where the text does not have it, it is added."""
+        """Return the sid and the text of the sentence that contains a context. Add the
+        sentence if the paper lacks it.
+        """
         shown = (
             context["sentence"]
             .replace(PLACEHOLDER, context["marker"] or MARK)
@@ -289,7 +303,11 @@ class Written:
 
 
 def file_names(ids: Sequence[str]) -> dict[str, str]:
-    """Return a file name for each paper without a dot or slash: names of runs end at the first dot."""
+    """Return a file name for each paper.
+
+    Names contain neither dots nor slashes, because the name of a run ends at its first
+    dot.
+    """
     names: dict[str, str] = {}
     for paper_id in ids:
         plain = _ODD.sub("-", paper_id).strip("-") or "paper"
@@ -355,7 +373,10 @@ def write_topic(
 
 
 def written(store: Texts, paper_id: str) -> Written:
-    """A paper's title, abstract and text; without a text, what of it the contexts hold follows."""
+    """Return a paper with its title, abstract and text.
+
+    Without a text, its sentences are those of its citation contexts.
+    """
     paper = next(store.rows("SELECT * FROM papers WHERE paper_id = ?", (paper_id,)))
     result = Written(paper["title"] or paper_id)
     rows = list(
@@ -387,8 +408,16 @@ TOPICS = "topics"
 
 
 def build_topics(
-    corpus: Path, out: Path, rules: TopicRules, *, form: str = "auto"
+    corpus: Path,
+    out: Path,
+    rules: TopicRules,
+    *,
+    form: str = "auto",
+    progress: Callable[[str], None] = lambda step: None,
 ) -> dict[str, Any]:
+    """Write the topics and their data sheet. ``progress`` is called with the name of
+    each step.
+    """
     read = loader(form, corpus)
     if (out / TOPICS).exists():
         raise refusal("it is there already", out / TOPICS, "a new folder")
@@ -396,7 +425,9 @@ def build_topics(
         TemporaryDirectory(prefix="citeboard-topics-") as folder,
         closing(Texts(Path(folder) / "corpus")) as store,
     ):
+        progress("reading the corpus")
         read.load(corpus, store)
+        progress("choosing papers that can be topics")
         eligible, left_out = choose(store, rules)
         taken = eligible[: rules.topics]
         chosen = [
@@ -406,6 +437,7 @@ def build_topics(
         papers = [paper["paper_id"] for paper, *_ in chosen]
         papers += [one.paper_id for *_, citing in chosen for one, _ in citing]
         names = file_names(list(dict.fromkeys(papers)))
+        progress(f"writing {len(chosen):,} topics")
         (out / TOPICS).mkdir(parents=True)
         topics = []
         for paper, citations, citing in chosen:
@@ -453,7 +485,7 @@ def _sheet(facts: Mapping[str, Any]) -> Iterator[str]:
     for title in ("Corpus", "Rules", "Left out"):
         yield f"## {title}\n"
         values = facts[title.lower().replace(" ", "_")].items()
-        # Numbers stand as texts: they have no marks for thousands here.
+        # Convert numbers to text, since these tables have no thousands separators.
         shown = (
             (name.replace("_", " "), "" if value is None else str(value))
             for name, value in values

@@ -1,4 +1,4 @@
-"""Collections of papers as XML files of one each: their files, and what a title in a reference means."""
+"""Read collections with one XML file per paper, and match references by title."""
 
 import html
 import re
@@ -12,7 +12,8 @@ from scoring.tools.builders.reading import refusal
 from scoring.tools.builders.store import Store
 from tasks.types.problems import InputRefused, Problem, quoted, refuse
 
-#: A reference without a tagged title means a paper if a title of so many words or more stands in it.
+#: Minimum number of words in a title. A reference without a tagged title is matched to
+#: the paper whose title it contains.
 MIN_TITLE_WORDS = 4
 _ENTITY = re.compile(r"&([A-Za-z]\w*);")
 
@@ -23,7 +24,9 @@ def xml_files(path: Path) -> list[Path]:
 
 
 def parsed(file: Path) -> ET.Element:
-    """Return the outermost element. Raises InputRefused if the file is not XML or declares entities."""
+    """Return the root element. Raises InputRefused if the file is not XML or declares
+    entities.
+    """
     text = file.read_bytes().decode("utf-8-sig", errors="replace")
     if "<!ENTITY" in text:
         raise refusal("the file declares entities of its own", file)
@@ -58,7 +61,10 @@ def load_papers(
     named: Callable[[Path], tuple[str, str]],
     article_of: Callable[[Path, "Titles"], Article],
 ) -> None:
-    """Add the paper of each file; ``named`` gives a file's paper and title. Raises InputRefused."""
+    """Add the paper in each file. Raises InputRefused.
+
+    ``named`` returns the id and title of a file's paper.
+    """
     if not (files := xml_files(path)):
         raise refusal(
             "no corpus was found", path, "files that end in .xml, one for each paper"
@@ -75,10 +81,11 @@ def load_papers(
 
 
 class Titles:
-    """The papers of the collection by the words of their titles; a title of two papers means neither.
+    """An index of papers by the words of their titles. Titles shared by two papers are
+    left out.
 
-    ``named`` gives a file's paper and title. Raises InputRefused with all files that cannot be read, and
-    papers that are there twice.
+    ``named`` returns the id and title of a file's paper. Raises InputRefused with all
+    unreadable files and duplicate papers.
     """
 
     def __init__(
@@ -114,7 +121,11 @@ class Titles:
                 self.by_start.setdefault(words[:MIN_TITLE_WORDS], []).append(words)
 
     def paper_of(self, title: str, raw: str) -> str | None:
-        """By the tagged title alone where there is one; else by the longest that stands in the reference."""
+        """Return the paper with the tagged title.
+
+        Without a tagged title, return the paper with the longest title that the
+        reference contains.
+        """
         if title:
             return self.papers.get(words_of(title))
         words = words_of(raw)

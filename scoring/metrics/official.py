@@ -1,0 +1,308 @@
+"""Metrics computed by a task's official program. A metric is one number for a whole
+run, without intervals, tests or values of classes.
+"""
+
+import math
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from scoring.metrics.base import Floats, Metric, Parameters, Requirement
+from scoring.metrics.official_run import PROGRAM as FOLDER, place, scores_in
+from tasks.types.declared import own_measures
+from tasks.types.declared.official_program import (
+    LINES,
+    MAX_WIDTH,
+    PROGRAM,
+    Layout,
+    imported,
+    missing_imports,
+    program_of,
+)
+from tasks.types.forms.shapes import label_text
+from tasks.types.jsonlines import as_lines
+from tasks.types.problems import Problem, Unavailable
+from tasks.types.tables import TableForm, written_table
+
+#: Packages of the site that programs may import, keyed by module name.
+PACKAGES = {
+    "nltk": "nltk",
+    "pandas": "pandas",
+    "rouge_score": "rouge-score",
+    "sacrebleu": "sacrebleu",
+    "scipy": "scipy",
+    "sklearn": "scikit-learn",
+}
+#: Time limit of a program in the offline scorer, in seconds.
+MAX_SECONDS = 600
+Scores = Mapping[str, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProgramCall:
+    """A program and the files that it reads: the gold and one run's answers."""
+
+    text: str
+    columns: tuple[str, ...]
+    gold: tuple[str, bytes]
+    answers: tuple[str, bytes]
+    called: str = "the official program"
+
+
+class ProgramFailed(own_measures.MeasureFailed):
+    """The official program returned no valid numbers. The problem names
+    `program.json`.
+    """
+
+
+def failed(message: str, expected: str = "") -> ProgramFailed:
+    """Return the exception. The message must contain no output of the program."""
+    return ProgramFailed([Problem(file=PROGRAM, message=message, expected=expected)])
+
+
+def differs() -> ProgramFailed:
+    """Return the exception for a program whose second execution gave other values."""
+    words = "the official program gives other numbers when it runs again"
+    return failed(words, "the same for the same gold and answers")
+
+
+def numbers_of(call: ProgramCall, scores: Scores) -> Floats:
+    """Return the (columns,) numbers that the program wrote. Raises ProgramFailed."""
+    if not scores:
+        raise failed(
+            "the official program left no numbers", "scores.json or scores.txt"
+        )
+    for column in call.columns:
+        value = scores.get(column)
+        if value is None or not math.isfinite(value):
+            found = "no number" if value is None else "no finite number"
+            raise failed(f"the official program left {found} under “{column}”")
+    return np.array([scores[column] for column in call.columns], dtype=np.float64)
+
+
+def run_unconfined(call: ProgramCall) -> Floats:
+    """Run the program twice, with all permissions of this process. Raises
+    ProgramFailed.
+    """
+    first, second = _run_once(call), _run_once(call)
+    if not np.array_equal(first, second):
+        raise differs()
+    return first
+
+
+def _run_once(call: ProgramCall) -> Floats:
+    program = program_of(call.text)
+    with tempfile.TemporaryDirectory(prefix="citeboard-program-") as folder:
+        app = Path(folder).resolve() / "app"
+        placed = place(program, app, str(app), gold=call.gold, answers=call.answers)
+        command = [sys.executable, "-s", placed.entry, *placed.arguments]
+        try:
+            done = subprocess.run(
+                command,
+                cwd=app / FOLDER,
+                env=dict(placed.variables),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                timeout=MAX_SECONDS,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as reason:
+            raise failed(
+                f"the official program took more than {MAX_SECONDS} s"
+            ) from reason
+        except OSError as reason:
+            raise failed("the official program could not be started") from reason
+        if done.returncode != 0:
+            raise failed(
+                f"the official program ended with the exit code {done.returncode}"
+            )
+        return numbers_of(call, scores_in(app))
+
+
+class OfficialMeasure(Metric):
+    """A value that the official program writes under the key ``column``.
+
+    Every row of the matrix contains the number of rows and the values of all columns.
+    The value is defined only for the whole split: it is NaN for parts of the split and
+    for classes. If the program reads lines, the value is also NaN if the run lacks an
+    answer. The metric has no interval and no test.
+    """
+
+    shape = "program"
+    is_decomposable = False
+    is_exchangeable = False
+    is_valid_in_one_label = False
+    has_honest_interval = False
+
+    def __init__(
+        self,
+        name: str,
+        rules: str,
+        *,
+        text: str,
+        layout: Mapping[str, Any],
+        column: str,
+        higher_is_better: bool = True,
+        scale: float = 1,
+    ) -> None:
+        super().__init__(name, rules)
+        self.text, self.higher_is_better, self.scale = text, higher_is_better, scale
+        self.layout = Layout(**{**layout, "columns": tuple(layout["columns"])})
+        self._place = 1 + self.layout.columns.index(column)
+        self.statistic = f"official:{own_measures.digest_of(text)[:12]}"
+        self.fixed = {"program": own_measures.digest_of(text)[:12]}
+        self.ends = (-math.inf, math.inf)
+
+    @cached_property
+    def packages(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Return the installed packages that the program imports, for the signature."""
+        heads = {name.partition(".")[0] for name in imported(program_of(self.text))}
+        return tuple(
+            PACKAGES[head]
+            for head in sorted(heads & PACKAGES.keys())
+            if _is_there(head)
+        )
+
+    def requirements(self) -> Sequence[Requirement]:
+        """Return the packages that the program imports and that are not installed."""
+        return tuple(
+            Requirement(kind="package", name=name, missing=_lacking(name))
+            for name in missing_imports(program_of(self.text))
+        )
+
+    @property
+    def parameters(self) -> Parameters:
+        return self.fixed
+
+    def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
+        """Return (n, 1 + columns): the number of rows, 0 if the value is undefined, and
+        the program's numbers.
+        """
+        if missing := missing_imports(program_of(self.text)):
+            raise Unavailable(_lacking(missing[0]))
+        stats = np.zeros((len(gold), 1 + len(self.layout.columns)))
+        files = written_files(self.layout, gold, answers)
+        if files is not None:
+            call = ProgramCall(
+                text=self.text,
+                columns=self.layout.columns,
+                gold=(self.layout.gold, files[0]),
+                answers=(self.layout.answers, files[1]),
+            )
+            stats[:, 0] = len(gold)
+            stats[:, 1:] = own_measures.Chosen.compute(call)
+        return stats
+
+    def aggregate(self, sums: Floats) -> Floats:
+        """Return NaN: sums of rows have no meaning."""
+        return np.full(sums.shape[:-1], np.nan)
+
+    def total(self, rows: Floats) -> float:
+        is_whole = len(rows) > 0 and rows[0, 0] == len(rows)
+        return float(rows[0, self._place]) if is_whole else math.nan
+
+
+def _is_there(module: str) -> bool:
+    try:
+        metadata.version(PACKAGES[module])
+    except metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def _lacking(module: str) -> str:
+    return f"the official program imports {module}, which is not installed"
+
+
+def written_files(
+    layout: Layout, gold: Sequence[Any], answers: Sequence[Any]
+) -> tuple[bytes, bytes] | None:
+    """Return the contents of the gold file and the answer file; None if the program's
+    format cannot represent the run.
+    """
+    sides = [list(map(_plain, side)) for side in (gold, answers)]
+    if any(value is None for value in sides[0]):
+        return None
+    if layout.files != LINES:
+        names = range(1, len(gold) + 1)
+        return _table(layout, names, sides[0]), _table(layout, names, sides[1])
+    if any(value is None for value in sides[1]):
+        return None
+    is_vector = layout.width > 1 and all(map(_is_label, gold))
+    write = _vectors if is_vector else _lines
+    return write(layout, sides[0]), write(layout, sides[1])
+
+
+def _is_label(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _plain(value: Any) -> str | float | None:
+    """Return a label, a number or a text. Return None for a missing answer and for
+    several references.
+    """
+    if value is None or getattr(value, "is_left_out", False):
+        return None
+    if getattr(value, "is_answer", True) is False:
+        return None
+    if isinstance(value, tuple):
+        return str(value[0]) if len(value) == 1 else None
+    return str(value) if isinstance(value, str) else float(value)
+
+
+def _written(value: str | float | None) -> str:
+    """Return the value as one line of text. Whole numbers have no decimal point."""
+    text = value if isinstance(value, str) else label_text(value)
+    return re.sub(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+", " ", text)
+
+
+def _lines(layout: Layout, values: Sequence[str | float | None]) -> bytes:
+    cells = list(map(_written, values))
+    rows = (
+        cells[start : start + layout.width]
+        for start in range(0, len(cells), layout.width)
+    )
+    return "".join(f"{' '.join(row)}\n" for row in rows).encode()
+
+
+def _vectors(layout: Layout, values: Sequence[str | float | None]) -> bytes:
+    """Return a one-hot vector for each label, one per line."""
+    lines = []
+    for value in values:
+        places = ["0"] * layout.width
+        label = _written(value)
+        # `int` raises an error for thousands of digits.
+        is_short = len(label) <= len(str(MAX_WIDTH))
+        if is_short and label.isdecimal() and 1 <= int(label) <= layout.width:
+            places[int(label) - 1] = "1"
+        lines.append(f"{' '.join(places)}\n")
+    return "".join(lines).encode()
+
+
+def _table(
+    layout: Layout, names: Sequence[int], values: Sequence[str | float | None]
+) -> bytes:
+    """Return the instances with a value as a table or as JSON lines."""
+    rows = [
+        {layout.id: str(name), layout.field: value}
+        for name, value in zip(names, values, strict=True)
+        if value is not None
+    ]
+    if layout.files == "jsonl":
+        return as_lines(rows)
+    cells = [
+        {**row, layout.field: _written(row[layout.field]).replace("\t", " ")}
+        for row in rows
+    ]
+    form = TableForm(layout.files)
+    return written_table(cells, (layout.id, layout.field), form).encode()

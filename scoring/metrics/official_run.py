@@ -1,0 +1,157 @@
+"""Create the folders, variables and files that an official program expects, and read
+its scores.
+
+Codabench uses `/app/program`, `/app/input/ref`, `/app/input/res` and `/app/output`;
+CodaLab passes the same folders as environment variables. The sandbox has no folder
+`/app`. String literals of the program that start with `/app` are therefore rewritten to
+a folder of the sandbox.
+"""
+
+import ast
+import math
+import os
+import re
+import stat
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tasks.types.declared.official_program import OfficialProgram
+from tasks.types.guarded.json_reader import read_json
+
+#: Folders below the folder that replaces `/app`.
+PROGRAM, INPUT, OUTPUT = "program", "input", "output"
+REFERENCE, RESULT = f"{INPUT}/ref", f"{INPUT}/res"
+#: Codabench reads `scores.json`; both platforms read `scores.txt`.
+SCORES, SCORES_TEXT = "scores.json", "scores.txt"
+MAX_SCORES = 1 << 20
+LARGEST = 1e308
+FOLDERS = (PROGRAM, INPUT, OUTPUT, "shared", "tmp")
+_APP = re.compile(r"\A/app(?=/|\Z)")
+_PAIR = re.compile(r"[ \t]*([^:=\n]{1,80}?)[ \t]*[:=][ \t]*(\S{1,60})[ \t]*")
+_VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A program whose files and inputs have been written: its entry file, arguments and
+    environment variables.
+    """
+
+    entry: str
+    arguments: Sequence[str]
+    variables: Mapping[str, str]
+
+
+def place(
+    program: OfficialProgram,
+    app: Path,
+    seen_as: str,
+    *,
+    gold: tuple[str, bytes],
+    answers: tuple[str, bytes],
+) -> Placed:
+    """Write program, gold and answers to the new folder ``app``. ``seen_as`` is the
+    path of this folder inside the sandbox.
+    """
+    for name in FOLDERS:
+        (app / name).mkdir(parents=True)
+    for folder, (name, content) in ((REFERENCE, gold), (RESULT, answers)):
+        path = app / folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    for name, text in program.files.items():
+        path = app / PROGRAM / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        own = with_folder(text, seen_as) if name.endswith(".py") else text
+        path.write_text(own, encoding="utf-8")
+    variables = {name: f"{seen_as}/{name}" for name in FOLDERS}
+    variables["hidden"] = f"{seen_as}/{REFERENCE}"
+    variables["submission"] = f"{seen_as}/{RESULT}"
+
+    def filled(word: str) -> str:
+        word = _VARIABLE.sub(
+            lambda found: variables.get(found[1] or found[2], ""), word
+        )
+        return _APP.sub(lambda _: seen_as, word, count=1)
+
+    return Placed(
+        entry=f"{seen_as}/{PROGRAM}/{program.entry}",
+        arguments=[filled(word) for word in program.command[1:]],
+        variables=variables | _environment(variables["tmp"]),
+    )
+
+
+def with_folder(source: str, app: str) -> str:
+    """Return Python source in which ``app`` replaces `/app` at the start of string
+    literals.
+    """
+    if "/app" not in source:
+        return source
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return source
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            node.value = _APP.sub(lambda _: app, node.value, count=1)
+    return ast.unparse(tree)
+
+
+def _environment(temporary: str) -> dict[str, str]:
+    return {
+        "HOME": temporary,
+        "LANG": "C.UTF-8",
+        "MPLCONFIGDIR": temporary,
+        "PATH": os.defpath,
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONHASHSEED": "0",
+        "TMPDIR": temporary,
+    }
+
+
+def scores_in(app: Path) -> dict[str, float]:
+    """Return the numbers that the program wrote, keyed by name; empty if the file is
+    missing or invalid.
+    """
+    output = app / OUTPUT
+    if text := _text(output / SCORES):
+        try:
+            values = read_json(text, constant=float)
+        except (ValueError, RecursionError):
+            values = None
+        if isinstance(values, dict):
+            return numbers_in(values)
+    found: dict[str, float] = {}
+    for line in (_text(output / SCORES_TEXT) or "").splitlines()[:1000]:
+        if pair := _PAIR.fullmatch(line):
+            try:
+                found[pair[1].strip()] = float(pair[2])
+            except ValueError:
+                continue
+    return found
+
+
+def numbers_in(values: Mapping[str, Any]) -> dict[str, float]:
+    """Return the values that are numbers. Infinite values become NaN."""
+    return {
+        str(name): float(value) if abs(value) < LARGEST else math.nan
+        for name, value in values.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }
+
+
+def _text(path: Path) -> str:
+    """Return the text of a regular file; empty otherwise. Symbolic links are not
+    followed.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return ""
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        return ""
+    with os.fdopen(descriptor, "rb") as file:
+        return file.read(MAX_SCORES).decode("utf-8", "replace")

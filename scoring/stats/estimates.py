@@ -1,0 +1,246 @@
+"""Estimate scores from a judge's values of all units and people's labels of a random
+sample.
+
+The estimator is prediction-powered inference with a tuned weight of the judge
+(Angelopoulos, Duchi and Zrnic 2023, PPI++: Efficient Prediction-Powered Inference),
+with standard errors clustered by topic.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring.metrics.base import Floats
+
+#: Minimum number of topics, and minimum number of labels of the rarer kind, for an
+#: estimated score. With fewer labels of the rarer kind, intervals would be too narrow.
+MIN_TOPICS, MIN_OF_A_KIND = 20, 10
+#: Samples with just enough labels of the rarer kind overestimate its share. With 10,
+#: 11, … 19 such labels, the interval is extended away from the rarer kind by these
+#: factors. A factor is the distance from the count to the lower 95 % limit of a Poisson
+#: mean given that the count is at least 10, divided by the distance to the
+#: unconditional limit. The first factor equals the second, so that more labels never
+#: widen the interval.
+WIDER = (1.947, 1.947, 1.751, 1.545, 1.39, 1.279, 1.2, 1.143, 1.102, 1.072)
+#: Minimum number of labelled topics, and minimum number of labels per system, for an
+#: estimated difference.
+MIN_LABELLED_TOPICS, MIN_LABELS = 10, 20
+#: Human labels with at least this credit are of the upper kind, others of the lower
+#: kind.
+MIDDLE = 0.5
+LEVEL = 0.95
+METHOD = "ppi-topics"
+
+
+class TooFew(StrEnum):
+    """The reason for a missing estimate."""
+
+    TOPICS = "topics"
+    LABELS = "labels"
+    OF_A_KIND = "labels of a kind"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample:
+    """The values of one system, each from 0 to 1.
+
+    ``topics``, ``judged`` and ``weights`` have the shape (N,): each unit's topic
+    number, the judge's value, and the unit's positive weight in the score. The
+    remaining arrays have the shape (n,) and describe human labels of a random sample of
+    units. If people label only a part of a unit, such as some citations of a topic,
+    ``label_judged`` is the judge's value of this part instead of the whole unit.
+    """
+
+    topics: NDArray[np.int_]
+    judged: Floats
+    weights: Floats
+    label_topics: NDArray[np.int_]
+    label_judged: Floats
+    people: Floats
+    label_weights: Floats
+
+    @property
+    def labels(self) -> int:
+        return len(self.people)
+
+    @property
+    def upper_labels(self) -> int:
+        """Return the number of labels of the upper kind."""
+        return int((self.people >= MIDDLE).sum())
+
+    @property
+    def labels_of_a_kind(self) -> int:
+        """Return the number of labels of the rarer kind, upper or lower."""
+        return min(self.upper_labels, self.labels - self.upper_labels)
+
+    def judge_alone(self) -> float:
+        """Return the weighted mean of the judge's values."""
+        return float(np.average(self.judged, weights=self.weights))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """An estimated score or difference of scores, with its 95 % interval.
+
+    ``judge_weight`` is the weight of the judge, from 0 (human labels only) to 1.
+    ``worth`` is the number of human labels that would yield the same standard error
+    without a judge; None if the error is zero.
+    """
+
+    value: float
+    error: float
+    df: float
+    low: float
+    high: float
+    judge_weight: float
+    labels: int
+    worth: float | None
+
+
+def estimated(sample: Sample) -> Estimate | TooFew:
+    """Return the estimated score of a system. Score and interval are clipped to 0 and
+    1.
+    """
+    if len(np.unique(sample.topics)) < MIN_TOPICS:
+        return TooFew.TOPICS
+    if reason := _too_few([sample]):
+        return reason
+    if sample.labels_of_a_kind < MIN_OF_A_KIND:
+        return TooFew.OF_A_KIND
+    return _widened(estimate([(1.0, sample)], (0.0, 1.0)), sample)
+
+
+def _widened(found: Estimate, sample: Sample) -> Estimate:
+    """Return the estimate, with a wider interval if one kind of label is rare. Scores
+    with too few labels are hidden; without wider intervals, this selection would reduce
+    the coverage.
+    """
+    more = sample.labels_of_a_kind - MIN_OF_A_KIND
+    if more >= len(WIDER):
+        return found
+    if sample.upper_labels == sample.labels_of_a_kind:
+        low = found.value - WIDER[more] * (found.value - found.low)
+        return replace(found, low=max(0.0, low))
+    high = found.value + WIDER[more] * (found.high - found.value)
+    return replace(found, high=min(1.0, high))
+
+
+def estimated_difference(first: Sample, second: Sample) -> Estimate | TooFew:
+    """Return the estimated score of the first system minus that of the second.
+
+    Both systems must use the same topic numbers. Units and labels may differ. There is
+    no estimate if each system has only equal labels, because the standard error would
+    be zero.
+    """
+    if reason := _too_few([first, second]):
+        return reason
+    if np.ptp(first.people) == np.ptp(second.people) == 0:
+        return TooFew.OF_A_KIND
+    return estimate([(1.0, first), (-1.0, second)], (-1.0, 1.0))
+
+
+def _too_few(samples: Sequence[Sample]) -> TooFew | None:
+    for sample in samples:
+        if len(np.unique(sample.label_topics)) < MIN_LABELLED_TOPICS:
+            return TooFew.TOPICS
+        if sample.labels < MIN_LABELS:
+            return TooFew.LABELS
+    return None
+
+
+def estimate(
+    signed: Sequence[tuple[float, Sample]], ends: tuple[float, float]
+) -> Estimate:
+    """Return the estimated sum of the systems' scores, each multiplied by its sign.
+
+    J are the judge's values, Y the labels and λ the judge's weight. A system's score is
+    the weighted mean of λJ over all units plus the weighted mean of Y - λJ over the
+    labels. The standard error is computed from the sum of influences in each topic,
+    which is linear in λ: u = A - λB. The weight that minimises the error is the
+    regression of A on B, clipped to 0 and 1. Needs two topics with labels.
+    """
+    from scipy.special import stdtrit
+
+    topics = 1 + max(int(sample.topics.max()) for _sign, sample in signed)
+    parts = [_influences(sample, sign, topics) for sign, sample in signed]
+    of_people = np.sum([part.of_people for part in parts], axis=0)
+    of_judge = np.sum([part.of_judge for part in parts], axis=0)
+    squares = float(of_judge @ of_judge)
+    ratio = float(of_people @ of_judge) / squares if squares > 0 else 0.0
+    judge_weight = min(1.0, max(0.0, ratio))
+    value = sum(
+        sign * (_label_mean(sample, sample.people) + judge_weight * _shift(sample))
+        for sign, sample in signed
+    )
+    counts = np.sum([part.labels for part in parts], axis=0)
+    has_units = np.any([part.has_units for part in parts], axis=0)
+    scale = _small_sample_factor(int(has_units.sum()), int((counts > 0).sum()))
+    squared_error = scale * float(np.sum((of_people - judge_weight * of_judge) ** 2))
+    of_people_alone = scale * float(of_people @ of_people)
+    error = math.sqrt(squared_error)
+    df = max(1.0, float(counts.sum() ** 2 / (counts @ counts)) - 1)
+    half = float(stdtrit(df, (1 + LEVEL) / 2)) * error
+    value, low, high = np.clip([value, value - half, value + half], *ends).tolist()
+    labels = min(sample.labels for _sign, sample in signed)
+    return Estimate(
+        value=value,
+        error=error,
+        df=df,
+        low=low,
+        high=high,
+        judge_weight=judge_weight,
+        labels=labels,
+        worth=labels * of_people_alone / squared_error if squared_error > 0 else None,
+    )
+
+
+@dataclass(frozen=True)
+class _Influences:
+    """Arrays with one number per topic: the influence of human labels, the influence of
+    a judge with weight 1, and the total weight of labels.
+    """
+
+    of_people: Floats
+    of_judge: Floats
+    labels: Floats
+    has_units: NDArray[np.bool_]
+
+
+def _influences(sample: Sample, sign: float, topics: int) -> _Influences:
+    units, labels = sample.weights.sum(), sample.label_weights.sum()
+    people = sample.people - _label_mean(sample, sample.people)
+    label_judged = sample.label_judged - _label_mean(sample, sample.label_judged)
+    judged = sample.judged - sample.judge_alone()
+
+    def by_label_topic(values: Floats) -> Floats:
+        return np.bincount(sample.label_topics, values, topics).astype(float)
+
+    of_labels = by_label_topic(sample.label_weights * label_judged) / labels
+    of_units = np.bincount(sample.topics, sample.weights * judged, topics) / units
+    return _Influences(
+        of_people=sign * by_label_topic(sample.label_weights * people) / labels,
+        of_judge=sign * (of_labels - of_units),
+        labels=by_label_topic(sample.label_weights / labels),
+        has_units=np.bincount(sample.topics, minlength=topics) > 0,
+    )
+
+
+def _label_mean(sample: Sample, values: Floats) -> float:
+    return float(np.average(values, weights=sample.label_weights))
+
+
+def _shift(sample: Sample) -> float:
+    """Return the judge's mean over all units minus the judge's mean over labelled
+    parts.
+    """
+    return sample.judge_alone() - _label_mean(sample, sample.label_judged)
+
+
+def _small_sample_factor(topics: int, labelled: int) -> float:
+    return max(topics / (topics - 1), labelled / (labelled - 1))

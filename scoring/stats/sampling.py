@@ -1,0 +1,60 @@
+"""Sample units for human labels, and compute the weights of labelled units."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Topic = TypeVar("Topic", bound=Hashable)
+
+
+def drawn_units(
+    units: Iterable[tuple[Topic, str]], count: int, seed: str
+) -> list[tuple[Topic, str]]:
+    """Sample ``count`` of the units, which are pairs (topic, name); return all units if
+    there are fewer.
+
+    Topics are visited in a random order, repeatedly, and each visit takes a random unit
+    of the topic. Labels are thus spread over all topics. The seed determines the sample
+    on every machine. The order of topics does not depend on their units.
+    """
+    by_topic: defaultdict[Topic, list[str]] = defaultdict(list)
+    for topic, name in units:
+        by_topic[topic].append(name)
+    queues = [
+        (topic, sorted(names, key=lambda name: _draw(seed, "unit", topic, name)))
+        for topic, names in by_topic.items()
+    ]
+    queues.sort(key=lambda queue: _draw(seed, "topic", queue[0]))
+    drawn: list[tuple[Topic, str]] = []
+    turn = 0
+    while len(drawn) < count and any(turn < len(names) for _topic, names in queues):
+        drawn += [(topic, names[turn]) for topic, names in queues if turn < len(names)]
+        turn += 1
+    return drawn[:count]
+
+
+def _draw(seed: str, *parts: object) -> bytes:
+    return hashlib.sha256("\0".join(map(str, (seed, *parts))).encode()).digest()
+
+
+def weights_of_labels(
+    topics: NDArray[np.int_],
+    weights: NDArray[np.float64],
+    labelled: Sequence[int] | NDArray[np.int_],
+) -> NDArray[np.float64]:
+    """Return the weights of labelled units, given their indices among all units.
+
+    A unit's weight is multiplied by its topic's number of units and divided by the topic's number of labels.
+    """
+    places = np.asarray(labelled, int)
+    of_units = np.bincount(topics)
+    of_labels = np.bincount(topics[places], minlength=len(of_units))
+    own = topics[places]
+    scaled: NDArray[np.float64] = weights[places] * of_units[own] / of_labels[own]
+    return scaled
