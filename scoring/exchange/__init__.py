@@ -1,1 +1,1 @@
-"""Boards and data in the formats of others: one module a format."""
+"""Export boards and data in standard formats."""

@@ -1,11 +1,15 @@
-"""Citations of a season, a task, a board, a run or a published table: BibTeX and a sentence."""
+"""Citations of seasons, tasks, boards, runs and published tables, as BibTeX and as
+text.
+"""
 
+import datetime as dt
 import re
 from dataclasses import dataclass, field
 from typing import Any
 
 from django.utils import translation
 
+from citeboard.core.instants import instants_in_words, written_day
 from citeboard.core.middleware import ENGLISH
 from scoring.exchange.results import Results, place, site_address
 from scoring.models import Paper, Snapshot
@@ -21,7 +25,11 @@ _DIGITS = 12
 
 @dataclass(frozen=True, kw_only=True)
 class Citation:
-    """``authors`` are people, whose last word is the surname, or one body where ``is_of_people`` is false."""
+    """A citation.
+
+    ``authors`` are people, or one organisation if ``is_of_people`` is False. The last
+    word of a person's name is the surname.
+    """
 
     key: str
     title: str
@@ -51,7 +59,9 @@ class Citation:
 
     @property
     def text(self) -> str:
-        """`Organisers of CL-Summ 2014. CL-Summ 2014. 2014. https://…`"""
+        """Return the citation as text, for example `Organisers of CL-Summ 2014. CL-Summ
+        2014. 2014. https://…`
+        """
         parts = [", ".join(self.authors), self.title, *self.further.values(), self.note]
         bare = [part.rstrip(".") for part in parts if part]
         year = [] if self.year is None else [str(self.year)]
@@ -75,7 +85,11 @@ def of_task(task: Task) -> Citation:
 def of_board(
     board: Board, kept: Snapshot | None = None, *, confirmation: Confirmation | None
 ) -> Citation:
-    """Version and gold are named, since the page shows later numbers later on; ``kept`` never does."""
+    """Return the citation of a board, with its version and gold.
+
+    The address of the board shows newer scores later; the address of a ``kept`` board
+    does not change.
+    """
     phase, task = board.phase, board.phase.task
     return Citation(
         key="-".join(
@@ -91,17 +105,24 @@ def of_board(
 
 def of_snapshot(kept: Snapshot) -> Citation:
     phase, task = kept.phase, kept.phase.task
-    results = kept.content.get("results")
-    tail = f". Results were {results['words']}" if results else ""
+    tail = _results_then(kept)
     return Citation(
         key="-".join([*place(phase), kept.short]),
         title=f"{task.season}: board of {task}, {phase}",
         authors=(_organisers(task.season),),
         year=kept.created_at.year,
         address=address_of(kept),
-        note=f"Version {kept.version} of {kept.created_at:%Y-%m-%d}, gold v{kept.gold.number} "
+        note=f"Version {kept.version} of {_day(kept.created_at)}, gold v{kept.gold.number} "
         f"({_digest(kept.gold)}), rules {kept.rules}{tail}",
     )
+
+
+def _results_then(kept: Snapshot) -> str:
+    results = kept.content.get("results")
+    if not results:
+        return ""
+    with translation.override(ENGLISH):
+        return f". Results were {instants_in_words(results['words'])}"
 
 
 def address_of(kept: Snapshot) -> str:
@@ -123,7 +144,12 @@ def of_run(
             value = shown(cell.value, ranking.scale, is_infinite=cell.is_infinite)
             ends = interval(cell.low, cell.high, ranking.scale)
             notes.append(
-                " ".join(filter(None, (metric_label(ranking.metric), value, ends)))
+                " ".join(
+                    filter(
+                        None,
+                        (metric_label(ranking.metric, task.task_type), value, ends),
+                    )
+                )
             )
             notes.append(f"Column key {ranking.key}")
         note = ". ".join(filter(None, [*notes, _state(board, confirmation)]))
@@ -176,7 +202,12 @@ def _state(board: Board, confirmation: Confirmation | None) -> str:
     rules = f", rules {board.rules}" if board.rules else ""
     results = f". {confirmation.sentence}" if confirmation else ""
     state = f"Version {board.version} of" if board.version else "Frozen on"
-    return f"{state} {board.updated_at:%Y-%m-%d}{gold}{rules}{results}"
+    return f"{state} {_day(board.updated_at)}{gold}{rules}{results}"
+
+
+def _day(at: dt.datetime) -> str:
+    with translation.override(ENGLISH):
+        return written_day(at)
 
 
 def _organisers(season: Season) -> str:

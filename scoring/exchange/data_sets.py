@@ -1,4 +1,4 @@
-"""The data of a task that everybody may have: inputs of phases that have released them, and no gold."""
+"""The public data of a task: inputs of phases that have released them, without gold."""
 
 import hashlib
 import json
@@ -16,6 +16,7 @@ from typing import IO, Any
 from urllib.parse import quote
 
 from django.core.cache import caches
+from django.db.models import Q
 from django.utils.crypto import salted_hmac
 
 from citeboard.core import storage
@@ -31,7 +32,7 @@ from scoring.exchange.results import (
     zip_entry,
 )
 from scoring.metrics.entailment import stored_model
-from scoring.models import EntailmentModel
+from scoring.models import Judge
 from scoring.results.board.open_gold import may_have_gold
 from scoring.worker.entailment_labels import label_lines
 from tasks.gold.secrecy import inputs_are_free, with_phases
@@ -39,21 +40,24 @@ from tasks.models import Gold, Phase, Task
 from tasks.seasons.access import may_have_inputs
 from tasks.seasons.cards import card, section
 from tasks.seasons.file.licences import spdx
-from tasks.types.files import InputFile, open_input
+from tasks.types.files import KIT, InputFile, open_input
 from tasks.types.guarded.json_reader import read_json
+from tasks.types.judge_views import further_judges
 from tasks.types.positional_citations.options import ENTAILMENT
 from tasks.types.run_forms import TrecForm
 
-#: Lines of a JSON lines file that are read to find its fields.
+#: The number of lines of a JSON Lines file from which its fields are determined.
 SAMPLED_LINES = 50
-#: Pattern of names of JSON paths and columns.
+#: Field names that JSONPath and column names may contain.
 _NAME = re.compile(r"\w+", re.ASCII)
 _TYPES = {str: "sc:Text", bool: "sc:Boolean", int: "sc:Integer", float: "sc:Float"}
 
 
 @dataclass(frozen=True)
 class ReleasedFile:
-    """A file in the archive; of JSON also the fields whose values are plain, with the type of each."""
+    """A file in the archive. ``fields`` maps each JSON field with scalar values to its
+    type.
+    """
 
     name: str
     size: int
@@ -80,7 +84,7 @@ class Release:
 
 
 def released_phases(task: Task) -> dict[Phase, Gold]:
-    """One phase for each split that has released its inputs, whoever asks."""
+    """Return one phase with its gold for each split whose inputs are public."""
     golds: dict[str, tuple[Phase, Gold]] = {}
     with_phases([task])
     for phase in task.phases.all():
@@ -98,7 +102,9 @@ def releases_of(task: Task) -> list[Release]:
 
 
 def _read_archive(name: str) -> Archive:
-    """Looked into once: the name holds the checksum of the content."""
+    """Return the description of an archive from the cache. The key is the name of the
+    archive, because this name contains a checksum of the content.
+    """
     key = f"released:{hashlib.sha256(name.encode()).hexdigest()}"
     packed: Archive | None = caches["results"].get(key)
     if packed is None:
@@ -121,8 +127,9 @@ def _read_archive(name: str) -> Archive:
 
 
 def _objects_in(name: str, file: IO[bytes]) -> Iterator[dict[str, Any]]:
-    """Yield the objects of JSON lines or of a JSON list; none of other files."""
     rows: Iterable[Any] = ()
+    if name.startswith(f"{KIT}/"):
+        return iter(())
     if name.endswith(LINES):
         rows = map(read_json, file)
     elif name.endswith(".json"):
@@ -175,13 +182,14 @@ def given_out(task: Task, viewer: object) -> list[GivenSplit]:
 
 
 def etag_of(splits: Sequence[GivenSplit], form: str) -> str:
-    """The same as long as a file made of them is the same."""
+    """Return an ETag that changes whenever the exported file changes."""
     stated = [
         form,
         release(),
         *(f"{part.gold.public} {part.gold.file} {part.has_gold}" for part in splits),
     ]
-    # The names of files are made of digests of gold, which nobody shall compute from what is public.
+    # File names contain digests of gold. The HMAC prevents readers from deriving the
+    # digests from the ETag.
     tag = salted_hmac("scoring.data_sets.etag", "|".join(stated), algorithm="sha256")
     return f'"{tag.hexdigest()}"'
 
@@ -201,9 +209,9 @@ MEDIA_TYPES = {
     ".xml": "application/xml",
     ".csv": "text/csv",
 }
-#: Read as text by whoever knows no more of them.
+#: Extensions of files that are described as plain text.
 TEXTS = {".xml", ".txt"}
-#: Words of the format that are its own; what others there are it takes from schema.org.
+#: Terms of the Croissant vocabulary. All other terms are from schema.org.
 _TERMS = (
     "citeAs",
     "column",
@@ -250,7 +258,7 @@ CONTEXT: dict[str, Any] = {
     "examples": {"@id": "cr:examples", "@type": "@json"},
     **{term: f"cr:{term}" for term in _TERMS},
 }
-#: Maximum number of files of one kind that are listed by name.
+#: The maximum number of files with the same extension that are listed by name.
 MAX_LISTED = 20
 
 
@@ -296,7 +304,6 @@ def croissant(task: Task, releases: Sequence[Release]) -> dict[str, Any]:
 
 
 def _record_sets(release: Release) -> Iterator[dict[str, Any]]:
-    """Return the record sets: a record for each JSON object, or for each text file."""
     for file in _listed(release):
         if file.fields:
             is_lines = file.suffix == LINES
@@ -379,7 +386,6 @@ def _distribution(release: Release) -> Iterator[dict[str, Any]]:
 
 
 def _kinds(release: Release) -> list[str]:
-    """The endings of texts, and of files that are not listed, whose sets are described."""
     listed = _listed(release)
     plain = (file for file in release.archive.files if not file.fields)
     return sorted(
@@ -407,7 +413,6 @@ def _file_id(release: Release, file: ReleasedFile) -> str:
 
 
 def _archive_id(release: Release) -> str:
-    """No file without its ending is called so, and nothing else may be."""
     return _croissant_name(f"{release.phase.split}.zip")
 
 
@@ -417,17 +422,20 @@ def _croissant_name(text: str) -> str:
 
 LINES = ".jsonl"
 GOLD = "gold"
-#: The Hub takes a split's name as a word.
+#: The names of splits on the Hub consist of word characters.
 _NO_WORD = re.compile(r"\W+", re.ASCII)
 
 
 class NoLines(Exception):
-    """None of the task's files are JSON lines, which is what the Hub's loaders read."""
+    """The task has no JSON Lines files, the only format that the Hub's loaders read."""
 
 
 def write_data_set(out: IO[bytes], task: Task, splits: Sequence[GivenSplit]) -> None:
-    """In the layout of the Hub (https://huggingface.co/docs/hub/datasets-cards). Raises NoLines. With an
-    `eval.yaml` (https://huggingface.co/docs/hub/eval-results) where the task has a name there.
+    """Write the data set in the layout of the Hub
+    (https://huggingface.co/docs/hub/datasets-cards). Raises NoLines.
+
+    If the task has a name on the Hub, the data set contains an `eval.yaml`
+    (https://huggingface.co/docs/hub/eval-results).
     """
     configurations: dict[str, dict[str, str]] = {}
     with zipfile.ZipFile(out, "w") as archive:
@@ -462,7 +470,6 @@ def _benchmark(
     splits: Sequence[GivenSplit],
     configurations: Mapping[str, Mapping[str, str]],
 ) -> str:
-    """A leaderboard for each split and metric. The Hub knows no framework of this name, so none is named."""
     name, paths = next(iter(configurations.items()))
     words = {
         _word(split.name): split.phase.split
@@ -484,7 +491,7 @@ def _benchmark(
 
 def _card_of(task: Task, configurations: Mapping[str, Mapping[str, str]]) -> str:
     season = task.season
-    # Licences unknown to the Hub are `other`, with their own name.
+    # The Hub requires `other` and a name for licences that it does not list.
     licence = {
         "license": "other",
         "license_name": _word(season.licence or "not-stated").lower(),
@@ -518,7 +525,7 @@ def _word(text: str) -> str:
     return _NO_WORD.sub("_", text).strip("_") or "data"
 
 
-#: Characters that neither XML nor a line of text may contain.
+#: Characters that XML or a line of text cannot contain.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]+")
 README = Path(__file__).with_name("trec.txt").read_text(encoding="utf-8")
 
@@ -526,7 +533,10 @@ README = Path(__file__).with_name("trec.txt").read_text(encoding="utf-8")
 def write_trec(
     out: IO[bytes], task: Task, form: TrecForm, splits: Sequence[GivenSplit]
 ) -> None:
-    """In the forms of TREC; blanks and percent signs of ids stand as in an address, `%20`."""
+    """Write the collection in TREC's formats.
+
+    Spaces and percent signs in ids are percent-encoded (`%20`).
+    """
     name = f"citeboard/{task.season.slug}/{task.slug}"
     with zipfile.ZipFile(out, "w") as archive:
 
@@ -591,16 +601,23 @@ def _text(text: str) -> str:
 LABELS, CARD = "labels.jsonl", "labels.json"
 
 
-def open_labels(phase: Phase, viewer: object) -> list[EntailmentModel]:
-    """None unless every phase whose runs they decide gives the viewer its gold: labels are of pairs."""
+def open_labels(phase: Phase, viewer: object) -> list[Judge]:
+    """Return the judges whose labels the viewer may download. The list is empty unless
+    the gold is released in all phases that share the runs.
+    """
     if (model := stored_model(phase.task.options)) is None or not may_have_gold(
         phase, viewer
     ):
         return []
     labels = phase.task.options[ENTAILMENT.name]
-    asking = Phase.objects.filter(task__options__entailment=labels).select_related(
-        "task__season"
-    )
+    views = [
+        task
+        for task, rules in Task.objects.values_list("pk", "rules")
+        if model in further_judges(rules)
+    ]
+    asking = Phase.objects.filter(
+        Q(task__options__entailment=labels) | Q(task__in=views)
+    ).select_related("task__season")
     hidden = (
         one
         for one in asking
@@ -609,13 +626,16 @@ def open_labels(phase: Phase, viewer: object) -> list[EntailmentModel]:
     closed = {one.task.season_id for one in hidden}
     if phase.task.season_id in closed:
         return []
-    deciding = EntailmentModel.objects.deciding(model, phase.task.season)
+    deciding = Judge.objects.deciding(model, phase.task.season)
     return [one for one in deciding if one.season_id is not None or not closed]
 
 
-def write_labels(out: IO[bytes], phase: Phase, deciding: list[EntailmentModel]) -> None:
-    """A zip of the labels, as scorer and `import_labels` read them, and of what they are called."""
-    digest, number = hashlib.sha256(), -1  # the first line names the model
+def write_labels(out: IO[bytes], phase: Phase, deciding: list[Judge]) -> None:
+    """Write a zip archive with the labels and a description.
+
+    `import_labels` and the offline scorer can read the labels.
+    """
+    digest, number = hashlib.sha256(), -1
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         with archive.open(LABELS, "w", force_zip64=True) as file:
             for line in label_lines(deciding):

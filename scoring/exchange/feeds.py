@@ -1,5 +1,7 @@
-"""What programs follow: Atom feeds of what is public, a season's announcements and phases, a board's rows and
-gold versions; and a season's calendar (iCalendar, RFC 5545) of what opens, closes and is due.
+"""Atom feeds, and the calendar of a season (iCalendar, RFC 5545).
+
+There are feeds of public seasons, of a season's announcements and phases, and of a
+board's rows and gold versions.
 """
 
 import datetime as dt
@@ -16,7 +18,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
 from citeboard.core.audit import history
-from citeboard.core.instants import WITHOUT_END
+from citeboard.core.instants import WITHOUT_END, utc_minute, written_day
 from citeboard.core.markdown import rendered
 from citeboard.core.words import counted
 from scoring.exchange.results import place, site_address
@@ -50,7 +52,7 @@ def season_feed(season: Season, now: dt.datetime) -> str:
     entries = [
         Entry(
             name=f"announcement-{announcement.pk}",
-            title=f"Announcement of {announcement.announced_at:%Y-%m-%d}",
+            title=f"Announcement of {written_day(announcement.announced_at)}",
             html=rendered(announcement.text, 3),
             address=f"{announcements}#announcement-{announcement.pk}",
             published=announcement.announced_at,
@@ -61,7 +63,7 @@ def season_feed(season: Season, now: dt.datetime) -> str:
         ]
     ]
     entries += _phases(season, now)
-    # Without who did it.
+    # Do not show which user moved the phase.
     for moved in history(season).filter(action="phase-moved")[:MAX_ENTRIES]:
         name, title = f"moved-{moved.pk}", f"{moved.words[:1].upper()}{moved.words[1:]}"
         html = format_html("<p>{}</p>", address)
@@ -86,9 +88,8 @@ def board_feed(board: Board) -> str:
             else None
         )
         if board.ranking and cell is not None and cell.value is not None:
-            facts.append(
-                f"{metric_label(board.ranking.metric)} {shown(cell.value, board.ranking.scale)}"
-            )
+            label = metric_label(board.ranking.metric, phase.task.task_type)
+            facts.append(f"{label} {shown(cell.value, board.ranking.scale)}")
         entry = Entry(
             name=f"run-{row.submission}",
             title=f"{row.system} of {row.display_name}" if row.competes else row.system,
@@ -97,7 +98,7 @@ def board_feed(board: Board) -> str:
                 ", ".join(facts).capitalize() or "It stands on the board",
             ),
             address=site_address("board", *where),
-            # SQLite gives an instant without its zone.
+            # SQLite returns dates and times without a time zone.
             published=row.submitted_at.replace(
                 tzinfo=row.submitted_at.tzinfo or dt.UTC
             ),
@@ -143,7 +144,7 @@ def _phases(season: Season, now: dt.datetime) -> Iterable[Entry]:
     phases = Phase.objects.filter(task__season=season, task__is_reported_only=False)
     for phase in phases.select_related("task__season"):
         name, address = f"{phase.task}, {phase}", site_address("board", *place(phase))
-        end = f"{phase.closes.astimezone(dt.UTC):%Y-%m-%d %H:%M} UTC"
+        end = utc_minute(phase.closes)
         until = f"It takes runs until {end}." if phase.has_end else "It has no end."
         for event, title, words, at in (
             ("opened", f"{name} is open", until, phase.opens),
@@ -206,12 +207,15 @@ def _clean(text: str) -> str:
 
 
 ICALENDAR = "text/calendar; charset=utf-8"
-#: Octets of a line, its break apart; what is longer goes on in the next, behind a space.
+#: The maximum number of octets of a line. Longer lines are folded, and each
+#: continuation begins with a space.
 MAX_OCTETS = 75
 
 
 class Event(NamedTuple):
-    """``name`` stays the same when it is moved; ``key`` is what it is called in the season file."""
+    """An entry of the calendar. ``name`` stays the same when the date changes. ``key``
+    is the key of the date in the season file.
+    """
 
     name: str
     key: str
@@ -290,7 +294,6 @@ def _escaped(text: str) -> str:
 
 
 def _folded(line: str) -> str:
-    """No sign is cut in two, however many octets it has."""
     folded, octets = "", 0
     for sign in line:
         size = len(sign.encode())

@@ -1,4 +1,4 @@
-"""A figure of a page as a file: SVG of our own, from it PDF and PNG, and what Plotly writes of its data."""
+"""Export a figure as SVG, PDF, PNG, Plotly JSON or HTML."""
 
 import ctypes
 import os
@@ -16,17 +16,17 @@ from citeboard.core.confined.turns import PoolFull
 from scoring.figures import Figure, as_plotly, as_svg, escaped
 
 TYPES = {"svg": "image/svg+xml", "pdf": "application/pdf", "png": "image/png"}
-#: A page of its own is a file to keep: no browser runs its script at the address of the site.
+#: HTML is sent as a download, so that its scripts never run on the site's origin.
 DATA_TYPES = {"json": "application/json", "html": "application/octet-stream"}
-#: Pixels of a PNG for each of the drawing: sharp on a screen and in print.
+#: PNG pixels per unit of the SVG, for sharp screens and print.
 PNG_SCALE = 2.0
-#: Seconds that a reader waits while another reader's picture is drawn.
+#: Maximum seconds that a request waits while another figure is converted.
 PATIENCE = 5.0
 _one_at_a_time = threading.Lock()
 
 
 class ConverterBusy(PoolFull):
-    """Somebody else's figure is being converted; the same may be asked again."""
+    """Another figure is being converted; the client may repeat the request."""
 
     is_upload = False
 
@@ -49,8 +49,15 @@ def file_forms() -> tuple[str, ...]:
 
 @cache
 def data_forms() -> tuple[str, ...]:
-    """Return the formats that Plotly can write. The function does not import Plotly."""
+    """Return the formats that Plotly writes, if Plotly is installed. Do not import
+    Plotly.
+    """
     return tuple(DATA_TYPES) if find_spec("plotly") else ()
+
+
+def figure_forms() -> tuple[str, ...]:
+    """Return the formats of figures available on this machine."""
+    return (*file_forms(), *data_forms())
 
 
 def figure_type(wanted: str) -> str:
@@ -64,12 +71,12 @@ def figure_file(figures: Mapping[str, Figure], wanted: str) -> bytes:
         raise Http404(
             f"Plotly is not installed here, which writes a figure as {form.upper()}."
         )
-    if name not in figures or form not in (*file_forms(), *data_forms()):
+    if name not in figures or form not in figure_forms():
         raise Http404(
             f"There is no figure {wanted!r} here; there are {', '.join(figures) or 'none'}."
         )
     if form in DATA_TYPES:
-        # The library takes long to import.
+        # Importing Plotly takes long.
         from plotly import graph_objects
 
         drawn = graph_objects.Figure(escaped(as_plotly(figures[name])))
@@ -82,7 +89,7 @@ def figure_file(figures: Mapping[str, Figure], wanted: str) -> bytes:
 
 @cache
 def add_fonts() -> None:
-    """The site's own, to those that the system has; files keep what they are written in."""
+    """Register the site's fonts with fontconfig, so that PDF and PNG files use them."""
     with suppress(OSError):
         fontconfig = ctypes.CDLL("libfontconfig.so.1")
         fontconfig.FcConfigAppFontAddDir(
@@ -91,10 +98,11 @@ def add_fonts() -> None:
 
 
 def converted(svg: bytes, form: str, scale: float = PNG_SCALE) -> bytes:
-    """A PDF or PNG. Raises ConverterBusy."""
+    """Convert SVG to PDF or PNG. Raises ConverterBusy."""
     import cairosvg
 
-    # One at a time: a picture of many fields takes half a second of computing.
+    # Convert one figure at a time, because a large figure takes half a second of CPU
+    # time.
     if not _one_at_a_time.acquire(timeout=PATIENCE):
         raise ConverterBusy
     try:

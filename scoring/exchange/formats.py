@@ -1,4 +1,4 @@
-"""A board as a file in every format that there is, by the last part of its address."""
+"""Export a board in the format that is named by the last component of the URL."""
 
 import datetime as dt
 import hashlib
@@ -42,15 +42,17 @@ from scoring.results.comparison.reading import Page, ReadInstance
 from tasks.models import Submission
 from tasks.submissions.reading import RUN_CARD
 
-#: A longer text is cut: the format has no room for more in a cell.
+#: The maximum length of a cell in Excel. Longer texts are truncated.
 MAX_CELL = 32_767
 
 
 def workbook(
     title: str, at: dt.datetime, sheets: Mapping[str, Iterable[Iterable[object]]]
 ) -> bytes:
-    """Numbers are numbers, and text that looks like a number or a formula stays text. The first line of the
-    first sheet has the heads. The same tables give the same bytes.
+    """Return an Excel workbook. Numbers are stored as numbers; texts that look like
+    numbers or formulas are stored as text.
+
+    The first line of the first sheet is the header. Equal tables result in equal bytes.
     """
     out = io.BytesIO()
     with Workbook(
@@ -80,7 +82,7 @@ def _cell(value: object) -> object:
 
 
 def as_xlsx(results: Results) -> bytes:
-    """The table of the CSV, and on another sheet what its numbers are of."""
+    """Return a workbook with the same table as the CSV, and a sheet about the board."""
     board = results.board
     heads, lines = heads_and_lines(board, results.rows, figures_of(results.rows))
     about = [
@@ -113,7 +115,9 @@ LEVEL = 0.95
 
 
 def as_every_eval_ever(results: Results) -> bytes:
-    """Schema 0.3.0 of https://github.com/evaleval/every_eval_ever: a record for each system."""
+    """Return a record for each system, in schema 0.3.0 of
+    https://github.com/evaleval/every_eval_ever.
+    """
     records = [every_eval_ever_record(results, row) for row in run_rows(results.rows)]
     filled = [record for record in records if record["evaluation_results"]]
     return packed(
@@ -122,14 +126,16 @@ def as_every_eval_ever(results: Results) -> bytes:
 
 
 def _place(results: Results, record: Mapping[str, Any]) -> str:
-    """Return the record's path in the data store, without the extension."""
     folder = file_name(f"{results.task.season.slug}-{results.task.slug}")
     digest = hashlib.sha256(record["evaluation_id"].encode()).digest()
     return f"data/{folder}/{record['model_info']['id']}/{uuid.UUID(bytes=digest[:16], version=4)}"
 
 
 def with_samples(results: Results, row: Row, column: Column, page: Page) -> bytes:
-    """The record of one system, and what the page has chosen of its instances, by the page's metric."""
+    """Return the record of one system with samples.
+
+    The samples are the instances selected on the page, with their values of one metric.
+    """
     record, reading = every_eval_ever_record(results, row), page.reading
     place = f"{_place(results, record)}_samples.jsonl"
     lines = []
@@ -228,7 +234,8 @@ def every_eval_ever_record(results: Results, row: Row) -> dict[str, Any]:
         "evaluation_results": [
             _result_record(results, row, column, cell, value)
             for column, cell, value in results.numbers(row)
-            # The schema wants to know which way is up, and a number that only describes has none.
+            # The schema requires the direction of each score, so that measures without
+            # a direction are left out.
             if column.higher_is_better is not None
         ],
     }
@@ -268,7 +275,10 @@ def _result_record(
 
 
 def as_hugging_face(results: Results, dataset: str = "") -> bytes:
-    """`.eval_results/NAME.yaml` for each system's model: https://huggingface.co/docs/hub/eval-results."""
+    """Return for each system a file `.eval_results/NAME.yaml` for its model.
+
+    Format: https://huggingface.co/docs/hub/eval-results
+    """
     dataset = (
         dataset
         or results.task.hub_dataset
@@ -300,7 +310,10 @@ def as_hugging_face(results: Results, dataset: str = "") -> bytes:
 
 
 def as_ir_metadata(results: Results) -> bytes:
-    """`ir_metadata` of each run, https://www.ir-metadata.org; read by `tasks.submissions.ir_metadata`."""
+    """Return the metadata of each run in the format of https://www.ir-metadata.org.
+
+    `tasks.submissions.ir_metadata` reads this format.
+    """
     rows = run_rows(results.rows)
     runs = Submission.objects.in_bulk([row.submission for row in rows])
     files = []
@@ -318,7 +331,8 @@ def ir_metadata_of(results: Results, row: Row, description: str) -> Mapping[str,
         "tag": row.system,
         "actor": {"team": row.display_name, "role": "experimenter"},
         "method": {"description": description} if description else {},
-        # The code where everybody looks for it, and the whole card under the name by which it is read here.
+        # Other programs read the code's address from this field. The site's own
+        # importer reads the whole run card.
         **(
             {"implementation": {"source": {"repository": row.card["code"]}}}
             if "code" in row.card
@@ -349,7 +363,10 @@ def ir_metadata_of(results: Results, row: Row, description: str) -> Mapping[str,
 
 
 def as_papers_with_code(results: Results) -> str:
-    """Tables as Papers with Code exchanged them: https://github.com/paperswithcode/sota-extractor."""
+    """Return the board in the JSON format of Papers with Code.
+
+    Format: https://github.com/paperswithcode/sota-extractor
+    """
     columns = results.board.columns
     table = {
         "task": str(results.task.task_type.title),
@@ -394,14 +411,19 @@ def as_papers_with_code(results: Results) -> str:
 
 
 PADDING = 6
-#: Wider than letters of 11 pixels are on average; the picture sets its text to the width that was counted.
+#: Assumed width of a character in pixels at a font size of 11 pixels, slightly above
+#: the average. The SVG scales the text to the resulting width.
 LETTER = 6.4
-#: Long titles are cut.
+#: Longer titles are truncated.
 MAX_TITLE = 40
 
 
 def badge(board: Board, row: Row | None) -> str:
-    """SVG without style, script or font of its own: `rank 2–4 of 18 · 0.612 [0.581, 0.640] · preliminary`."""
+    """Return an SVG badge such as `rank 2–4 of 18 · 0.612 [0.581, 0.640] ·
+    preliminary`.
+
+    The SVG contains no styles, scripts or fonts.
+    """
     title = str(board.phase.task)
     left = title if len(title) <= MAX_TITLE else f"{title[: MAX_TITLE - 1].rstrip()}…"
     right = "not ranked"
@@ -436,7 +458,7 @@ FORMATS: Mapping[str, Callable[[Results], str | bytes]] = {
     "json": lambda b: as_json(b.board, b.rows, figures_of(b.rows)),
     "xlsx": as_xlsx,
     "tex": lambda b: as_latex(b.board, b.rows, b.choice),
-    # Cited boards are stored, and the entries link to them.
+    # Store a snapshot of the board, because the citation entries link to the snapshot.
     "bib": lambda b: as_bibtex(b, keep_cited(b.board)),
     "papers-with-code.json": as_papers_with_code,
     "every-eval-ever.zip": as_every_eval_ever,
@@ -446,7 +468,7 @@ FORMATS: Mapping[str, Callable[[Results], str | bytes]] = {
 
 
 def board_file(results: Results, name: str) -> HttpResponse:
-    """The board in the format of this name. Raises Http404 where a column is asked for that it has not."""
+    """Return the board in the named format. Raises Http404 for an unknown column."""
     try:
         content = FORMATS[name](results)
     except UnknownColumn as unknown:

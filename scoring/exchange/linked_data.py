@@ -1,4 +1,6 @@
-"""Links in the head of an answer that lead programs from a page to what it is about (signposting.org)."""
+"""Links in response headers from a page to the resource that it describes
+(signposting.org).
+"""
 
 import json
 from collections.abc import Collection, Iterator
@@ -50,7 +52,7 @@ def _link(address: str, relation: str, media_type: str = "") -> str:
     )
 
 
-#: Signs that mean something to HTML, as JSON writes them too.
+#: Escape characters that are special in HTML as JSON escape sequences.
 IN_A_PAGE = str.maketrans({sign: f"\\u{ord(sign):04x}" for sign in "<>&"})
 
 

@@ -1,4 +1,4 @@
-"""Archives of seasons from other sites, shown here as past seasons that nobody can change."""
+"""Archived seasons of other sites, which this site shows as read-only seasons."""
 
 import hashlib
 import json
@@ -127,7 +127,10 @@ def mounted_archive(slug: str) -> Mounted | None:
 
 
 def mount(archive: Path, slug: str = "") -> Mounted:
-    """Verify a folder and keep a copy of it. Raises MountRefused, or InputRefused where it is no archive."""
+    """Verify an archive and store a copy of its files.
+
+    Raises MountRefused, or InputRefused if the folder is not an archive.
+    """
     facts = read_season(archive)
     called = slug or str(facts["season"]["slug"])
     if not _SLUG.fullmatch(called):
@@ -146,7 +149,7 @@ def mount(archive: Path, slug: str = "") -> Mounted:
         for name in (*_named(archive), CHECKSUMS):
             (whole / CONTENT / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(existing(archive, name), whole / CONTENT / name)
-        # Everything that pages show is read once, before anybody sees it.
+        # Read all files that pages will show once before the archive becomes visible.
         copy = Mounted(called, whole)
         try:
             if SEASON not in copy.files or not copy.title:

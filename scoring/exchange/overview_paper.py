@@ -1,4 +1,6 @@
-"""Files for an overview paper of a season: tables, charts, teams, systems and facts."""
+"""Files for the overview paper of a season: tables, charts, teams, systems and a
+summary of results.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +18,7 @@ from citeboard.core.words import counted, listed
 from citeboard.teams.models import Membership, User
 from scoring.exchange.citations import Citation, of_board, of_run
 from scoring.exchange.figure_files import TYPES, figure_file, file_forms
+from scoring.exchange.paper_battles import PaperBattles, battles_of_season
 from scoring.exchange.report_figures import report_tables
 from scoring.exchange.results import as_yaml, file_name, packed
 from scoring.figures import Figure
@@ -55,13 +58,14 @@ from tasks.models import Organiser, Phase, Registration, Season
 from tasks.seasons.access import listed_entries, may_help
 
 FORMS = ("csv", "json", "tex", "bib", "md", "yml", *TYPES)
-#: Boards whose charts lie in the archive as PDF and PNG too: each takes part of a second to convert.
+#: The maximum number of boards whose charts are also converted to PDF and PNG, because
+#: each conversion takes a fraction of a second.
 MAX_CONVERTED = 12
 
 
 @dataclass(frozen=True, kw_only=True)
 class PaperQuery(Query):
-    """``for_everybody`` is for who runs the season: what everybody may read, and nothing else."""
+    """Query parameters. ``for_everybody`` shows organisers only the public content."""
 
     for_everybody: bool = switch_from("as", "everybody", default=False)
 
@@ -79,6 +83,7 @@ class PaperFiles:
     files: Sequence[PaperFile]
     board: Board | None = None
     classes: Sequence[tuple[str, Sequence[PaperFile]]] = ()
+    battles: PaperBattles | None = None
 
     @property
     def every(self) -> list[PaperFile]:
@@ -86,6 +91,8 @@ class PaperFiles:
 
     @property
     def is_hidden(self) -> bool:
+        if self.battles is not None:
+            return self.battles.is_hidden
         return self.board is not None and not is_public(self.board.phase)
 
 
@@ -100,7 +107,9 @@ class OverviewPaper:
 
     @classmethod
     def for_viewer(cls, season: Season, viewer: object) -> OverviewPaper:
-        """Return the material as the viewer may see it. Only organisers see more than the public."""
+        """Return the files that the viewer may see. Organisers also see content that is
+        not public.
+        """
         return cls(season, viewer if may_help(viewer, season) else AnonymousUser())
 
     @cached_property
@@ -120,6 +129,10 @@ class OverviewPaper:
         return boards
 
     @cached_property
+    def battles(self) -> list[PaperBattles]:
+        return battles_of_season(self.season, self.viewer)
+
+    @cached_property
     def teams(self) -> list[Participant]:
         return participants(self.season, self.viewer)
 
@@ -129,6 +142,7 @@ class OverviewPaper:
             self._season_part(),
             *self._report_parts(),
             *map(_board_part, self.boards),
+            *map(_battles_part, self.battles),
         ]
 
     @property
@@ -139,7 +153,7 @@ class OverviewPaper:
         season, teams, boards = self.season, self.teams, self.boards
 
         def bibliography() -> str:
-            # The ranking rule set names a run. No snapshot is stored.
+            # The rows are ranked by the ranking rule set. No snapshot is stored.
             entries: dict[str, Citation] = {}
             for board in boards:
                 confirmation = confirmation_of(board)
@@ -156,7 +170,7 @@ class OverviewPaper:
             (
                 "results.md",
                 _("Facts of the results section, Markdown"),
-                partial(results_text, season, boards),
+                partial(results_text, season, boards, self.battles),
             ),
             (
                 "participants.csv",
@@ -219,7 +233,12 @@ class OverviewPaper:
     def archive(
         self, tell: Callable[[float, str], object] = lambda share, doing: None
     ) -> bytes:
-        """``tell`` hears how far it is. Figures past the first boards are SVG alone. Raises ConverterBusy."""
+        """Return the zip archive. ``tell`` is called with the progress. Raises
+        ConverterBusy.
+
+        Only the charts of the first boards are converted to PDF and PNG; all others are
+        SVG.
+        """
         first = map(_name, self.boards[:MAX_CONVERTED])
         converted = {f"figures/{name}.{form}" for name in first for form in TYPES}
         chosen = [
@@ -266,6 +285,16 @@ def _board_part(board: Board) -> PaperFiles:
     return PaperFiles(title, files, board, list(_class_parts(board, name)))
 
 
+def _battles_part(battles: PaperBattles) -> PaperFiles:
+    stem = f"battles/{battles.name}"
+    files = [
+        PaperFile(f"{stem}.csv", "CSV", battles.board.as_csv),
+        PaperFile(f"{stem}.json", "JSON", battles.as_json),
+        PaperFile(f"{stem}.tex", "LaTeX", battles.as_latex),
+    ]
+    return PaperFiles(battles.title, files, battles=battles)
+
+
 def _class_parts(board: Board, name: str) -> Iterator[tuple[str, list[PaperFile]]]:
     if not (dimensions := offered_dimensions(board)):
         return
@@ -288,7 +317,7 @@ def _class_parts(board: Board, name: str) -> Iterator[tuple[str, list[PaperFile]
             stem = f"{name}-{file_name(dimension)}"
             label = _("%(metric)s by %(dimension)s")
             label %= {
-                "metric": metric_label(metric),
+                "metric": metric_label(metric, view.phase.task.task_type),
                 "dimension": dimension_label(dimension),
             }
 
@@ -327,14 +356,19 @@ def _charts(stem: str, figure: Callable[[], Figure]) -> list[PaperFile]:
     ]
 
 
-#: Characters with a meaning in Markdown.
+#: Special characters of Markdown.
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+!|~&-])")
-#: A sentence names so many systems, and counts the others.
+#: The maximum number of systems named in a sentence. Only the number of all other
+#: systems is given.
 MAX_NAMED = 8
 
 
-def results_text(season: Season, boards: Sequence[Board]) -> str:
-    """Facts alone, of the boards that whoever reads this may see with their scores."""
+def results_text(
+    season: Season, boards: Sequence[Board], battles: Sequence[PaperBattles] = ()
+) -> str:
+    """Return a text that summarises the results. The reader must be allowed to see the
+    scores of all ``boards``.
+    """
     teams = Registration.objects.filter(season=season).approved().count()
     sent = []
     for board in {board.phase.pk: board for board in boards}.values():
@@ -364,11 +398,18 @@ def results_text(season: Season, boards: Sequence[Board]) -> str:
             parts.append("The board is empty.")
             continue
         gold = f", gold v{board.gold.number}" if board.gold else ""
-        parts.append(f"Ranked by {_markdown(metric_label(ranking.metric))}{gold}.")
+        parts.append(
+            f"Ranked by {_markdown(metric_label(ranking.metric, phase.task.task_type))}{gold}."
+        )
         if confirmation := confirmation_of(board):
             parts.append(f"Results are {confirmation.words}.")
         parts += [*_first(board), *_beside(board), *_classes(board, ranking)]
-    if not boards:
+    for own in battles:
+        parts.append(
+            f"## {_markdown(str(own.phase.task))}, {_markdown(str(own.phase))}, battles"
+        )
+        parts += [own.extent, f"May be first: {_markdown(listed(own.may_be_first))}."]
+    if not boards and not battles:
         parts.append("No board shows its scores.")
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -540,7 +581,11 @@ def participants_csv(teams: Sequence[Participant]) -> str:
 
 
 def participants_latex(season: Season, teams: Sequence[Participant]) -> str:
-    """Members read `* Ada Lovelace, Bo Li and 2 others`, the asterisk where an organiser is among them."""
+    """Return the participants as LaTeX, for example `* Ada Lovelace, Bo Li and 2
+    others`.
+
+    An asterisk marks teams with an organiser as member.
+    """
     lines = []
     for team in teams:
         names = ", ".join(person.name for person in team.people)
@@ -568,7 +613,7 @@ def paper_title(season: Season) -> str:
 
 
 def authors_of(season: Season) -> list[User]:
-    """The organisers, whom the season's page names too."""
+    """Return the organisers as authors. Their names are public on the season's page."""
     found = Organiser.objects.filter(
         season=season, role=Organiser.Role.ORGANISER
     ).select_related("user")
@@ -576,7 +621,10 @@ def authors_of(season: Season) -> list[User]:
 
 
 def acl_papers(season: Season) -> str:
-    """`papers.yml` of https://github.com/rycolab/aclpub2; the last word of a name is the last name."""
+    """Return the `papers.yml` of https://github.com/rycolab/aclpub2.
+
+    The last word of a name is the last name.
+    """
     authors = []
     for person in authors_of(season):
         first, _space, last = str(person).rpartition(" ")
@@ -593,7 +641,9 @@ def acl_papers(season: Season) -> str:
 
 
 def openreview_note(season: Season) -> str:
-    """The content of a submission in API 2 of OpenReview, but for the authors' ids there."""
+    """Return the content of a submission for version 2 of the OpenReview API, without
+    author ids.
+    """
     content = {
         "title": paper_title(season),
         "authors": [str(person) for person in authors_of(season)],

@@ -1,4 +1,4 @@
-"""Tables of a report about participants, dates, methods and ranks, each as CSV, LaTeX and charts."""
+"""Tables about participants, dates, methods and ranks, as CSV, LaTeX and charts."""
 
 import datetime as dt
 from collections import Counter
@@ -35,7 +35,11 @@ from tasks.models.run_cards import CARD
 
 @dataclass(frozen=True)
 class ReportTable:
-    """Files are English. ``charts`` are by the end of their name, which is empty where there is one."""
+    """A table of the report.
+
+    CSV and LaTeX are in English. The keys of ``charts`` are suffixes of file names. If
+    there is only one chart, the key is empty.
+    """
 
     name: str
     title: str
@@ -59,7 +63,7 @@ class ReportTable:
         return exports.as_table(tabular, f"{self.title}.", f"report-{self.name}")
 
 
-#: Facts of teams, with their names in files.
+#: Fields of users whose values are counted, with the name of the table for each field.
 FACTS = {"affiliation": "affiliations", "country": "countries"}
 TITLES = {
     "affiliation": gettext_noop(
@@ -74,7 +78,11 @@ TITLES = {
 def report_tables(
     boards: Sequence[Board], teams: Sequence[Sequence[User]], *, has_countries: bool
 ) -> list[ReportTable]:
-    """Return the tables with lines, from boards that show scores and people of teams who may be named."""
+    """Return all tables that have at least one line.
+
+    The scores of ``boards`` must be visible. ``teams`` must contain only people who
+    agreed to be named.
+    """
     facts = [fact for fact in FACTS if has_countries or fact != "country"]
     found = [
         *(_participation(teams, fact) for fact in facts),
@@ -86,7 +94,10 @@ def report_tables(
 
 
 def _participation(teams: Sequence[Sequence[User]], fact: str) -> ReportTable:
-    """A team counts once for each affiliation or country; who may not be named says none."""
+    """Count each team once for each affiliation or country of its members.
+
+    Teams in which nobody agreed to be named are counted as "not said".
+    """
     said = [[getattr(person, fact) for person in team] for team in teams]
     people = Counter(name for team in said for name in team)
     counts = Counter(name for team in said for name in set(team) or {""})
@@ -109,7 +120,6 @@ def _participation(teams: Sequence[Sequence[User]], fact: str) -> ReportTable:
 
 
 def _days(boards: Sequence[Board]) -> ReportTable:
-    """Return runs and new teams by day, of phases that show the number of runs."""
     phases = [
         board.phase.pk
         for board in boards
@@ -163,7 +173,6 @@ def _days(boards: Sequence[Board]) -> ReportTable:
 
 
 def _methods(boards: Sequence[Board]) -> ReportTable:
-    """Return the number of ranked systems by the choices in their run cards."""
     lines, charts = list[Sequence[Any]](), dict[str, Figure]()
     for board, ranking in ((board, board.ranking) for board in boards):
         groups = {
@@ -196,7 +205,7 @@ def _methods(boards: Sequence[Board]) -> ReportTable:
             )
             for label, of in ((_("best"), best), (_("median"), median))
         ]
-        label = metric_label(ranking.metric)
+        label = metric_label(ranking.metric, board.phase.task.task_type)
         charts[_stem(board)] = Dots(
             title=_("%(board)s: %(metric)s by declared method")
             % {"board": ", ".join(_of_board(board)), "metric": label},
@@ -214,7 +223,11 @@ def _methods(boards: Sequence[Board]) -> ReportTable:
 
 
 def _ties(boards: Sequence[Board]) -> ReportTable:
-    """Return how many others each system is better than, worse than or tied with. All rows were compared."""
+    """Return for each system the numbers of systems that are significantly better,
+    tied, or significantly worse.
+
+    Boards are included only if all pairs of systems were compared.
+    """
     lines, charts = list[Sequence[Any]](), dict[str, Figure]()
     for board in (board for board in boards if board.is_compared):
         ranked = [

@@ -1,4 +1,6 @@
-"""Input of every export format: the reader's chosen rows, with addresses and signatures."""
+"""The input of all export formats: the selected rows of a board, with addresses and
+signatures.
+"""
 
 import io
 import re
@@ -22,7 +24,10 @@ from tasks.models import Phase, Task
 
 
 def site_address(name: str, *args: object) -> str:
-    """The permanent address of a page: under CITEBOARD_BASE_URL, whatever host was asked."""
+    """Return the absolute URL of a page below CITEBOARD_BASE_URL.
+
+    The URL does not depend on the host of the request.
+    """
     return f"{settings.BASE_URL}{reverse(name, args=args)}"
 
 
@@ -32,7 +37,10 @@ def place(phase: Phase) -> tuple[str, str, str]:
 
 @dataclass(frozen=True)
 class Results:
-    """Rows of a board; baselines and the human line are among them where the reader left them in."""
+    """Rows of a board for export.
+
+    They include baselines and the human line unless the reader hides them.
+    """
 
     board: Board
     rows: Sequence[Row]
@@ -48,7 +56,7 @@ class Results:
 
     @property
     def title(self) -> str:
-        """`CL-Summ 2014, Task 1A, Test`."""
+        """Return a title such as `CL-Summ 2014, Task 1A, Test`."""
         return f"{self.task.season}, {self.task}, {self.phase}"
 
     @property
@@ -63,7 +71,10 @@ class Results:
         return site_address("standing", *place(self.phase), row.submission)
 
     def numbers(self, row: Row) -> Iterator[tuple[Column, Cell, float]]:
-        """The row's defined, finite numbers with their columns; other formats know no others."""
+        """Yield the finite values of a row with their columns and cells.
+
+        Some formats cannot represent infinite or undefined values.
+        """
         for column in self.board.columns:
             if (
                 cell := row.scores.get(column.name)
@@ -85,7 +96,9 @@ class Results:
 
 
 def hub_task(split: str, metric: str) -> str:
-    """One leaderboard of a benchmark on the Hub, in its `eval.yaml` and in models' `.eval_results`."""
+    """Return the name of a leaderboard on the Hub, which `eval.yaml` and the
+    `.eval_results` of models must spell alike.
+    """
     return f"{split}_{metric}"
 
 
@@ -106,7 +119,7 @@ CONTENT_TYPES = {
 
 
 def content_type_of(name: str) -> str:
-    """By the end of a file's name."""
+    """Return the content type for the extension of a file name."""
     return CONTENT_TYPES[name.rpartition(".")[2]]
 
 
@@ -114,7 +127,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def packed(files: Iterable[tuple[str, str | bytes]]) -> bytes:
-    """The same bytes whenever they are the same files."""
+    """Return a zip archive. Equal files result in equal bytes."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         for name, content in files:
@@ -133,7 +146,7 @@ def as_yaml(content: object) -> str:
 
 
 def file_name(text: str) -> str:
-    """A name of people's choosing as one part of a path.
+    """Return a safe path component for a name that a user chose.
 
     >>> file_name("../Ünder water, v2")
     'Under-water-v2'

@@ -1,4 +1,6 @@
-"""The runs of a season to take away: all of them as a table, and those that count as files."""
+"""Export the runs of a season: all runs as a CSV table, and the runs on the board as an
+archive of files.
+"""
 
 import datetime as dt
 import shutil
@@ -51,7 +53,9 @@ AT_ONCE = 500
 
 
 def runs_csv(runs: QuerySet[Submission]) -> Iterator[str]:
-    """In pieces, the newest first: a season may have had a hundred thousand."""
+    """Yield chunks of CSV, the newest runs first. A season may have a hundred thousand
+    runs.
+    """
     yield csv_text(HEADS)
     lines = (_line(run, score) for run, score in _with_scores(runs))
     while listed := list(islice(lines, AT_ONCE)):
@@ -59,7 +63,6 @@ def runs_csv(runs: QuerySet[Submission]) -> Iterator[str]:
 
 
 def _with_scores(runs: QuerySet[Submission]) -> Iterator[tuple[Submission, Any]]:
-    """Runs and scores are read once each, in one order; by pieces, all scores would be read for each."""
     ordered = runs.order_by("-submitted_at", "-id").iterator(chunk_size=AT_ONCE)
     facts = {
         "run": "submission_id",
@@ -76,7 +79,6 @@ def _with_scores(runs: QuerySet[Submission]) -> Iterator[tuple[Submission, Any]]
     score = next(scores, None)
     for run in ordered:
         newest = None
-        # Skip scores of runs that were deleted since the query.
         while score and (score.sent, score.run) >= (run.submitted_at, run.pk):
             if score.run == run.pk and score.rules in run.phase.task.rules[:1]:
                 newest = score
@@ -112,7 +114,10 @@ def _line(run: Submission, score: Score | None) -> Iterator[object]:
 
 
 def counting_runs_archive(board: Board) -> IO[bytes]:
-    """A file on disk that goes when it is closed; what has no file is left out."""
+    """Return a zip archive of the runs on the board, as a temporary file.
+
+    Runs without a file are left out.
+    """
     rows = run_rows(board.systems)
     runs = Submission.objects.in_bulk([row.submission for row in rows])
     archive = tempfile.TemporaryFile(dir=settings.FILE_UPLOAD_TEMP_DIR)  # noqa: SIM115  (its reader closes it)
@@ -138,7 +143,10 @@ def counting_runs_archive(board: Board) -> IO[bytes]:
 def ranking_scores(
     runs: Sequence[Submission], at: dt.datetime | None = None
 ) -> dict[int, Score]:
-    """By run, under the newest gold that it has; as known at an instant, or now."""
+    """Return the newest ranking score of each run, by run id.
+
+    With ``at``, return the scores that were valid at that time.
+    """
     first = {
         run.pk: run.phase.task.ranking_rules for run in runs if run.phase.task.rules
     }

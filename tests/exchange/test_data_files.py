@@ -98,9 +98,10 @@ def test_ir_datasets_reads_topics_documents_and_qrels(client, recommendation, tm
     odd = "q%201/100%25%20<a>&%07é"
     assert set(topics) == {odd, "q2"}
     assert topics["q2"] == "Somebody cites <REF> in q2."
-    assert [(doc.doc_id, doc.text) for doc in found.docs_iter()] == [
+    # The order of candidates is drawn when the gold is published.
+    assert {(doc.doc_id, doc.text) for doc in found.docs_iter()} == {
         (n, f"Paper {n}") for n in CANDIDATES
-    ]
+    }
     judged = {(own.query_id, own.doc_id): own.relevance for own in found.qrels_iter()}
     assert judged == {(odd, "a"): 3, (odd, "e"): 0, ("q2", "b"): 1}
 

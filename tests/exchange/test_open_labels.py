@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from scoring.metrics.entailment import Pair, stored_labels
-from scoring.models import EntailmentLabel, EntailmentModel, LabelImport
+from scoring.models import Judge, Judgement, JudgementImport
 from scoring.worker.entailment_labels import import_labels
 from scoring.worker.score import score
 from tasks.models import Phase
@@ -72,9 +72,9 @@ def test_anybody_downloads_labels_that_scorer_and_site_read(client, phase, tmp_p
         MODEL,
         [True, False],
     )
-    EntailmentLabel.objects.all().delete()
-    LabelImport.objects.all().delete()
-    EntailmentModel.objects.all().delete()
+    Judgement.objects.all().delete()
+    JudgementImport.objects.all().delete()
+    Judge.objects.all().delete()
     call_command("import_labels", str(path), stdout=(out := StringIO()))
     assert f"{card['labels']} labels of {MODEL} added" in out.getvalue()
 

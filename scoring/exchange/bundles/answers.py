@@ -1,0 +1,317 @@
+"""Read answers from files of a bundle.
+
+A file contains one value or one vector per line, or a table. This module does not
+import Django.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Any
+
+from scoring.exchange.bundles.files import BundleFiles
+from tasks.types import InputRefused
+from tasks.types.declared.fields import MAX_LABELS
+from tasks.types.files import InputFile
+from tasks.types.forms.shapes import BETWEEN, label_text
+from tasks.types.jsonlines import as_lines
+
+TABLES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson")
+#: Names of files that cannot contain answers.
+_NO_ANSWERS = re.compile(
+    r"\.(?:py|pyc|md|html?|ya?ml|png|jpe?g|gif|pdf|ipynb|npy|npz|pkl|zip|gz|exe|jar|sh|"
+    r"info|name|log|docx?)$|(?:^|/)(?:readme|metadata|licen[sc]e)[^/]*$",
+    re.IGNORECASE,
+)
+_SAMPLE = re.compile(r"predict|submission|answer|result|output|sample", re.IGNORECASE)
+MAX_ROWS, MAX_BYTES, MAX_WIDTH = 2_000_000, 1 << 28, 100
+ID, LABEL, SCORE, TEXT, ROW, INPUT = "id", "label", "score", "text", "row", "input"
+#: The field name of the answer for each task form. Gold and runs that the importer
+#: writes use this name.
+FIELDS = {"labels": LABEL, "numbers": SCORE, "text": TEXT}
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Lines:
+    """A file with one line per instance: a value, or a vector of numbers.
+
+    ``ids`` are the values of the first column if that column numbers the lines.
+    Otherwise they are the line numbers.
+    """
+
+    file: InputFile
+    values: tuple[tuple[str, ...], ...] = field(repr=False)
+    ids: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def width(self) -> int:
+        return len(self.values[0])
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.ids or map(str, range(1, len(self.values) + 1)))
+
+    def fits(self, other: "Lines") -> bool:
+        return len(self.values) == len(other.values) and self.width == other.width
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """A file with named fields that the readers of declared tasks can parse."""
+
+    file: InputFile
+
+
+Answers = Lines | TableFile
+
+
+def is_answer_file(file: InputFile) -> bool:
+    return not _NO_ANSWERS.search(file.name)
+
+
+def read_answers(file: InputFile) -> Answers | None:
+    """Return the answers in a file; None if it contains none."""
+    lines = read_lines(file)
+    if lines is not None:
+        return lines
+    return TableFile(file) if file.suffix in TABLES else None
+
+
+def read_lines(file: InputFile) -> Lines | None:
+    """Parse a file with one value or vector per line. Return None for tables with a
+    header and for other files.
+    """
+    if file.suffix in (".json", ".jsonl", ".ndjson"):
+        return None
+    try:
+        rows = _rows(file)
+    except InputRefused:
+        return None
+    if not rows:
+        return None
+    cells = [tuple(re.split(r"[,;\s]+", row)) for row in rows]
+    widths = {len(own) for own in cells}
+    has_numbers = all(number_in(cell) is not None for own in cells for cell in own)
+    if len(widths) == 1 and has_numbers:
+        is_counted = file.suffix in (".csv", ".tsv") and widths != {1}
+        if is_counted and _counts([own[0] for own in cells]):
+            values = tuple(own[1:] for own in cells)
+            return Lines(file, values, tuple(own[0] for own in cells))
+        return Lines(file, tuple(cells)) if max(widths) <= MAX_WIDTH else None
+    # Do not parse tables with a header here.
+    if file.suffix in (".csv", ".tsv"):
+        return None
+    return Lines(file, tuple((row,) for row in rows))
+
+
+def _rows(file: InputFile) -> list[str]:
+    rows: list[str] = []
+    size = 0
+    for line in file.lines():
+        size += len(line)
+        if len(rows) >= MAX_ROWS or size > MAX_BYTES or b"\0" in line:
+            return []
+        rows.append(line.decode("utf-8-sig").strip())
+    while rows and not rows[-1]:
+        rows.pop()
+    return rows if all(rows) else []
+
+
+def _counts(cells: Sequence[str]) -> bool:
+    begins = cells[0] in ("0", "1")
+    first = int(cells[0]) if begins else 0
+    return begins and list(cells) == [str(first + place) for place in range(len(cells))]
+
+
+def number_in(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if abs(number) < float("inf") else None
+
+
+def form_of(answers: Lines) -> str:
+    """Guess the task form from the values of gold without a recognised scoring program."""
+    values = {own[0] for own in answers.values}
+    numbers = [number_in(value) for value in values]
+    is_whole = all(number is not None and number.is_integer() for number in numbers)
+    few = len(values) <= min(MAX_LABELS, max(2, len(answers.values) // 2))
+    has_numbers = all(number is not None for number in numbers)
+    if answers.width == 1 and few and (is_whole or not has_numbers):
+        return "labels"
+    return "numbers" if has_numbers else "text"
+
+
+def is_one_hot(answers: Lines) -> bool:
+    return answers.width > 1 and all(
+        sorted(map(float, own))[-2:] == [0, 1] and sum(map(float, own)) == 1
+        for own in answers.values
+    )
+
+
+def rows_of(answers: Lines, form: str) -> list[Row] | None:
+    """Return the lines as records of gold or of a run; None if the form does not allow
+    them.
+    """
+    field_name = FIELDS.get(form)
+    if field_name is None or (form == "text" and answers.width > 1):
+        return None
+    if form == "numbers":
+        return list(_number_rows(answers))
+    if form == "labels" and answers.width > 1:
+        if not is_one_hot(answers):
+            return None
+        labels = [str(list(map(float, own)).index(1) + 1) for own in answers.values]
+    elif form == "labels":
+        labels = [_label(own[0]) for own in answers.values]
+    else:
+        labels = [own[0] for own in answers.values]
+    return [
+        {ID: name, field_name: label}
+        for name, label in zip(answers.names, labels, strict=True)
+    ]
+
+
+def _label(text: str) -> str:
+    number = number_in(text)
+    return text if number is None else label_text(number)
+
+
+def _number_rows(answers: Lines) -> Iterator[Row]:
+    for name, own in zip(answers.names, answers.values, strict=True):
+        for place, cell in enumerate(own, start=1):
+            number = number_in(cell)
+            if answers.width == 1:
+                yield {ID: name, SCORE: number}
+            else:
+                yield {ID: f"{name}{BETWEEN}{place}", ROW: name, SCORE: number}
+
+
+def as_run(answers: Lines, form: str) -> bytes | None:
+    """Return the answers as a run in JSON lines; None if the answers do not fit the form."""
+    rows = rows_of(answers, form)
+    if rows is None:
+        return None
+    field_name = FIELDS[form]
+    return as_lines({ID: row[ID], field_name: row[field_name]} for row in rows)
+
+
+def chosen(files: Iterable[InputFile], words: frozenset[str]) -> list[Answers]:
+    """Return the answers found in the files.
+
+    If several files have answers, prefer files whose names occur in ``words``, the
+    strings of the scoring program.
+    """
+    found = [
+        (file, answers)
+        for file in files
+        if is_answer_file(file) and (answers := read_answers(file)) is not None
+    ]
+    if len(found) > 1:
+        named = [one for one in found if any(one[0].base in word for word in words)]
+        found = named or found
+    return [answers for _, answers in found]
+
+
+def common_prefix(first: str, second: str) -> int:
+    """Return the length of the common prefix of two names."""
+    count = 0
+    for one, other in zip(first, second, strict=False):
+        if one != other:
+            break
+        count += 1
+    return count
+
+
+def best_named(found: Sequence[Lines], gold: Lines) -> Lines | None:
+    """Return the file whose name shares the longest prefix with the name of the gold
+    file; None if two files share equally long prefixes.
+    """
+    ordered = sorted(
+        found, key=lambda own: -common_prefix(own.file.base, gold.file.base)
+    )
+    if len(ordered) > 1:
+        first, second = (
+            common_prefix(own.file.base, gold.file.base) for own in ordered[:2]
+        )
+        if first == second:
+            return None
+    return ordered[0] if ordered else None
+
+
+def inputs_for(gold: Lines, public: Iterable[InputFile]) -> Lines | None:
+    """Return the public file that has one input per line for the instances; None unless
+    exactly one file matches.
+    """
+    found = []
+    for file in public:
+        if not is_answer_file(file) or _SAMPLE.search(file.name):
+            continue
+        lines = raw_lines(file)
+        is_other = lines is not None and lines.values != whole(gold).values
+        if lines is not None and is_other and len(lines.values) == len(gold.values):
+            found.append(lines)
+    return best_named(found, gold)
+
+
+def raw_lines(file: InputFile) -> Lines | None:
+    """Return the unparsed lines of a file."""
+    try:
+        rows = _rows(file)
+    except InputRefused:
+        return None
+    return Lines(file, tuple((row,) for row in rows)) if rows else None
+
+
+def whole(answers: Lines) -> Lines:
+    return raw_lines(answers.file) or answers
+
+
+def predictions(
+    files: Iterable[InputFile], gold: Lines, *, is_sample: bool = True
+) -> Lines | None:
+    """Return the sample predictions that match the gold.
+
+    If ``is_sample`` is False, only files with names such as `sample` or `predictions`
+    are considered.
+    """
+    found = []
+    for file in files:
+        if not is_answer_file(file):
+            continue
+        if not is_sample and not _SAMPLE.search(file.name):
+            continue
+        lines = read_lines(file)
+        if lines is not None and lines.fits(gold):
+            found.append(lines)
+    if len(found) > 1:
+        stem = PurePosixPath(gold.file.base).stem
+        same = [own for own in found if own.file.base.startswith(stem)]
+        found = same or found
+    return best_named(found, gold) or (found[0] if found else None)
+
+
+def samples(
+    bundle: BundleFiles, kit: Iterable[InputFile], gold: Lines
+) -> Iterator[tuple[str, Lines]]:
+    """Yield the sample submissions of a bundle: files and archives with names such as
+    `sample` or `submission`.
+
+    Archives in the starting ``kit`` may have any name.
+    """
+    given = [(f"starting kit: {file.name}", file) for file in kit]
+    for name, file in (*bundle.by_name.items(), *given):
+        if not _SAMPLE.search(name) or file.name == gold.file.name:
+            continue
+        try:
+            inner = bundle.unpacked(file)
+        except InputRefused:
+            continue
+        named = [(f"{name}/{own.name}" if own is not file else name) for own in inner]
+        for shown, own in zip(named, inner, strict=True):
+            lines = read_lines(own) if is_answer_file(own) else None
+            if lines is not None and lines.fits(gold):
+                yield shown, lines

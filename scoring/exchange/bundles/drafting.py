@@ -1,0 +1,769 @@
+"""The confined program that drafts a season from a bundle.
+
+A draft consists of the tables of a season file, the folders of tasks, the gold, and a
+report. Arguments and results are JSON values; Django is not imported.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from citeboard.core.confined import UPLOAD
+from scoring.exchange.bundles import answers as own_answers, official
+from scoring.exchange.bundles.answers import (
+    FIELDS,
+    ID,
+    INPUT,
+    ROW,
+    Answers,
+    Lines,
+    TableFile,
+)
+from scoring.exchange.bundles.files import BundleFiles
+from scoring.exchange.bundles.kits import Secrets, files_to_give_out
+from scoring.exchange.bundles.programs import (
+    DURATION,
+    LIKELY,
+    Program,
+    Recognised,
+    read_program,
+)
+from scoring.exchange.bundles.reading import (
+    BundlePhase,
+    BundleTask,
+    Competition,
+    read_competition,
+)
+from scoring.exchange.bundles.report import Prevented, Report
+from scoring.offline.evaluate import Resampling, evaluate
+from scoring.offline.proposing import card, previewed
+from tasks.gold.packing import write_archive
+from tasks.types import InputRefused, TaskType, task_types
+from tasks.types.declared.folder import CARD, TOML, read_declaration
+from tasks.types.declared.official_program import PROGRAM as PROGRAM_FILE
+from tasks.types.declared.proposals import Found, declaration, look, measures_of
+from tasks.types.declared.recognised import UNSURE
+from tasks.types.files import KIT, InputFile
+from tasks.types.jsonlines import as_lines, well_formed
+from tasks.types.problems import fatal
+from tasks.types.runs import read_run
+
+PROGRAM = "scoring.exchange.bundles.drafting:draft"
+#: Measures for which lower values are better.
+LOWER = frozenset({"mse", "rmse", "mae", "log_loss", "brier_score", "hamming_loss"})
+OF_A_LABEL = ("precision", "recall", "f1")
+NOT_RECOGNISED = "the scoring program is not recognised"
+MAX_SAMPLES = 6
+HAS_KIT = (
+    f"The archive of the inputs has files of the organisers in the folder `{KIT}`."
+)
+Values = dict[str, Any]
+
+
+def draft(given: Mapping[str, Any]) -> Values:
+    """Draft a season.
+
+    Return the report, the tables of the season file, the texts of task folders, and the
+    paths of gold files.
+    """
+    report = Report()
+    season: Values = {}
+    drafting = None
+    try:
+        files = BundleFiles(Path(UPLOAD), given["filename"])
+        competition = read_competition(files, report)
+        drafting = _Drafting(files, competition, report, given.get("gold", {}))
+        season = drafting.season()
+        drafting.note_unused_choices()
+    except Prevented as prevented:
+        report.prevented(prevented)
+    except InputRefused as refused:
+        first = refused.problems[0]
+        place = first.file or given["filename"]
+        report.prevented(Prevented(place, f"{first.message} {first.expected}".strip()))
+    if drafting is None or not season:
+        told = _storable(report.values())
+        return {
+            "report": told,
+            "values": None,
+            "files": {},
+            "parts": {},
+            "choices": [],
+        }
+    return {
+        "report": _storable(report.values()),
+        "values": _storable(season),
+        "files": _storable(drafting.files),
+        "parts": drafting.parts,
+        "choices": _storable(list(drafting.choices.values())),
+    }
+
+
+def _storable(value: Any) -> Any:
+    if isinstance(value, str):
+        return well_formed(value).replace("\0", "\ufffd")
+    if isinstance(value, Mapping):
+        return {name: _storable(one) for name, one in value.items()}
+    is_list = isinstance(value, list | tuple)
+    return [_storable(one) for one in value] if is_list else value
+
+
+@dataclass
+class _Split:
+    """The gold of one split of a task, and the phases whose runs are scored against it."""
+
+    name: str
+    source: BundleTask
+    gold: Answers
+    phases: list[BundlePhase] = field(default_factory=list)
+    #: ``files`` are in a format that declared tasks can read. ``rows`` are records that
+    #: the importer has converted from files in other formats.
+    files: list[InputFile] = field(default_factory=list)
+    rows: list[Values] = field(default_factory=list)
+
+
+@dataclass
+class _Task:
+    """A task of the draft. Its splits have the same form and the same measures."""
+
+    title: str
+    description: str
+    form: str
+    program: Program | None
+    splits: list[_Split] = field(default_factory=list)
+
+
+class _Drafting:
+    def __init__(
+        self,
+        bundle: BundleFiles,
+        competition: Competition,
+        report: Report,
+        chosen_gold: Mapping[str, str],
+    ) -> None:
+        self.bundle, self.competition, self.report = bundle, competition, report
+        #: For each key path of the description: the gold file that the organiser chose.
+        self._chosen_gold = chosen_gold
+        #: For each key path of the description: the files that could be the gold.
+        self.choices: dict[str, Values] = {}
+        #: ``files`` maps file names to texts of the draft; ``parts`` has the names of
+        #: files in the working folder of the process.
+        self.files: dict[str, str] = {}
+        self.parts: dict[str, str] = {}
+        self._slugs = {"organise", "published", *task_types()}
+        self._programs: dict[tuple[str, ...], Program] = {}
+        self._forms: dict[tuple[str, ...], str] = {}
+        self._tasks: list[_Task] = []
+        self._secrets: Secrets | None = None
+        #: Key paths of the phases whose public files are already in an archive.
+        self._with_kits: set[str] = set()
+        self.phase_slugs: dict[str, str] = {}
+        for phase in competition.phases:
+            self.phase_slugs[phase.place] = free_name(
+                phase.title, "phase", {"published", *self.phase_slugs.values()}
+            )
+
+    def season(self) -> Values:
+        own = self.competition
+        if not own.phases:
+            raise Prevented("phases", "there are no phases")
+        season: Values = {
+            "slug": free_name(own.title, "season", set()),
+            "title": own.title,
+            "summary": own.summary,
+            "registration": own.registration,
+            "time_zone": "UTC",
+            "public": False,
+        }
+        season |= {"terms": own.terms} if own.terms.strip() else {}
+        self._tasks = self.tasks()
+        tasks = [
+            table for task in self._tasks if (table := self.table(task)) is not None
+        ]
+        if not tasks:
+            season["planned_phases"] = [self.phase(one, "test") for one in own.phases]
+            self.report.decide(
+                "tasks",
+                "the draft has the phases and no task: make a task from its gold",
+            )
+        return {"season": season, "tasks": tasks}
+
+    def tasks(self) -> list[_Task]:
+        """Return the tasks of the draft. If phases differ in form or measures, phases
+        with the same form and measures become one task.
+        """
+        phases, tasks = self.competition.phases, self.competition.tasks
+        self._require_results()
+        lines = max((len(phase.tasks) for phase in phases), default=0)
+        found: list[_Task] = []
+        for place in range(lines):
+            own: dict[tuple[Any, ...], _Task] = {}
+            for phase in phases:
+                if place < len(phase.tasks):
+                    self._add(own, phase, tasks[phase.tasks[place]])
+            found += own.values()
+        return found
+
+    def _require_results(self) -> None:
+        tasks = self.competition.tasks.values()
+        for task in tasks:
+            if task.program:
+                self.program(task)
+        if not any(task.runs_code for task in tasks):
+            return
+        for task in tasks:
+            gold = self.gold(task, is_noted=False)
+            if gold is not None and self._has_sample(gold):
+                message = (
+                    "participants may send programs there; the draft takes results"
+                )
+                self.report.decide(task.place, message)
+                return
+        place = next(task.place for task in tasks if task.runs_code)
+        message = (
+            "code submission: participants send programs, which the site does not run,"
+            " and the bundle has no sample of results"
+        )
+        raise Prevented(place, message)
+
+    def _has_sample(self, gold: Answers) -> bool:
+        if isinstance(gold, Lines):
+            return (
+                next(own_answers.samples(self.bundle, self.kit(), gold), None)
+                is not None
+            )
+        return any(
+            file.suffix == gold.file.suffix
+            for solution in self.competition.solutions
+            for file in solution.files
+        )
+
+    def program(self, task: BundleTask) -> Program:
+        names = tuple(f"{file.shown}/{file.name}" for file in task.program)
+        if names not in self._programs:
+            place = f"{task.place}.scoring_program"
+            self._programs[names] = read_program(task.program, place, self.report)
+        return self._programs[names]
+
+    def gold(self, task: BundleTask, *, is_noted: bool = True) -> Answers | None:
+        place = f"{task.place}.reference_data"
+        words = self.program(task).words if task.program else frozenset()
+        found = own_answers.chosen(task.reference, words)
+        every = own_answers.chosen(task.reference, frozenset())
+        names = [one.file.name for one in every]
+        own = self._chosen_gold.get(place, "")
+        is_open = len(found) != 1 and len(every) > 1
+        if is_open or own in names:
+            self.choices[place] = {"place": place, "files": names, "chosen": own}
+        if own in names:
+            if is_noted:
+                self.report.understood(place, f"{own} is the gold, as you chose")
+            return every[names.index(own)]
+        if own and is_noted:
+            message = f"“{own[:100]}” is no file that could be the gold"
+            self.report.decide(place, message)
+        if len(found) == 1:
+            return found[0]
+        if is_noted and not found:
+            self.report.decide(place, "no answers that can be read by line or field")
+        elif is_noted:
+            shown = ", ".join(names[:8])
+            message = f"{len(names)} files could be the gold ({shown}); choose one"
+            self.report.decide(place, message)
+        return None
+
+    def note_unused_choices(self) -> None:
+        places = {
+            f"{task.place}.reference_data" for task in self.competition.tasks.values()
+        }
+        for place in sorted(self._chosen_gold.keys() - places):
+            self.report.decide(place, "the bundle has no such gold to choose")
+
+    def _add(
+        self, own: dict[tuple[Any, ...], _Task], phase: BundlePhase, source: BundleTask
+    ) -> None:
+        program = self.program(source) if source.program else None
+        gold = self.gold(source)
+        if program is None:
+            self.report.decide(f"{source.place}.scoring_program", "there is none")
+        if gold is None:
+            return
+        measures = self.measures(program) if program else []
+        form = measures[0][0].form if measures else self._guessed_form(source, gold)
+        if isinstance(gold, Lines) and own_answers.rows_of(gold, form) is None:
+            message = f"{gold.file.name} has no answers of the form {form}"
+            self.report.decide(f"{source.place}.reference_data", message)
+            return
+        key: tuple[Any, ...] = (
+            form,
+            type(gold),
+            *((one.name, title) for one, title in measures),
+        )
+        if isinstance(gold, Lines):
+            key = (*key, gold.width)
+        title = source.name if not own else f"{source.name} ({phase.title})"
+        task = own.setdefault(key, _Task(title, source.description, form, program))
+        for split in task.splits:
+            if split.source is source:
+                split.phases.append(phase)
+                return
+        split = _Split(self.phase_slugs[phase.place], source, gold, [phase])
+        split.files = self._gold_files(split, form)
+        task.splits.append(split)
+
+    def _guessed_form(self, source: BundleTask, gold: Answers) -> str:
+        names = tuple(file.shown for file in source.program)
+        form = own_answers.form_of(gold) if isinstance(gold, Lines) else "labels"
+        return self._forms.setdefault(names, form)
+
+    def _gold_files(self, split: _Split, form: str) -> list[InputFile]:
+        gold, place = split.gold, f"{split.source.place}.reference_data"
+        if isinstance(gold, TableFile):
+            self.report.understood(place, f"{gold.file.name}: a table")
+            return [gold.file]
+        rows = own_answers.rows_of(gold, form) or []
+        count, width = len(gold.values), gold.width
+        shape = f"vectors of {width}" if width > 1 else "one value each"
+        named = "a first column of ids" if gold.ids else "ids are the line numbers"
+        message = f"{gold.file.name}: {count:,} lines, {shape}; {named}"
+        self.report.understood(place, message)
+        inputs = own_answers.inputs_for(gold, self.public())
+        if inputs is not None and (width == 1 or form == "labels"):
+            for row, (text,) in zip(rows, inputs.values, strict=True):
+                row[INPUT] = text
+        elif inputs is not None:
+            texts = dict(
+                zip(gold.names, (own for (own,) in inputs.values), strict=True)
+            )
+            for row in rows:
+                row[INPUT] = texts[row[ROW]]
+        if inputs is not None:
+            message = f"participants see the lines of {inputs.file.name} as the inputs"
+            self.report.decide(place, f"{message}; look whether they belong together")
+        self._note_leaks(split, gold)
+        split.rows = rows
+        return _as_file(rows)
+
+    def public(self) -> list[InputFile]:
+        return [file for phase in self.competition.phases for file in phase.public]
+
+    def kit(self) -> list[InputFile]:
+        return [file for phase in self.competition.phases for file in phase.kit]
+
+    def _note_leaks(self, split: _Split, gold: Lines) -> None:
+        for phase in self.competition.phases:
+            for file in (*phase.public, *phase.kit):
+                lines = own_answers.read_lines(file)
+                if lines is not None and lines.values == gold.values:
+                    message = (
+                        f"{file.name}, which participants get there, is the gold of"
+                        f" “{split.name}”"
+                    )
+                    self.report.decide(f"{phase.place}.public_data", message)
+
+    def measures(self, program: Program) -> list[tuple[Recognised, str]]:
+        """Return the program's measures with their titles, in the order of the
+        leaderboard's columns.
+        """
+        columns = [own for own in self.competition.columns if own.key]
+        rest, found = list(program.others), []
+        own_columns = [one for one in columns if not DURATION.search(one.key)]
+        for column in columns:
+            own = program.by_key.get(column.key)
+            if own is None and column in own_columns and column is own_columns[0]:
+                # If the program computes only one measure, that measure belongs to the
+                # first column, whatever the key of the column is.
+                every = [*program.by_key.values(), *rest]
+                own = every[0] if len({one.name for one in every}) == 1 else None
+            if own is None:
+                continue
+            found.append((own, column.title))
+        if not found:
+            found = [(own, "") for own in (*program.by_key.values(), *rest)]
+        form = found[0][0].form if found else ""
+        once: dict[str, tuple[Recognised, str]] = {}
+        for own, title in found:
+            if own.form == form:
+                once.setdefault(own.name, (own, title))
+        return list(once.values())
+
+    def table(self, task: _Task) -> Values | None:
+        """Return the table of a task for the season file, and write the folder and gold
+        of the task.
+
+        Return None if the task cannot be declared.
+        """
+        place = task.splits[0].source.place
+        slug = free_name(task.title, "task", self._slugs)
+        self._slugs.add(slug)
+        try:
+            found = self._declared(task, slug)
+            split = task.splits[0]
+            offered = self._offered(task, found.task["gold"])
+            rules = [found.task["rules"][0]["name"]]
+            texts = {CARD: card(found)}
+            if offered is not None:
+                _add_program(found.task, offered)
+                rules.append(official.RULES)
+                head, mark, tail = texts[CARD].partition("## Citation")
+                texts[CARD] = f"{head}{official.CARD}{mark}{tail}"
+                texts[PROGRAM_FILE] = offered.text
+            texts[TOML] = declaration(found.task)
+            _, folder = previewed(texts, found, split.files)
+            task_type = read_declaration(folder)
+        except InputRefused as refused:
+            first = refused.problems[0]
+            message = f"{first.file or ''} {first.message} {first.expected}".strip()
+            self.report.decide(place, f"the gold makes no task: {message}")
+            return None
+        self._note_measures(task, found.task)
+        for split in task.splits:
+            self._score_samples(task_type, task, split)
+        self.files |= {
+            f"tasks/{slug}/{name}": text for name, text in sorted(folder.items())
+        }
+        golds = [self._keep_gold(slug, split) for split in task.splits]
+        has_kit = any(
+            len(gold["paths"]) > len(split.files)
+            for gold, split in zip(golds, task.splits, strict=True)
+        )
+        phases = [
+            self.phase(phase, split.name)
+            for split in task.splits
+            for phase in split.phases
+        ]
+        told = [task.description, HAS_KIT if has_kit else ""]
+        text = "\n\n".join(one for one in told if one)
+        summary = {"summary": text} if text else {}
+        return {
+            "slug": slug,
+            "title": task.title[:100],
+            "type": f"./tasks/{slug}",
+            **summary,
+            **({"rules": rules} if offered is not None else {}),
+            "gold": golds,
+            "phases": sorted(phases, key=lambda own: str(own["opens"])),
+        }
+
+    def _offered(self, task: _Task, fields: Mapping[str, Any]) -> official.Offer | None:
+        split = task.splits[0]
+        if task.program is None or task.form not in FIELDS:
+            return None
+        return official.offer(
+            split.source.program,
+            task.program,
+            split.gold,
+            self._file_of_answers(split.gold),
+            self.competition.columns,
+            fields,
+            f"{split.source.place}.scoring_program",
+            self.report,
+        )
+
+    def _file_of_answers(self, gold: Answers) -> InputFile | None:
+        if isinstance(gold, TableFile):
+            return next(
+                (
+                    file
+                    for solution in self.competition.solutions
+                    for file in solution.files
+                    if file.suffix == gold.file.suffix
+                ),
+                None,
+            )
+        for solution in self.competition.solutions:
+            if lines := own_answers.predictions(solution.files, gold):
+                return lines.file
+        found = own_answers.samples(self.bundle, self.kit(), gold)
+        lines = next((lines for _, lines in found), None)
+        return replace(lines.file, name=lines.file.base) if lines else None
+
+    def _declared(self, task: _Task, slug: str) -> Found:
+        looks = [
+            look(task.form, slug, task.title, split.files) for split in task.splits
+        ]
+        found, table = looks[0], looks[0].task
+        if found.lacks:
+            raise InputRefused(found.lacks)
+        unsure = [own for own in found.guesses if own.confidence == UNSURE]
+        for own in unsure:
+            message = f"the guess “{own.value}” for {own.part}: {own.reason}"
+            self.report.decide(task.splits[0].source.place, message)
+        if isinstance(task.splits[0].gold, Lines):
+            self._declare_lines(task, table)
+        elif "labels" in table["answer"]:
+            labels = [one for own in looks for one in own.task["answer"]["labels"]]
+            table["answer"]["labels"] = list(dict.fromkeys(labels))
+        self._declare_measures(task, table)
+        return found
+
+    def _declare_lines(self, task: _Task, table: Values) -> None:
+        rows = [split.rows for split in task.splits]
+        field_name = FIELDS[task.form]
+        has_inputs = any(INPUT in row for own in rows for row in own)
+        for split in task.splits if has_inputs else ():
+            for row in split.rows:
+                # For a split without inputs, only the ids are published.
+                row.setdefault(INPUT, "")
+            split.files = _as_file(split.rows)
+        table["gold"] = {
+            ID: ID,
+            "field": field_name,
+            "shown": [INPUT] if has_inputs else [],
+        }
+        table.pop("dimensions", None)
+        table.pop("unit", None)
+        is_vector = ROW in rows[0][0]
+        table |= {"unit": ROW} if is_vector else {}
+        if task.form == "labels":
+            labels = sorted({row[field_name] for own in rows for row in own})
+            answer = {"labels": labels, "probabilities": "optional"}
+            if len(labels) == 2:
+                answer |= {"positive": labels[1], "confidence": "optional"}
+            table["answer"] = answer
+            table["dimensions"] = [{"name": field_name, "field": field_name}]
+        elif task.form == "numbers":
+            # Runs may contain values outside the gold's range, as on the other
+            # platform.
+            table["answer"] = {}
+
+    def _declare_measures(self, task: _Task, table: Values) -> None:
+        measures = self.measures(task.program) if task.program else []
+        known = measures_of(table)
+        if labels := table["answer"].get("labels"):
+            self._declare_positive(measures, table, labels)
+            known = measures_of(table)
+        own = [one for one in measures if one[0].name in known or "@" in one[0].name]
+        if own:
+            table["rules"][0]["measures"] = [one.name for one, _title in own]
+            names = {one.name: title for one, title in own if title}
+            table |= {"names": names} if names else {}
+
+    def _declare_positive(
+        self,
+        measures: Sequence[tuple[Recognised, str]],
+        table: Values,
+        labels: Sequence[str],
+    ) -> None:
+        for own, _title in measures:
+            label = own.options.get("label", "1")
+            if own.name in OF_A_LABEL and label in labels:
+                table["answer"]["positive"] = label
+                return
+
+    def _note_measures(self, task: _Task, table: Values) -> None:
+        place = task.splits[0].source.place
+        used = table["rules"][0]["measures"]
+        names = [one if isinstance(one, str) else one["name"] for one in used]
+        measures = self.measures(task.program) if task.program else []
+        own = {one.name: one for one, _title in measures if one.name in names}
+        columns = {title: one for one, title in measures}
+        for one in own.values():
+            message = f"{one.call} ({one.place}) is `{one.name}` here"
+            message += ", which the program shows times 100" if one.is_percent else ""
+            if one.confidence == LIKELY:
+                self.report.decide(f"{place}.scoring_program", message)
+            else:
+                self.report.understood(f"{place}.scoring_program", message)
+        if not own:
+            self.report.decide(
+                f"{place}.scoring_program",
+                f"{NOT_RECOGNISED}; the draft ranks by `{names[0]}`, a proposal:"
+                " choose the measure, or write one of your own",
+            )
+        for column in self.competition.columns:
+            measure = columns.get(column.title)
+            if measure is None or measure.name not in own:
+                message = f"column “{column.title}” is no measure that was recognised"
+                self.report.left_out(f"columns.{column.key}", message)
+            elif column.is_ascending is not None:
+                is_lower = measure.name in LOWER
+                if is_lower != column.is_ascending:
+                    better = "smaller" if is_lower else "larger"
+                    message = (
+                        f"column “{column.title}” is sorted the other way there; here"
+                        f" the {better} `{measure.name}` is the better one"
+                    )
+                    self.report.decide(f"columns.{column.key}", message)
+
+    def _score_samples(self, task_type: TaskType, task: _Task, split: _Split) -> None:
+        gold = split.gold
+        found: dict[str, list[InputFile]] = {}
+        seen = set()
+        index = next(
+            (key for key, one in self.competition.tasks.items() if one is split.source),
+            -1,
+        )
+        for solution in self.competition.solutions:
+            if index not in solution.tasks:
+                continue
+            if isinstance(gold, TableFile):
+                found[solution.place] = list(solution.files)
+            elif lines := own_answers.predictions(solution.files, gold):
+                found[f"{solution.place}/{lines.file.name}"] = _run(lines, task.form)
+                seen.add(lines.values)
+            else:
+                message = (
+                    f"has not the {len(gold.values):,} lines of “{split.name}”: the"
+                    " next sample is tried"
+                )
+                self.report.left_out(solution.place, message)
+        if isinstance(gold, Lines):
+            for name, lines in own_answers.samples(self.bundle, self.kit(), gold):
+                if lines.values not in seen:
+                    seen.add(lines.values)
+                    found[name] = _run(lines, task.form)
+        content = task_type.gold_of(split.files, {})
+        for name, files in list(found.items())[:MAX_SAMPLES]:
+            self._score(task_type, content, split, name, files)
+        if not found:
+            message = f"no sample of “{split.name}” to score: send one after the launch"
+            self.report.left_out("samples", message)
+
+    def _score(
+        self,
+        task_type: TaskType,
+        content: Any,
+        split: _Split,
+        name: str,
+        files: list[InputFile],
+    ) -> None:
+        try:
+            run, problems = read_run(task_type, files, content.index, {}, name=name)
+        except InputRefused as refused:
+            run, problems = None, list(refused.problems)
+        if wrong := fatal(problems):
+            message = f"is no run on “{split.name}”: {wrong[0].message}"
+            self.report.left_out(name, message)
+            return
+        rules = task_type.default_rules
+        scores = evaluate(
+            task_type,
+            task_type.pair(content, run, rules, {}),
+            rules=rules,
+            options={},
+            gold=content.digest,
+            resampling=Resampling(resamples=0),
+        )
+        shown = [
+            f"{metric} {_rounded(value.as_dict())}"
+            for metric, value in scores.metrics.items()
+            if value.as_dict()["value"] is not None
+        ]
+        message = f"scored on “{split.name}”: {', '.join(shown[:6])}"
+        self.report.understood(name, message)
+
+    def _keep_gold(self, slug: str, split: _Split) -> Values:
+        names = []
+        for file in split.files:
+            part = f"part-{len(self.parts)}"
+            with Path(part).open("wb") as copy:
+                copy.writelines(file.chunks())
+            name = f"gold/{slug}-{split.name}{file.suffix}"
+            self.parts[name] = part
+            names.append(name)
+        if kit := self._kit_of(split):
+            part = f"part-{len(self.parts)}"
+            write_archive(Path(part), [(file.name, file.open) for file in kit])
+            name = f"gold/{slug}-{split.name}-{KIT}.zip"
+            self.parts[name] = part
+            names.append(name)
+        return {"split": split.name, "paths": names}
+
+    def _kit_of(self, split: _Split) -> list[InputFile]:
+        done = frozenset(self._with_kits)
+        phases = [phase for phase in split.phases if phase.place not in done]
+        self._with_kits |= {phase.place for phase in phases}
+        if not any(phase.public or phase.kit for phase in phases):
+            return []
+        return files_to_give_out(
+            self.bundle, split.phases, done, self.secrets(), self.report
+        )
+
+    def secrets(self) -> Secrets:
+        if self._secrets is None:
+            self._secrets = Secrets()
+            for task in self.competition.tasks.values():
+                self._secrets.add_files(self.bundle, task.reference)
+                for gold in own_answers.chosen(task.reference, frozenset()):
+                    if isinstance(gold, Lines):
+                        self._secrets.add_gold(gold)
+            for own in self._tasks:
+                for split in own.splits:
+                    if isinstance(split.gold, TableFile):
+                        for name in _fields_of_answers(own, split):
+                            self._secrets.add_column(split.gold.file, name)
+        return self._secrets
+
+    def phase(self, phase: BundlePhase, split: str) -> Values:
+        own = self.competition
+        limits = {
+            "runs_per_day": phase.runs_per_day,
+            "runs_in_total": phase.runs_in_total,
+        }
+        table: Values = {
+            "slug": self.phase_slugs[phase.place],
+            "title": phase.title[:120],
+            "split": split,
+            "opens": phase.opens.isoformat(),
+            **({"closes": phase.closes.isoformat()} if phase.closes else {}),
+            "time_zone": "UTC",
+            **{name: value for name, value in limits.items() if value is not None},
+            "counting": own.counting,
+        }
+        table |= {"board": own.board} if own.board != "everyone" else {}
+        return table | ({} if own.shows_teams else {"shows_teams": False})
+
+
+def _fields_of_answers(task: _Task, split: _Split) -> list[str]:
+    try:
+        found = look(task.form, "task", task.title, split.files)
+    except InputRefused:
+        return []
+    fields = found.task["gold"].get("field", [])
+    return [fields] if isinstance(fields, str) else list(map(str, fields))
+
+
+def _add_program(table: Values, offered: official.Offer) -> None:
+    own = table["rules"][0]["measures"]
+    names = [one if isinstance(one, str) else one["name"] for one in own]
+    table["program"] = dict(offered.table)
+    table["rules"].append(
+        {"name": official.RULES, "measures": [*offered.measures, *own]}
+    )
+    titles = {
+        name: title for name, title in offered.titles.items() if name not in names
+    }
+    if titles:
+        table["names"] = {**table.get("names", {}), **titles}
+
+
+def _as_file(rows: Sequence[Values]) -> list[InputFile]:
+    return [InputFile("gold.jsonl", "gold.jsonl", partial(BytesIO, as_lines(rows)))]
+
+
+def _run(lines: Lines, form: str) -> list[InputFile]:
+    content = own_answers.as_run(lines, form)
+    if content is None:
+        return []
+    return [InputFile("run.jsonl", lines.file.name, partial(BytesIO, content))]
+
+
+def _rounded(value: Mapping[str, Any]) -> str:
+    return f"{value['value'] / (value['scale'] or 1):.6f}"
+
+
+def free_name(title: str, other: str, taken: Iterable[str]) -> str:
+    """Return an unused slug for the title."""
+    text = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode()
+    name = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:50].strip("-") or other
+    number, found = 1, name
+    while found in taken:
+        number += 1
+        found = f"{name}-{number}"
+    return found

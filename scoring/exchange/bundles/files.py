@@ -1,0 +1,118 @@
+"""The files of a bundle and of the archives in it.
+
+Only confined processes use this module. It does not import Django.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+
+from scoring.exchange.bundles.report import Prevented
+from tasks.types import InputRefused
+from tasks.types.files import InputFile, Limits, open_input
+
+LIMITS = Limits(files=20_000, nests_anywhere=True)
+INNER = Limits(files=20_000, bytes=1 << 28, nests_anywhere=True)
+MAX_INNER = 200
+#: The maximum size in bytes of a text that is read as a whole.
+MAX_TEXT = 1 << 20
+DESCRIPTION = ("competition.yaml", "competition.yml")
+_DATA_ID = re.compile(
+    r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE
+)
+
+
+class BundleFiles:
+    """Files by their path relative to the folder of `competition.yaml`."""
+
+    def __init__(self, path: Path, shown: str) -> None:
+        files = open_input(path, shown=shown, limits=LIMITS)
+        own = [file for file in files if file.base in DESCRIPTION]
+        if not own:
+            expected = "a bundle has this file at its top"
+            raise Prevented(shown, f"there is no {DESCRIPTION[0]}; {expected}")
+        self.description = min(
+            own, key=lambda file: len(PurePosixPath(file.name).parts)
+        )
+        base = self.description.name.removesuffix(self.description.base)
+        self.by_name = {
+            file.name.removeprefix(base): replace(
+                file, shown=file.name.removeprefix(base)
+            )
+            for file in files
+            if file.name.startswith(base)
+        }
+        self._archives: dict[tuple[str, str], list[InputFile]] = {}
+
+    def named(self, value: object, place: str = "") -> list[InputFile]:
+        """Return the files at a path of the bundle. The path may name a single file, a
+        folder or an archive. Raises Prevented.
+        """
+        text = str(value).strip()
+        if _DATA_ID.fullmatch(text):
+            message = f"data by id ({text}), which the other platform has alone"
+            raise Prevented(place or text, message)
+        name = PurePosixPath(text.removeprefix("./")).as_posix()
+        for own in (name, f"{name}.zip"):
+            if file := self.by_name.get(own):
+                return self.unpacked(file)
+        for folder in (name, name.removesuffix(".zip")):
+            if inside := self._below(folder):
+                return inside
+        return []
+
+    def unpacked(self, file: InputFile) -> list[InputFile]:
+        """Return the files in an archive; for other files, return the file itself.
+        Raises InputRefused.
+        """
+        key = file.shown, file.name
+        if key in self._archives:
+            return self._archives[key]
+        if file.suffix != ".zip" or len(self._archives) >= MAX_INNER:
+            return [file]
+        place = Path(f"inner-{len(self._archives)}.zip")
+        with place.open("wb") as copy:
+            copy.writelines(file.chunks())
+        inner = open_input(place, shown=file.shown, limits=INNER)
+        base = common_folder([own.name for own in inner])
+        found = [replace(own, name=own.name.removeprefix(base)) for own in inner]
+        self._archives[key] = found
+        return found
+
+    def _below(self, folder: str) -> list[InputFile]:
+        prefix = "" if folder in ("", ".") else f"{folder}/"
+        return [
+            replace(file, name=name.removeprefix(prefix))
+            for name, file in self.by_name.items()
+            if name.startswith(prefix)
+        ]
+
+
+def common_folder(names: Sequence[str]) -> str:
+    """Return the top folder that contains all files, with a trailing slash; empty if
+    there is none.
+    """
+    heads = {PurePosixPath(name).parts[0] for name in names}
+    has_files = any("/" not in name for name in names)
+    return f"{heads.pop()}/" if len(heads) == 1 and not has_files else ""
+
+
+def text_of(file: InputFile) -> str | None:
+    """Return the text of a file; None if it is too large, damaged or binary."""
+    try:
+        parts, size = [], 0
+        for chunk in file.chunks():
+            parts.append(chunk)
+            size += len(chunk)
+            if size > MAX_TEXT:
+                return None
+    except InputRefused:
+        return None
+    content = b"".join(parts)
+    if b"\0" in content:
+        return None
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("cp1252", "replace")

@@ -1,0 +1,251 @@
+"""Choose the files of a bundle that participants may download, without reference data.
+
+This module does not import Django.
+"""
+
+import csv
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+
+from scoring.exchange.bundles.answers import Lines, raw_lines
+from scoring.exchange.bundles.files import BundleFiles
+from scoring.exchange.bundles.reading import BundlePhase
+from scoring.exchange.bundles.report import Report
+from tasks.gold.packing import MAX_KIT, MAX_KIT_FILES
+from tasks.types import InputRefused
+from tasks.types.files import KIT, NESTED, InputFile
+from tasks.types.guarded.encodings import GZIP
+from tasks.types.guarded.json_reader import read_json
+
+#: Folder of the kit for public data. The folder of the starting kit contains this
+#: folder.
+PUBLIC_DATA = "public_data"
+_PARTED = (re.compile(r"[,\t;]"), re.compile(r"\s+"))
+_ZIP = b"PK\x03\x04"
+#: The first bytes of other archives.
+_CLOSED = (
+    b"7z\xbc\xaf\x27\x1c",
+    b"Rar!\x1a\x07",
+    b"\xfd7zXZ\0",
+    b"BZh",
+    b"\x28\xb5\x2f\xfd",
+)
+#: The bytes by which tar archives are recognised, and their offset.
+_TAR, _TAR_AT = b"ustar", 257
+
+
+@dataclass
+class Secrets:
+    """The reference data of a bundle: digests of its files, and the columns of its gold."""
+
+    digests: set[bytes] = field(default_factory=set)
+    columns: set[tuple[str, ...]] = field(default_factory=set)
+
+    def add_files(self, bundle: BundleFiles, files: Iterable[InputFile]) -> None:
+        for file in files:
+            self.digests.add(digest_of(file))
+            for inner in _unpacked(bundle, file) or ():
+                self.digests.add(digest_of(inner))
+
+    def add_gold(self, gold: Lines) -> None:
+        self.columns.add(tuple(" ".join(own) for own in gold.values))
+
+    def add_column(self, table: InputFile, name: str) -> None:
+        """Add the gold's answers, which are a column of the table."""
+        if lines := raw_lines(table):
+            columns = _named_columns([row for (row,) in lines.values])
+            self.columns |= {column for own, column in columns if own == name}
+
+    def has(self, file: InputFile) -> bool:
+        """Return True for a file of the reference data, and for a table that contains
+        the gold as a column.
+        """
+        if digest_of(file) in self.digests:
+            return True
+        lines = raw_lines(file) if self.columns else None
+        if lines is None:
+            return False
+        rows = [row for (row,) in lines.values]
+        # A quoted value may contain line breaks.
+        if any(len(gold) <= len(rows) for gold in self.columns) and any(
+            column in self.columns for _name, column in _named_columns(rows)
+        ):
+            return True
+        return any(
+            column in self.columns
+            for own in (rows, rows[1:])
+            if any(len(own) == len(gold) for gold in self.columns)
+            for column in _columns_in(own)
+        )
+
+
+def _columns_in(rows: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    yield tuple(" ".join(re.split(r"[,;\s]+", row)) for row in rows)
+    for parted in _PARTED:
+        cells = [[cell.strip(" \"'") for cell in parted.split(row)] for row in rows]
+        if len({len(own) for own in cells}) == 1:
+            yield from zip(*cells, strict=True)
+
+
+def _named_columns(rows: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    if rows[0].startswith("{"):
+        try:
+            records = [read_json(row) for row in rows]
+        except (ValueError, RecursionError, InputRefused):
+            return
+        for name in records[0]:
+            if all(isinstance(one, dict) and name in one for one in records):
+                yield name, tuple(str(one[name]).strip() for one in records)
+        return
+    for separator in ",\t;":
+        try:
+            cells = list(csv.reader(rows, delimiter=separator))
+        except csv.Error:
+            continue
+        if len({len(own) for own in cells}) == 1:
+            for name, *values in zip(*cells, strict=True):
+                yield name.strip(), tuple(value.strip() for value in values)
+
+
+def digest_of(file: InputFile) -> bytes:
+    """Return a digest of a text that ignores line endings and empty lines; for a binary
+    file, a digest of its bytes.
+    """
+    digest = sha256()
+    try:
+        for line in file.lines():
+            if text := line.strip():
+                digest.update(text + b"\n")
+    except InputRefused:
+        digest = sha256()
+        for chunk in file.chunks():
+            digest.update(chunk)
+    return digest.digest()
+
+
+def _inside(bundle: BundleFiles, file: InputFile) -> list[InputFile] | None:
+    inner = _unpacked(bundle, file)
+    if inner is None or any(_is_archive(own) for own in inner):
+        return None
+    is_closed = not inner and _is_archive(file) and not _is_packed_text(file)
+    return None if is_closed else inner
+
+
+def _unpacked(bundle: BundleFiles, file: InputFile) -> list[InputFile] | None:
+    is_named = file.base.lower().endswith(".zip")
+    if not is_named and not _begin(file).startswith(_ZIP):
+        return []
+    named = file if is_named else replace(file, name=f"{file.name}.zip")
+    try:
+        inner = bundle.unpacked(named)
+    except InputRefused:
+        return None
+    return None if inner == [named] else inner
+
+
+def _begin(file: InputFile) -> bytes:
+    try:
+        return next(iter(file.chunks()), b"")
+    except InputRefused:
+        return b""
+
+
+def _is_archive(file: InputFile) -> bool:
+    begin = _begin(file)
+    has_mark = begin[_TAR_AT:].startswith(_TAR) or begin.startswith(
+        (_ZIP, GZIP, *_CLOSED)
+    )
+    return has_mark or any(file.base.lower().endswith(ending) for ending in NESTED)
+
+
+def _is_packed_text(file: InputFile) -> bool:
+    if not _begin(file).startswith(GZIP):
+        return False
+    try:
+        first = next(iter(file.lines()), b"")
+    except InputRefused:
+        return False
+    return bool(first) and b"\0" not in first and not first.startswith(_CLOSED)
+
+
+def files_to_give_out(
+    bundle: BundleFiles,
+    phases: Sequence[BundlePhase],
+    done: Collection[str],
+    secrets: Secrets,
+    report: Report,
+) -> list[InputFile]:
+    """Return the files to publish with a split, with their paths in the kit.
+
+    A split's inputs are published with its first phase. Files of its later phases are
+    left out, because they would be published too early. ``done`` are the key paths of
+    phases whose files are published with another split.
+    """
+    first, *later = sorted(phases, key=lambda phase: phase.opens)
+    found: dict[str, InputFile] = {}
+    size = 0
+    own = [] if first.place in done else list(_files_of(first))
+    for given in own:
+        file = given.file
+        reason = _reason_against(bundle, file, secrets)
+        size += 0 if reason else sum(map(len, file.chunks()))
+        if not reason and (size > MAX_KIT or len(found) >= MAX_KIT_FILES):
+            reason = (
+                f"a kit has at most {MAX_KIT >> 20} MB and {MAX_KIT_FILES:,} files; give"
+                " it out at an address of your own"
+            )
+        if reason:
+            report.decide(given.place, f"{file.name} is not given out: {reason}")
+        else:
+            found[given.name] = replace(file, name=f"{KIT}/{given.name}")
+    if found:
+        message = (
+            f"{len(found)} files are given out with the inputs of “{first.title}”, in"
+            f" the folder `{KIT}`"
+        )
+        report.understood(first.place, message)
+        report.decide(first.place, "look whether a file to give out has answers in it")
+    known = {digest_of(file) for file in found.values()}
+    for phase in (phase for phase in later if phase.place not in done):
+        for given in _files_of(phase):
+            if digest_of(given.file) not in known:
+                message = (
+                    f"{given.file.name} is not given out: the phase opens after"
+                    f" “{first.title}”, which has the same gold"
+                )
+                report.decide(given.place, message)
+    return list(found.values())
+
+
+@dataclass(frozen=True)
+class _Given:
+    """A public file of a phase. It has the path of its key in the description, and the
+    path of the file in the kit.
+    """
+
+    place: str
+    name: str
+    file: InputFile
+
+
+def _files_of(phase: BundlePhase) -> Iterator[_Given]:
+    for file in phase.kit:
+        yield _Given(f"{phase.place}.starting_kit", file.name, file)
+    for file in phase.public:
+        name = f"{PUBLIC_DATA}/{file.name}"
+        yield _Given(f"{phase.place}.public_data", name, file)
+
+
+def _reason_against(bundle: BundleFiles, file: InputFile, secrets: Secrets) -> str:
+    inner = _inside(bundle, file)
+    if inner is None:
+        return (
+            "an archive that is not looked into; give it out at an address of your own"
+        )
+    try:
+        has_gold = any(map(secrets.has, (file, *inner)))
+    except InputRefused:
+        return "it cannot be read"
+    return "it has reference data" if has_gold else ""

@@ -1,0 +1,232 @@
+"""The confined program that reads runs of another platform.
+
+It returns runs by team, with their scores on the other platform. Arguments and results
+are JSON values; Django is not imported.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from citeboard.core.confined import UPLOAD
+from scoring.exchange.bundles import answers as own_answers
+from scoring.exchange.bundles.answers import Lines, number_in, read_answers
+from scoring.exchange.bundles.files import INNER, LIMITS, common_folder, text_of
+from tasks.types import InputRefused, Problem
+from tasks.types.files import InputFile, open_input
+from tasks.types.problems import as_values
+
+PROGRAM = "scoring.exchange.bundles.old_runs:read"
+SCORES = "scores.csv"
+MAX_RUNS, MAX_COLUMNS, MAX_NAME = 2_000, 20, 80
+#: Column names of a score list that contain the team or the run.
+TEAMS = ("team", "teamname", "user", "username", "participant", "owner", "submittedby")
+RUNS = ("run", "submission", "file", "filename", "id", "submissionid", "system")
+
+
+@dataclass
+class OldRun:
+    """A run of another platform, with the scores that the other platform computed.
+
+    ``part`` is the name of the run's file in the working folder of the process.
+    """
+
+    team: str
+    system: str
+    part: str = ""
+    suffix: str = ".jsonl"
+    scores: dict[str, float] = field(default_factory=dict)
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class _Score:
+    team: str
+    run: str
+    values: dict[str, float]
+
+
+def read(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the runs in the uploaded file. The keys `form` and `instances` of
+    ``given`` describe the gold against which the runs are scored.
+    """
+    try:
+        files = open_input(Path(UPLOAD), shown=given["filename"], limits=LIMITS)
+        files = _below_base(files)
+        scores = _scores(files)
+        runs = []
+        for team, name, own in _submissions(files):
+            run = OldRun(team[:MAX_NAME], name[:MAX_NAME])
+            runs.append(run)
+            _keep(run, own, given, len(runs))
+        unmatched = _match(runs, scores)
+    except InputRefused as refused:
+        return {"runs": [], "problems": as_values(refused.problems)}
+    problems = [
+        Problem(
+            file=SCORES,
+            message=f"team “{score.team}”, run “{score.run or '–'}” has no file",
+            fatal=False,
+        )
+        for score in unmatched[:20]
+    ]
+    if not runs:
+        expected = "a file, a zip or a folder for each team"
+        nothing = Problem(
+            file=given["filename"], message="there are no runs", expected=expected
+        )
+        problems = [nothing]
+    return {"runs": [asdict(run) for run in runs], "problems": as_values(problems)}
+
+
+def _below_base(files: Sequence[InputFile]) -> list[InputFile]:
+    lists = [file.name for file in files if file.base.lower() == SCORES]
+    if lists:
+        shortest = min(lists, key=lambda name: len(PurePosixPath(name).parts))
+        base = shortest[: -len(SCORES)]
+    else:
+        base = common_folder([file.name for file in files])
+        rest = [file.name.removeprefix(base) for file in files]
+        # If the only folder contains neither archives nor subfolders, it is the folder
+        # of a team.
+        base = (
+            base if any("/" in name or name.endswith(".zip") for name in rest) else ""
+        )
+    return [
+        _renamed(file, file.name.removeprefix(base))
+        for file in files
+        if file.name.startswith(base)
+    ]
+
+
+def _renamed(file: InputFile, name: str) -> InputFile:
+    return InputFile(name, file.shown, file.open)
+
+
+def _submissions(
+    files: Sequence[InputFile],
+) -> Iterable[tuple[str, str, list[InputFile]]]:
+    groups: dict[tuple[str, str], list[InputFile]] = {}
+    for file in files:
+        parts = PurePosixPath(file.name).parts
+        if file.base.lower() == SCORES and len(parts) == 1:
+            continue
+        team = parts[0] if len(parts) > 1 else PurePosixPath(parts[0]).stem
+        name = team
+        if len(parts) > 2 or (len(parts) == 2 and file.suffix == ".zip"):
+            name = PurePosixPath(parts[1]).stem if file.suffix == ".zip" else parts[1]
+        groups.setdefault((team, name), []).append(file)
+    if len(groups) > MAX_RUNS:
+        message, expected = f"{len(groups):,} runs", f"at most {MAX_RUNS:,}"
+        raise InputRefused([Problem(message=message, expected=expected)])
+    for number, ((team, name), own) in enumerate(groups.items()):
+        yield team, name, _unpacked(own, number)
+
+
+def _unpacked(files: Sequence[InputFile], number: int) -> list[InputFile]:
+    found: list[InputFile] = []
+    for place, file in enumerate(files):
+        if file.suffix != ".zip":
+            found.append(file)
+            continue
+        copy = Path(f"inner-{number}-{place}.zip")
+        with copy.open("wb") as target:
+            target.writelines(file.chunks())
+        found += open_input(copy, shown=file.shown, limits=INNER)
+    return found
+
+
+def _keep(
+    run: OldRun, files: Sequence[InputFile], given: Mapping[str, Any], number: int
+) -> None:
+    instances, form = given["instances"], given["form"]
+    tables: list[InputFile] = []
+    content: bytes | None = None
+    for file in files:
+        found = read_answers(file) if own_answers.is_answer_file(file) else None
+        if isinstance(found, Lines):
+            is_whole = len(found.values) * found.width == instances
+            is_whole = is_whole or len(found.values) == instances
+            own = own_answers.as_run(found, form) if is_whole else None
+            content = content or own
+        elif found is not None:
+            tables.append(file)
+    run.part = f"part-{number}"
+    if content is not None:
+        Path(run.part).write_bytes(content)
+    elif len(tables) == 1:
+        run.suffix = tables[0].suffix
+        with Path(run.part).open("wb") as copy:
+            copy.writelines(tables[0].chunks())
+    else:
+        names = ", ".join(file.base for file in files[:5])
+        run.part = ""
+        run.problem = (
+            f"no file with {instances:,} answers, and not one table: {names or 'empty'}"
+        )
+
+
+def _scores(files: Sequence[InputFile]) -> list[_Score]:
+    own = next((file for file in files if file.name.lower() == SCORES), None)
+    text = text_of(own) if own else ""
+    if own is None or not text:
+        return []
+    delimiter = max(",;\t", key=text.partition("\n")[0].count)
+    try:
+        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+    except csv.Error as fault:
+        raise InputRefused([Problem(file=SCORES, message=str(fault))]) from fault
+    heads = [_plain(cell) for cell in rows[0]]
+    team = next((place for place, head in enumerate(heads) if head in TEAMS), None)
+    if team is None:
+        message, expected = "no column names the team", "a column “team”"
+        problem = Problem(file=SCORES, line=1, message=message, expected=expected)
+        raise InputRefused([problem])
+    run = next(
+        (place for place, head in enumerate(heads) if head in RUNS and place != team),
+        None,
+    )
+    found = []
+    for row in rows[1:]:
+        if len(row) != len(heads) or not row[team].strip():
+            continue
+        values = {
+            rows[0][place].strip()[:40]: number
+            for place, cell in enumerate(row)
+            if place not in (team, run)
+            and rows[0][place].strip()
+            and (number := number_in(cell.strip())) is not None
+        }
+        own_values = dict(list(values.items())[:MAX_COLUMNS])
+        name = row[run].strip() if run is not None else ""
+        found.append(_Score(row[team].strip(), name, own_values))
+    return found
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[\W_]+", "", text).casefold()
+
+
+def _match(runs: Sequence[OldRun], scores: Sequence[_Score]) -> list[_Score]:
+    """Assign scores to runs by team and run name. Return the scores that match no run.
+
+    If a team has only one run, the name of the team is sufficient.
+    """
+    by_team: dict[str, list[OldRun]] = {}
+    for run in runs:
+        by_team.setdefault(_plain(run.team), []).append(run)
+    rest = []
+    for score in scores:
+        own = by_team.get(_plain(score.team), [])
+        names = (_plain(score.run), _plain(PurePosixPath(score.run).stem))
+        fitting = [run for run in own if _plain(run.system) in names]
+        fitting = fitting or (own if len(own) == 1 else [])
+        if len(fitting) == 1 and not fitting[0].scores:
+            fitting[0].scores = score.values
+        else:
+            rest.append(score)
+    return rest

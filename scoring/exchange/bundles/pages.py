@@ -1,0 +1,107 @@
+"""Convert HTML pages of a bundle to Markdown.
+
+Scripts, styles, images and forms are removed. This module does not import Django.
+"""
+
+import re
+from html.parser import HTMLParser
+
+#: Elements whose content is removed, and elements that start a paragraph.
+_NOTHING = frozenset({"script", "style", "head", "template", "noscript", "svg", "form"})
+_BLOCKS = frozenset(
+    {"p", "div", "section", "article", "ul", "ol", "table", "blockquote", "pre", "dl"}
+)
+_HEADINGS = {f"h{level}": "#" * level for level in range(1, 7)}
+_SIGNS = {"br": "\n", "tr": "\n", "td": " | ", "th": " | "}
+_MARKS = {"strong": "**", "b": "**", "em": "*", "i": "*", "code": "`"}
+_ADDRESS = re.compile(r"(?:https?://|mailto:)[^\s<>()]+", re.IGNORECASE)
+
+
+def markdown_of(html: str) -> str:
+    """Return the page as Markdown. Headings, lists, links and emphasis are kept."""
+    writer = _Writer()
+    writer.feed(html)
+    writer.close()
+    lines = "".join(writer.parts).split("\n")
+    text = "\n".join(line.rstrip(" \t") for line in lines)
+    return re.sub(r"\n{3,}", "\n\n", text).strip()
+
+
+class _Writer(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.parts: list[str] = []
+        self._ignored = 0
+        self._is_preformatted = False
+        self._lists: list[int | None] = []
+        self._address = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if not self._is_text(tag):
+            return
+        if tag in _HEADINGS:
+            self.parts.append(f"\n\n{_HEADINGS[tag]} ")
+        elif tag in _BLOCKS:
+            self._begin_block(tag)
+        elif tag == "li":
+            self.parts.append(f"\n{self._bullet()} ")
+        elif tag in _SIGNS:
+            self.parts.append(_SIGNS[tag])
+        elif tag == "a":
+            self._begin_link(dict(attrs).get("href") or "")
+        elif tag in _MARKS and not self._is_preformatted:
+            self.parts.append(_MARKS[tag])
+
+    def _is_text(self, tag: str) -> bool:
+        if tag in _NOTHING:
+            self._ignored += 1
+        elif tag == "body":
+            # The end tag of `head` is optional.
+            self._ignored = 0
+        return not self._ignored
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in _NOTHING:
+            self._ignored = max(0, self._ignored - 1)
+        elif self._ignored:
+            return
+        elif tag in _HEADINGS:
+            self.parts.append("\n\n")
+        elif tag in _BLOCKS:
+            self._end_block(tag)
+        elif tag == "a" and self._address:
+            self.parts.append(f"]({self._address})")
+            self._address = ""
+        elif tag in _MARKS and not self._is_preformatted:
+            self.parts.append(_MARKS[tag])
+
+    def handle_data(self, data: str) -> None:
+        if self._ignored:
+            return
+        self.parts.append(data if self._is_preformatted else re.sub(r"\s+", " ", data))
+
+    def _begin_block(self, tag: str) -> None:
+        if tag in ("ul", "ol"):
+            self._lists.append(0 if tag == "ol" else None)
+        self._is_preformatted = self._is_preformatted or tag == "pre"
+        self.parts.append("\n\n```\n" if tag == "pre" else "\n\n")
+
+    def _end_block(self, tag: str) -> None:
+        if tag in ("ul", "ol") and self._lists:
+            self._lists.pop()
+        if tag == "pre":
+            self._is_preformatted = False
+        self.parts.append("\n```\n\n" if tag == "pre" else "\n\n")
+
+    def _bullet(self) -> str:
+        indent = "  " * max(0, len(self._lists) - 1)
+        if not self._lists or self._lists[-1] is None:
+            return f"{indent}-"
+        self._lists[-1] += 1
+        return f"{indent}{self._lists[-1]}."
+
+    def _begin_link(self, address: str) -> None:
+        # Links of other schemes become plain text.
+        if _ADDRESS.fullmatch(address) and not self._address:
+            self._address = address
+            self.parts.append("[")

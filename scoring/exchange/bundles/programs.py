@@ -1,0 +1,714 @@
+"""Recognise the measures of a scoring program from its source, without running it.
+
+A measure is recognised with certainty if the program calls a function of a known
+library or contains one of the formulas below. If the program defines a function with
+the name of a measure, the measure is a guess.
+"""
+
+import ast
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
+from typing import Any
+
+from scoring.exchange.bundles.files import text_of
+from scoring.exchange.bundles.report import Prevented, Report
+from tasks.types.files import InputFile
+
+METADATA = ("metadata", "metadata.yaml", "metadata.yml")
+ENTRIES = (
+    "scoring.py",
+    "score.py",
+    "evaluate.py",
+    "evaluation.py",
+    "scoring_program.py",
+)
+MAX_SOURCES, MAX_DEPTH = 100, 20
+#: The number of characters at the end of a text in which the importer searches for
+#: keys.
+MAX_TEXT = 500
+_COMMAND = re.compile(r"^[ \t]*command[ \t]*:(.{1,1000})$", re.MULTILINE)
+_PYTHON = re.compile(r"(?:.*/)?python(\d(?:\.\d+)?)?$")
+_PRINT = re.compile(
+    r"^[ \t]*(?:print[ \t]+[^\s(=]|exec[ \t]+['\"\w]|except[ \t]+[\w.]+[ \t]*,)",
+    re.MULTILINE,
+)
+#: Names of columns that report consumed resources and not measures.
+DURATION = re.compile(r"duration|time|elapsed|memory|\bmem\b|cpu", re.IGNORECASE)
+SURE, LIKELY = "sure", "likely"
+Options = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recognised:
+    """A measure of the site that was recognised in the program's source, with its
+    position.
+    """
+
+    form: str
+    name: str
+    place: str
+    call: str
+    confidence: str = SURE
+    options: Options = field(default_factory=dict)
+    doubt: str = ""
+    is_percent: bool = False
+
+
+@dataclass(frozen=True)
+class Program:
+    """The measures and strings of a program.
+
+    ``by_key`` maps each key of the program's output to the measure written under this
+    key. ``others`` has all other measures in order of appearance. ``words`` are the
+    string literals of the source, which include the names of input files.
+    """
+
+    entry: str
+    by_key: Mapping[str, Recognised]
+    others: Sequence[Recognised]
+    words: frozenset[str] = frozenset()
+
+
+def read_program(files: Sequence[InputFile], place: str, report: Report) -> Program:
+    """Return the measures of a scoring program. Raises Prevented if it is not written
+    in Python 3.
+    """
+    command = command_of(files)
+    entry = _entry(files, command, place)
+    sources = {
+        file.name: text
+        for file in files
+        if file.suffix == ".py" and (text := text_of(file)) is not None
+    }
+    if entry is None or entry not in sources:
+        raise Prevented(place, "no scoring program in Python; the source is not there")
+    trees: dict[str, ast.Module] = {}
+    for name, text in list(sources.items())[:MAX_SOURCES]:
+        try:
+            trees[name] = ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as fault:
+            if name == entry:
+                kind = "Python 2" if _PRINT.search(text) else f"no Python 3: {fault}"
+                raise Prevented(f"{place}/{name}", kind) from fault
+    names = {file.name: text_of(file) for file in files if file.suffix in ("", ".txt")}
+    words = frozenset(
+        node.value
+        for tree in trees.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    )
+    try:
+        found = replace(_Source(trees, entry, names).program(), words=words)
+    except RecursionError:
+        found = Program(entry, {}, (), words)
+    report.understood(f"{place}/{entry}", f"the program: {command or 'no command'}")
+    for own in (*found.by_key.values(), *found.others):
+        if own.doubt:
+            report.decide(own.place, f"{own.call}: {own.doubt}")
+    return found
+
+
+def command_of(files: Sequence[InputFile]) -> str:
+    """Return the command in the program's metadata; empty if there is none."""
+    for file in files:
+        if file.name in METADATA:
+            match = _COMMAND.search(text_of(file) or "")
+            if match:
+                return match[1].strip().strip("'\"")[:300]
+    return ""
+
+
+def _entry(files: Sequence[InputFile], command: str, place: str) -> str | None:
+    scripts = [file.name for file in files if file.suffix == ".py"]
+    words = command.split()
+    if words:
+        python = _PYTHON.match(words[0])
+        if python and (python[1] or "").startswith("2"):
+            raise Prevented(place, f"Python 2: {command}")
+        if not python:
+            raise Prevented(place, f"an executable, and no source in Python: {command}")
+        named = [PurePosixPath(word).name for word in words if word.endswith(".py")]
+        own = [name for name in scripts if PurePosixPath(name).name in named[:1]]
+        if own:
+            return min(own, key=len)
+    executables = [file.name for file in files if file.suffix in (".exe", ".jar")]
+    if executables:
+        raise Prevented(place, f"an executable: {', '.join(executables)[:100]}")
+    known = [name for name in scripts if PurePosixPath(name).name in ENTRIES]
+    return min(known or scripts, key=len, default=None)
+
+
+def _averaged(part: str) -> Callable[[Options], Any]:
+    def name(said: Options) -> Any:
+        average = said.get("average", "binary" if part != "" else None)
+        if average == "binary":
+            label = said.get("pos_label")
+            return part, {} if label is None else {"label": str(label)}
+        if average in ("macro", "micro", "weighted", "samples"):
+            return f"{average}_{part}", {}
+        return None
+
+    return name
+
+
+def _kappa(said: Options) -> Any:
+    weights = said.get("weights")
+    return (f"kappa_{weights}" if weights else "kappa"), {}
+
+
+def _squared(said: Options) -> Any:
+    return ("rmse" if said.get("squared") is False else "mse"), {}
+
+
+def _ndcg(said: Options) -> Any:
+    return (f"ndcg@{said['k']}" if isinstance(said.get("k"), int) else "ndcg"), {}
+
+
+SKLEARN, SCIPY = "sklearn.metrics", "scipy.stats"
+#: For each library function: the task form, and the measure. The measure is a name, or
+#: a callable that derives the measure from the arguments of the call.
+CALLS: Mapping[str, tuple[str, str | Callable[[Options], Any]]] = {
+    f"{SKLEARN}.accuracy_score": ("labels", "accuracy"),
+    f"{SKLEARN}.balanced_accuracy_score": ("labels", "balanced_accuracy"),
+    f"{SKLEARN}.f1_score": ("labels", _averaged("f1")),
+    f"{SKLEARN}.precision_score": ("labels", _averaged("precision")),
+    f"{SKLEARN}.recall_score": ("labels", _averaged("recall")),
+    f"{SKLEARN}.matthews_corrcoef": ("labels", "mcc"),
+    f"{SKLEARN}.cohen_kappa_score": ("labels", _kappa),
+    f"{SKLEARN}.hamming_loss": ("labels", "hamming_loss"),
+    f"{SKLEARN}.roc_auc_score": ("labels", "auroc"),
+    f"{SKLEARN}.average_precision_score": ("labels", "average_precision"),
+    f"{SKLEARN}.log_loss": ("labels", "log_loss"),
+    f"{SKLEARN}.brier_score_loss": ("labels", "brier_score"),
+    f"{SKLEARN}.mean_squared_error": ("numbers", _squared),
+    f"{SKLEARN}.root_mean_squared_error": ("numbers", "rmse"),
+    f"{SKLEARN}.mean_absolute_error": ("numbers", "mae"),
+    f"{SKLEARN}.r2_score": ("numbers", "r2"),
+    f"{SKLEARN}.ndcg_score": ("ranking", _ndcg),
+    f"{SCIPY}.pearsonr": ("numbers", "pearson"),
+    f"{SCIPY}.spearmanr": ("numbers", "spearman"),
+    f"{SCIPY}.kendalltau": ("numbers", "kendall"),
+    "sacrebleu.corpus_bleu": ("text", "bleu"),
+    "sacrebleu.corpus_chrf": ("text", "chrf"),
+    "sacrebleu.metrics.BLEU": ("text", "bleu"),
+    "sacrebleu.metrics.CHRF": ("text", "chrf"),
+    "nltk.translate.bleu_score.corpus_bleu": ("text", "bleu"),
+    "seqeval.metrics.f1_score": ("tags", "entity_f1"),
+    "seqeval.metrics.precision_score": ("tags", "entity_precision"),
+    "seqeval.metrics.recall_score": ("tags", "entity_recall"),
+}
+#: Functions with several results, and the measure of each result.
+SEVERAL: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    f"{SKLEARN}.precision_recall_fscore_support": (
+        "labels",
+        ("precision", "recall", "f1"),
+    ),
+}
+ROUGE = {"rouge1": "rouge_1", "rouge2": "rouge_2"}
+ROUGE |= {"rougeL": "rouge_l", "rougeLsum": "rouge_lsum"}
+#: Measures of the site by their names in trec_eval.
+TREC = {
+    "map": "map",
+    "recip_rank": "mrr",
+    "ndcg": "ndcg",
+    "bpref": "bpref",
+    "Rprec": "r_precision",
+}
+TREC_CUTS = {"ndcg_cut": "ndcg", "recall": "recall", "P": "precision"}
+#: Regular expressions for names of functions that suggest a measure.
+NAMED = (
+    (r"mean_reciprocal_rank|mrr|reciprocal_rank", "ranking", "mrr"),
+    (r"mean_average_precision|mapk|map_score|average_precision", "ranking", "map"),
+    (r"ndcg(?:_score|_at_k)?", "ranking", "ndcg"),
+    (r"recall_at_k|recall_k", "ranking", "recall"),
+    (r"macro_f1|f1_macro|f1_score_macro", "labels", "macro_f1"),
+    (r"micro_f1|f1_micro", "labels", "micro_f1"),
+    (r"accuracy|acc|compute_accuracy|calculate_accuracy", "labels", "accuracy"),
+    (r"rouge_?l(?:_score)?", "text", "rouge_l"),
+    (r"exact_match(?:_score)?", "text", "exact_match"),
+)
+#: Functions that return their first argument in another form. The result is still the
+#: same measure.
+_WRAPPERS = frozenset({"float", "round", "str", "np.float64", "numpy.float64"})
+_MEANS = frozenset(
+    {"numpy.mean", "numpy.average", "statistics.mean", "statistics.fmean"}
+)
+
+
+class _Source:
+    """The modules of a program, and the statements that are reachable from its entry
+    module.
+    """
+
+    def __init__(
+        self,
+        trees: Mapping[str, ast.Module],
+        entry: str,
+        texts: Mapping[str, str | None],
+    ) -> None:
+        self.trees, self.entry, self.texts = trees, entry, texts
+        self.imports = {name: _imports(tree) for name, tree in trees.items()}
+        #: Definitions by module and function name.
+        self.functions = {
+            (name, node.name): node
+            for name, tree in trees.items()
+            for node in ast.walk(tree)
+            if isinstance(node, ast.FunctionDef)
+        }
+        self.modules = {
+            name.removesuffix(".py").replace("/", "."): name for name in trees
+        }
+
+    def program(self) -> Program:
+        if named := self._named_in_file():
+            return Program(self.entry, {}, (named,))
+        reached = self._reached()
+        by_key: dict[str, Recognised] = {}
+        for module, body in reached:
+            scope = _Scope(self, module, body)
+            for key, value in scope.written():
+                if found := scope.measure(value):
+                    by_key.setdefault(key, found)
+        seen = {(own.form, own.name) for own in by_key.values()}
+        others: dict[tuple[str, str], Recognised] = {}
+        for module, body in reached:
+            scope = _Scope(self, module, body)
+            for node in scope.nodes():
+                for found in scope.recognised(node):
+                    measure = found.form, found.name
+                    if measure not in seen:
+                        others.setdefault(measure, found)
+        return Program(self.entry, by_key, tuple(others.values()))
+
+    def _named_in_file(self) -> Recognised | None:
+        words = {
+            node.value
+            for node in ast.walk(self.trees[self.entry])
+            if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        }
+        for name, text in self.texts.items():
+            if PurePosixPath(name).name not in words:
+                continue
+            lines = (text or "").split()
+            for module, function in self.functions if len(lines) == 1 else ():
+                if function != lines[0]:
+                    continue
+                node = self.functions[module, function]
+                scope = _Scope(self, module, node.body)
+                returned = [
+                    own for own in ast.walk(node) if isinstance(own, ast.Return)
+                ]
+                if returned and returned[-1].value is not None:
+                    found = scope.measure(returned[-1].value)
+                    return found and replace(found, call=f"{name}: {function}")
+        return None
+
+    def _reached(self) -> list[tuple[str, list[ast.stmt]]]:
+        reached = [(self.entry, list(self.trees[self.entry].body))]
+        seen = {(self.entry, "")}
+        for module, body in reached:
+            for name in _names(body):
+                target = self.resolve(module, name)
+                if target is not None and target not in seen and len(seen) < 500:
+                    seen.add(target)
+                    reached.append((target[0], self.functions[target].body))
+        return reached
+
+    def resolve(self, module: str, name: str) -> tuple[str, str] | None:
+        """Return the module and name of the program's function that a name refers to;
+        None for other names.
+        """
+        if (module, name) in self.functions:
+            return module, name
+        whole = self.imports[module].get(name.partition(".")[0], "")
+        rest = name.partition(".")[2]
+        path, _dot, function = f"{whole}.{rest}".strip(".").rpartition(".")
+        other = self.modules.get(path) or self.modules.get(path.rpartition(".")[2])
+        target = (other or "", function)
+        return target if target in self.functions else None
+
+    def whole(self, module: str, name: str) -> str:
+        """Return the fully qualified name that a dotted name refers to."""
+        head, _dot, rest = name.partition(".")
+        full = self.imports[module].get(head, head)
+        return f"{full}.{rest}".strip(".")
+
+
+class _Scope:
+    """The statements of one function, or of the top level of a module."""
+
+    def __init__(self, source: _Source, module: str, body: Sequence[ast.stmt]) -> None:
+        self.source, self.module, self.body = source, module, body
+        self.assigned: dict[str, list[ast.expr]] = {}
+        #: For each name that is unpacked from a call: the call, and the index of the
+        #: result in the returned tuple.
+        self.unpacked: dict[str, tuple[ast.expr, int]] = {}
+        for node in self.nodes():
+            if isinstance(node, ast.Assign):
+                for target in node.targets:
+                    self._assign(target, node.value)
+
+    def nodes(self) -> Iterator[ast.AST]:
+        """Yield the nodes of the statements without nested functions and classes."""
+        waiting: list[ast.AST] = list(reversed(self.body))
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                continue
+            yield node
+            waiting += reversed(list(ast.iter_child_nodes(node)))
+
+    def _assign(self, target: ast.expr, value: ast.expr) -> None:
+        if isinstance(target, ast.Name):
+            self.assigned.setdefault(target.id, []).append(value)
+        elif isinstance(target, ast.Tuple):
+            for place, own in enumerate(target.elts):
+                if isinstance(own, ast.Name):
+                    self.unpacked[own.id] = (value, place)
+
+    def written(self) -> Iterator[tuple[str, ast.expr]]:
+        """Yield the keys and values of dictionaries that the statements fill."""
+        for node in self.nodes():
+            if isinstance(node, ast.Dict):
+                for key, value in zip(node.keys, node.values, strict=True):
+                    if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                        yield key.value, value
+            elif isinstance(node, ast.Assign):
+                for target in node.targets:
+                    if isinstance(target, ast.Subscript):
+                        key = target.slice
+                        if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                            yield key.value, node.value
+            elif isinstance(node, ast.Call | ast.BinOp | ast.JoinedStr):
+                yield from _printed(node)
+
+    def measure(self, value: ast.expr, depth: int = 0) -> Recognised | None:
+        """Return the measure that an expression computes; None if the expression is not
+        recognised.
+        """
+        if depth > MAX_DEPTH:
+            return None
+        value, is_percent = _unwrapped(value, self._whole)
+        found = next(iter(self.recognised(value)), None)
+        if found is None and isinstance(value, ast.Name):
+            if value.id in self.unpacked:
+                found = self._of_several(*self.unpacked[value.id])
+            else:
+                options = [
+                    own
+                    for one in self.assigned.get(value.id, ())
+                    if (own := self.measure(one, depth + 1))
+                ]
+                found = options[-1] if options else None
+        if found is None and isinstance(value, ast.Subscript):
+            place = value.slice
+            if isinstance(place, ast.Constant) and isinstance(place.value, int):
+                # Functions of scipy.stats return the correlation as their first result.
+                found = self._of_several(value.value, place.value)
+                if found is None and place.value == 0:
+                    found = self.measure(value.value, depth + 1)
+        if found is None and isinstance(value, ast.Call):
+            found = self._of_own_function(value, depth)
+        if found is None:
+            return None
+        return replace(found, is_percent=found.is_percent or is_percent)
+
+    def _of_own_function(self, call: ast.Call, depth: int) -> Recognised | None:
+        """Return the measure that a function of the program returns, or that the
+        function's name suggests.
+        """
+        name = _dotted(call.func)
+        target = self.source.resolve(self.module, name) if name else None
+        if target is None:
+            if name.rpartition(".")[2] in ("mean", "item") and not call.args:
+                return self.measure(call.func.value, depth + 1)  # type: ignore[attr-defined]
+            return None
+        node = self.source.functions[target]
+        scope = _Scope(self.source, target[0], node.body)
+        returned = [
+            own.value
+            for own in scope.nodes()
+            if isinstance(own, ast.Return) and own.value is not None
+        ]
+        for value in reversed(returned):
+            if found := scope.measure(value, depth + 1):
+                return found
+        for pattern, form, measure in NAMED:
+            if re.fullmatch(f"_*(?:{pattern})", target[1], re.IGNORECASE):
+                return Recognised(
+                    form=form,
+                    name=measure,
+                    place=self._place(call),
+                    call=f"{target[1]}()",
+                    confidence=LIKELY,
+                    doubt=f"a function of the program's own, taken for `{measure}` by"
+                    " its name; compare the numbers",
+                )
+        return None
+
+    def _of_several(self, value: ast.expr, place: int) -> Recognised | None:
+        if not isinstance(value, ast.Call):
+            return None
+        known = SEVERAL.get(self._whole(value.func))
+        if known is None:
+            return self.measure(value) if place == 0 else None
+        form, parts = known
+        if place >= len(parts):
+            return None
+        return self._made(value, form, _averaged(parts[place]))
+
+    def recognised(self, node: ast.AST) -> Iterator[Recognised]:
+        """Yield the measures that one node computes."""
+        if isinstance(node, ast.Call):
+            name = self._whole(node.func)
+            if known := CALLS.get(name):
+                if found := self._made(node, *known):
+                    yield found
+                return
+            yield from self._of_lists(node, name)
+        if isinstance(node, ast.expr) and (name := self._formula(node)):
+            form = "labels" if name == "accuracy" else "numbers"
+            text = ast.unparse(node)[:80]
+            yield Recognised(form=form, name=name, place=self._place(node), call=text)
+
+    def _of_lists(self, call: ast.Call, name: str) -> Iterator[Recognised]:
+        names = [
+            node.value
+            for argument in (*call.args, *(own.value for own in call.keywords))
+            for node in ast.walk(argument)
+            if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        ]
+        if name.endswith("rouge_scorer.RougeScorer"):
+            found = [("text", ROUGE[own]) for own in names if own in ROUGE]
+            stem = any(own.arg == "use_stemmer" for own in call.keywords)
+            doubt = "with the stemmer: set `stemmed` of the measure" if stem else ""
+        elif name in ("pytrec_eval.RelevanceEvaluator", "ir_measures.calc_aggregate"):
+            found = [("ranking", own) for one in names if (own := _of_trec(one))]
+            doubt = ""
+        elif name in ("evaluate.load", "datasets.load_metric"):
+            known = {"accuracy": ("labels", "accuracy"), "rouge": ("text", "rouge_l")}
+            known |= {"f1": ("labels", "macro_f1"), "sacrebleu": ("text", "bleu")}
+            found = [known[own] for own in names[:1] if own in known]
+            doubt = "its options are not read" if found else ""
+        else:
+            return
+        for form, measure in found:
+            yield Recognised(
+                form=form,
+                name=measure,
+                place=self._place(call),
+                call=f"{name}: {measure}",
+                doubt=doubt,
+            )
+
+    def _made(
+        self, call: ast.Call, form: str, measure: str | Callable[[Options], Any]
+    ) -> Recognised | None:
+        said = {
+            own.arg: own.value.value
+            for own in call.keywords
+            if own.arg and isinstance(own.value, ast.Constant)
+        }
+        named = (measure, {}) if isinstance(measure, str) else measure(said)
+        if named is None:
+            return None
+        unread = [
+            own.arg
+            for own in call.keywords
+            if own.arg in ("labels", "sample_weight", "normalize", "multioutput")
+        ]
+        doubt = f"its argument {', '.join(unread)} is not read" if unread else ""
+        return Recognised(
+            form=form,
+            name=named[0],
+            options=named[1],
+            place=self._place(call),
+            call=self._whole(call.func),
+            doubt=doubt,
+        )
+
+    def _formula(self, node: ast.expr) -> str:
+        """Return the measure that a formula such as `np.mean((a - b) ** 2)` computes;
+        empty if unknown.
+        """
+        if isinstance(node, ast.Call) and len(node.args) == 1:
+            name, inner = self._whole(node.func), node.args[0]
+            if name in ("numpy.sqrt", "math.sqrt"):
+                return "rmse" if self._formula_of(inner) == "mse" else ""
+            if name in _MEANS:
+                return self._mean_of(inner)
+        if _is_call_of_mean(node):
+            return self._mean_of(node.func.value)  # type: ignore[attr-defined]
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+            left, right = node.left, node.right
+            is_count = isinstance(right, ast.Call) and _dotted(right.func) == "len"
+            if is_count and isinstance(left, ast.Call) and left.args:
+                name = self._whole(left.func)
+                if name in ("sum", "numpy.sum") and _is_equality(left.args[0]):
+                    return "accuracy"
+        return ""
+
+    def _formula_of(self, node: ast.expr) -> str:
+        if found := self._formula(node):
+            return found
+        values = self.assigned.get(node.id, ()) if isinstance(node, ast.Name) else ()
+        if values:
+            return self._formula(values[-1])
+        found_call = next(iter(self.recognised(node)), None)
+        return found_call.name if found_call else ""
+
+    def _mean_of(self, node: ast.expr) -> str:
+        if isinstance(node, ast.Name):
+            # Look up the formula assigned to the name.
+            values = self.assigned.get(node.id, ())
+            return self._formula(values[-1]) if values else ""
+        if _is_equality(node):
+            return "accuracy"
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
+            is_two = isinstance(node.right, ast.Constant) and node.right.value == 2
+            return "mse" if is_two and _is_difference(node.left) else ""
+        if isinstance(node, ast.Call) and len(node.args) == 1:
+            name = self._whole(node.func)
+            if _is_difference(node.args[0]):
+                squares = ("numpy.square",)
+                sizes = ("abs", "numpy.abs", "numpy.absolute", "numpy.fabs")
+                return "mse" if name in squares else "mae" if name in sizes else ""
+        return ""
+
+    def _whole(self, node: ast.expr) -> str:
+        name = _dotted(node)
+        return self.source.whole(self.module, name) if name else ""
+
+    def _place(self, node: ast.AST) -> str:
+        return f"{self.module}:{getattr(node, 'lineno', 0)}"
+
+
+def _imports(tree: ast.Module) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for own in node.names:
+                head = own.name.partition(".")[0]
+                found[own.asname or head] = own.name if own.asname else head
+        elif isinstance(node, ast.ImportFrom):
+            for own in node.names:
+                whole = f"{node.module or ''}.{own.name}".strip(".")
+                found[own.asname or own.name] = whole
+    return found
+
+
+def _names(body: Sequence[ast.stmt]) -> Iterator[str]:
+    for statement in body:
+        if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+            continue
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name | ast.Attribute) and (name := _dotted(node)):
+                yield name
+
+
+def _dotted(node: ast.AST) -> str:
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return ""
+    return ".".join([node.id, *reversed(parts)])
+
+
+def _unwrapped(
+    value: ast.expr, whole: Callable[[ast.expr], str]
+) -> tuple[ast.expr, bool]:
+    is_percent = False
+    for _step in range(MAX_DEPTH):
+        if isinstance(value, ast.Call) and value.args:
+            name = whole(value.func)
+            if name not in _WRAPPERS:
+                break
+            value = value.args[0]
+        elif isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mult):
+            sides = [value.left, value.right]
+            hundred = [
+                own
+                for own in sides
+                if isinstance(own, ast.Constant) and own.value in (100, 100.0)
+            ]
+            if not hundred:
+                break
+            value = next(own for own in sides if own is not hundred[0])
+            is_percent = True
+        else:
+            break
+    return value, is_percent
+
+
+_KEY = re.compile(r"(?:^|\n)\s*[\"']?([\w@./ -]{1,60}?)[\"']?\s*[:=]\s*$")
+_FORMATTED = re.compile(
+    r"(?:^|\n)\s*([\w@./-]{1,60}) ?[:=] ?(?:%[\d.]*[a-z]|\{[^}]*\})"
+)
+
+
+def _printed(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the keys and values in printed texts of these forms:
+
+    `f"key: {value}"`, `"key: %f" % value`, `"key: " + str(value)`.
+    """
+    if isinstance(node, ast.JoinedStr):
+        for before, own in zip(node.values, node.values[1:], strict=False):
+            if not isinstance(before, ast.Constant):
+                continue
+            match = _KEY.search(str(before.value)[-MAX_TEXT:])
+            if match and isinstance(own, ast.FormattedValue):
+                yield match[1].strip(), own.value
+    elif isinstance(node, ast.BinOp) and isinstance(node.left, ast.Constant):
+        text = str(node.left.value)[-MAX_TEXT:]
+        if isinstance(node.op, ast.Mod):
+            right = node.right
+            values = right.elts if isinstance(right, ast.Tuple) else [right]
+            yield from zip(_FORMATTED.findall(text), values, strict=False)
+        elif isinstance(node.op, ast.Add) and (match := _KEY.search(text)):
+            yield match[1].strip(), node.right
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        text_node = node.func.value
+        if node.func.attr == "format" and isinstance(text_node, ast.Constant):
+            keys = _FORMATTED.findall(str(text_node.value)[-MAX_TEXT:])
+            yield from zip(keys, node.args, strict=False)
+
+
+def _is_call_of_mean(node: ast.expr) -> bool:
+    is_method = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    return is_method and node.func.attr == "mean" and not node.args  # type: ignore[attr-defined]
+
+
+def _is_equality(node: ast.expr) -> bool:
+    if isinstance(node, ast.GeneratorExp | ast.ListComp):
+        if _is_equality(node.elt):
+            return True
+        conditions = [own for one in node.generators for own in one.ifs]
+        is_one = isinstance(node.elt, ast.Constant) and node.elt.value == 1
+        return is_one and len(conditions) == 1 and _is_equality(conditions[0])
+    if not (isinstance(node, ast.Compare) and len(node.ops) == 1):
+        return False
+    right = node.comparators[0]
+    both = not isinstance(node.left, ast.Constant) and not isinstance(
+        right, ast.Constant
+    )
+    return isinstance(node.ops[0], ast.Eq) and both
+
+
+def _is_difference(node: ast.expr) -> bool:
+    return (
+        isinstance(node, ast.BinOp)
+        and isinstance(node.op, ast.Sub)
+        and isinstance(node.left, ast.Name | ast.Attribute | ast.Subscript)
+        and isinstance(node.right, ast.Name | ast.Attribute | ast.Subscript)
+    )
+
+
+def _of_trec(name: str) -> str:
+    if name in TREC:
+        return TREC[name]
+    kind, _line, cut = name.replace(".", "_").rpartition("_")
+    return f"{TREC_CUTS[kind]}@{cut}" if kind in TREC_CUTS and cut.isdecimal() else ""

@@ -1,0 +1,295 @@
+"""Submit runs of another platform to a phase, for teams with the same names.
+
+The scores of the other platform are stored for comparison.
+"""
+
+import secrets
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils.translation import gettext as _, gettext_noop
+
+from citeboard.core import audit
+from citeboard.core.confinement import (
+    UploadUnreadable,
+    limits_for_organisers,
+    read_upload,
+)
+from citeboard.core.refusals import Refused
+from citeboard.teams.membership import new_team
+from citeboard.teams.models import Team, User
+from scoring.exchange.bundles.importing import PART
+from scoring.exchange.bundles.old_runs import MAX_NAME, PROGRAM, SCORES
+from scoring.metrics import metrics_of
+from scoring.models import ManualMeasure
+from scoring.results.board.manual_scores import MAX_NAME as MAX_MEASURE, enter_measure
+from tasks.models import Gold, Phase, Registration, Season, Submission
+from tasks.registration.entries import draw_alias
+from tasks.submissions.refusals import RunRejected
+from tasks.submissions.submit import submit_earlier_run
+from tasks.submissions.uploads import Upload, checksum
+from tasks.types import InputRefused, Problem
+from tasks.types.problems import capped, from_values
+
+#: The maximum number of problems listed for one run.
+MAX_PROBLEMS_OF_RUN = 5
+
+
+class NotScoredAgain(Refused):
+    status = 422
+
+
+@dataclass
+class ScoredAgain:
+    """The queued runs of one request, and the problems of runs that were refused.
+
+    ``present`` is the number of runs that were queued by an earlier request.
+    ``old_scores`` has the scores of the other platform. The keys of all dictionaries
+    are run numbers.
+    """
+
+    runs: dict[int, Submission] = field(default_factory=dict)
+    present: int = 0
+    refused: int = 0
+    problems: list[Problem] = field(default_factory=list)
+    old_scores: dict[int, Mapping[str, float]] = field(default_factory=dict)
+    measures: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Old:
+    team: str
+    system: str
+    upload: Upload
+    scores: Mapping[str, float]
+
+
+def phase_for_old_runs(phase: Phase) -> Phase:
+    """Return the phase. Raises NotScoredAgain unless it belongs to a declared task with
+    gold.
+    """
+    if Gold.objects.current(phase) is None or phase.task.task_type.declared is None:
+        words = _("runs are scored again on a declared task whose split has gold")
+        raise NotScoredAgain(words)
+    return phase
+
+
+def score_again(
+    *, phase: Phase, path: Path, filename: str, by: User | None
+) -> ScoredAgain:
+    """Queue the runs in a zip and store their old scores. Raises InputRefused if the zip cannot be read."""
+    done_again = queue_old_runs(
+        phase=phase, path=path, filename=filename, by=by, order=secrets.token_hex(8)
+    )
+    with transaction.atomic():
+        finish(phase, done_again, filename, by)
+    return done_again
+
+
+def queue_old_runs(
+    *,
+    phase: Phase,
+    path: Path,
+    filename: str,
+    by: User | None,
+    order: str,
+    tell: Callable[[float, str], None] = lambda share, doing: None,
+) -> ScoredAgain:
+    """Queue the runs in a zip, each in its own transaction. Raises InputRefused if the
+    zip cannot be read.
+
+    ``order`` identifies the request. If an interrupted request is repeated, the runs
+    that were queued before the interruption are counted again. ``tell`` is called
+    before each run with the completed fraction, and may raise an exception to stop.
+    """
+    gold = Gold.objects.current(phase_for_old_runs(phase))
+    declared = phase.task.task_type.declared
+    assert gold is not None
+    assert declared is not None
+    given = {
+        "filename": filename,
+        "form": declared.form,
+        "instances": gold.instances,
+    }
+    done_again = ScoredAgain()
+    with tempfile.TemporaryDirectory(prefix="citeboard-runs-") as scratch:
+        runs = _read(path, given, Path(scratch), by, done_again)
+        for place, old in enumerate(runs):
+            tell(place / len(runs), gettext_noop("checking the runs"))
+            _queue(phase, old, by, order, done_again)
+    return done_again
+
+
+def finish(
+    phase: Phase, done_again: ScoredAgain, filename: str, by: User | None
+) -> None:
+    """Save the old scores and a history entry. The caller must have opened a transaction."""
+    if by is not None and done_again.old_scores:
+        _keep_scores(phase, done_again, filename, by)
+    if done_again.runs:
+        facts = {"runs": len(done_again.runs), "phase": f"{phase.task}, {phase}"}
+        place = phase.task.season
+        audit.record(
+            "runs-scored-again", actor=by, subject=phase, place=place, facts=facts
+        )
+
+
+def _read(
+    path: Path,
+    given: Mapping[str, Any],
+    scratch: Path,
+    by: User | None,
+    done_again: ScoredAgain,
+) -> list[_Old]:
+    try:
+        with read_upload(
+            PROGRAM, path, given, owner=by, limits=limits_for_organisers()
+        ) as done:
+            told = done.result
+            found = from_values(told["problems"])
+            if not told["runs"]:
+                raise InputRefused(found)
+            done_again.problems += found
+            runs = []
+            for number, own in enumerate(told["runs"]):
+                if own["problem"] or not PART.fullmatch(own["part"]):
+                    _refuse(
+                        done_again,
+                        f"{own['team']}/{own['system']}",
+                        [Problem(message=own["problem"])],
+                    )
+                    continue
+                copy = scratch / f"{number}"
+                shutil.copyfile(done.file(own["part"]), copy)
+                upload = Upload(copy, f"{own['system']}{own['suffix']}")
+                runs.append(_Old(own["team"], own["system"], upload, own["scores"]))
+            return runs
+    except UploadUnreadable as unreadable:
+        problem = Problem(file=given["filename"], message=str(unreadable))
+        raise InputRefused([problem]) from unreadable
+
+
+def _refuse(done_again: ScoredAgain, name: str, problems: Sequence[Problem]) -> None:
+    done_again.refused += 1
+    first, left = capped(problems, MAX_PROBLEMS_OF_RUN)
+    done_again.problems += [replace(problem, file=name) for problem in first]
+    if left:
+        rest = Problem(file=name, message="more problems", count=left, is_rest=True)
+        done_again.problems.append(rest)
+
+
+def _queue(
+    phase: Phase, old: _Old, by: User | None, order: str, done_again: ScoredAgain
+) -> None:
+    sha256 = checksum(old.upload.path)
+    key = f"old-runs-{order}-{sha256}"
+    name = f"{old.team}/{old.system}"
+    before = Submission.objects.filter(
+        phase=phase, team__name=old.team, team__memberships=None, sha256=sha256
+    ).select_related("team")
+    try:
+        run = before.order_by("pk").first() or submit_earlier_run(
+            phase=phase,
+            enter=partial(_team, phase, old.team, by),
+            upload=old.upload,
+            system=old.system[:MAX_NAME],
+            by=by,
+            idempotency_key=key,
+        )
+    except ValidationError as refused:
+        _refuse(done_again, name, [Problem(message=" ".join(refused.messages))])
+        return
+    except RunRejected as refused:
+        _refuse(done_again, name, refused.problems)
+        return
+    except Refused as refused:
+        _refuse(done_again, name, [Problem(message=str(refused))])
+        return
+    if run.idempotency_key != key:
+        done_again.present += 1
+    else:
+        done_again.runs[run.pk] = run
+    if old.scores:
+        done_again.old_scores[run.pk] = old.scores
+
+
+def _team(phase: Phase, name: str, by: User | None) -> Team:
+    """Return the season's team with this name, or create a team without members.
+
+    Raises ValidationError if the team has members or has not entered this season:
+    organisers may not act for such a team.
+    """
+    if team := _entered(phase.task.season_id, name):
+        return team
+    # Lock the season: concurrent requests could create a team twice, or give two teams
+    # the same pseudonym.
+    season = Season.objects.select_for_update().get(pk=phase.task.season_id)
+    if team := _entered(season.pk, name):
+        return team
+    team = new_team(name)
+    Registration.objects.create(
+        season=season, team=team, is_approved=True, alias=draw_alias(season)
+    )
+    audit.record(
+        "team-entered", actor=by, subject=team, place=season, facts={"team": team}
+    )
+    return team
+
+
+def _entered(season: int, name: str) -> Team | None:
+    entered = Registration.objects.filter(season=season, is_approved=True)
+    present = entered.filter(team__name=name).select_related("team").first()
+    if present is None:
+        return None
+    if present.team.memberships.exists():
+        words = _("“%(name)s” is a team with members, who alone send its runs")
+        raise ValidationError({"file": words % {"name": name}})
+    return present.team
+
+
+def _keep_scores(
+    phase: Phase, done_again: ScoredAgain, filename: str, by: User
+) -> None:
+    directions = _directions(phase)
+    scores = done_again.old_scores
+    columns = dict.fromkeys(name for own in scores.values() for name in own)
+    for column in columns:
+        name = _("%(measure)s, as it was") % {"measure": column[: MAX_MEASURE - 20]}
+        values = dict(
+            ManualMeasure.objects.filter(phase=phase, name=name).values_list(
+                "scores__submission", "scores__value"
+            )
+        )
+        values |= {run: own[column] for run, own in scores.items() if column in own}
+        lines = "\n".join(f"{run} {value!r}" for run, value in values.items() if run)
+        try:
+            enter_measure(
+                phase=phase,
+                name=name,
+                higher_is_better=directions.get(column.casefold(), directions[""]),
+                source=_("scores.csv of %(file)s") % {"file": filename[:100]},
+                values=lines,
+                by=by,
+            )
+        except ValidationError as refused:
+            message = f"{name}: {' '.join(refused.messages)}"
+            done_again.problems.append(Problem(file=SCORES, message=message))
+        else:
+            done_again.measures.append(name)
+
+
+def _directions(phase: Phase) -> dict[str, bool]:
+    task = phase.task
+    metrics: Sequence[Any] = metrics_of(
+        task.task_type, task.ranking_rules, task.task_type.checked_options(task.options)
+    )
+    return {metric.name.casefold(): metric.higher_is_better for metric in metrics} | {
+        "": metrics[0].higher_is_better
+    }
