@@ -1,5 +1,5 @@
-// Draws the figures that a page carries as JSON over the drawings that the server made of them; on paper these stand.
-// Plotly is fetched when the first chart comes into sight; where it cannot be, the drawings stay.
+// Draws the figures that a page carries as JSON over the drawings of the server; on paper the drawings stand.
+// Plotly is fetched when a reader points at a chart, touches it or presses a key on it, and not before.
 (function () {
   "use strict";
   let plotly = null;
@@ -81,23 +81,23 @@
     chart.dataset.drawn = chart.clientWidth;
   }
 
-  const sight = new IntersectionObserver(
-    function (entries) {
-      for (const entry of entries) {
-        if (!entry.isIntersecting) continue;
-        sight.unobserve(entry.target);
-        draw(entry.target);
-      }
-    },
-    { rootMargin: "300px" },
-  );
-
-  function watch(root) {
-    root.querySelectorAll(".chart:not([data-drawn])").forEach((chart) => sight.observe(chart));
+  function drawOnce(event) {
+    const chart = event.target.closest?.(".chart:not([data-asked])");
+    if (!chart) return;
+    chart.dataset.asked = "yes";
+    draw(chart).catch(() => delete chart.dataset.asked);
   }
 
-  document.addEventListener("DOMContentLoaded", () => watch(document));
-  document.addEventListener("htmx:load", (event) => watch(event.target));
+  // A page that scrolls under a resting pointer reports a movement of nothing soon after.
+  const AFTER_SCROLL = 300;
+  let scrolledAt = -AFTER_SCROLL;
+  window.addEventListener("scroll", () => (scrolledAt = performance.now()), { capture: true, passive: true });
+  document.addEventListener("pointermove", function (event) {
+    const isMoved = event.movementX || event.movementY;
+    if (isMoved || performance.now() - scrolledAt > AFTER_SCROLL) drawOnce(event);
+  });
+  document.addEventListener("pointerdown", drawOnce);
+  document.addEventListener("keydown", (event) => event.key !== "Tab" && event.key !== "Shift" && drawOnce(event));
   document.addEventListener("citeboard:theme", () => document.querySelectorAll(".chart[data-drawn]").forEach(draw));
 
   // Plotly's own answer to a new width gives up the figure's height, and what follows would lie over the chart.

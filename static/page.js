@@ -7,7 +7,8 @@
   // -- Times ------------------------------------------------------------------------------------------
   const UNITS = [["year", 31557600], ["day", 86400], ["hour", 3600], ["minute", 60]];
   const words = new Intl.RelativeTimeFormat(document.documentElement.lang, { numeric: "always" });
-  const own = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+  const { lang } = document.documentElement;
+  const own = new Intl.DateTimeFormat(lang === "en" ? "en-GB" : lang, { dateStyle: "medium", timeStyle: "short" });
 
   function relative(seconds) {
     for (const [unit, length] of UNITS) {
@@ -132,6 +133,41 @@
     }
   });
 
+  // -- A row of a board has two stops of the Tab key: its system and its numbers, between which arrow keys move --
+  function numbersOf(row) {
+    return [...row.querySelectorAll("td.n > a, .team a")].filter((link) => link.checkVisibility());
+  }
+
+  function besides(link, key) {
+    const row = link.closest("tr");
+    const numbers = numbersOf(row);
+    const at = numbers.indexOf(link);
+    if (key === "Home" || key === "End") return numbers.at(key === "Home" ? 0 : -1);
+    if (key === "ArrowLeft" || key === "ArrowRight") return numbers[at + (key === "ArrowRight" ? 1 : -1)];
+    let other = row;
+    do other = key === "ArrowDown" ? other.nextElementSibling : other.previousElementSibling;
+    while (other && !numbersOf(other).length);
+    const cell = link.closest("td, th").cellIndex;
+    return other && (numbersOf(other).find((number) => number.closest("td, th").cellIndex === cell) ?? numbersOf(other)[0]);
+  }
+
+  document.addEventListener("keydown", function (event) {
+    const isMove = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End"].includes(event.key);
+    const link = isMove && event.target.closest?.("table.board tbody :is(td.n > a, .team a)");
+    if (!link || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    const next = besides(link, event.key);
+    if (!next) return;
+    for (const number of numbersOf(next.closest("tr"))) number.tabIndex = number === next ? 0 : -1;
+    next.focus();
+  });
+
+  // -- An address of the time before tabs, `#differences`, opens the tab whose link has this id ---------------
+  function openTab() {
+    const link = window.location.hash && document.querySelector(`.tabs a[id="${CSS.escape(window.location.hash.slice(1))}"]`);
+    if (link && !link.hasAttribute("aria-current")) window.location.replace(link.href);
+  }
+
   // A page that was asked for one number shows it unfolded.
   function unfoldTarget() {
     const wanted = window.location.hash && document.getElementById(window.location.hash.slice(1));
@@ -242,7 +278,9 @@
     offerDrop();
     offerExactTimes();
     unfoldTarget();
+    openTab();
     setInterval(tellAll, 30000);
   });
   window.addEventListener("hashchange", unfoldTarget);
+  window.addEventListener("hashchange", openTab);
 })();

@@ -1,4 +1,8 @@
-"""The log of receipts: written with the scores that it is of, put in order soon after under a lock."""
+"""The log of receipts.
+
+Receipts are saved with their scores. Soon afterwards they are appended to the log,
+under a lock.
+"""
 
 import json
 import logging
@@ -16,6 +20,8 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 
+from citeboard.core.commits import after_commit
+from citeboard.core.instants import written_day
 from citeboard.core.refusals import Refused
 from citeboard.core.release import release
 from scoring.models import Evaluation, LogEntry, LogHead, LogNode, Receipt, SigningKey
@@ -26,7 +32,9 @@ from tasks.types.base import printed_options
 
 
 class KeyLost(Refused):
-    """Receipts wait for it; scores do not."""
+    """The signing key is unavailable. Receipts then remain unsigned, but scores are
+    published.
+    """
 
 
 @dataclass(frozen=True)
@@ -39,7 +47,11 @@ class Signer:
 
 
 def signer() -> Signer:
-    """Return the signer of the current key; create the first key. The log must be locked. Raises KeyLost."""
+    """Return the signer for the current key. Create the first key if there is none.
+    Raises KeyLost.
+
+    The caller must have locked the log.
+    """
     current = current_key()
     if settings.RECEIPT_KEY:
         private, known = _given()
@@ -52,7 +64,7 @@ def current_key() -> SigningKey | None:
 
 
 def why_lost() -> str:
-    """In words; empty where receipts can be signed, or a first key can be made for them."""
+    """Explain why receipts cannot be signed; empty if a key exists or can be created."""
     current = current_key()
     try:
         if settings.RECEIPT_KEY:
@@ -65,14 +77,13 @@ def why_lost() -> str:
 
 
 def _given() -> tuple[Ed25519PrivateKey, SigningKey | None]:
-    """With its row, where it has signed before."""
     private = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(settings.RECEIPT_KEY))
     known = SigningKey.objects.filter(public=_public(private)).first()
     if known is not None and known.retired_at is not None:
         words = _(
             "the key in CITEBOARD_RECEIPT_KEY was replaced on %(date)s by another one"
         )
-        raise KeyLost(words % {"date": f"{known.retired_at:%Y-%m-%d}"})
+        raise KeyLost(words % {"date": written_day(known.retired_at)})
     return private, known
 
 
@@ -82,7 +93,6 @@ def _made(before: SigningKey | None) -> Signer:
 
 
 def _take(private: Ed25519PrivateKey, nonce: str, before: SigningKey | None) -> Signer:
-    """In place of the key before it, which signs it where it is not lost."""
     public, endorsement = _public(private), ""
     if before is not None:
         with suppress(KeyLost):
@@ -119,13 +129,13 @@ def _public(private: Ed25519PrivateKey) -> str:
     return private.public_key().public_bytes_raw().hex()
 
 
-#: Entries that get their places in one transaction.
+#: The maximum number of entries appended in one transaction.
 AT_A_TIME = 500
 log = logging.getLogger(__name__)
 
 
 def write_receipt(evaluation: Evaluation, result: Mapping[str, Any]) -> Receipt:
-    """Write the receipt of the scorer's result, in the transaction that publishes it."""
+    """Save the receipt of a scoring, in the transaction that publishes the scores."""
     run, gold = evaluation.submission, evaluation.gold
     phase, now = run.phase, timezone.now()
     fields: dict[str, Any] = {
@@ -159,7 +169,7 @@ def write_receipt(evaluation: Evaluation, result: Mapping[str, Any]) -> Receipt:
         openings[name] = {"nonce": nonce.hex(), "text": text}
         commitments[name] = receipts.commitment(nonce, text)
     entry = LogEntry.objects.create(content=receipts.entry_of(commitments))
-    transaction.on_commit(give_places, robust=True)
+    after_commit(give_places)
     packed = zlib.compress(json.dumps(openings).encode())
     return Receipt.objects.create(
         entry=entry, evaluation=evaluation, openings=packed, created_at=now
@@ -172,7 +182,7 @@ def openings_of(receipt: Receipt) -> dict[str, dict[str, str]]:
 
 
 def give_places() -> int:
-    """Sign the entries that wait and put them at the end of the log; returns how many."""
+    """Sign the waiting entries, append them to the log, and return their number."""
     total = 0
     while LogEntry.objects.filter(index=None).exists():
         try:
@@ -185,7 +195,9 @@ def give_places() -> int:
 
 
 def replace() -> SigningKey:
-    """The key by a new one, which signs the head as it stands. Raises Refused."""
+    """Replace the signing key. The new key signs the current head of the log. Raises
+    Refused.
+    """
     with transaction.atomic():
         # Called with the log locked.
         if settings.RECEIPT_KEY:
@@ -200,7 +212,10 @@ def replace() -> SigningKey:
 
 
 def keep_up() -> int:
-    """At the first start the first key is made and signs that nothing is in the log."""
+    """Append waiting entries, and return their number.
+
+    At the first start, this creates the first key and signs the empty log.
+    """
     if head() is None:
         with transaction.atomic():
             _sign(_locked(), signer())
@@ -217,7 +232,7 @@ def _append(head: LogHead) -> int:
     if not waiting:
         return 0
     by = signer()
-    # The subtrees that the log consists of are all that new entries are added to.
+    # Appending needs only the roots of the complete subtrees of the log.
     known = dict(stored_nodes(list(merkle.subtrees(0, head.size))))
     made: dict[merkle.Node, bytes] = {}
 
@@ -263,7 +278,7 @@ def _place(node: merkle.Node) -> int:
 
 
 def head() -> dict[str, Any] | None:
-    """The newest signed head; None before there is a key."""
+    """Return the latest signed head of the log; None before the first key exists."""
     row = LogHead.objects.select_related("key").exclude(key=None).first()
     if row is None or row.key is None:
         return None

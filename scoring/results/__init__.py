@@ -1,1 +1,3 @@
-"""What the site computes from stored scores: boards, pages of runs, comparisons, published results."""
+"""Boards, pages of runs, comparisons and published results, computed from stored
+scores.
+"""

@@ -1,1 +1,1 @@
-"""The board of a phase: its statement, its rows, who differs from whom, its charts and exports."""
+"""The board of a phase: summary, rows, significance tests, charts and exports."""

@@ -1,6 +1,5 @@
-"""Count the bits that a phase reveals to a team at most, item by item.
-
-docs/organisers.md documents the bits of each kind of item.
+"""Compute the maximum number of bits that a phase reveals to a team, as a list of
+items. docs/organisers.md documents the bits of each kind of item.
 """
 
 import datetime as dt
@@ -25,10 +24,10 @@ from tasks.models import Phase, Task
 from tasks.types import OptionRefused, task_types
 from tasks.types.references import MetricRef, referenced
 
-#: Teams that are taken to put together what each of them is told.
+#: Assumed number of teams that share their scores.
 COLLUDING = 5
 A_DAY = dt.timedelta(days=1)
-#: Ranks a year of a private part at most.
+#: Maximum number of rank publications per year on a private part.
 MOST_RANKS = 12
 
 
@@ -63,11 +62,12 @@ def amount_in_words(bits: float | None) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Item:
-    """What a phase reveals to one team in one way; ``bits`` is None if it can reveal everything.
+    """One kind of information that a phase reveals to a team.
 
-    ``tries`` is the number of runs, or of ranks; None if it has no limit. ``is_foreign``: the phase is of a
-    season of other organisers, which is not named. ``is_known``: it is of the public part, which counts as
-    known.
+    ``bits`` is None if it can reveal all of the gold. ``tries`` is the number of runs,
+    or of rank publications; None if unlimited. ``is_foreign`` marks a phase of other
+    organisers, whose name is not shown. ``is_known`` marks scores on a public part,
+    which is assumed to be known.
     """
 
     phase: Phase
@@ -134,13 +134,15 @@ def total(items: Iterable[Item]) -> float | None:
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """The phase whose budget is counted; ``part`` is the source whose public part counts as known."""
+    """The phase whose budget is computed. ``part`` is the source whose public part is
+    assumed to be known.
+    """
 
     own: Source
     part: Source | None
-    #: Registered teams by season.
+    #: Number of registered teams, keyed by season.
     teams: dict[int, int]
-    #: Class sizes by phase; all views of one request share them.
+    #: Class sizes, keyed by phase. All views of a request share this cache.
     class_sizes: dict[int, list[int]]
 
     @property
@@ -154,19 +156,24 @@ class View:
 
     @property
     def until(self) -> dt.datetime:
-        """Return when the phase takes no more runs; one without an end is looked at for a year."""
+        """Return the time when the phase stops accepting runs; for a phase without an
+        end, a year ahead.
+        """
         year = dt.timedelta(days=A_YEAR)
         return min(self.phase.takes_runs_until, max(self.phase.opens, now()) + year)
 
     def is_told(self, source: Source, kind: Kind) -> bool:
-        """Return whether no other phase withholds it until this phase has closed."""
+        """Return True if the embargo of other phases on this kind of content ends
+        before this phase closes.
+        """
         free_from = secrecy_of(source.phase).until(kind)
         return free_from is None or free_from < min(self.phase.closes, self.until)
 
     def classes_of(self, source: Source) -> list[int]:
-        """Return over how many instances each number by class is that a team sees.
+        """Return the number of instances behind each class result that a team sees.
 
-        Nothing is read of a season of other organisers: the classes would tell of its gold.
+        The result is empty for a season of other organisers, because class sizes would
+        reveal its gold.
         """
         if source.is_foreign:
             return []
@@ -176,7 +183,9 @@ class View:
         return self.class_sizes[pk]
 
     def outlives(self, source: Source) -> bool:
-        """Return whether the phase takes runs for a day or longer after the source has ended."""
+        """Return True if the phase accepts runs for at least a day after the source has
+        ended.
+        """
         return source.phase.takes_runs_until + A_DAY <= self.until
 
 
@@ -187,7 +196,8 @@ def items_of(source: Source, view: View) -> Iterator[Item]:
     boards = {phase.board_now}
     if phase.board_from and phase.board_from < view.until:
         boards.add(phase.board_then)
-    is_open = Phase.Audience.EVERYONE in boards or phase.shows_scores
+    has_measures = Phase.Audience.EVERYONE in boards and not phase.battles_alone
+    is_open = has_measures or phase.shows_scores
     if phase.shows_instances and is_open and view.is_told(source, Kind.INSTANCES):
         yield Item(
             phase=phase,
@@ -197,7 +207,9 @@ def items_of(source: Source, view: View) -> Iterator[Item]:
         )
     elif is_open and view.is_told(source, Kind.OWN):
         yield from _items_of_scores(source, view)
-    elif Phase.Audience.RANKS in boards and view.is_told(source, Kind.OTHERS):
+    elif (Phase.Audience.RANKS in boards and not phase.battles_alone) and view.is_told(
+        source, Kind.OTHERS
+    ):
         yield from _items_of_ranks(source, view)
 
 
@@ -221,9 +233,11 @@ def _items_of_scores(source: Source, view: View) -> Iterator[Item]:
 
 
 def _items_of_parts(source: Source, view: View) -> Iterator[Item]:
-    """The public part is known where it is that of the phase asked about, else its scores count.
+    """Yield the items of a phase with a public part.
 
-    Ranks tell of the private part, and so do its scores at the end, if others take runs after that.
+    The public part costs nothing if it equals the public part of the budget's phase;
+    otherwise its scores count. Ranks reveal information on the private part. Final
+    scores also do, if the budget's phase accepts runs after this phase has ended.
     """
     shared = min(source.shared, view.secret)
     is_known = view.part is not None and is_same_part(view.part, source)
@@ -238,7 +252,7 @@ def _items_of_parts(source: Source, view: View) -> Iterator[Item]:
 def _items_by_rules(
     source: Source, view: View, kind: ItemKind, most: int, *, is_known: bool = False
 ) -> Iterator[Item]:
-    """One item for each rule set; a number is over ``most`` instances at most."""
+    """Yield one item for each rule set. A score is over at most ``most`` instances."""
     tries, classes = tries_of(source.phase), view.classes_of(source)
     for rules, metrics in _metric_counts(source.phase.task).items():
         sizes = [source.gold.instances] * metrics + classes
@@ -258,7 +272,9 @@ def _items_by_rules(
 
 
 def _metric_counts(task: Task) -> dict[str, int]:
-    """Return the numbers of a run by rule set; none of a task that this site cannot score."""
+    """Return the number of scores for each rule set; empty for a task that this site
+    cannot score.
+    """
     if not task.declaration_id and task.type not in task_types():
         return {}
     try:
@@ -273,9 +289,10 @@ def _metric_counts(task: Task) -> dict[str, int]:
 
 
 def _calibration_numbers(metrics: Iterable[MetricRef]) -> int:
-    """Return how many numbers the page of a run tells of its confidence: one a bin, and two of all bins.
+    """Return the number of calibration results on the page of a run: one per bin, and
+    two over all bins.
 
-    The run chooses the instances of each bin.
+    The run's confidences determine the instances of each bin.
     """
     for metric in metrics:
         kind = referenced(metric.metric)
@@ -287,7 +304,9 @@ def _calibration_numbers(metrics: Iterable[MetricRef]) -> int:
 
 
 def _items_of_ranks(source: Source, view: View) -> Iterator[Item]:
-    """A team's own rank by each rule set: with each run, or by a private part with each of its ranks."""
+    """Yield an item for a team's rank under each rule set. Ranks are revealed for each
+    run, or for each publication of ranks on a private part.
+    """
     phase, tries = source.phase, tries_of(source.phase)
     if phase.public_part:
         tries = MOST_RANKS if source.is_foreign else times_a_year(phase, source.gold)
@@ -318,7 +337,9 @@ def tries_of(phase: Phase) -> int | None:
 
 
 def _class_sizes(source: Source) -> list[int]:
-    """Return the size of the class of each number that a team sees, by the newest scored run."""
+    """Return the class size of each class result that a team sees. Sizes come from the
+    newest scored run.
+    """
     phase = source.phase
     scored = Evaluation.objects.filter(gold=source.gold, withheld="").order_by("-pk")
     newest = scored.filter(phase=phase).first() or scored.first()

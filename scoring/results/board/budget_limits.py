@@ -1,4 +1,6 @@
-"""Find what an act would reveal of gold beyond its budget, and public parts that it would make unequal."""
+"""Find budgets that a user action would exceed, and phases whose public parts would
+differ after it.
+"""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -20,19 +22,21 @@ from scoring.results.board.same_content import is_equal_draw
 from tasks.gold.early import OverBudget, UnequalPart
 from tasks.models import GoldOverlap, Phase, Season
 
-#: Items of a sum that a message names, the largest first.
+#: Maximum number of items in a message, the largest first.
 MAX_NAMED = 8
 
 
 class Sum(NamedTuple):
-    """Bits to compare: an item without a bound is more than any number."""
+    """A comparable number of bits. Unbounded items exceed any number of bits."""
 
     unbounded: int
     bits: float
 
 
 class Part(NamedTuple):
-    """The share of a phase's public part, and the public name of its draw."""
+    """The percentage of a phase's public part, and the public commitment to its
+    sample.
+    """
 
     phase: int
     share: int | None
@@ -44,7 +48,7 @@ class Part(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """Two phases whose public parts differ."""
+    """Two phases with different public parts."""
 
     phase: Part
     other: Part
@@ -57,10 +61,12 @@ class BudgetState:
     budgets: dict[int, Budget]
 
     def exceeded_since(self, before: "BudgetState") -> list[OverBudget]:
-        """Return the budgets that a later phase exceeds. Raises UnequalPart.
+        """Return the budgets that are exceeded now and were not exceeded before.
 
-        A phase that reveals content alone, came with all others in one act, or is planned with them in a
-        draft is not refused: its page warns.
+        Raises UnequalPart. Three kinds of phases are allowed with a warning on their
+        page: a phase that shares content with no other phase, a phase that was created
+        together with all others, and a phase of a draft season that contains all
+        others.
         """
         self._refuse_unequal(before)
         earlier = {
@@ -87,7 +93,7 @@ class BudgetState:
         known = {parts for _, _, parts in before.unequal}
         for phase, other, parts in self.unequal:
             if parts not in known:
-                # The one that was there, or began, first is what is expected.
+                # The earlier phase determines the expected part.
                 later, first = sorted((phase, other), key=lambda one: -one.pk)
                 raise UnequalPart(_unequal_in_words(later, first))
 
@@ -115,7 +121,7 @@ def _tellers(budget: Budget) -> set[int]:
 
 def _sum(items: Iterable[Item]) -> Sum:
     bits = [item.bits for item in items]
-    # In a thousandth of a bit, so that the order of a sum makes no difference.
+    # Round to a thousandth of a bit: the order of summation must have no effect.
     return Sum(bits.count(None), round(math.fsum(filter(None, bits)), 3))
 
 

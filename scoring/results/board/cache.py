@@ -1,7 +1,8 @@
-"""The page cache: pages that change only when a score, an instant or a setting does, and their `ETag`.
+"""The page cache and its `ETag` headers, for pages that depend only on scores, times
+and settings.
 
-A page is cached for visitors, who all get the same. Its key consists of everything the page depends on: the
-version of its board, the audience, the reader's choices and the language. Pages of signed-in users are
+All visitors share cached pages. A cache key contains everything that the page depends
+on: board version, audience, query parameters and language. Pages of signed-in users are
 rendered for each request.
 """
 
@@ -30,7 +31,9 @@ VARY = "Cookie, HX-Request"
 
 
 class Page(NamedTuple):
-    """``hides_activity``: its readers may not learn that a run came or was scored."""
+    """A cached page. ``hides_activity`` is True if readers must not notice that a run
+    was submitted or scored.
+    """
 
     content: str | bytes
     hides_activity: bool = False
@@ -50,8 +53,8 @@ def phase_page(
     *more: object,
     content_type: str = HTML,
 ) -> HttpResponse:
-    """Return a page about a board. ``query`` are the parameters that the view reads; the page also depends
-    on ``more``.
+    """Return a page about a board. The cache key includes ``query``, the parameters
+    that the view reads, and ``more``.
     """
     key = page_key(request, query, board_version(phase), audience, *more)
     response = cached_response(request, key, content_type=content_type)
@@ -64,7 +67,9 @@ def phase_page(
 
 
 def board_version(phase: Phase) -> tuple[object, ...]:
-    """Return what boards of the phase depend on, as far as it was known when the phase was read."""
+    """Return the values that boards of the phase depend on, as of the time when the
+    phase was read.
+    """
     at, task = now(), phase.task
     return (
         phase.pk,
@@ -77,7 +82,9 @@ def board_version(phase: Phase) -> tuple[object, ...]:
 
 
 def page_key(request: HttpRequest, query: object, *facts: object) -> str:
-    """Return the key of a page. Parameters that no view reads change no page, so they are no part of it."""
+    """Return the cache key of a page. ``query`` must contain all parameters that the
+    view reads, and no others.
+    """
     is_part = bool(request.headers.get("HX-Request"))
     foot = settings.PRIVACY_NOTICE, settings.IMPRINT
     return digest_of(
@@ -96,7 +103,9 @@ def is_signed_in(request: HttpRequest) -> bool:
 def cached_response(
     request: HttpRequest, key: str, *, content_type: str = HTML
 ) -> HttpResponse | None:
-    """Return the cached page, 304 if the reader has it, or None if the page has to be made."""
+    """Return the cached page, status 304 if the reader's copy is current, or None if
+    the page must be rendered.
+    """
     if _is_for_one_reader(request):
         return None
     tag = f'"{key}"'
@@ -120,7 +129,7 @@ def made_response(
     content_type: str = HTML,
     seconds: int = SECONDS,
 ) -> HttpResponse:
-    """Return a page that was made for this request. The cache stores it if it is the page of all visitors."""
+    """Return a newly rendered page. Cache the page if all visitors share it."""
     instruments.PAGES.labels("made").inc()
     content = page.content.encode() if isinstance(page.content, str) else page.content
     if request.COOKIES.get("messages"):
@@ -132,7 +141,8 @@ def made_response(
             response["Cache-Control"] = "private, no-cache"
         response["Vary"] = VARY
         return response
-    # The key of a page that hides activity changes with it, so that the content is the validator.
+    # Cache keys change with activity. If the page hides activity, use a digest of its
+    # content as ETag.
     if not page.hides_activity:
         entry = entry._replace(tag=f'"{key}"')
     caches["pages"].set(key, entry, seconds)
@@ -140,7 +150,7 @@ def made_response(
 
 
 def _is_for_one_reader(request: HttpRequest) -> bool:
-    """Return whether the reader is signed in, or has a message to read."""
+    """Return True if the reader is signed in, or if a message must be displayed."""
     return bool(request.COOKIES.get("messages")) or is_signed_in(request)
 
 

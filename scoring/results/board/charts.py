@@ -1,4 +1,6 @@
-"""What the charts of a board show, from its rows; `scoring.figures` draws it."""
+"""Compute the data of a board's charts from its rows; `scoring.figures` renders the
+charts.
+"""
 
 import datetime as dt
 from collections import Counter
@@ -9,6 +11,7 @@ from typing import NamedTuple
 
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
+from citeboard.core.instants import utc_minute
 from citeboard.core.words import counted, in_decimals, listed
 from scoring.figures import (
     Axis,
@@ -42,9 +45,10 @@ from scoring.stats.significance import ALPHA
 from scoring.tools.baselines import Baseline, baselines
 from tasks.submissions.run_card import TeamMeasure
 
-#: Up to so many points have their names beside them.
+#: Maximum number of points with names.
 MAX_NAMED = 12
-#: Rows of a chart of a whole board; all of them stand in the table beside it.
+#: Maximum number of rows in a chart of a whole board. The table below the chart
+#: contains all rows.
 MAX_DRAWN = 40
 
 
@@ -78,7 +82,11 @@ def ranking_chart(board: Board) -> Dots | None:
 def heat_map(
     table: ClassTable, leading: Mapping[str, int] | None = None, label: str = ""
 ) -> HeatMap:
-    """``leading`` has by class the significantly best evaluation; ``label`` names a publication's measure."""
+    """Return the heat map of a class table.
+
+    ``leading`` maps a class to the evaluation that is significantly best. ``label`` is
+    the name of a publication's metric.
+    """
 
     def text(name: str, row: System) -> str:
         value = table.value(name, row)
@@ -96,7 +104,7 @@ def heat_map(
         [table.value(name.label, row) for row in table.systems]
         for name in table.classes
     ]
-    # The colours end at what occurs, so that differences show.
+    # End the colour scale at the largest value, to make differences visible.
     highest = max(
         (value for line in values for value in line if value is not None),
         default=table.scale,
@@ -123,7 +131,7 @@ def system_bars(table: ClassTable, label: str = "") -> Bars:
             value=table.value(name, row), low=low, high=high, text=table.text(name, row)
         )
 
-    # A class without a value has no place in it; the table below says so.
+    # A class without a value is omitted; the table below the chart explains why.
     labels = [
         name.label for name in table.classes if table.mean(name.label) is not None
     ]
@@ -158,7 +166,7 @@ def quality_against(
         if (cost := figures.value(row, measure)) is not None
     ]
     costs = [point.x.value for point in points if point.x.value is not None]
-    # Costs differ by orders of magnitude; a logarithm has no place for a cost of nothing.
+    # Use a logarithmic axis if costs differ by orders of magnitude and none is 0.
     is_wide = bool(costs) and min(costs) > 0 and max(costs) >= 20 * min(costs)
     series = [PointSeries(name=point.name, points=[point]) for point in points]
     if len(points) > MAX_SERIES:
@@ -224,11 +232,13 @@ def history(
     higher_is_better: bool = True,
     published: tuple[str, float] | None = None,
 ) -> Scatter:
-    """Runs in the order in which they were sent, and the best so far; ``published`` is a line across."""
+    """Return a chart of the runs in the order of submission, with the best value so
+    far. ``published`` adds a horizontal line.
+    """
     runs = [
         Point(
             name=name,
-            x=Measured(value=at.timestamp(), text=f"{at:%Y-%m-%d %H:%M} UTC"),
+            x=Measured(value=at.timestamp(), text=utc_minute(at)),
             y=measured,
         )
         for at, measured, name in points
@@ -280,13 +290,15 @@ def best_so_far(
     return best
 
 
-#: Degrees of freedom of the quantiles that widen the intervals of several classes.
+#: Degrees of freedom of the t quantiles that correct intervals for several classes.
 WIDENING_DF = 4
 MIN_CLASSES = 2
 
 
 class ClassMean(NamedTuple):
-    """The mean over the systems of a class, with ends that hold for all classes of the table together."""
+    """The mean over systems in a class, with simultaneous interval bounds for all
+    classes of the table.
+    """
 
     mean: float
     low: float
@@ -297,8 +309,9 @@ class ClassMean(NamedTuple):
 def class_means(table: ClassTable) -> list[ClassMean]:
     """Return the means of the classes in which every system has an interval.
 
-    Averaged ends hold whatever dependence there is between systems. Bonferroni's correction over the classes
-    widens them by the quantile of Student's t, with so few degrees of freedom that it does so by too much.
+    Averaging interval bounds is valid for any dependence between systems. Bonferroni's
+    correction for the number of classes widens the intervals. It uses quantiles of
+    Student's t with few degrees of freedom, which is conservative.
     """
     found = []
     for name in table.classes:
@@ -326,8 +339,10 @@ def class_means(table: ClassTable) -> list[ClassMean]:
 
 
 def tested_in_words(table: ClassTable) -> str:
-    """Compare the classes with the best and the worst mean only if the interval of their difference excludes
-    zero. The difference lies between the differences of their ends, whatever dependence there is.
+    """Return a sentence that compares the classes with the best and the worst mean, if
+    their intervals do not overlap.
+
+    This test is valid for any dependence.
     """
     means = class_means(table)
     if len(means) < MIN_CLASSES or table.higher_is_better is None:
@@ -373,7 +388,9 @@ _INSTEAD = {
 
 
 def fixed_in_words(table: ClassTable) -> str:
-    """State in which classes the gold fixes the value, why, and which measure is valid there."""
+    """Return sentences about classes whose gold fixes the value: the reason, and a
+    metric that is valid there.
+    """
     by_reason: dict[FixedClass, list[str]] = {}
     for label, own in table.fixed.items():
         by_reason.setdefault(own, []).append(class_label(label))
@@ -441,11 +458,13 @@ def in_words(table: ClassTable) -> str:
 
 
 def without_intervals(table: ClassTable, pending: Collection[int]) -> str:
-    """Return which systems lack an interval, in which classes and why; ``pending`` are the evaluations whose
-    intervals are being computed. Classes that fix the value have a sentence of their own.
+    """Return sentences about systems without an interval, with classes and reasons.
+
+    ``pending`` are the evaluations whose intervals are being computed. Classes with a
+    fixed value are omitted; they have a separate sentence.
     """
     names = [name.label for name in table.classes if name.label not in table.fixed]
-    #: By reason and classes the systems.
+    #: Systems, keyed by reason and classes.
     lacking: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for row in table.systems:
         by_reason: dict[str, list[str]] = {}
@@ -507,7 +526,9 @@ class Pairing:
 
     @property
     def finding(self) -> str:
-        """Whether systems lie to the diagonal as the paper finds, and by how much."""
+        """Return a sentence: whether the differences of the systems have the direction
+        that the paper reports, and their size.
+        """
         if not self.finds or not self.points:
             return ""
         differences = [
@@ -589,7 +610,7 @@ def pairings_of(board: Board) -> list[Pairing]:
     return pairings
 
 
-#: Columns drawn as lines; the table has all of them.
+#: Maximum number of columns drawn as lines. The table contains all columns.
 DRAWN = 3
 
 

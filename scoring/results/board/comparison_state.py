@@ -1,4 +1,6 @@
-"""Who compares the rows of a board, and since which version of its phase nothing is missing."""
+"""The state of jobs that compare the rows of boards, with the phase version of each
+completed comparison.
+"""
 
 import datetime as dt
 
@@ -10,14 +12,15 @@ from scoring.models import BoardOrder, Evaluation
 from tasks.jobs.engine import Kind, begin_anew, end_lease, leased, new_job, wake
 from tasks.models import Job, Phase
 
-#: Boards asked about in one sweep.
+#: Maximum number of boards that one periodic run queues.
 MAX_ASKED = 20
 
 
 class Boards(Kind):
     handler = "scoring.worker.compare_board.compare"
     model, related = BoardOrder, ("job",)
-    #: Longer than the longest comparison takes; what failed is begun anew as late.
+    #: Lease in seconds, longer than the longest comparison. A failed comparison
+    #: restarts after this time.
     lease = 120
 
 
@@ -43,7 +46,10 @@ def order_of(phase_id: int, rules: str) -> BoardOrder:
 
 
 def ask(phase_id: int, rules: str) -> bool:
-    """Whether it was not asked already. Who is at it hears of it, and looks again before the end."""
+    """Queue the comparison of a board; return False if it is already queued.
+
+    A running job is notified and checks for new rows before it ends.
+    """
     job, first = order_of(phase_id, rules).job, Job.Priority.COMPARISON
     same = Job.all_kinds.filter(pk=job.pk)
     if same.filter(state=Job.State.RUNNING, woken_at=None).update(woken_at=from_now()):
@@ -84,7 +90,9 @@ def classes_seen(phase_id: int) -> list[tuple[str, dt.datetime | None]]:
 
 
 def finish(order: BoardOrder, job: Job, version: int) -> bool:
-    """Nothing is missing at this version. False where somebody has asked meanwhile: it is looked at again."""
+    """Mark the comparison as complete at this version. Return False if a new request
+    arrived; the job is then repeated.
+    """
     facts = {
         "state": Job.State.DONE,
         "finished_at": from_now(),
@@ -98,7 +106,7 @@ def finish(order: BoardOrder, job: Job, version: int) -> bool:
 
 
 def give_way(job: Job, priority: Job.Priority) -> None:
-    """To what waits; among boards it comes last."""
+    """Queue the job again after all waiting jobs of its priority."""
     facts = {"state": Job.State.QUEUED, "created_at": from_now(), "priority": priority}
     with transaction.atomic():
         if end_lease(job, is_counted=False, **facts):

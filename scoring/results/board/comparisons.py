@@ -1,4 +1,6 @@
-"""Whether evaluations of one board differ, and what the test set behind it can show."""
+"""Significance tests between evaluations of a board, and the smallest differences that
+the board can detect.
+"""
 
 import itertools
 import logging
@@ -30,7 +32,8 @@ from scoring.results.board.seeds import MeanRows
 from scoring.stats import significance
 from tasks.models import Gold, Phase, Submission
 
-#: Evaluations that one is compared with at a time, all on the same draws; fewer where they have more rows.
+#: Number of evaluations that are compared with an evaluation in one batch, which shares
+#: random exchanges; fewer if they have more than MAX_ROWS rows.
 AT_A_TIME, MAX_ROWS = 32, 2_000_000
 
 log = logging.getLogger(__name__)
@@ -43,16 +46,18 @@ class Unreadable(Exception):
 
 
 class StatisticsAway(Unreadable):
-    """The storage does not give them out now; what is looked for may be found later."""
+    """The statistics cannot be read because the storage is temporarily unavailable."""
 
 
 class WithheldStatistics(Unreadable):
-    """The phase tells nothing of the classes and instances of this run now."""
+    """The statistics are withheld: the phase currently hides classes and instances of
+    the run.
+    """
 
 
 @contextmanager
 def open_statistics(evaluation: Evaluation) -> Iterator[IO[bytes]]:
-    """For whatever is shown to people. Raises WithheldStatistics."""
+    """Open the statistics for a page. Raises WithheldStatistics."""
     if evaluation.withheld:
         raise WithheldStatistics(evaluation.pk)
     with storage.statistics.open(evaluation.statistics) as kept:
@@ -81,7 +86,9 @@ def compared(
     *,
     comparisons: int = 1,
 ) -> list[Comparison]:
-    """With as many of the others as fit at once; nothing is saved yet. Raises Unreadable."""
+    """Compare an evaluation with as many of ``others`` as fit into memory. Return
+    unsaved comparisons. Raises Unreadable.
+    """
     ours = _rows_of(one, metric)
     others = others[: max(1, MAX_ROWS // max(1, len(ours.resampled[0])))]
     pairs = []
@@ -136,7 +143,9 @@ def _rows_of(evaluation: Evaluation, metric: Metric) -> Measurements:
 
 
 def save_comparisons(rows: Sequence[Comparison]) -> int:
-    """Keep those not scored anew since they were read; returns how many. Called in a transaction."""
+    """Save the comparisons whose evaluations were not rescored since they were read.
+    Return their number. Must be called in a transaction.
+    """
     assert transaction.get_connection().in_atomic_block
     read = {
         evaluation.pk: evaluation.statistics
@@ -180,7 +189,9 @@ def save_comparisons(rows: Sequence[Comparison]) -> int:
 def with_too_few_trials(
     evaluations: Collection[int], metric: str
 ) -> set[tuple[int, int]]:
-    """Every two whose p-value more trials may make small enough, now that the board has grown."""
+    """Return the pairs that need more trials because the board has grown: their p-value
+    could become significant.
+    """
     comparisons = len(evaluations) - 1
     most = max(
         significance.TRIALS, 2 * significance.TRIALS_PER_COMPARISON * comparisons
@@ -200,12 +211,12 @@ def with_too_few_trials(
     }
 
 
-#: The p-value of two rows that are not compared yet, which count as not different.
+#: The p-value of two rows without a comparison; they count as not different.
 NOT_YET = math.inf
 
 
 def known_pairs(evaluations: Collection[int], metric: str) -> QuerySet[Comparison]:
-    """Return the comparisons of each two ``evaluations``, in no order."""
+    """Return the unordered comparisons between these evaluations."""
     return Comparison.objects.filter(
         metric=metric, first__in=evaluations, second__in=evaluations
     ).order_by()
@@ -214,13 +225,15 @@ def known_pairs(evaluations: Collection[int], metric: str) -> QuerySet[Compariso
 def p_values(
     evaluations: Sequence[int], metric: str, means: MeanRows | None = None
 ) -> Floats:
-    """Return the p-values of rows i and j at ``[i, j]`` and ``[j, i]``: `NOT_YET` before they are compared,
-    NaN if their comparison has none. Those of ``means`` are not of their evaluations.
+    """Return the symmetric matrix of p-values between rows.
+
+    A p-value is `NOT_YET` before the comparison, and NaN if it is undefined. Rows in
+    ``means`` use the comparisons of means.
     """
     count = len(evaluations)
     p = np.full((count, count), NOT_YET)
     np.fill_diagonal(p, math.nan)
-    # Values only: a board of 200 rows has 19,900 comparisons.
+    # Read only values: a board of 200 rows has 19,900 comparisons.
     pairs = known_pairs(evaluations, metric).values_list("first_id", "second_id", "p")
     found = np.array(list(pairs), float).reshape(-1, 3)
     order = np.argsort(evaluations)
@@ -242,7 +255,9 @@ WAYS = (VALUE, SIGNIFICANCE)
 
 @dataclass(frozen=True, kw_only=True)
 class FirstTwo:
-    """The first two rows compared, and the chance that their order holds with as many units again."""
+    """The comparison of the first two rows, and the probability that their order
+    remains with twice as many units.
+    """
 
     units: int
     differ: bool
@@ -252,7 +267,7 @@ class FirstTwo:
 
 @dataclass(frozen=True, kw_only=True)
 class Ranks:
-    """The ranks that comparisons leave open to the rows of a board, in the order of the rows."""
+    """The possible ranks of a board's rows, in the order of the rows."""
 
     ranges: list[RankRange]
     is_complete: bool
@@ -268,9 +283,10 @@ def compute_ranks(
     means: MeanRows | None = None,
     is_settled: bool = False,
 ) -> Ranks:
-    """Return the ranks of the rows, best first; higher ``values`` are better.
+    """Return the possible ranks of the rows, which are sorted best first.
 
-    A board that ``is_settled`` keeps the chance of its order, which all rows shrink there.
+    Higher ``values`` are better. If ``is_settled``, the probability of the order is
+    computed with shrinkage over all rows, as when the board was settled.
     """
     p = p_values(evaluations, metric, means)
     merits = [math.nan if value is None else value for value in values]
@@ -311,8 +327,9 @@ def compute_ranks(
 
 
 def _deciding_p(merits: Sequence[float], p: Floats) -> list[float | None]:
-    """Return the adjusted p of each row against the first, or against a row that it is behind if it is
-    behind another row alone.
+    """Return the adjusted p-value of each row against the first row. If a row is
+    significantly below other rows but not below the first, return the smallest p-value
+    against these rows.
     """
     adjusted = significance.adjusted_p(p)
     above = significance.surely_above(np.array(merits), p)
@@ -333,7 +350,9 @@ def _first_two(
     differ: bool,
     equal: float,
 ) -> FirstTwo:
-    """``shrinking`` are the rows whose rank ranges overlap that of the first."""
+    """Compare the first two rows. ``shrinking`` are the rows whose range of ranks
+    overlaps that of the first row.
+    """
     pair = known_pairs(two, metric).get()
     chance = None
     if not differ and pair.difference and pair.error:
@@ -362,15 +381,20 @@ def told_apart(
     metric: str,
     means: MeanRows | None = None,
 ) -> NDArray[np.bool_]:
-    """``[i, j]``: whether row j is surely above row i, as the ranks of the board have it."""
+    """Return a matrix: ``[i, j]`` is True if row j is significantly better than row i,
+    as in the ranks of the board.
+    """
     merits = np.array([-math.inf if value is None else value for value in values])
     return significance.surely_above(merits, p_values(rows, metric, means))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Separation:
-    """``unit`` is what the field draws. Of a first and second that are not told apart ``p`` is that of their
-    test, uncorrected, and ``order_chance`` the chance that their order holds with as many units again.
+    """The number of units and tests of a board, and the test of its first two rows.
+
+    ``unit`` is the field's resampling unit. If the first two rows do not differ
+    significantly, ``p`` is the uncorrected p-value of their test, and ``order_chance``
+    is the probability that their order remains with twice as many units.
     """
 
     unit: str
@@ -437,15 +461,17 @@ def separation(first_two: FirstTwo, *, unit: str, rows: int) -> Separation:
     )
 
 
-#: Test sets of so many times the units are told of as well.
+#: Multiples of the test set's size for which the power is reported.
 TIMES = (1, 2, 4)
-#: The newest runs that are compared with one another.
+#: Number of newest runs that are compared with each other.
 MAX_RUNS = 4
 
 
 @dataclass(frozen=True, kw_only=True)
 class GoldPower:
-    """``error`` is the typical one of a difference over ``units``, by the metric that ranks."""
+    """The power of a gold version. ``error`` is the typical standard error of a
+    difference over ``units`` units, for the ranking metric.
+    """
 
     unit: str
     units: int
@@ -492,7 +518,9 @@ class GoldPower:
 
 
 def gold_power(gold: Gold, phase: Phase | None = None) -> GoldPower | None:
-    """By the ranking metric and rules, of all runs or the phase's; None until two differ measurably by it."""
+    """Return the power for the ranking metric and rules, estimated from runs of the
+    phase or of all phases. None unless two runs have a measurable difference.
+    """
     task = gold.task
     if not task.rules:
         return None
@@ -520,7 +548,8 @@ def gold_power(gold: Gold, phase: Phase | None = None) -> GoldPower | None:
                 statistics_of(evaluation, [metric.statistic])
                 for evaluation in evaluations
             ]
-            # While runs are scored again some have rows of an earlier version: none are compared then.
+            # During rescoring, runs may have matrices of different versions; do not
+            # compare these.
             own = metric.as_stored(*(run.matrices for run in runs))
             both = itertools.combinations(runs if own else (), 2)
             pairs = [paired(own or metric, a, b) for a, b in both]

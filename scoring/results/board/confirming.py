@@ -1,4 +1,4 @@
-"""Whether the results on a board are official: what the teams whose runs count said of them."""
+"""Official results: confirmations by the teams on the board."""
 
 import datetime as dt
 import hashlib
@@ -13,6 +13,7 @@ from django.utils.timezone import now
 from django.utils.translation import gettext as _, ngettext
 
 from citeboard.core import audit, middleware, plain_text
+from citeboard.core.instants import instants_in_words, stored_minute
 from citeboard.core.words import counted
 from citeboard.teams.models import User
 from scoring.models import ResultConfirmation, Score
@@ -33,7 +34,9 @@ State = ResultConfirmation.State
 
 @dataclass(frozen=True)
 class Result:
-    """``has_fallen`` where the team has said something of other numbers than these."""
+    """The result of a run. ``has_fallen`` is True if scores have changed since the
+    team's confirmation.
+    """
 
     run: CountingRun
     gold: Gold
@@ -59,7 +62,7 @@ class Confirmation:
     def as_dict(self) -> dict[str, object]:
         since = self.official_since
         return {
-            "words": self.words,
+            "words": self.stored_words,
             "official_since": since and since.isoformat().replace("+00:00", "Z"),
             "confirmed": self.confirmed,
             "teams": self.teams,
@@ -71,14 +74,21 @@ class Confirmation:
 
     @property
     def sentence(self) -> str:
-        """For tables and citations, which are English whatever their reader's language, without a stop."""
+        """Return the state for tables and citations, in English for all readers and
+        without a full stop.
+        """
         with translation.override(middleware.ENGLISH):
             return f"Results are {self.words}"
 
     @property
     def words(self) -> str:
+        return instants_in_words(self.stored_words)
+
+    @property
+    def stored_words(self) -> str:
+        """Return the state for files, whose instants keep their form, and snapshots their digests."""
         if self.official_since is not None:
-            since = f"{self.official_since.astimezone(dt.UTC):%Y-%m-%d %H:%M} UTC"
+            since = f"{stored_minute(self.official_since)} UTC"
             return _("official since %(time)s") % {"time": since}
         if self.teams is None:
             return _("preliminary: not every team has confirmed")
@@ -106,7 +116,7 @@ def results_of(phase: Phase) -> list[Result]:
         evaluation__gold=gold,
         evaluation__rules__in=phase.task.rules,
     ).order_by("evaluation_id")
-    # By run and rule set the lines of its last evaluation.
+    # Lines of the last evaluation, keyed by run and rule set.
     last: dict[tuple[int, str], tuple[int, list[str]]] = {}
     for pk, rules, evaluation, metric, value, is_infinite in scores.values_list(
         "evaluation__submission",
@@ -141,7 +151,9 @@ def results_of(phase: Phase) -> list[Result]:
 
 
 def official_since(phase: Phase, results: Collection[Result]) -> dt.datetime | None:
-    """When organisers ended the confirmation, or the last result was confirmed; None until then."""
+    """Return the time when organisers ended the confirmation, or when the last result
+    was confirmed; None if results are not official.
+    """
     if phase.confirmation_ended_at is not None:
         return phase.confirmation_ended_at
     instants = [
@@ -160,7 +172,9 @@ def teams_confirmed(results: Collection[Result]) -> tuple[int, int]:
 
 
 def confirmation_of(board: Board) -> Confirmation | None:
-    """None where the phase asks for none or is not over, and where the reader sees another board or none."""
+    """Return the confirmation of a board's results. None if the phase requires no
+    confirmation or is not over, or if the reader sees no current board.
+    """
     phase = board.phase
     if (
         not phase.confirms_results
@@ -183,7 +197,7 @@ def confirmation_of(board: Board) -> Confirmation | None:
 
 
 def why_not(phase: Phase) -> str:
-    """Why no team can say anything of its results now; empty where it can."""
+    """Return the reason why no team can confirm results now; empty if teams can."""
     if not phase.confirms_results:
         return _("%(phase)s asks no team to confirm its results") % {"phase": phase}
     if now() < phase.closes:

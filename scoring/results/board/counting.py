@@ -1,11 +1,11 @@
-"""The runs that a board shows, the version of the gold that scored them, and what a public page depends on.
+"""The runs of a board, their gold version, and the values that public pages depend on.
 
-`scoring.models.counting` has the rules by which runs count.
+`scoring.models.counting` contains the rules by which runs count.
 """
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
@@ -26,6 +26,7 @@ from django.db.models import (
 from django.db.models.functions import Cast, Coalesce, Concat
 from django.utils.timezone import now
 
+from citeboard.core import audit
 from citeboard.teams.models import Membership
 from scoring.models import Evaluation, FrozenBoard, ManualMeasure, Rescore, Score
 from tasks.gold.secrecy import ASKED
@@ -49,7 +50,9 @@ class Turnout(NamedTuple):
 
 
 def turnout(phase: Phase) -> Turnout:
-    """Count the runs of entered teams, which triggers tally, and the teams that sent any."""
+    """Count the runs of registered teams, and the teams with a run. Database triggers
+    maintain these counts.
+    """
     entered = Registration.objects.approved().filter(season=phase.task.season_id)
     tallied = Tallied.objects.filter(
         what="run", phase=phase.pk, team__in=entered.values("team")
@@ -59,10 +62,21 @@ def turnout(phase: Phase) -> Turnout:
     return Turnout(total["teams"], int(total["sent"] or 0))
 
 
-def has_figures_beside(phase: Phase) -> tuple[bool, bool]:
-    """Return whether teams reported figures, and whether organisers entered scores."""
-    figures = Exists(TeamFigure.objects.filter(phase=OuterRef("pk")))
-    measures = Exists(ManualMeasure.objects.filter(phase=OuterRef("pk")))
+def has_figures_beside(
+    phase: Phase, runs: Collection[int], at: dt.datetime | None = None
+) -> tuple[bool, bool]:
+    """Return two booleans: whether teams reported figures for these runs, and whether
+    organisers entered manual scores.
+
+    ``at`` is the time of a frozen board.
+    """
+    figures = Exists(
+        TeamFigure.objects.filter(phase=OuterRef("pk"), submission__in=runs)
+    )
+    entered = ManualMeasure.objects.filter(
+        phase=OuterRef("pk"), scores__submission__in=runs
+    )
+    measures = Exists(entered if at is None else entered.filter(entered_at__lte=at))
     both = Phase.objects.filter(pk=phase.pk).values_list(figures, measures)
     has_figures, has_measures = both.get()
     return has_figures, has_measures
@@ -90,8 +104,10 @@ def board_gold(phase: Phase) -> Gold | None:
 
 
 def failed_against(phase: Phase, gold: Gold) -> QuerySet[Submission]:
-    """Runs with numbers by an older version that could not be scored by this one, which nobody has
-    acknowledged: until then the board keeps the old numbers.
+    """Return runs with scores on an older gold version whose scoring on this version
+    failed, unless organisers acknowledged the failure.
+
+    Until organisers acknowledge the failure, the board shows the old scores.
     """
     rules = phase.task.ranking_rules if phase.task.rules else ""
     earlier = Evaluation.objects.filter(
@@ -148,7 +164,10 @@ def _given_up(run: str, gold: Gold, rules: str | OuterRef) -> QuerySet[Job]:
 
 
 def told_otherwise(phase: Phase) -> Q:
-    """Evaluations of which something else is told now, as at the end of a phase whose split has parts."""
+    """Return a filter for evaluations whose scores are outdated because the phase now
+    discloses scores of another kind. For example, final scores replace scores on the
+    public part when the phase ends.
+    """
     at, of_people = now(), Q(submission__kind=Submission.Kind.HUMAN)
     return (~of_people & ~Q(release=phase.release_at(at))) | (
         of_people & ~Q(release=phase.part_at(at))
@@ -156,7 +175,7 @@ def told_otherwise(phase: Phase) -> Q:
 
 
 def is_scored_again(phase: Phase) -> bool:
-    """Whether the site itself has the runs of a phase that takes runs scored again."""
+    """Return True if runs of an open phase are being rescored automatically."""
     if now() >= phase.takes_runs_until:
         return False
     order = Rescore.objects.filter(phase=phase).first()
@@ -172,8 +191,10 @@ def is_scored_again(phase: Phase) -> bool:
 
 
 def is_being_released(phase: Phase) -> bool:
-    """Whether of a phase that is over some runs are scored on the private part, or beyond the Ladder, and
-    some are not yet: their numbers would stand side by side. Asked once for each phase that was read.
+    """Return True if a closed phase has final scores for some but not all runs.
+
+    Final scores are on the private part, or without the Ladder's rounding. A board must
+    not mix both kinds. The result is cached on the phase.
     """
     if not (phase.public_part or phase.ladder) or now() < phase.takes_runs_until:
         return False
@@ -204,7 +225,7 @@ class CountingRun:
     card: Mapping[str, str] = field(default_factory=dict)
     alias: int | None = None
     priority: int = 0
-    #: Another once it was scored anew.
+    #: Changes if the run is rescored.
     scoring: str = ""
     has_organiser: bool = False
     seeds_of: str = ""
@@ -223,7 +244,7 @@ class ScoreRow(NamedTuple):
 
 
 _ROWS = (("p", Phase), ("t", Task), ("s", Season))
-#: The declared settings that a board depends on, and which of their instants have passed.
+#: Settings that a board depends on; for times, whether they have passed.
 _SETTINGS = [
     f"{table}.{name}"
     for table, model in _ROWS
@@ -235,7 +256,7 @@ _PASSED = [
     for name in model.settings_that("on_board")
     if isinstance(model.field(name), DateTimeField)
 ]
-#: The settings of another phase on the same gold that decide what it keeps back.
+#: The embargo settings of other phases with the same gold.
 _KEPT_BACK = " || '-' || ".join(
     f"CASE WHEN o.{name} <= %(now)s THEN '1' ELSE '0' END"
     if isinstance(Phase.field(name), DateTimeField)
@@ -247,8 +268,8 @@ _JOINED, _LISTED = (
     if connection.vendor == "postgresql"
     else ("GROUP_CONCAT", "JSON_ARRAY")
 )
-#: One statement, because it decides for every visitor whether the page is cached already. Querysets take 100
-#: times as long: 4.4 ms instead of .04.
+#: Use a single SQL statement, because every request needs these values to look up the
+#: page cache. Querysets would take 100 times as long: 4.4 ms instead of .04.
 _PUBLIC_FACTS = f"""
 SELECT p.id, p.version, p.confirmation_ended_at,
 -- Which organisers are members of which teams.
@@ -288,8 +309,8 @@ CAST({_LISTED}({", ".join(_SETTINGS + _PASSED)}) AS TEXT)
 FROM tasks_phase p JOIN tasks_task t ON t.id = p.task_id JOIN tasks_season s ON s.id = t.season_id
 WHERE s.slug = %(season)s AND t.slug = %(task)s AND p.slug = %(phase)s AND s.is_public
 """  # noqa: S608  (names of columns)
-#: One statement, because it decides the same for the first page. Four querysets take 60 times as long: 1.4 ms
-#: instead of .02.
+#: Use a single SQL statement, because every request for the home page needs these
+#: values. Four querysets would take 60 times as long: 1.4 ms instead of .02.
 _SITE_FACTS = """
 SELECT
 (SELECT MAX(id) FROM core_auditentry),
@@ -305,20 +326,24 @@ FROM tasks_phase
 
 
 def site_facts() -> tuple[Any, ...]:
-    """Return what changes with each change of state, score and passed instant of the site."""
+    """Return values that change with any state, score or deadline of the site."""
     facts = _first_row(_SITE_FACTS, {})
     assert facts is not None
     return facts
 
 
 def organisers_in_teams(season: int) -> tuple[tuple[int, int], ...]:
-    """Return which organisers of the season are members of which teams, by the ids of both roles."""
+    """Return the organisers of the season who are members of teams, as pairs of
+    membership id and organiser id.
+    """
     places = Membership.objects.filter(user__organises__season=season)
     return tuple(places.order_by("pk").values_list("pk", "user__organises"))
 
 
 def public_facts(season: str, task: str, phase: str) -> tuple[Any, ...] | None:
-    """Return what a public board depends on; None if there is no such public board."""
+    """Return the values that a public board depends on; None if there is no such public
+    board.
+    """
     return _first_row(_PUBLIC_FACTS, {"season": season, "task": task, "phase": phase})
 
 
@@ -336,14 +361,14 @@ def counting_runs(
     gold: Gold,
     at: dt.datetime | None = None,
 ) -> list[Run]:
-    """Return the runs that the board shows. ``at`` is the instant of a frozen board."""
+    """Return the runs that the board shows. ``at`` is the time of a frozen board."""
     season = phase.task.season_id
     entry = Registration.objects.filter(season=season, team=OuterRef("team"))
     organisers = Membership.objects.filter(
         team=OuterRef("team"), user__organises__season=season
     )
     evaluations = Evaluation.objects.counting(phase, rules, gold, frozen_from=at)
-    # In the order of the fields of `CountingRun`.
+    # Columns have the order of the fields of `CountingRun`.
     rows = evaluations.order_by("pk").values_list(
         "pk",
         "submission",
@@ -370,9 +395,10 @@ def counting_runs(
 def systems_tried(
     phase: Phase, rules: str | None, gold: Gold | None, at: dt.datetime | None = None
 ) -> Counter[str]:
-    """Count the systems of each team, by its slug, of which a run was scored and may have been the best.
+    """Count the systems with a scored run, keyed by the team's slug.
 
-    Runs that were withdrawn since count, so that a frozen board keeps its numbers; excluded runs do not.
+    The counts of a frozen board do not change: they include runs that were withdrawn
+    later, and not late runs that were accepted later. Excluded runs never count.
     """
     tried = Evaluation.objects.filter(
         phase=phase,
@@ -383,6 +409,11 @@ def systems_tried(
             Submission.Status.WITHDRAWN,
         ),
     )
+    if at is not None:
+        accepted = audit.history(phase.task.season).filter(
+            action="run-accepted", at__gt=at
+        )
+        tried = tried.exclude(submission__in=accepted.values("subject_id"))
     rows = tried.known_at(at).competing().primary().order_by()
     systems = {
         (team, seeds_of or run)

@@ -1,4 +1,4 @@
-"""Where systems differ: one metric by class and system, for charts and for the table behind them."""
+"""Values of one metric for each class and system, for charts and tables."""
 
 import math
 import re
@@ -31,10 +31,10 @@ from scoring.stats.breakdown import CROSSED, NO_CLASS, classes
 from tasks.gold.secrecy import secrecy_of
 from tasks.models import Phase, run_cards
 
-#: More rows than this no chart can hold; the table has as many as are chosen.
+#: Maximum number of rows in a chart. The table contains all chosen rows.
 MAX_IN_HEAT_MAP = 40
 CHOSEN_AT_FIRST = 5
-#: In place of a dimension: every one of them on one page.
+#: Value of the dimension parameter that selects all dimensions.
 EVERY = "all"
 
 
@@ -54,7 +54,11 @@ class System(Protocol):
 
 @dataclass(frozen=True)
 class ClassTable:
-    """By class and evaluation; None is undefined, ``infinite`` or ``withheld``; ``hidden``: not told."""
+    """The values of a metric for each class and evaluation.
+
+    None means undefined, infinite (see ``infinite``) or withheld (see ``withheld``).
+    ``hidden`` are classes whose values are not disclosed.
+    """
 
     dimension: str
     metric: str
@@ -67,14 +71,15 @@ class ClassTable:
     infinite: frozenset[tuple[str, int]] = frozenset()
     withheld: Mapping[tuple[str, int], str] = field(default_factory=dict)
     hidden: Sequence[str] = ()
-    #: The classes whose gold fixes the value; their numbers are not shown.
+    #: Classes whose gold determines the value. Their values are not shown.
     fixed: Mapping[str, "FixedClass"] = field(default_factory=dict)
-    #: False for printed tables and for boards that were settled before boards had verdicts.
+    #: False for tables of publications, and for boards settled by versions without
+    #: verdicts.
     is_tested: bool = False
 
     @property
     def lines(self) -> list[Class]:
-        """The classes, and below them those of which nothing is told."""
+        """Return the classes, then the hidden classes."""
         return [*self.classes, *(Class(label, None) for label in self.hidden)]
 
     def value(self, label: str, row: System) -> float | None:
@@ -114,7 +119,9 @@ class ClassTable:
         return fmean(values) if values else None
 
     def over_classes(self, row: System) -> float | None:
-        """The mean over the shown classes: infinite where one of the values is, None where one is missing."""
+        """Return the mean over the shown classes: infinite if a value is infinite, None
+        if a value is missing.
+        """
         if any(
             (shown_class.label, row.evaluation) in self.infinite
             for shown_class in self.classes
@@ -138,7 +145,9 @@ def in_order_of(
 
 
 def best_systems(table: ClassTable) -> list[System]:
-    """Those with a value in most classes first, then by their means; as they stand where none is better."""
+    """Return the systems sorted by number of classes with a value, then by mean value.
+    The mean is ignored if neither direction is better.
+    """
     sign = {True: -1.0, False: 1.0, None: 0.0}[table.higher_is_better]
 
     def place(row: System) -> tuple[int, float]:
@@ -172,7 +181,7 @@ def system_head(
 
 
 def classes_of(board: Board) -> dict[str, list[str]]:
-    """By dimension the classes that the first row has."""
+    """Return the classes of the first row, keyed by dimension."""
     if not board.rows:
         return {}
     first = Breakdown.objects.filter(evaluation=board.rows[0].evaluation)
@@ -185,7 +194,9 @@ def classes_of(board: Board) -> dict[str, list[str]]:
 
 
 def offered_dimensions(board: Board) -> list[str]:
-    """Return the dimensions that have several classes, or else all; charts open on the first."""
+    """Return the dimensions with several classes; if there are none, all dimensions.
+    The first is the default.
+    """
     labels = classes_of(board)
     several = [dimension for dimension in labels if len(labels[dimension]) > 1]
     leading = board.phase.task.task_type.leading_dimension
@@ -202,7 +213,7 @@ def _breakdowns(board: Board, dimension: str) -> QuerySet[Breakdown]:
 def _metrics_with_numbers(board: Board, dimension: str) -> set[str]:
     names: set[str] = set()
     for own in _breakdowns(board, dimension):
-        # Most rows have numbers by the same metrics, and unpacking them takes long.
+        # Most rows have the same metrics. Avoid unpacking their numbers, which is slow.
         if not names.issuperset(own.classes.metrics):
             names.update(own.metrics_with_numbers())
     return names
@@ -291,8 +302,8 @@ def class_table(
 
 
 class FixedClass(NamedTuple):
-    """Why the gold of a class fixes the value of a measure, and the name of a measure of the task that is
-    valid there, or an empty text.
+    """The reason why the gold of a class fixes the value of a metric. ``instead`` is a
+    metric of the task that is valid in the class, or empty.
     """
 
     why: Fixed
@@ -302,7 +313,7 @@ class FixedClass(NamedTuple):
 def fixed_classes(
     evaluation: Evaluation, dimension: str, metric: str
 ) -> dict[str, FixedClass]:
-    """Return the classes whose gold fixes the value of the metric."""
+    """Return the classes whose gold determines the value of the metric."""
     task = evaluation.phase.task
     options = task.task_type.checked_options(task.options)
     own = known_metric(task.task_type, metric, evaluation.rules, options)
@@ -356,7 +367,7 @@ def chosen_systems(board: Board, wanted: Sequence[int]) -> list[Row]:
     ]
 
 
-#: By dimension the labels of the classes that are not shown.
+#: Labels of hidden classes, keyed by dimension.
 HiddenClasses = Mapping[str, frozenset[str]]
 
 
@@ -372,7 +383,9 @@ def hidden_classes(
 def hidden_of(
     breakdowns: Iterable[Breakdown], phase: Phase, audience: Audience
 ) -> HiddenClasses:
-    """What the viewer may not see; a class is as large as the metric says that counts fewest there."""
+    """Return the classes that the audience may not see. The size of a class is its
+    smallest support over the metrics.
+    """
     if may_see_instances(phase, audience):
         return {}
     return _too_small_of(
@@ -402,9 +415,13 @@ def _too_small_of(
 
 
 def too_small(sizes: Mapping[str, int], min_size: int) -> frozenset[str]:
-    """Those of fewer instances, and those without which one of them would follow from a shown total."""
+    """Return the classes with fewer instances, and further classes that must be hidden
+    to protect their sizes: a single hidden size could be computed from the total of a
+    group.
+    """
     hidden = {label for label, size in sizes.items() if size < min_size}
-    # Classes that add up to what is shown: all of them, and each row and column of crossed ones.
+    # Groups of classes with known totals: all classes, and each row and column of
+    # crossed classes.
     crossed: dict[tuple[int, str], set[str]] = {}
     for label in sizes:
         parts = label.split(CROSSED)
@@ -429,7 +446,8 @@ def follows(hidden: Collection[str], sizes: Mapping[str, int], min_size: int) ->
     )
 
 
-#: `2014`, `20 to 49`, `4 or more`, `fewer than 50 words`, `<5`; but no name that holds digits, `C90-2039`.
+#: Labels with numbers such as `2014`, `20 to 49`, `4 or more`, `fewer than 50 words`,
+#: `<5`; but no names with digits such as `C90-2039`.
 _NUMBERED = re.compile(
     r"(?:[^\W\d_]+ )*[<>≤≥]?\s?\d+(?:\.\d+)?(?![\d.]*\w*-\w*[A-Za-z])"
 )
@@ -450,12 +468,14 @@ def natural_order(labels: Sequence[str]) -> list[str]:
     return named + rest
 
 
-#: By which class results stand in the columns.
+#: The transfer table has a column for each class of this dimension.
 DATA_SET = "dataset"
 
 
 def transfer_of(board: Board, metric: str) -> dict[str, Any] | None:
-    """None where the task has no data sets apart, or no run of the board says what it was trained on."""
+    """Return a table of scores by training data and test data set. Return None if there
+    are no data sets, or if no run card names training data.
+    """
     rows = [row for row in board.rows if run_cards.trained_on(row.card)]
     metrics = (
         metrics_of(board, DATA_SET) if rows and DATA_SET in classes_of(board) else []
@@ -464,7 +484,7 @@ def transfer_of(board: Board, metric: str) -> dict[str, Any] | None:
         return None
     chosen = metric if metric in metrics else metrics[0]
     table = class_table(board, rows, DATA_SET, chosen)
-    # The evaluations with the best value among the runs that were not trained on the data set.
+    # For each data set: the best evaluations among runs that were not trained on it.
     best: dict[str, set[int]] = {}
     for name in table.lines:
         values = {

@@ -1,4 +1,6 @@
-"""Who can know what of a season's gold, and from when on."""
+"""The embargo table: for each audience, the time from which it can see a season's
+gold.
+"""
 
 import datetime as dt
 from collections.abc import Iterable, Mapping
@@ -23,14 +25,14 @@ GROUPS = {
     "helpers": gettext_lazy("helpers"),
     "organisers": gettext_lazy("organisers"),
 }
-#: An instant, `NEVER`, or None of what is known now.
+#: A time, `NEVER`, or None if the content is already visible.
 When = dt.datetime | None
 
 
 @dataclass(frozen=True)
 class Known:
     kind: Kind
-    #: By group.
+    #: Times, keyed by audience.
     times: dict[str, When]
 
     @property
@@ -44,8 +46,10 @@ class Known:
 
 @dataclass(frozen=True)
 class Content:
-    """A split with its gold; ``shared`` are the other splits that hold some of it, in words. ``budgets`` say
-    of phases what their scores can tell, to a team and to all of them together.
+    """A split with its gold.
+
+    ``shared`` describes other splits with the same content. ``budgets`` are the bits
+    that the scores of each phase can reveal, to one team and to all teams together.
     """
 
     task: Task
@@ -124,15 +128,15 @@ def _latest(shown: dt.datetime, free: When, at: dt.datetime) -> When:
 
 
 def _shown_from(phase: Phase, kind: Kind) -> dt.datetime:
-    """From when on the phase's own settings show it."""
+    """Return the time from which the phase's own settings show this content."""
     if kind is Kind.INPUTS:
         return phase.inputs_released_at
-    board = phase.Audience.EVERYONE
-    if (kind is Kind.OWN and phase.shows_scores) or phase.board_now == board:
+    if (kind is Kind.OWN and phase.shows_scores) or phase.shows_measures:
         shown = phase.opens
     elif (
-        phase.board_then == board
+        phase.board_then == phase.Audience.EVERYONE
         and phase.board_from is not None
+        and not phase.battles_alone
         and not phase.has_changed_board()
     ):
         shown = max(phase.board_from, phase.opens)
@@ -148,8 +152,11 @@ def _shown_from(phase: Phase, kind: Kind) -> dt.datetime:
 def shared_by_split(
     season: Season, reader: User | None = None
 ) -> dict[tuple[int, str], list[str]]:
-    """Of versions of the season, with gold that the reader may read; without one, with what all of its
-    organisers may: a comparison with any other would tell what that answers.
+    """Return descriptions of shared gold, keyed by split of the season.
+
+    They only cover gold that the reader may read, because a comparison would reveal
+    other gold. Without a reader, they cover gold that all organisers of the season may
+    read.
     """
     may_read = Q(binds=True)
     if reader is not None:
@@ -167,7 +174,7 @@ def shared_by_split(
 
 
 def in_common(season: Season, other: Season) -> list[str]:
-    """All that two seasons have in common, for staff alone."""
+    """Describe all that two seasons have in common; only staff may read it."""
     overlaps = _of_any_instance(season).filter(other__task__season=other)
     lines = (
         f"{overlap.gold.task}, {overlap.gold.split}: {_in_common(overlap)}"
@@ -212,6 +219,9 @@ def _content_as_json(content: Content) -> dict[str, object]:
         "task": content.task.slug,
         "split": content.split,
         "phases": [phase.slug for phase in content.phases],
+        "battles_alone": [
+            phase.slug for phase in content.phases if phase.battles_alone
+        ],
         "gold": [_gold_as_json(gold) for gold in content.versions],
         "shared": content.shared,
         "known": {row.kind.value: _times_as_json(row.times) for row in content.rows},

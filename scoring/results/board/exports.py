@@ -1,4 +1,6 @@
-"""A board to take away, its classes, and a season overall: CSV and JSON unrounded, and LaTeX for a paper."""
+"""Exports of boards, class tables and season results: CSV and JSON with unrounded
+values, and LaTeX.
+"""
 
 import csv
 import io
@@ -57,7 +59,7 @@ _CLASS_COLUMNS = (
     "rules",
     "gold",
 )
-#: What LaTeX would take as a command, and what it sets instead.
+#: Characters with a meaning in LaTeX, and their replacements.
 ESCAPED = str.maketrans(
     {
         "\\": r"\textbackslash{}",
@@ -87,7 +89,7 @@ TIED = "; † may be first as well."
 LEADING = "; * significantly better than every other system."
 ALL = query.TableChoice()
 
-#: By submission and name, what teams report themselves.
+#: Team-reported figures, keyed by submission and name.
 TeamFigures = Mapping[int, Mapping[str, float]]
 
 
@@ -96,7 +98,7 @@ class Markup(str):
 
 
 def csv_text(*lines: Iterable[object]) -> str:
-    """Lines end as RFC 4180 has it; what is None stands empty."""
+    """Return CSV with the line endings of RFC 4180. None becomes an empty cell."""
     out = io.StringIO()
     csv.writer(out, lineterminator="\r\n").writerows(lines)
     return out.getvalue()
@@ -130,7 +132,9 @@ def _gold(board: Board) -> dict[str, Any] | None:
 
 
 def described(board: Board, row: Row) -> dict[str, Any]:
-    """``ranks`` as it is printed; ``group`` is that of 0.3.0, and now the best rank that is open."""
+    """Return the row as JSON values. ``ranks`` is the displayed text. ``group``, a
+    field of version 0.3.0, contains the best possible rank.
+    """
     return {
         "rank": row.rank,
         "ranks": board.rank_of(row),
@@ -146,7 +150,9 @@ def described(board: Board, row: Row) -> dict[str, Any]:
 
 
 def seed_values(row: Row, of_teams: TeamFigures) -> dict[str, Any]:
-    """Return what a row with several runs has besides; nothing on a board without means."""
+    """Return the additional JSON fields of a row with several runs; empty for other
+    rows.
+    """
     best = {"best_of": row.best_of} if row.best_of > 1 else {}
     if not row.runs:
         return best
@@ -249,7 +255,7 @@ def heads_and_lines(
         if board.goes_by_priority:
             yield row.priority or ""
         if confirmation:
-            yield confirmation.words
+            yield confirmation.stored_words
         if has_means:
             yield from (len(row.runs) or "", plain(seed_of), row.best_of or "")
 
@@ -269,7 +275,9 @@ def as_json(
     *,
     has_verdict: bool = True,
 ) -> str:
-    """Return the board as JSON. Snapshots have no verdict, so that unchanged boards keep their digests."""
+    """Return the board as JSON. Snapshots omit the verdict, so that the digests of
+    unchanged boards stay the same.
+    """
     confirmation = confirming.confirmation_of(board)
     entered = manual_scores_of(board, rows)
     content: dict[str, Any] = {
@@ -302,7 +310,8 @@ def as_json(
         "rows": [
             {
                 **described(board, row),
-                # Left out where it is not so, so that a board that is kept stays the same to the byte.
+                # Omit the field if the value is False, so that boards have the same
+                # JSON as in older versions.
                 **({"has_organiser": True} if row.has_organiser else {}),
                 **(
                     {"priority": row.priority}
@@ -336,7 +345,9 @@ def as_json(
 
 
 def as_latex(board: Board, rows: Sequence[Row], choice: query.TableChoice = ALL) -> str:
-    """The rows as they are shown, after comments that name the columns' keys. Raises UnknownColumn."""
+    """Return the rows as displayed, with the columns' keys in comments. Raises
+    UnknownColumn.
+    """
     phase = board.phase
     title = f"{phase.task.season}: {phase.task}, {phase}"
     columns = query.chosen_columns(board, choice.columns)
@@ -354,7 +365,7 @@ def as_latex(board: Board, rows: Sequence[Row], choice: query.TableChoice = ALL)
     marking = f"Best in bold; baselines in italics{TIED if tied else '.'}"
     verdict_first = f"{verdict} " if verdict else ""
     caption = f"{title}. {preliminary(confirmation)}{verdict_first}{marking}"
-    # Columns of one's choice are the board's own.
+    # Chosen columns are always columns of the board, so omit manual scores.
     entered = (
         ManualScores(measures=[], values={})
         if choice.columns
@@ -441,7 +452,7 @@ def as_tabular(
         joined = " & ".join(
             cell if isinstance(cell, Markup) else set_in_latex(cell) for cell in cells
         )
-        # Behind `\\` and `\midrule` LaTeX would take these for an argument.
+        # After `\\` and `\midrule`, LaTeX would parse `[` and `*` as arguments.
         return f"{'{}' if joined.startswith(('[', '*')) else ''}{joined} \\\\"
 
     lines = [
@@ -458,7 +469,7 @@ def as_tabular(
 
 
 def set_in_latex(text: str) -> str:
-    """Text of people's choosing as LaTeX prints it, on one line."""
+    """Escape untrusted text for LaTeX and put it on one line."""
     return _on_one_line(text).translate(ESCAPED)
 
 
@@ -590,7 +601,9 @@ def classes_latex(
     leading: Mapping[str, int],
     choice: query.TableChoice = ALL,
 ) -> str:
-    """``leading`` has by class the evaluation that is significantly better than every other of the board."""
+    """Return the class table in LaTeX. ``leading`` maps a class to the evaluation that
+    is significantly better than all others.
+    """
     phase = board.phase
     about = f"{metric_label(table.metric)} by {dimension_label(table.dimension)}, rules {board.rules}"
     title = f"{phase.task.season}: {phase.task}, {phase}; {about}"

@@ -1,4 +1,4 @@
-"""Names of metrics, dimensions and notes, and numbers, as people read them."""
+"""Format names of metrics, dimensions and notes, and numbers, for people."""
 
 import math
 import re
@@ -13,7 +13,7 @@ from citeboard.core.words import in_decimals, thousands
 from scoring.models import Score
 from scoring.stats.significance import ALPHA
 from tasks.models import Task
-from tasks.types import columns, task_types
+from tasks.types import TaskType, columns, task_types
 
 #: Parts of metric names that are not plain words.
 PARTS = {
@@ -44,8 +44,15 @@ PARTS = {
     "nltk": "(NLTK)",
     "qampari": "QAMPARI",
     "mauve": "MAUVE",
+    "mcc": "MCC",
+    "auroc": "AUROC",
+    "auprc": "AUPRC",
+    "mae": "MAE",
+    "rmse": "RMSE",
+    "r2": "R²",
+    "iou": "IoU",
 }
-#: Parts that say how the values were put together; they stand behind a comma.
+#: Parts of a metric name that follow a comma in the label.
 AVERAGES = ("micro", "macro", "weighted", "unconditional", "stemmed")
 
 
@@ -60,29 +67,60 @@ def display_names() -> dict[str, str]:
     }
 
 
-#: What the declared task that an answer is about calls metrics and dimensions; a request begins without.
+#: Metric and dimension names of the declared task in the current request; initially
+#: empty.
 _names_of_task: ContextVar[Mapping[str, str]] = ContextVar("names of the task")
 
 
+#: Class names of the declared task in the current request.
+_classes_of_task: ContextVar[Mapping[str, str]] = ContextVar("classes of the task")
+
+
 def name_as(task: Task | None) -> None:
-    """From now on in this request labels are as the task's folder has them, in the language of the reader."""
-    declared = task.task_type.declared if task and task.declaration_id else None
-    translated = (
-        declared.translations.get((get_language() or "").partition("-")[0], {})
-        if declared
-        else {}
-    )
-    own = task.task_type.display_names if task and declared else {}
-    _names_of_task.set({**own, **translated})
+    """Use the labels that the task declares, in the reader's language, for the rest of
+    this request.
+    """
+    is_declared = task is not None and task.declaration_id is not None
+    _names_of_task.set(_names_of(task.task_type) if task and is_declared else {})
+    _classes_of_task.set(task.task_type.class_names if task and is_declared else {})
 
 
-def metric_label(name: str) -> str:
-    return _names_of_task.get({}).get(name) or _in_words(name)
+def _names_of(kind: TaskType) -> Mapping[str, str]:
+    """Return the names of metrics and dimensions of a declared task, in the reader's language."""
+    if kind.declared is None:
+        return {}
+    language = (get_language() or "").partition("-")[0]
+    translated = kind.declared.translations.get(language, {})
+    return {**kind.display_names, **translated}
+
+
+def own_labels(name: str, kind: TaskType) -> dict[str, str]:
+    """Return a declared task's names of a metric, keyed by language. "" is the default
+    language.
+    """
+    if kind.declared is None:
+        return {}
+    by_language = {"": kind.display_names, **kind.declared.translations}
+    return {
+        language: names[name]
+        for language, names in by_language.items()
+        if name in names
+    }
+
+
+def metric_label(name: str, kind: TaskType | None = None) -> str:
+    """Return the label of a metric in the current request's task, or in a task of the
+    type ``kind``.
+    """
+    names = _names_of_task.get({}) if kind is None else _names_of(kind)
+    return names.get(name) or _in_words(name)
 
 
 @lru_cache(maxsize=1024)
 def _in_words(name: str) -> str:
-    """`overlap_f1_micro` is read as `Overlap F1, micro`, `macro_f1` as `Macro F1`."""
+    """Return a label for a metric: `overlap_f1_micro` becomes `Overlap F1, micro`,
+    `macro_f1` becomes `Macro F1`.
+    """
     if name in display_names():
         return display_names()[name]
     stem, _, variant = name.partition(".")
@@ -92,7 +130,7 @@ def _in_words(name: str) -> str:
         measure, at, depth = part.partition("@")
         plain = PARTS.get(measure, measure if words else measure.capitalize())
         (averages if part in AVERAGES and words else words).append(plain + at + depth)
-    # ROUGE takes its variant with a hyphen, a star nothing at all: `ROUGE-L F1`, `ROUGE-S* F1`.
+    # Put a hyphen after ROUGE and nothing before a star: `ROUGE-L F1`, `ROUGE-S* F1`.
     label = ""
     for before, word in zip(["", *words], words, strict=False):
         label += (
@@ -102,19 +140,24 @@ def _in_words(name: str) -> str:
 
 
 def dimension_label(name: str) -> str:
-    """In the language of the reader: `scripts/messages.py` has the dimensions of all types translated."""
+    """Return the label of a dimension in the reader's language. `scripts/messages.py`
+    collects the names for translation.
+    """
     named = _names_of_task.get({}).get(name)
     return named or pgettext(
         "dimension", display_names().get(name, name.replace("_", " "))
     )
 
 
-#: A date is one.
+#: A number or a date.
 _NUMBER = re.compile(r"\d+(?:[.-]\d+)*")
 
 
 def class_label(label: str) -> str:
-    """A class in the language of the reader; data and addresses have it as it is."""
+    """Return the label of a class in the reader's language. Data and URLs contain the
+    stored name.
+    """
+    label = _classes_of_task.get({}).get(label, label)
     words = _NUMBER.sub("%s", label)
     if words not in columns.CLASS_WORDS:
         return label
@@ -122,7 +165,9 @@ def class_label(label: str) -> str:
 
 
 def note_label(name: str, count: int) -> str:
-    """`missing_topics` of 2 is read as `2 missing topics`; what is not so is said and not counted."""
+    """Return the text of a note: `missing_topics` with count 2 becomes `2 missing
+    topics`. Notes with “not” have no count.
+    """
     words = name.split("_")
     if "not" in words:
         return " ".join(words)
@@ -144,7 +189,7 @@ def note_label(name: str, count: int) -> str:
 
 MINUS = "\u2212"
 DASH = "\u2013"
-#: Of counts, shares, ratings up to 5 and percentages: enough to tell runs apart, no more than they carry.
+#: Number of decimals for each scale: counts, shares, ratings up to 5, percentages.
 DECIMALS = {0.0: 2, 1.0: 4, 5.0: 2, 100.0: 2}
 
 
@@ -159,7 +204,9 @@ def shown(
     is_infinite: bool = False,
     withheld: object = "",
 ) -> str:
-    """`0.3125`, `−0.2000`, `∞`, a dash where undefined, a word where not told; zero has no sign."""
+    """Return a value as text: `0.3125`, `−0.2000`, `∞`, a dash if undefined, a word if
+    withheld; zero has no sign.
+    """
     if withheld:
         return gettext("withheld")
     if value is None:
@@ -170,7 +217,9 @@ def shown(
 
 
 def p_text(p: float) -> str:
-    """Return a p-value with two significant digits, and with more where these would read as 0.050."""
+    """Return a p-value with two significant digits. Use more digits if it would
+    otherwise be rounded to the level 0.050.
+    """
     for digits in range(1, 6):
         rounded = float(f"{p:.{digits}e}")
         if rounded != ALPHA or p == ALPHA:
@@ -199,7 +248,9 @@ def interval(low: float | None, high: float | None, scale: float = 1.0) -> str:
 def with_interval(
     value: float | None, found: Sequence[float] | str | None, scale: float = 1.0
 ) -> str:
-    """`0.62 (0.40 to 0.78)`, or in the brackets why there is none; neither was stored by earlier versions."""
+    """Return `0.62 (0.40 to 0.78)`, or the value with the reason for a missing interval
+    in brackets. Earlier versions stored no reason.
+    """
     if value is None or math.isnan(value):
         return DASH
     low, high = found if found and not isinstance(found, str) else (None, None)
@@ -235,14 +286,16 @@ def reason_in_words(reason: str) -> str:
 def rank_text(
     rank: int | None, low: int | None, high: int | None, *, is_compared: bool
 ) -> str:
-    """`2–4` once all rows of the board are compared, `2` until then; nothing of what is not ranked."""
+    """Return `2–4` if all rows of the board have been compared, otherwise `2`; empty
+    for unranked rows.
+    """
     if rank is None:
         return ""
     return ranks(low, high) if is_compared else str(rank)
 
 
 def ranks(low: int | None, high: int | None) -> str:
-    """`3`, or `2–4` where a rank is shared or uncertain."""
+    """Return `3`, or `2–4` if a rank is shared or uncertain."""
     if low is None or high is None:
         return ""
     return str(low) if low == high else f"{low}{DASH}{high}"

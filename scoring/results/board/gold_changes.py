@@ -1,4 +1,4 @@
-"""What a new version of the gold changes: ranks and numbers before and after."""
+"""Compare ranks and scores before and after a new gold version."""
 
 from typing import Any
 
@@ -12,7 +12,9 @@ from tasks.models import Gold, Phase, Submission
 
 
 def changes(before: Board, after: Board) -> list[dict[str, Any]]:
-    """A team is found by its name, since another of its runs may count now; a baseline by its system."""
+    """Return the change of each row. Rows of teams are matched by team name, because
+    another run of the team may count now; baselines are matched by system.
+    """
     all_stand = after.phase.counting in (Phase.Counting.ALL, Phase.Counting.PRIORITY)
     old = {_key(row, all_stand=all_stand): row for row in before.rows}
     new = {_key(row, all_stand=all_stand): row for row in after.rows}
@@ -70,7 +72,9 @@ def _key(row: Row, *, all_stand: bool) -> tuple[str | int | None, str]:
 def change_of_run(
     submission: Submission, newest: Evaluation, viewer: object
 ) -> dict[str, Any] | None:
-    """None where the run met no other gold before. Ranks are those that the viewer may see."""
+    """Return the change of a run; None if it was scored with one gold version only.
+    Ranks are those that the viewer may see.
+    """
     older = Evaluation.objects.filter(submission=submission, rules=newest.rules)
     older = older.filter(gold__number__lt=newest.gold.number).order_by(
         "-gold__number", "-pk"
@@ -114,7 +118,9 @@ def _rank(submission: Submission, evaluation: Evaluation, viewer: object) -> str
 def boards(
     phase: Phase, viewer: object, gold: Gold, rules: str | None, audience: Audience
 ) -> list[Board]:
-    """On the version before and on this one; none where it is the first."""
+    """Return the boards of the previous version and of this one; empty for the first
+    version.
+    """
     earlier = Gold.objects.filter(
         task=gold.task_id, split=gold.split, number__lt=gold.number
     )

@@ -1,11 +1,11 @@
-"""The options of commands that identify a version of gold."""
+"""Command-line options that identify a version of gold."""
 
 from dataclasses import replace
 
 from scoring.offline.gold_key import GoldKey
 from tasks.models import Gold
 
-#: Placeholders in printed commands for the nonces of the gold and of the draw.
+#: Placeholders in displayed commands for the nonces of the gold and of the public part.
 NONCE, DRAW = "NONCE", "DRAW"
 
 
@@ -18,12 +18,14 @@ def gold_key(gold: Gold) -> GoldKey:
 
 
 def key_arguments(gold: Gold) -> list[str]:
-    """Return the options with which a scorer identifies and reads the gold."""
+    """Return the command-line options that a scorer needs to read and identify the
+    gold.
+    """
     options = gold_key(gold).arguments.items()
     return [f"{option}={value}" for option, value in options]
 
 
 def printed_key(gold: Gold) -> dict[str, str]:
-    """Return the same options for a command that people read."""
+    """Return the options for a displayed command, with a placeholder for the nonce."""
     key = gold_key(gold)
     return replace(key, nonce=NONCE if key.nonce else "").arguments

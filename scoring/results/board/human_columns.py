@@ -1,4 +1,4 @@
-"""What people said of the systems on a board, as its columns have it."""
+"""Columns of human judgements on a board."""
 
 import datetime as dt
 from collections.abc import Iterable, Mapping
@@ -20,18 +20,18 @@ class HumanColumn:
     metric: str
     key: str
     scale: float
-    #: By the number of the run.
+    #: Scores, keyed by the id of the run.
     scores: dict[int, HumanScore] = field(default_factory=dict)
 
 
-#: Of the ratings of sheets; what a column's decimals follow from.
+#: The scale of ratings, which determines the decimals of their column.
 SCALE = float(HIGHEST)
 
 
 def published_sheet(phase: Phase, at: dt.datetime | None = None) -> Sheet | None:
     if phase.task.task_type.human_evaluation is None:
         return None
-    sheets = Sheet.objects.published().filter(phase=phase)
+    sheets = Sheet.objects.ratings().published().filter(phase=phase)
     if at is not None:
         sheets = sheets.filter(published_at__lte=at)
     return sheets.order_by("-published_at", "-pk").first()
@@ -79,7 +79,9 @@ def _filled(
 
 
 def agreement_in_words(sheet: Sheet) -> str:
-    """`readability 0.62 and 0.60, consistency 0.48 and 0.51`: kappa, the mean over pairs, and alpha."""
+    """Return the agreement in words. In `readability 0.62 and 0.60`, the numbers are
+    kappa (the mean over pairs of annotators) and alpha.
+    """
     agreements = {name: sheet.agreement.get(name, {}) for name in CRITERIA}
     words = ", ".join(
         _("%(name)s %(kappa)s and %(alpha)s")

@@ -1,4 +1,4 @@
-"""Labels as systems answer them beside the gold's: how often each, and which is taken for which."""
+"""The labels of systems compared with the gold's: their frequencies and confusions."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -29,12 +29,15 @@ from scoring.models import Evaluation
 from scoring.results.board.charts import value_axis
 from scoring.results.board.comparisons import Unreadable, statistics_of
 from scoring.results.board.formatting import shown
+from scoring.results.board.standings import Board
 from tasks.types import TaskType
 
 
 @dataclass(frozen=True, kw_only=True)
 class Confusion:
-    """``counts`` go by the gold's label and the answer's; the last is of answers without one."""
+    """A confusion matrix. Rows of ``counts`` are labels of the gold, columns are labels
+    of the answers; the last column is for answers without a label.
+    """
 
     system: str
     submission: int
@@ -51,7 +54,7 @@ class Confusion:
 
     @property
     def lines(self) -> list[tuple[str, int, Sequence[tuple[str, int]]]]:
-        """Label and size; of each cell how such instances came out, and how many there are."""
+        """Return for each label its size, and the outcome and count of each cell."""
         return [
             (
                 label,
@@ -67,8 +70,18 @@ class Confusion:
         ]
 
     @property
+    def outcomes(self) -> list[str]:
+        """Return the outcomes of non-empty cells, as named in page URLs."""
+        return [
+            kind
+            for _label, _size, counts in self.lines
+            for kind, count in counts
+            if kind and count
+        ]
+
+    @property
     def heat(self) -> HeatMap:
-        """The stronger the colour, the larger a share of the gold's label."""
+        """Return the heat map; the intensity is the share of the gold's label."""
         return HeatMap(
             title=self.title,
             rows=self.labels,
@@ -86,7 +99,9 @@ def has_labels(task_type: TaskType) -> bool:
 
 
 def confusion_of(evaluation: Evaluation) -> Confusion | None:
-    """None where an instance has several labels, or nothing of this is kept."""
+    """Return the confusion matrix; None if an instance has several labels, or without
+    stored statistics.
+    """
     task_type = evaluation.phase.task.task_type
     metrics = metrics_of(
         task_type, evaluation.rules, task_type.checked_options(evaluation.options)
@@ -118,12 +133,17 @@ def confusion_of(evaluation: Evaluation) -> Confusion | None:
     )
 
 
-#: The metrics whose matrices hold the counts, and how a page calls what they count.
+#: The metrics whose matrices contain label counts, and the name of the labels on pages.
 SCHEMES = {
     "kl_intent": gettext_lazy("citation intents"),
     "kl_corwa": gettext_lazy("discourse tags"),
+    "kl_intent_supplied": gettext_lazy("citation intents, as supplied"),
+    "kl_corwa_supplied": gettext_lazy("discourse tags, as supplied"),
 }
-#: What a label outside of the task's set is called.
+#: Metrics of labels that runs and gold supply, independent of a tagger. They never
+#: rank.
+AS_SUPPLIED = frozenset({"kl_intent_supplied", "kl_corwa_supplied"})
+#: The name of labels outside of the task's set.
 OTHER = "other labels"
 DATASET = "dataset"
 SECONDS = 24 * 3600
@@ -131,7 +151,9 @@ SECONDS = 24 * 3600
 
 @dataclass(frozen=True)
 class LabelCounts:
-    """Of one run: ``counts`` is (D, 2, L+1) by data set, side and label; ``sources`` counts texts by side."""
+    """The label counts of one run: ``counts`` is (D, 2, L+1): data set, run or gold,
+    label. ``sources`` counts the texts of run and gold.
+    """
 
     labels: tuple[str, ...]
     datasets: tuple[str, ...]
@@ -153,7 +175,9 @@ class LabelCounts:
         )
 
     def published_divergence(self, dataset: str) -> float:
-        """The run's macro average over the data sets against the gold there; NaN where undefined."""
+        """Return the divergence of the run's macro average from the data set's gold;
+        NaN if undefined.
+        """
         return float(
             divergence(
                 macro_average(self.counts[:, RUN]), shares(self._of(GOLD, dataset))
@@ -173,8 +197,24 @@ def schemes_of(metrics: Sequence[str]) -> list[str]:
     return [scheme for scheme in SCHEMES if scheme in metrics]
 
 
+def schemes_on(board: Board) -> list[str]:
+    """Return the schemes whose shares the board shows; supplied labels only if a run
+    has some.
+    """
+    return [
+        scheme
+        for scheme in schemes_of([column.name for column in board.columns])
+        if scheme not in AS_SUPPLIED or _is_defined(board, scheme)
+    ]
+
+
+def _is_defined(board: Board, name: str) -> bool:
+    cells = (row.scores.get(name) for row in board.rows)
+    return any(cell and (cell.value is not None or cell.is_infinite) for cell in cells)
+
+
 def label_counts_of(evaluation: Evaluation, scheme: str) -> LabelCounts | None:
-    """None where nothing was counted or the matrices are gone. ``scheme`` is the name of a metric."""
+    """Return the label counts for the metric ``scheme``; None without stored matrices."""
     key = f"labels:{release()}:{evaluation.statistics}:{scheme}"
     kept: LabelCounts | None = caches["results"].get(key)
     if kept is not None:
@@ -195,7 +235,7 @@ def label_counts_of(evaluation: Evaluation, scheme: str) -> LabelCounts | None:
         return None
     labels = metric.labelling.labels
     counts = label_counts(stats.sum(axis=0), len(labels))
-    # In the order of their first instances, as the matrix has them.
+    # Data sets have the order of their first instances, as in the matrix.
     classes = statistics.features.get(DATASET, [])
     datasets = tuple(
         dict.fromkeys(labels_of[0] if labels_of else "" for labels_of in classes)
@@ -228,7 +268,7 @@ def sources_in_words(counts: LabelCounts, side: str) -> str:
     )
 
 
-#: Beside the gold so many runs at most have a colour of their own.
+#: Maximum number of runs with a separate colour, besides the gold.
 MAX_DRAWN = 6
 
 
@@ -238,7 +278,7 @@ def share_part(
     labels = list(dict.fromkeys(label for _, one, _ in counts for label in one.labels))
     lines: list[tuple[str, list[float | None], int]] = []
     for name, part, side in counts:
-        # None where there is no sentence.
+        # The share is None if there is no sentence.
         by_label: dict[str, Any] = dict(
             zip(part.labels, part.shares(side, dataset), strict=True)
         )
@@ -263,7 +303,9 @@ def share_part(
 
 
 def run_shares(evaluation: Evaluation, *, shows_gold: bool) -> list[dict[str, Any]]:
-    """By scheme the bars of one run over all data sets, beside the gold's where these may be seen."""
+    """Return, for each scheme, the bars of a run over all data sets; with
+    ``shows_gold`` also those of the gold.
+    """
     shares_by_scheme = []
     for scheme in schemes_of([score.metric for score in evaluation.scores.all()]):
         counts = label_counts_of(evaluation, scheme)

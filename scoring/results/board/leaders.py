@@ -1,4 +1,6 @@
-"""The best run of each class, and whether it is significantly better than every other of the board."""
+"""The best run of each class, and a test whether it is significantly better than all
+other runs of the board.
+"""
 
 import hashlib
 import logging
@@ -117,7 +119,9 @@ def questions(board: Board) -> Iterator[Question]:
 
 
 def _with_metric(board: Board, metric: str) -> list[Row]:
-    """Rows whose number of it, which for a gold label's stands under no column, was computed alike."""
+    """Return the rows that have a value of the metric from the same computation.
+    Metrics of single gold labels have no column.
+    """
     return [row for row in board.systems if metric in row.scores or metric in OF_LABELS]
 
 
@@ -153,7 +157,7 @@ def leaders_of(board: Board, dimension: str, metric: str) -> Leaders:
     leaders = list(of_these.values_list("label", "best_id", "p", "among"))
     if not leaders or any(among not in current for _, _, _, among in leaders):
         return Leaders()
-    # Whoever has a p-value has a leader.
+    # Every class with a p-value has a leader.
     significant = {
         label: best for label, best, p, _ in leaders if p is not None and p <= ALPHA
     }
@@ -161,7 +165,9 @@ def leaders_of(board: Board, dimension: str, metric: str) -> Leaders:
 
 
 def _digest(evaluations: Iterable[tuple[int, str]]) -> str:
-    """Name the compared runs and the rule that a run with one answer everywhere leads no class."""
+    """Return a digest of the compared runs. It includes a version of the rule that
+    constant runs cannot lead a class.
+    """
     return hashlib.sha256(f"2:{_earlier_digest(evaluations)}".encode()).hexdigest()
 
 
@@ -181,7 +187,7 @@ class Matrices:
     ] = field(default_factory=OrderedDict)
 
     def rows(self, evaluation: Evaluation, label: str | None) -> evaluate.Measurements:
-        """Those of a class, or all."""
+        """Return the measurements of a class, or of all rows."""
         if evaluation.pk not in self._kept:
             statistics = statistics_of(evaluation, [self.statistic])
             if self.statistic not in statistics.matrices:
@@ -255,7 +261,11 @@ def _best_first(question: Question) -> dict[str, list[Evaluation]]:
 def largest_p(
     metric: Metric, label: str, ordered: Sequence[Evaluation], matrices: Matrices
 ) -> float | None:
-    """The next best is tested first: where it does not differ, no other can make the best stand apart."""
+    """Return the largest p-value of the best run against the others.
+
+    The second best is tested first: if it does not differ, no other test can make the
+    best significant.
+    """
     if len(ordered) < 2:
         return None
     best, others = ordered[0], ordered[1:]
@@ -287,7 +297,7 @@ def largest_p(
 def save_leaders(
     board: Board, question: Question, leaders: Sequence[ClassLeader]
 ) -> None:
-    """In the place of what was found before; a run that is deleted meanwhile leads nothing."""
+    """Replace the stored leaders. A run that was deleted meanwhile is not a leader."""
     with transaction.atomic():
         best = [leader.best_id for leader in leaders if leader.best_id]
         there = set(

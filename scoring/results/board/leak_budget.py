@@ -1,4 +1,6 @@
-"""Add the bits of secret gold that teams are told at most, over all phases that reveal the same content."""
+"""Sum the bits of secret gold that a team can learn from all phases with the same
+content.
+"""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -34,11 +36,13 @@ from tasks.models import Phase, Registration
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
-    """The bits that scores reveal of the ``instances`` that are secret while a phase takes runs.
+    """The bits that scores reveal of the ``instances`` that are secret while a phase
+    accepts runs.
 
-    ``items`` are those of the phase and of all others that reveal the same content. The ``public`` instances
-    of a public part count as known. ``teams`` are registered. The public parts of ``unequal`` phases contain
-    instances that are private in this one.
+    ``items`` include those of other phases with the same content. The ``public``
+    instances of a public part are assumed to be known. ``teams`` is the number of
+    registered teams. ``unequal`` are phases whose public part contains private
+    instances of this phase.
     """
 
     phase: Phase
@@ -76,7 +80,7 @@ class Budget:
 
     @property
     def is_running(self) -> bool:
-        """Return whether the phase takes runs, now or later."""
+        """Return True if the phase accepts runs now or later."""
         return self.phase.takes_runs_until > now()
 
     @property
@@ -101,7 +105,9 @@ class Budget:
 
     @property
     def together(self) -> str:
-        """What the registered teams are told by their scores together; empty where one is told too much."""
+        """Describe the bits that all registered teams learn together; empty if one team
+        already learns too much.
+        """
         if self.is_too_much or not self.by_team or self.teams < 2:
             return ""
         enough = math.floor(self.needed / self.by_team) + 1
@@ -172,7 +178,9 @@ class Budget:
 
     @property
     def _numbers(self) -> list[int]:
-        """The numbers of a run that its team sees while runs are taken."""
+        """Return the numbers of scores per run that its team sees while the phase is
+        open.
+        """
         kinds = (ItemKind.SCORES, ItemKind.LADDER, ItemKind.PUBLIC)
         return [item.numbers for item in self.own if item.kind in kinds]
 
@@ -209,7 +217,9 @@ class Budget:
 
 
 def budget_of(phase: Phase) -> Budget | None:
-    """None if nothing is secret or nothing is told: without gold, with instances shown, without scores."""
+    """Return the budget. None without gold, if instances are shown, or if no scores are
+    shown.
+    """
     return budgets_of([phase]).get(phase.pk)
 
 
@@ -237,7 +247,7 @@ def budgets_of(phases: Iterable[Phase]) -> dict[int, Budget]:
 
 
 def _budget(view: View, sources: list[Source]) -> Budget:
-    """Count the items of sources, of which the first is the phase itself."""
+    """Add the items of all sources; the first source is the phase itself."""
     own = view.own
     items = [item for source in sources for item in items_of(source, view)]
     phase, at = own.phase, now()

@@ -1,4 +1,4 @@
-"""Describe in words what limits on leaks mean for scores, and why a run looks like a probe."""
+"""Explain the effect of leak limits on scores, and the signs of a probing run."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,6 @@
-"""Scores that organisers enter by hand, beside a board: never ranked, never among its columns."""
+"""Scores that organisers enter by hand. Boards show them in a separate table; they
+never rank.
+"""
 
 import math
 from collections import defaultdict
@@ -23,9 +25,9 @@ from tasks.seasons.phase_acts import locked_phase
 from tasks.submissions.run_card import EVERY, TeamMeasure
 
 MAX_NAME, MAX_SOURCE, MAX_MEASURES = 60, 400, 20
-#: Of one measure; more lines are not read.
+#: The maximum number of lines and characters of one measure.
 MAX_LINES, MAX_TEXT = 5_000, 200_000
-#: So many faults are told at once.
+#: The maximum number of faults in a message.
 MAX_FAULTS = 20
 
 
@@ -86,7 +88,7 @@ def enter_measure(
     values: str,
     by: User,
 ) -> ManualMeasure | None:
-    """`RUN VALUE` on each line, in the place of one of the same name; without values it is taken away."""
+    """Replace a manual measure by `RUN VALUE` lines; without values, delete it."""
     name, source = plain_text.one_line(name), plain_text.one_line(source)
     entered = _values(phase, values)
     _refuse_texts(name, source, has_values=bool(entered))
@@ -155,7 +157,9 @@ def _described(measure: ManualMeasure | None) -> dict[str, Any]:
 
 
 def lines_of(measure: ManualMeasure, viewer: object) -> tuple[str, str]:
-    """Of runs that stand on the board, and apart those of runs that do not count."""
+    """Return two texts: the lines of runs on the board, and the lines of runs that do
+    not count.
+    """
     rows = run_rows(standings(measure.phase, viewer).rows)
     standing = {row.submission for row in rows}
     lines: dict[bool, list[str]] = {True: [], False: []}
@@ -165,7 +169,7 @@ def lines_of(measure: ManualMeasure, viewer: object) -> tuple[str, str]:
 
 
 def entered_of(submission: Submission) -> list[tuple[str, str]]:
-    """Whether it counts or not."""
+    """Return the manual scores of a run, even if it does not count."""
     scores = submission.manual_scores.select_related("measure")
     return [(score.measure.name, written(score.value)) for score in scores]
 
@@ -221,7 +225,7 @@ def _values(phase: Phase, text: str) -> dict[int, float]:
 class TeamReported:
     measures: list[TeamMeasure]
     rows: list[Row]
-    #: By submission and the measure's name.
+    #: Figures, keyed by submission and name of the measure.
     figures: Mapping[int, Mapping[str, float]]
 
     @property
@@ -261,7 +265,9 @@ def reported_of(submission: Submission) -> list[tuple[str, str]]:
 
 
 def written(value: float | None) -> str:
-    """As the team gave it: whole numbers with their thousands apart, others to six digits."""
+    """Return a team's figure: whole numbers with thousands separators, others to six
+    significant digits.
+    """
     return (
         ""
         if value is None

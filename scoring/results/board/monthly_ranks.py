@@ -1,4 +1,6 @@
-"""Rank runs by the private part of a split on the first of a month, in phases without an end."""
+"""Rank runs on the private part of a split on the first day of a month, in phases
+without an end.
+"""
 
 from django.db import transaction
 from django.utils.timezone import now
@@ -12,9 +14,10 @@ from tasks.models import Gold, Phase, seasons
 
 
 def times_a_year(phase: Phase, gold: Gold | None = None) -> int:
-    """Return 0 if the private part would tell too much of itself by ranking anything before an end.
+    """Return the number of rank lists per year; 0 if ranks would reveal too much of the
+    private part.
 
-    ``gold`` is the current one of the phase, where it has been read.
+    ``gold`` is the phase's current version, if already loaded.
     """
     gold = gold or Gold.objects.current(phase)
     if (
@@ -28,13 +31,15 @@ def times_a_year(phase: Phase, gold: Gold | None = None) -> int:
 
 
 def keep_due() -> int:
-    """Rank the runs that count, for each phase and rule set whose ranks are due and not there; how many."""
+    """Store the ranks of each phase and rule set whose monthly ranks are due; return
+    their number.
+    """
     at, count = now(), 0
     phases = Phase.objects.filter(
         public_part__isnull=False, opens__lte=at
     ).select_related("task__season")
     for phase in phases:
-        # The last month that began a part of the year, if the phase was open by then.
+        # The start of the current period of the year, if the phase was open then.
         if not (times := times_a_year(phase)):
             continue
         month = month_of(at)

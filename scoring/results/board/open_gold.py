@@ -1,4 +1,4 @@
-"""Gold that its organisers give out, and with it the runs on a board, so that anybody can check a number."""
+"""Released gold and the runs released with it. Anybody can then reproduce scores."""
 
 from typing import Any
 
@@ -12,7 +12,9 @@ from tasks.seasons.access import may_have_inputs, may_organise
 
 
 def may_have_gold(phase: Phase, viewer: object, version: Gold | None = None) -> bool:
-    """Where this phase gives it out, and no other that holds any of it still keeps it back."""
+    """Return True if this phase releases the gold, and no other phase with parts of it
+    has an embargo.
+    """
     if (
         visibility.visibility_of(phase, visibility.audience_of(phase, viewer))
         != visibility.Visibility.SCORES
@@ -24,7 +26,9 @@ def may_have_gold(phase: Phase, viewer: object, version: Gold | None = None) -> 
 
 
 def commitments_of(phase: Phase, gold: Gold | None) -> dict[str, Any] | None:
-    """Return the commitments to gold and draw; their nonces are None until everybody may have the gold."""
+    """Return the commitments to the gold and to the sample of the public part. Nonces
+    are None until the gold is public.
+    """
     if gold is None:
         return None
     is_open = may_have_gold(phase, AnonymousUser(), gold)
@@ -43,14 +47,16 @@ def open_run(phase: Phase, viewer: object, submission: int) -> Submission | None
     ):
         return None
     run = Submission.objects.get(pk=submission)
-    # What annotators answered is gold, and so no run.
+    # The answers of annotators are gold, not a run.
     return run if run.file and run.kind != Submission.Kind.HUMAN else None
 
 
 def reads_instances(
     phase: Phase, audience: visibility.Audience, viewer: object
 ) -> bool:
-    """Whether the answers of all systems of its board can be read beside the gold."""
+    """Return True if the viewer may read the answers of all systems of the board with
+    the gold.
+    """
     return audience == visibility.Audience.ORGANISER or may_have_gold(phase, viewer)
 
 
@@ -63,7 +69,9 @@ OF_INSTANCES = (
 
 
 def described_splits(task: Task, viewer: object) -> list[dict[str, Any]]:
-    """Organisers see every split; others those with released inputs, and of gold what they may have."""
+    """Describe the splits of a task. Organisers see all splits; other viewers see
+    splits with released inputs, and released gold.
+    """
     is_organiser = may_organise(viewer, task.season)
     phases: dict[str, list[Phase]] = {}
     for phase in looked_up(task.phases.select_related("task__season")):

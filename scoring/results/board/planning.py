@@ -1,4 +1,6 @@
-"""How likely test sets of other sizes find differences of chosen sizes, by how far runs differ already."""
+"""The power of test sets of other sizes to detect differences, estimated from existing
+runs.
+"""
 
 import math
 from dataclasses import dataclass
@@ -17,7 +19,7 @@ from tasks.models import Gold, Phase, Season
 
 SIZES = (6, 8, 10, 15, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1000, 2000, 5000)
 MAX_EFFECTS, MAX_SYSTEMS, MAX_BOARDS = 4, 200, 50
-#: Shares of a metric's range that are asked for where nobody says.
+#: The default differences, as shares of a metric's range.
 EFFECTS = (0.01, 0.02, 0.05)
 
 
@@ -92,7 +94,7 @@ class PlanForm(forms.Form):
         return sorted(set(effects))
 
     def plan(self) -> "Plan | None":
-        """None where fewer than two runs can be learnt from."""
+        """Return the plan; None if fewer than two runs are available for the estimate."""
         given = self.cleaned_data
         phase = self.boards.get(given["source"])
         gold = Gold.objects.current(phase) if phase else self.golds[given["source"]]
@@ -117,7 +119,7 @@ class Plan:
 
     @cached_property
     def chances(self) -> list[tuple[int, list[float]]]:
-        """By size of the test set, for each difference the chance that it is found."""
+        """Return for each size of the test set the power to detect each difference."""
         known, others = self.known, self.systems - 1
 
         def chance(effect: float, size: int) -> float:
@@ -142,7 +144,7 @@ class Plan:
 
     @property
     def needed(self) -> list[str]:
-        """With how many units each difference is found with the usual chance."""
+        """Return for each difference the number of units for the usual power."""
         known, others = self.known, self.systems - 1
         found = (
             units_needed(own, known.error, known.units, comparisons=others)

@@ -1,4 +1,4 @@
-"""Results of teams and systems over all tasks and seasons, from what everybody may read on the boards."""
+"""Results of teams and systems over all tasks and seasons, from public boards."""
 
 import datetime as dt
 import hashlib
@@ -20,7 +20,13 @@ from citeboard.teams import access, models
 from scoring.models import Evaluation
 from scoring.results.board.cache import SECONDS, digest_of
 from scoring.results.board.comparisons import told_apart
-from scoring.results.board.formatting import interval, metric_label, ranks, shown
+from scoring.results.board.formatting import (
+    interval,
+    metric_label,
+    own_labels,
+    ranks,
+    shown,
+)
 from scoring.results.board.standings import (
     WITH_ORGANISER,
     Board,
@@ -42,15 +48,18 @@ from tasks.models import Phase, Season, Submission
 from tasks.seasons.access import listed_entries
 
 MAX_SYSTEM_SLUG, DIGITS = 40, 8
-#: Rows of a board in small.
+#: Number of rows in a board summary.
 TOP = 4
 Kept = TypeVar("Kept")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Placing:
-    """Where a run stands: ``place`` reads `rank 2–4 of 18`, ``ranks`` `2–4`; column and cell are None where
-    ranks alone are shown. ``tied`` others may be first too, None if unknown.
+    """The place of a run on a board.
+
+    ``place`` is a text such as `rank 2–4 of 18`, ``ranks`` a text such as `2–4`. Column
+    and cell are None if the board shows ranks only. ``tied`` is the number of other
+    systems that may also be first, None if unknown.
     """
 
     submission: int
@@ -69,12 +78,20 @@ class Placing:
     tied: int | None
     column: Column | None
     cell: Cell | None
-    #: Says that the row is a mean over seeds, and of how many systems it is the best.
+    #: Names of the metric that the task declares, keyed by language. "" is the default
+    #: language.
+    task_labels: Mapping[str, str]
+    #: The text for a mean over seeds, and for the best of several systems.
     seed_words: str = ""
 
     @property
     def metric(self) -> str:
-        return metric_label(self.column.metric) if self.column else ""
+        if self.column is None:
+            return ""
+        language = (get_language() or "").partition("-")[0]
+        labels = self.task_labels
+        own = labels.get(language) or labels.get("")
+        return own or metric_label(self.column.metric)
 
     @property
     def number(self) -> str:
@@ -130,7 +147,9 @@ def system_slug(name: str) -> str:
 
 
 def public_team(viewer: object, slug: str) -> PublicTeam:
-    """Raises Http404 for a team that nobody can read of, unless it is the viewer's own."""
+    """Return the team's public page. Raises Http404 for a team without public results,
+    except to its members.
+    """
     if (team := models.Team.objects.filter(slug=slug).first()) is not None:
         entered = Season.objects.filter(
             is_public=True, registrations__team=team
@@ -228,7 +247,9 @@ def public_verdict(phase: Phase) -> Verdict | None:
 
 
 def public_top(phase: Phase) -> tuple[Placing, ...]:
-    """The first rows of its board, without a person's, and the best baseline where it stands below."""
+    """Return the first rows of a board without human runs, and the best baseline if it
+    is below them.
+    """
 
     def top(board: Board) -> tuple[Placing, ...]:
         rows = board.systems
@@ -242,7 +263,7 @@ def public_top(phase: Phase) -> tuple[Placing, ...]:
 
 
 def public_places(phase: Phase, runs: Sequence[int]) -> tuple[Placing, ...]:
-    """Of these runs, as far as they stand on the board that everybody may see."""
+    """Return the placings of these runs on the public board."""
     board = cached_standings(phase, None, audience=Audience.PUBLIC)
     named = [
         row
@@ -285,6 +306,8 @@ def first_places(board: Board) -> tuple[Placing, ...]:
 def _placed(board: Board, rows: Sequence[Row]) -> tuple[Placing, ...]:
     ranking, ranked = board.ranking, sum(row.rank is not None for row in board.rows)
     tied = max(0, len(board.may_be_first) - 1) if board.is_compared else None
+    kind = board.phase.task.task_type
+    labels = own_labels(ranking.metric, kind) if ranking else {}
     return tuple(
         Placing(
             submission=row.submission,
@@ -303,6 +326,7 @@ def _placed(board: Board, rows: Sequence[Row]) -> tuple[Placing, ...]:
             tied=tied,
             column=ranking,
             cell=row.scores.get(ranking.name) if ranking else None,
+            task_labels=labels,
             seed_words=", ".join(row.seed_words),
         )
         for row in rows
@@ -311,7 +335,9 @@ def _placed(board: Board, rows: Sequence[Row]) -> tuple[Placing, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """``low`` to ``high`` are what the tests leave possible; ``points`` the teams behind, ties by half."""
+    """A rank. ``low`` to ``high`` are the ranks that the tests do not exclude.
+    ``points`` is the number of teams with a worse rank; a tie counts one half.
+    """
 
     rank: int
     low: int
@@ -321,7 +347,9 @@ class Place:
 
 @dataclass(frozen=True, kw_only=True)
 class OverallBoard:
-    """``above`` has by team those that are surely above it, be it through others."""
+    """The teams' ranks on one board. ``above`` maps a team to the teams that are
+    significantly better, directly or through a chain of other teams.
+    """
 
     phase: Phase
     places: Mapping[str, Place]
@@ -332,13 +360,15 @@ class OverallBoard:
         return len(self.places)
 
     def share(self, points: float) -> float:
-        """Of the other teams, how many stand behind."""
+        """Return the share of other teams with a worse rank."""
         return points / (self.teams - 1)
 
 
 @dataclass(kw_only=True)
 class OverallRow:
-    """``share`` is the mean over the team's boards; ``without`` the rank if a phase's task were left out."""
+    """A team in the overall ranking. ``share`` is the mean over the team's boards.
+    ``without`` maps a phase to the team's rank if the phase's task is omitted.
+    """
 
     team: str
     slug: str
@@ -372,13 +402,16 @@ class Overall:
     counts_absences: bool = False
 
 
-#: How boards count that a team is not on: they are left out, or are last places.
+#: The treatment of a board without the team: left out, or counted as a last place.
 ABSENCES = LEFT_OUT, LAST = "left-out", "last"
 
 
 def overall(season: Season, *, counts_absences: bool = False) -> Overall:
-    """Of each task the last phase counts on which everybody sees who of at least two teams has which rank. A
-    team's share is over the boards that it is on, or over all where absences count as a last place.
+    """Return the overall ranking of a season.
+
+    For each task, the last phase counts whose public board ranks at least two teams. A
+    team's share is the mean over its boards, or over all boards if absences count as
+    last places.
     """
     teams: dict[str, OverallRow] = {}
     boards = []
@@ -452,7 +485,6 @@ ROUNDING = 1e-9
 
 
 def _weight(slug: str, boards: Sequence[OverallBoard], counts_absences: bool) -> float:
-    """Of a board in a team's mean; 0 where it is on none."""
     count = (
         len(boards)
         if counts_absences
@@ -464,7 +496,7 @@ def _weight(slug: str, boards: Sequence[OverallBoard], counts_absences: bool) ->
 def _shares(
     slug: str, boards: Sequence[OverallBoard], counts_absences: bool
 ) -> tuple[float, float, float]:
-    """The mean share, and its least and its most."""
+    """Return the mean share, its minimum and its maximum possible value."""
     weight, share, low, high = _weight(slug, boards, counts_absences), 0.0, 0.0, 0.0
     for board in boards:
         if place := board.places.get(slug):
@@ -477,7 +509,7 @@ def _shares(
 def _ranks_by_share(
     rows: Sequence[OverallRow], boards: Sequence[OverallBoard], counts_absences: bool
 ) -> dict[str, int]:
-    """Of the teams on one of the boards at least; equal shares share a rank."""
+    """Rank the teams that are on at least one board; equal shares share a rank."""
     shares = {
         row.slug: round(_shares(row.slug, boards, counts_absences)[0], 9)
         for row in rows
@@ -492,8 +524,11 @@ def _ranks_by_share(
 def _least_leads(
     rows: Sequence[OverallRow], boards: Sequence[OverallBoard], counts_absences: bool
 ) -> NDArray[np.float64]:
-    """``[i, j]``: by how much at least the share of row i is larger than that of j, in all possible orders.
-    Of two that are told apart on a board that both count alike, one stands behind the other in each.
+    """Return a matrix whose ``[i, j]`` is the least possible lead of row i's share over
+    row j's.
+
+    On a board with equal weight for both rows, a significant difference fixes their
+    order.
     """
     numbers = {row.slug: number for number, row in enumerate(rows)}
     weights = np.array([_weight(row.slug, boards, counts_absences) for row in rows])
@@ -508,7 +543,7 @@ def _least_leads(
                 board.share(board.teams - place.low),
             )
             above[[numbers[other] for other in board.above[slug]], own] = 1
-        # Behind one stand all that are between both, and the other itself.
+        # The first row is ahead of the second row and of all teams between both.
         gaps = weights[:, None] * board.share(1.0) * (1 + above @ above)
         is_sure = (above > 0) & (weights[:, None] == weights[None, :])
         leads += np.where(
@@ -518,7 +553,9 @@ def _least_leads(
 
 
 def _overall_board(board: Board, best: Mapping[str, Row]) -> OverallBoard:
-    """The teams by their best rows. Without comparisons every order is possible, but for ranks of a month."""
+    """Return the ranks of the teams' best rows. Without comparisons every order is
+    possible, except for monthly ranks.
+    """
     ranked = [row for row in board.rows if row.rank is not None]
     numbers = {row.evaluation: number for number, row in enumerate(ranked)}
     of_teams = {slug: numbers[row.evaluation] for slug, row in best.items()}
@@ -526,7 +563,7 @@ def _overall_board(board: Board, best: Mapping[str, Row]) -> OverallBoard:
     if board.ranks_of is not None:
         apart = places[None, :] < places[:, None]
     else:
-        # Where ranks alone are shown, they order the rows as their values do.
+        # If the board shows ranks only, ranks replace the hidden values.
         task = board.phase.task
         metric = task.task_type.ranking_metric(board.rules or "", task.options)
         apart = told_apart(
@@ -536,7 +573,7 @@ def _overall_board(board: Board, best: Mapping[str, Row]) -> OverallBoard:
             means_of(board.phase, metric, board.ranked_rows),
         )
     above: dict[str, frozenset[str]] = {}
-    # Best first, so that whoever is above has been looked at.
+    # Best first, so that all rows above a row are processed before it.
     for slug, number in sorted(of_teams.items(), key=lambda item: item[1]):
         direct = {other for other, place in of_teams.items() if apart[number, place]}
         above[slug] = frozenset(

@@ -1,4 +1,4 @@
-"""What a reader chooses on a board, and the rows that are left."""
+"""The query parameters of a board, and the rows that match them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +16,7 @@ from citeboard.core.query import (
     texts_from,
 )
 from scoring.results.board.comparisons import VALUE, WAYS
+from scoring.results.board.judges import rules_by
 from scoring.results.board.standings import (
     Board,
     Column,
@@ -31,9 +32,13 @@ RANK, SYSTEM, TEAM, DATE = "rank", "system", "team", "date"
 
 @dataclass(frozen=True, kw_only=True)
 class BoardQuery(Query):
-    """A minus sign before ``sort`` or ``order`` turns it round; ``figure`` is a file, `heat-map.svg`."""
+    """The query parameters. A minus sign before ``sort`` or ``order`` reverses the
+    order. ``figure`` is a file name such as `heat-map.svg`.
+    """
 
     rules: str | None = text_from("rules", default=None)
+    #: The name of a judge; empty for the first judge.
+    judge: str = text_from("judge")
     gold: int | None = number_from("gold")
     by: str = text_from("rank", default=VALUE, choices=WAYS)
     sort: str = text_from("sort", default=RANK)
@@ -41,9 +46,9 @@ class BoardQuery(Query):
     baselines: bool = switch_from("baselines", "no", default=True)
     human: bool = switch_from("human", "no", default=True)
     reported: bool = switch_from("reported", "no", default=True)
-    #: The fields of the run card whose marked rows are left out.
+    #: The fields of the run card whose marked rows are hidden.
     without: tuple[str, ...] = texts_from("without", choices=run_cards.MARKING)
-    #: Only rows whose run cards say all of these: `model:open`.
+    #: Declarations that the run cards of shown rows must contain, such as `model:open`.
     declared: tuple[str, ...] = texts_from("declared")
     all_columns: bool = switch_from("columns", "all", default=False)
     dimension: str = text_from("dimension")
@@ -51,7 +56,7 @@ class BoardQuery(Query):
     systems: tuple[int, ...] = numbers_from("system")
     order: str = text_from("order", max_length=16)
     figure: str = text_from("figure", max_length=80)
-    #: As those see it who do not run the season.
+    #: Show organisers the board that others see.
     others: bool = switch_from("as", "others", default=False)
 
     @property
@@ -99,7 +104,7 @@ def chosen_rows(board: Board, query: BoardQuery) -> list[Row]:
             return None
         return cell.value if column.higher_is_better is False else -cell.value
 
-    # What has no value there stays at the end both ways.
+    # Rows without a value are last in both directions.
     keys = {row.submission: key(row) for row in rows}
     having = [row for row in rows if keys[row.submission] is not None]
     having.sort(key=lambda row: keys[row.submission], reverse=query.is_reversed)  # type: ignore[arg-type, return-value]
@@ -144,9 +149,8 @@ def requested_board(
 ) -> Board:
     if query.others:
         viewer, audience = None, Audience.PUBLIC
-    return board_of(
-        phase, viewer, query.rules, query.gold, audience=audience, by=query.by
-    )
+    rules = rules_by(phase, query.rules, query.judge) if query.judge else query.rules
+    return board_of(phase, viewer, rules, query.gold, audience=audience, by=query.by)
 
 
 def board_with_scores(
@@ -159,7 +163,7 @@ def board_with_scores(
 
 
 class UnknownColumn(LookupError):
-    """The board has no column of this name; the message lists those it has."""
+    """The board has no column with this name. The message lists its columns."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,8 @@
 """Find the phases that reveal the same content, and how much of it.
 
-Phases reveal the same content if they are scored by the same split, or by gold that shows some of the same
-instances in a season of the same organisers, or of other organisers whose season a claim joins to it.
+Phases reveal the same content if their split is the same, or if their gold shows some
+of the same instances. The gold must belong to a season of the same organisers, or to a
+season that a claim joins to it.
 """
 
 from collections import defaultdict
@@ -14,14 +15,14 @@ from tasks.gold.publishing import TOLD_FROM
 from tasks.gold.secrecy import Split, looked_up
 from tasks.models import Claim, Gold, GoldOverlap, Phase
 
-#: Gold that shares a smaller share of a phase's instances is left out: all of it stays within the 5 % of the
-#: gold that a budget allows to be found out.
+#: Minimum share of a phase's instances that other gold must contain to be included. A
+#: budget allows 5 % of the gold to be revealed, so smaller overlaps are ignored.
 LEAST_SHARED = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """A phase that reveals ``shared`` instances of the content that is asked about."""
+    """A phase that reveals ``shared`` instances of the budget's content."""
 
     phase: Phase
     gold: Gold
@@ -38,7 +39,9 @@ class Source:
 
 
 def known_part(sources: list[Source]) -> Source | None:
-    """Return the source whose public part counts as known in the phase of the first one."""
+    """Return the source whose public part is assumed to be known in the phase of the
+    first source.
+    """
     own = sources[0]
     if own.phase.public_part:
         return own
@@ -51,7 +54,9 @@ def known_part(sources: list[Source]) -> Source | None:
 
 
 def is_equal_draw(one: Phase, other: Phase) -> bool:
-    """Return True if both draw the same public part, or if one of them has not drawn yet."""
+    """Return True if both phases have the same sample of the public part, or if a
+    sample is not determined yet.
+    """
     draws = {one.draw, other.draw} - {""}
     return one.public_part == other.public_part and len(draws) < 2
 
@@ -71,7 +76,9 @@ def split_of(phase: Phase) -> Split:
 
 
 def sources_of(phases: list[Phase]) -> dict[int, list[Source]]:
-    """Return, by phase with gold, itself and all others that reveal some of its content."""
+    """Return, for each phase with gold, the phases that reveal its content, including
+    itself.
+    """
     golds = _current_golds({phase.task_id for phase in phases})
     scored = [phase for phase in phases if split_of(phase) in golds]
     asked = [golds[split_of(phase)] for phase in scored]
@@ -102,7 +109,8 @@ def sources_of(phases: list[Phase]) -> dict[int, list[Source]]:
                 for row in others[split]
                 if row.pk != phase.pk and _is_seen(row, phase)
             ),
-            # They count as though they had all instances: the number that they share is not revealed.
+            # Assume that these phases reveal all instances: the number of shared
+            # instances is secret.
             *(
                 Source(phase=row, gold=gold, shared=gold.instances, is_foreign=True)
                 for split in sorted(joined[gold.pk])
@@ -113,17 +121,18 @@ def sources_of(phases: list[Phase]) -> dict[int, list[Source]]:
 
 
 def _is_seen(other: Phase, phase: Phase) -> bool:
-    """Return whether it reveals anything: a draft does so within its own season alone."""
     season = other.task.season
     return season.is_public or season.pk == phase.task.season_id
 
 
 def _joined(golds: list[Gold]) -> dict[int, set[Split]]:
-    """Return, by gold, splits of other organisers that show the same texts and whose seasons are joined.
+    """Return, for each gold, the splits of other organisers with the same texts that a
+    claim connects.
 
-    A released claim joins both seasons: their organisers agreed. A binding claim joins the earlier season to
-    the later one alone, so that nobody restricts a season that was there before. Nothing is read of gold that
-    is not published, so that no rehearsal reveals whether others hold its texts.
+    A released claim connects both seasons, because their organisers agreed. A binding
+    claim only affects the budget of the later season, so that nobody can restrict an
+    existing season. Unpublished gold is ignored: it must not reveal that other
+    organisers have the same texts.
     """
     seasons = {gold.task.season_id for gold in golds}
     claims = Claim.objects.filter(Q(season__in=seasons) | Q(later__in=seasons))
@@ -158,7 +167,9 @@ def _current_golds(tasks: set[int]) -> dict[Split, Gold]:
 
 
 def _shared(golds: list[Gold]) -> dict[int, dict[Split, int]]:
-    """Return, by gold and other split of the same organisers, how many instances both show or hold."""
+    """Return, for each gold, the number of instances that it shares with each other
+    split of the same organisers.
+    """
     own = {gold.pk: (gold.task_id, gold.split) for gold in golds}
     shared: dict[int, dict[Split, int]] = {pk: {} for pk in own}
     overlaps = GoldOverlap.objects.filter(gold__in=own, binds=True)

@@ -1,19 +1,25 @@
-"""Rows of a board that are means over runs which a team declared to be seeds of one system.
+"""Rows of a board that are means over runs with different seeds, as their team declared
+them.
 
-1. The counting rules choose evaluations (`scoring.models.counting`): of a system all runs or none.
-2. Runs of one team, kind and system with two runs at least become one row; a single run stays as it is.
-3. The row has the system's name and the address, date and place by priority of its first run, the one that no
-   score has chosen. Its numbers are the means of the numbers of all runs; where a run has none, it has none.
-4. The runs stay with their own numbers in ``runs``, and pages show them below the mean.
-5. Intervals and comparisons are computed by the worker from the stored statistics (`scoring.stats.seeds`). A
-   digest of runs and scorings names the system, so that numbers of other runs are never found.
-6. Between two rows of single runs the comparison is the paired randomisation test as ever, and between others
-   Student's t; both kinds of p-values enter Holm's correction of the ranks alike.
-7. Until it is computed, a mean has no interval and the board is not compared, as after any new run.
-8. Excluded and withdrawn runs have left by step 1. A frozen board keeps the evaluations that stood on it, and
-   `tasks.submissions.seeds` declares no seed while it is frozen.
-9. Beside means a board says of each best run among how many systems of its team it is the best.
-10. A board without such rows takes none of these steps.
+1. The counting rules choose evaluations (`scoring.models.counting`): all runs of a
+   system or none.
+2. At least two runs of one team, kind and system become one row. A single run keeps its
+   row.
+3. The row has the system's name, and the address, date and position by priority of the
+   first run, which does not depend on scores. Its values are means over all runs, and
+   missing if a run has no value.
+4. ``runs`` contains the runs with their own values; pages show them below the mean.
+5. The worker computes intervals and comparisons from the stored statistics
+   (`scoring.stats.seeds`). A digest of runs and scorings identifies the system, so that
+   results for other runs are never used.
+6. Two rows of single runs are compared by the paired randomisation test, other rows by
+   Student's t. Holm's correction of the ranks includes both kinds of p-values.
+7. Before the computation a mean has no interval, and the board is not compared, as
+   after any new run.
+8. Step 1 removes excluded and withdrawn runs. A frozen board keeps its evaluations, and
+   `tasks.submissions.seeds` accepts no seeds while a board is frozen.
+9. On a board with means, each best run shows the number of its team's systems.
+10. A board without such rows skips these steps.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -28,7 +34,7 @@ from scoring.stats.resampling import Bounds
 
 @dataclass(frozen=True, kw_only=True)
 class MeanRows:
-    """The ranked rows of a board by their digests, and the places of those that are means."""
+    """The digests of a board's ranked rows, and the indices of rows that are means."""
 
     phase: int
     metric: str
@@ -36,7 +42,9 @@ class MeanRows:
     places: frozenset[int]
 
     def comparisons(self) -> dict[tuple[int, int], SystemComparison]:
-        """Return the comparisons of means with other rows, by the places of both."""
+        """Return the comparisons of means with other rows, keyed by the indices of both
+        rows.
+        """
         means = [self.systems[place] for place in self.places]
         rows = SystemComparison.objects.filter(
             Q(first__in=means) | Q(second__in=means),
@@ -53,7 +61,7 @@ class MeanRows:
 
 
 def intervals_of(phase: int, systems: Collection[str]) -> dict[str, dict[str, Bounds]]:
-    """Return the intervals of means by the digest of the system and the metric."""
+    """Return the intervals of means, keyed by the system's digest and the metric."""
     means = SystemMean.objects.filter(phase=phase, system__in=systems)
     return {
         mean.system: {metric: (low, high) for metric, (low, high) in mean.ends.items()}
@@ -67,7 +75,7 @@ def mean_of(values: Sequence[float | None]) -> float | None:
 
 
 def shared_card(cards: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """Return the fields that the cards of all runs have alike."""
+    """Return the card fields whose value is the same on all cards."""
     first, *others = cards
     return {
         name: value

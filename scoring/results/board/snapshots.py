@@ -1,4 +1,6 @@
-"""Boards kept as they stand: when somebody cites one, at newer gold, and when a phase closes."""
+"""Store snapshots of boards for citations, for new gold versions, and at the end of a
+phase.
+"""
 
 from django.db import transaction
 from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Subquery, When
@@ -28,7 +30,8 @@ from scoring.results.board.visibility import (
 )
 from tasks.models import Gold, Phase, Submission, seasons
 
-#: Runs in these states will change the board; one that waits for labels may do so for good.
+#: Runs in these states will change the board soon. Runs that wait for labels are not
+#: included: they may wait indefinitely.
 UNSETTLED = (
     Submission.Status.CHECKING,
     Submission.Status.QUEUED,
@@ -37,7 +40,11 @@ UNSETTLED = (
 
 
 def keep(board: Board, occasion: Snapshot.Occasion) -> Snapshot | None:
-    """Read anew for an audience: a member sees the hidden name of the own team. Raises CitedTooOften."""
+    """Store a snapshot of the board.
+
+    The board is computed again for its audience, because the viewer may see the hidden
+    name of the own team. Raises CitedTooOften.
+    """
     if board.gold is None or not board.rows:
         return None
     is_as_of_now = board.frozen_at == frozen_at(board.phase, Audience.PUBLIC)
@@ -49,7 +56,8 @@ def keep(board: Board, occasion: Snapshot.Occasion) -> Snapshot | None:
         board.phase, None, board.rules, gold=board.gold, audience=audience, by=board.by
     )
     has_scores = board.visibility == Visibility.SCORES
-    # It is kept for all, whatever language somebody reads in who cites it.
+    # The snapshot is for all readers, so it does not depend on the language of the
+    # person who cites it.
     with translation.override(ENGLISH):
         content = as_json(
             board,
@@ -79,7 +87,9 @@ def keep_cited(board: Board) -> Snapshot | None:
 
 
 def snapshot_for(viewer: object, phase: Phase, short: str) -> Snapshot | None:
-    """The one at this address; equal content kept on several occasions is shown as it was kept first."""
+    """Return the snapshot with this prefix of the digest; the first of several
+    snapshots.
+    """
     snapshots = _readable(phase, audience_of(phase, viewer)).filter(
         digest__startswith=short
     )
@@ -95,7 +105,9 @@ def snapshots_of(phase: Phase, audience: Audience) -> list[Snapshot]:
 
 
 def _readable(phase: Phase, audience: Audience) -> QuerySet[Snapshot]:
-    """Those of which the audience might see as much on the board of then and on that of now."""
+    """Return the snapshots whose content the audience may see under the current
+    settings and those at the time of the snapshot.
+    """
     shown = visibility_by_settings(phase, audience)
     snapshots = phase.snapshots.select_related("gold")
     if shown == Visibility.NOTHING:
@@ -114,7 +126,9 @@ def _readable(phase: Phase, audience: Audience) -> QuerySet[Snapshot]:
 
 
 def keep_due() -> int:
-    """Returns how many; a phase that closes again, or shows its board later, is kept once more."""
+    """Store due snapshots and return their number. If a phase closes again, or shows
+    its board later, another snapshot is stored.
+    """
     save_frozen_board()
     at = now()
     scored = Exists(Evaluation.objects.filter(phase=OuterRef("pk")))
@@ -184,7 +198,7 @@ def keep_due() -> int:
     for phase, stood_on, occasion in due:
         if stood_on is None or is_being_released(phase):
             continue
-        # What the public sees, and what organisers see where that is more.
+        # The public view, and the organisers' view if it shows more.
         shown = visibility_of(phase, Audience.PUBLIC)
         audiences = [Audience.PUBLIC] if shown != Visibility.NOTHING else []
         if (
@@ -199,7 +213,7 @@ def keep_due() -> int:
             ]
             number = sum(keep(board, occasion) is not None for board in boards)
             if number:
-                # Pages of the board that were made before do not lead there.
+                # Cached pages of the board do not link to the new snapshot.
                 seasons.bump_version(phase.pk)
         total += number
     return total
@@ -213,7 +227,9 @@ def frozen_phases() -> QuerySet[Phase]:
 
 
 def save_frozen_board(*phases: Phase) -> int:
-    """Notes what stood on frozen boards; how many. Until then it follows from when each run was scored."""
+    """Store the evaluations of newly frozen boards and return the number of boards.
+    Until then, the times of scoring determine a frozen board.
+    """
     number = 0
     for phase in phases or tuple(frozen_phases()):
         at = phase.frozen_from

@@ -1,4 +1,4 @@
-"""The standings of a phase: page, charts, exports and API take their rows from here."""
+"""The standings of a phase: the rows for pages, charts, exports and the API."""
 
 import datetime as dt
 from collections import Counter
@@ -51,9 +51,9 @@ from tasks.gold.secrecy import Kind, secrecy_of
 from tasks.models import Gold, Phase, Submission, registrations, run_cards
 from tasks.types import base, task_type as type_of
 
-#: Columns of what people said have positions from here on, which no metric has; they stand behind the first.
+#: The first position of columns of human judgements, above the positions of metrics.
 HUMAN_COLUMNS = 10_000
-#: The place of what is no main metric.
+#: The first position of metrics that are not main metrics.
 MINOR = 1_000
 CONTRASTIVE, WITH_ORGANISER = (
     gettext_lazy("contrastive"),
@@ -63,12 +63,12 @@ MAX_NUMBERS = 20_000
 
 
 def run_rows(rows: "Sequence[Row]") -> "list[Row]":
-    """Return a row for each run: in the place of a mean those of its runs."""
+    """Return a row for each run. Means are replaced by the rows of their runs."""
     return [run for row in rows for run in row.runs or [row]]
 
 
 class UnknownRules(LookupError):
-    """The task has no rule set of this name; the message lists those it has."""
+    """The task has no rule set with this name. The message lists its rule sets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +84,14 @@ class Column:
 
     @property
     def sign(self) -> int:
-        """The factor of values by which the highest is the best."""
+        """Return the factor that makes the highest value the best."""
         return -1 if self.higher_is_better is False else 1
 
 
 class Cell(NamedTuple):
-    """A number as the scorer gave it; a value of None is undefined, or infinite where it says so."""
+    """A score of the scorer. A value of None is undefined, or infinite if
+    ``is_infinite``.
+    """
 
     score: int
     value: float | None
@@ -104,11 +106,13 @@ class Cell(NamedTuple):
 
     @property
     def word(self) -> str:
-        """In a table in the place of the value."""
+        """Return the text that tables show instead of a value; else an empty text."""
         return "withheld" if self.withheld else "inf" if self.is_infinite else ""
 
     def as_dict(self) -> dict[str, object]:
-        """For JSON; beside a value of null it says that it is infinite, or why it is not told."""
+        """Return the cell as JSON values. If the value is null, a field contains the
+        reason: infinite or withheld.
+        """
         facts: dict[str, object] = {
             "value": self.value,
             "low": self.low,
@@ -121,7 +125,9 @@ class Cell(NamedTuple):
 
 @dataclass(slots=True)
 class Row(CountingRun):
-    """``rank_low`` to ``rank_high`` stay open."""
+    """A row of a board. Tests do not exclude the ranks ``rank_low`` to
+    ``rank_high``.
+    """
 
     scores: dict[str, Cell] = field(default_factory=dict)
     value: float | None = None
@@ -129,16 +135,19 @@ class Row(CountingRun):
     rank: int | None = None
     rank_low: int | None = None
     rank_high: int | None = None
-    #: The adjusted p of the comparison that decides on the rank.
+    #: The adjusted p-value of the comparison that decides on the rank.
     p: float | None = None
-    #: Of a mean over seeds the rows of its runs, the first that was sent first.
+    #: The rows of the runs of a mean over seeds, the earliest first.
     runs: list["Row"] = field(default_factory=list)
-    #: On a board with means, among how many systems of its team the row is the best; 0 elsewhere.
+    #: On a board with means: the number of the team's systems, of which the row is the
+    #: best; otherwise 0.
     best_of: int = 0
 
     @property
     def first_run(self) -> "Row | None":
-        """The first run of a mean, with the mean's ranks and a name that says which run it is."""
+        """Return the first run of a mean, with the mean's ranks and a name that
+        identifies the run.
+        """
         if not self.runs:
             return None
         name = {"system": self.system, "number": self.runs[0].number}
@@ -167,7 +176,7 @@ class Row(CountingRun):
     @property
     def marks(self) -> list[tuple[str, str]]:
         if self.runs:
-            # A mark of one run is one of the mean.
+            # A mean has the marks of all its runs.
             return list(dict.fromkeys(mark for run in self.runs for mark in run.marks))
         return run_cards.marks_of(self.card)
 
@@ -181,7 +190,7 @@ class Row(CountingRun):
 
     @property
     def says_who(self) -> bool:
-        """Whether what its team wrote may be shown with it: it may say who the team is."""
+        """Return True if texts by the team may be shown; they can reveal the team."""
         return bool(self.team_slug) or not self.competes
 
     @property
@@ -206,7 +215,7 @@ class Row(CountingRun):
 
     @property
     def seed_words(self) -> list[str]:
-        """Say that the row is a mean over seeds, and of how many systems it is the best."""
+        """Return the text for a mean over seeds, and for the best of several systems."""
         words = []
         if self.runs:
             words.append(_("mean of %(number)s runs") % {"number": len(self.runs)})
@@ -217,7 +226,9 @@ class Row(CountingRun):
 
 @dataclass
 class Board:
-    """``is_compared`` once each two rows have been; ``frozen_at`` is None of a board as it stands now."""
+    """A board. ``is_compared`` is True after all pairs of rows were compared;
+    ``frozen_at`` is None for the current board.
+    """
 
     phase: Phase
     audience: visible.Audience
@@ -230,12 +241,14 @@ class Board:
     rows: list[Row] = field(default_factory=list)
     separation: Separation | None = None
     untested: Untested | None = None
-    #: The ranked rows that have the value of the first one, which counts itself.
+    #: The number of ranked rows with the same value as the first row, including the
+    #: first row.
     equal_to_first: int = 1
-    #: Whether the board was settled before boards had verdicts.
+    #: True if a version without verdicts settled the board.
     keeps_sentences: bool = False
     frozen_at: dt.datetime | None = None
-    #: By whose private part of the split the rows are ranked; None where they are not, or not yet.
+    #: The month of the private part's ranks; None for other rankings, and before the
+    #: first month.
     ranks_of: dt.date | None = None
 
     @property
@@ -255,7 +268,7 @@ class Board:
 
     @property
     def with_runs(self) -> list[Row]:
-        """The rows, each mean followed by the runs below it."""
+        """Return the rows, each mean followed by its runs."""
         return [each for row in self.rows for each in (row, *row.runs)]
 
     @property
@@ -263,7 +276,7 @@ class Board:
         return any(row.runs for row in self.rows)
 
     def mean_of(self, run: int) -> Row | None:
-        """Return the row of the mean over seeds that a run is one of; None if it stands for itself."""
+        """Return the mean over seeds that contains the run, or None."""
         means = (row for row in self.rows if row.runs)
         return next(
             (mean for mean in means if any(run == own.submission for own in mean.runs)),
@@ -272,14 +285,18 @@ class Board:
 
     @cached_property
     def of_first_runs(self) -> "Board":
-        """The board for pages of classes and instances, which show the first run of a mean in its place."""
+        """Return the board for pages of classes and instances, which show the first run
+        in place of a mean.
+        """
         if not self.has_means:
             return self
         return replace(self, rows=[row.first_run or row for row in self.rows])
 
     @property
     def version(self) -> int:
-        """0 where it would count the runs of a board that is hidden or frozen."""
+        """Return the phase's version; 0 for a hidden or frozen board, whose version
+        would reveal new runs.
+        """
         is_told = (
             self.visibility != visible.Visibility.NOTHING and self.frozen_at is None
         )
@@ -291,7 +308,9 @@ class Board:
 
     @property
     def is_small(self) -> bool:
-        """A board of more numbers is computed anew for each page, so that a process stays small."""
+        """Return True if the board may be cached. Larger boards are computed for each
+        page to limit memory.
+        """
         return len(self.rows) * len(self.columns) <= MAX_NUMBERS
 
     @property
@@ -300,7 +319,9 @@ class Board:
 
     @property
     def best(self) -> list[Row]:
-        """The ranked rows with the best value, which need not be better than others."""
+        """Return the ranked rows with the best value. The difference to other rows may
+        be insignificant.
+        """
         ranked = [row for row in self.rows if row.rank is not None]
         return [
             row
@@ -310,14 +331,16 @@ class Board:
 
     @property
     def may_be_first(self) -> list[Row]:
-        """None that is ranked until all have been compared."""
+        """Return the rows that may be first; empty before all rows were compared."""
         return (
             [row for row in self.rows if row.rank_low == 1] if self.is_compared else []
         )
 
     @property
     def verdict(self) -> Verdict | None:
-        """None if no row is ranked, and for a board that was settled before boards had verdicts."""
+        """Return the verdict; None if no row is ranked, or if a version without
+        verdicts settled the board.
+        """
         if self.keeps_sentences:
             return None
         return verdict_of(
@@ -369,13 +392,15 @@ class Board:
         return names.index(column.metric) + 1 if column.metric in names else MINOR
 
     def rank_of(self, row: Row) -> str:
-        """`2–4` once all rows have been compared, `2` until then; nothing for what is not ranked."""
+        """Return `2–4` if all rows have been compared, otherwise `2`; empty for
+        unranked rows.
+        """
         return formatting.rank_text(
             row.rank, row.rank_low, row.rank_high, is_compared=self.is_compared
         )
 
     def place_of(self, row: Row) -> str:
-        """`rank 2–4 of 18`, the one wording of pages, citations and badges."""
+        """Return `rank 2–4 of 18`, the text of pages, citations and badges."""
         rank = self.rank_of(row)
         if not rank:
             return ""
@@ -388,7 +413,7 @@ class Board:
 
     @property
     def holds_other_keys(self) -> bool:
-        """Some runs were computed differently than the rest and wait to be scored again."""
+        """Return True if some runs were computed differently and wait for rescoring."""
         return len(self.columns) > len({column.metric for column in self.columns})
 
 
@@ -402,9 +427,10 @@ def standings(
     by: str = VALUE,
     stores_ranks: bool = False,
 ) -> Board:
-    """Return the board as the viewer may see it, best first; raise UnknownRules.
+    """Return the board as the viewer may see it, with the best row first.
 
-    ``audience`` is that of the viewer, if the caller knows it. Only workers store ranks.
+    Raises UnknownRules. Callers may pass the viewer's ``audience``. Only workers store
+    ranks.
     """
     audience = audience or visible.audience_of(phase, viewer)
     board = Board(
@@ -417,7 +443,7 @@ def standings(
     if board.frozen_at is None:
         board.gold = gold or board_gold(phase)
     else:
-        # Of a frozen board no version is shown that it did not stand on by then.
+        # A frozen board ignores gold versions that were published after the freeze.
         board.gold = gold_at(phase, board.frozen_at)
         if gold is not None and board.gold is not None:
             board.gold = gold if gold.number <= board.gold.number else None
@@ -439,7 +465,7 @@ def standings(
     if phase.has_monthly_ranks:
         _rank_by_month(board)
         board.untested = Untested.MONTHLY
-        # The run of rank 1 may have been excluded since.
+        # The run with rank 1 may have been excluded later.
         first = board.rows[0].rank if board.rows else None
         if first is not None:
             board.equal_to_first = sum(row.rank == first for row in board.rows)
@@ -456,7 +482,7 @@ def standings(
 
 
 def _hide_other_teams(board: Board, viewer: object) -> None:
-    """Remove or replace the names of all teams but the viewer's own."""
+    """Replace or remove the names of all teams except the viewer's own."""
     own_teams = set(teams_of(viewer).values_list("slug", flat=True))
     for row in board.with_runs:
         if row.team_slug not in own_teams:
@@ -473,7 +499,7 @@ def _hide_scores(board: Board) -> None:
     for row in board.with_runs:
         row.scores, row.value, row.p = {}, None, None
     if board.separation is not None:
-        # Both numbers reveal the distance between scores.
+        # Both numbers would reveal the difference of scores.
         board.separation = replace(board.separation, p=None, order_chance=None)
 
 
@@ -486,10 +512,10 @@ def cached_standings(
     audience: visible.Audience | None = None,
     by: str = VALUE,
 ) -> Board:
-    """Return the standings from the standings cache. Readers share it: change nothing of it.
-    Where names are hidden, members of teams see a board of their own, which is not cached.
+    """Return the standings from the cache.
 
-    Raises UnknownRules.
+    Callers share the object and must not change it. If team names are hidden, boards
+    for team members are not cached. Raises UnknownRules.
     """
     audience = audience or visible.audience_of(phase, viewer)
     hides_teams = not visible.shows_teams(phase, audience)
@@ -532,7 +558,9 @@ def checked(phase: Phase, rules: str | None) -> str | None:
 
 
 def rank(rows: list[Row]) -> None:
-    """Equal values share a rank, and the next one counts all before it (1, 1, 3); undefined come last."""
+    """Sort and rank the rows. Equal values share a rank, and the next rank is skipped
+    (1, 1, 3). Undefined values come last.
+    """
     keys = {
         id(row): (row.value is None, -significant(row.value or 0.0)) for row in rows
     }
@@ -555,9 +583,11 @@ def month_of(at: dt.datetime) -> dt.date:
 
 
 def _rank_by_month(board: Board) -> None:
-    """By the private part as drawn up for the month, those without a rank below in the order of their scores.
-    A team that has a better run since keeps its rank until the next month, so that nobody learns before the
-    others how a run does there.
+    """Rank the rows by the monthly ranks on the private part.
+
+    Rows without such a rank follow, sorted by score. A team with a new run keeps its
+    rank until the next month; an earlier change would reveal scores on the private
+    part.
     """
     drawn_up = MonthlyRanks.objects.filter(phase=board.phase, rules=board.rules)
     shown = (
@@ -603,7 +633,10 @@ def _give_ranges(board: Board, by: str, *, stores_ranks: bool) -> None:
     board.is_compared = ranks.is_complete
     board.keeps_sentences = ranks.keeps_sentences
     if not board.ranking.is_exchangeable:
-        board.untested = Untested.MEASURE
+        by_program = board.phase.task.task_type.is_of_program(
+            board.rules or "", board.ranking.metric
+        )
+        board.untested = Untested.PROGRAM if by_program else Untested.MEASURE
     elif not ranks.is_complete:
         board.untested = Untested.NOT_COMPARED
     if ranks.first_two is not None:
@@ -618,12 +651,14 @@ def _give_ranges(board: Board, by: str, *, stores_ranks: bool) -> None:
 
 @lru_cache(maxsize=4096)
 def significant(value: float) -> float:
-    """To 12 digits, by which values are equal: two machines need not add up in the same order."""
+    """Round a value to 12 digits. Values are compared with this precision, because sums
+    may differ between machines.
+    """
     return float(f"{value:.12g}")
 
 
 def _fill(board: Board) -> None:
-    """Give the rows their numbers, and the board its columns."""
+    """Set the scores of the rows and the columns of the board."""
     cells = _cells_of([row.evaluation for row in board.rows])
     columns, names = _columns(Counter(chain.from_iterable(cells.values())), board)
     for row in board.rows:
@@ -647,7 +682,7 @@ def _fill(board: Board) -> None:
         for row in board.rows:
             score = column.scores.get(row.submission)
             if score is not None:
-                # No score of the offline scorer has a negative number.
+                # Negative ids distinguish human scores from scores of the scorer.
                 row.scores[column.metric] = Cell(
                     score=-score.pk, value=score.value, low=score.low, high=score.high
                 )
@@ -660,7 +695,7 @@ def _fill(board: Board) -> None:
 
 
 def _merge_seeds(board: Board) -> None:
-    """Let one row with the means take the place of runs that are seeds of one system."""
+    """Replace runs that are seeds of one system by a row with their means."""
     if not board.phase.takes_seeds:
         return
     groups: dict[tuple[str | None, str, str], list[Row]] = {}
@@ -680,7 +715,7 @@ def _merge_seeds(board: Board) -> None:
 
 
 def _give_intervals(board: Board, means: list[Row]) -> None:
-    """Give means the intervals that the worker has computed."""
+    """Set the intervals of means, if a worker has computed them."""
     intervals = seeds.intervals_of(board.phase.pk, [mean.scoring for mean in means])
     for mean in means:
         own = intervals.get(mean.scoring, {})
@@ -692,7 +727,7 @@ def _give_intervals(board: Board, means: list[Row]) -> None:
 
 
 def _count_systems(board: Board) -> None:
-    """Say of each row that is the best of its team's systems how many there are."""
+    """Set ``best_of`` of each row that is the best of its team's systems."""
     if board.phase.counting != Phase.Counting.BEST:
         return
     number = systems_tried(board.phase, board.rules, board.gold, board.frozen_at)
@@ -732,7 +767,7 @@ def _mean_cell(cells: list[Cell]) -> Cell:
 
 
 def _cells_of(evaluations: Sequence[int]) -> dict[int, dict[int, Cell]]:
-    """Return the scores of each evaluation, by the numbers of their signatures."""
+    """Return the scores of each evaluation, keyed by signature id."""
     cells: dict[int, dict[int, Cell]] = {evaluation: {} for evaluation in evaluations}
     undefined = []
     for evaluation, score, signature, value, low, high in scores_of(evaluations):
@@ -750,14 +785,14 @@ def _cells_of(evaluations: Sequence[int]) -> dict[int, dict[int, Cell]]:
 
 
 class _Reason(NamedTuple):
-    """Why a score has no value."""
+    """The reason why a score has no value."""
 
     is_infinite: bool
     withheld: str
 
 
 def _reasons(undefined: Sequence[int]) -> dict[int, _Reason]:
-    """Return the reasons of undefined scores that have one, by the numbers of the scores."""
+    """Return the known reasons of undefined scores, keyed by score id."""
     if not undefined:
         return {}
     scores = Score.objects.filter(
@@ -775,7 +810,9 @@ def _reasons(undefined: Sequence[int]) -> dict[int, _Reason]:
 def _traits(
     metric: str, rules: str, task_type: str, options: tuple[tuple[str, str], ...]
 ) -> tuple[bool | None, bool]:
-    """Whether higher is better, None of a metric that is no more; and whether rows can be exchanged."""
+    """Return ``higher_is_better`` and ``is_exchangeable`` of a metric; None and True if
+    the metric no longer exists.
+    """
     try:
         own_type = type_of(task_type)
         built = metric_of(
@@ -787,7 +824,9 @@ def _traits(
 
 
 def _columns(counts: Counter[int], board: Board) -> tuple[list[Column], dict[int, str]]:
-    """The columns and each signature's: the key that most rows share goes by the metric's name."""
+    """Return the columns, and the column name of each signature. If a metric was
+    computed in several ways, the most frequent one gets the metric's name.
+    """
     signatures = Signature.objects.in_bulk(counts)
     heads = {signature.column: signature for signature in signatures.values()}
     of_key: Counter[str] = Counter()

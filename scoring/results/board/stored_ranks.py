@@ -1,4 +1,4 @@
-"""The ranks of boards in the database, where workers store them."""
+"""Ranks of boards that workers have stored in the database."""
 
 import datetime as dt
 import hashlib
@@ -10,16 +10,17 @@ from scoring.results.board.comparisons import FirstTwo, Ranks, compute_ranks
 from scoring.results.board.seeds import MeanRows
 from tasks.models import Gold, Phase
 
-#: Raised when stored ranks have other fields or follow from other arithmetic.
+#: Increase this version if the fields or the computation of stored ranks change.
 VERSION = 2
 
 
 @dataclass(frozen=True, kw_only=True)
 class RankedRow:
-    """``scoring`` is another once the run was scored again; a higher ``value`` is better.
+    """A row to rank.
 
-    ``system`` is the digest of its runs on a board with means over seeds. The ``scoring`` of a mean is this
-    digest, so that the digest of a board without means has no part of it.
+    ``scoring`` changes if the run is rescored; higher values of ``value`` are better.
+    On a board with means over seeds, ``system`` is the digest of the row's runs. For a
+    mean, ``scoring`` equals this digest.
     """
 
     evaluation: int
@@ -30,7 +31,7 @@ class RankedRow:
 
 
 def means_of(phase: Phase, metric: str, rows: Sequence[RankedRow]) -> MeanRows | None:
-    """Return which rows are means over seeds; None if none is."""
+    """Return the rows with the indices of means over seeds; None without means."""
     places = frozenset(place for place, row in enumerate(rows) if row.is_mean)
     if not places:
         return None
@@ -52,10 +53,10 @@ class RankedBoard:
         return means_of(self.phase, self.metric, self.rows)
 
     def inputs(self, revision: int, *, is_settled: bool) -> str:
-        """Return a digest of what complete ranks follow from.
+        """Return a digest of the inputs of complete ranks.
 
-        A frozen board has other rows, so the digest differs from that of the current board. A comparison
-        that is made again changes the ``revision``.
+        A frozen board has other rows, so its digest differs from that of the current
+        board. A repeated comparison changes the ``revision``.
         """
         facts = VERSION, is_settled, self.metric, revision, self.rows
         return hashlib.sha256(repr(facts).encode()).hexdigest()
@@ -64,7 +65,9 @@ class RankedBoard:
 def keeps_sentences(
     order: BoardOrder | None, phase: Phase, frozen_at: dt.datetime | None
 ) -> bool:
-    """Return True for a board that was settled before boards had verdicts, until it opens or freezes anew."""
+    """Return True if an older version of the site, without verdicts, settled the board.
+    The result is False once the board opens or freezes again.
+    """
     return (
         order is not None
         and order.settled_at is not None
@@ -73,11 +76,13 @@ def keeps_sentences(
 
 
 def ranks_of(board: RankedBoard, *, stores: bool = False) -> Ranks:
-    """Return the stored ranks, or compute them; the worker also ``stores`` what it computes.
+    """Return the stored ranks, or compute them.
 
-    Pages do not write: a page would wait for other writers, and fail where the database is read-only.
+    Only workers pass ``stores`` to store computed ranks. Pages never write: they would
+    wait for other writers, and fail on a read-only database.
     """
-    # The revision is read before the comparisons: what is stored under it is never older.
+    # Read the revision before the comparisons, so that stored ranks are never older
+    # than their revision.
     order = BoardOrder.objects.filter(phase=board.phase, rules=board.rules).first()
     is_settled = keeps_sentences(order, board.phase, board.frozen_at)
     inputs = board.inputs(order.revision, is_settled=is_settled) if order else ""

@@ -1,14 +1,16 @@
-"""The table of a board for its template: heads that sort it, and a line for each row."""
+"""The data of a board's table for its template: sortable column heads, and a line for
+each row.
+"""
 
 import datetime as dt
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from django.utils.translation import gettext as _, gettext_noop
 
-from citeboard.core.instants import MONTHS
+from citeboard.core.instants import written_day
 from citeboard.core.words import in_decimals
 from scoring.models import Comparison
 from scoring.results.board.comparisons import SIGNIFICANCE
@@ -17,7 +19,7 @@ from scoring.results.board.query import DATE, RANK, SYSTEM, BoardQuery
 from scoring.results.board.standings import Board, Cell, Column, Row
 from scoring.stats.significance import ALPHA
 
-#: How a column is sorted at first, and when it is turned round.
+#: The names of a column's initial order and of its reverse.
 BEST = (gettext_noop("best first"), gettext_noop("worst first"))
 ORDERS = {
     SYSTEM: (gettext_noop("A to Z"), gettext_noop("Z to A")),
@@ -43,19 +45,27 @@ class Head:
 
 
 class Number(NamedTuple):
-    """A score and the address that explains it; both are empty in a cell without a score."""
+    """A score and the address that explains it; both are empty in a cell without a
+    score.
+
+    The Tab key reaches one number per row; arrow keys reach the other numbers.
+    """
 
     text: str = ""
     href: str = ""
+    is_stop: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Line:
-    """A row as the table shows it. ``first`` is its number by the metric that ranks."""
+    """A row as the table shows it. ``first`` is its score of the ranking metric."""
 
     row: Row
     kind: str
     rank: str
+    #: The rank under the first judge, if it differs from the rank under the current
+    #: judge.
+    first_rank: int | None
     name: str
     is_own: bool
     href: str
@@ -74,6 +84,9 @@ class Table:
     lines: list[Line]
     axis_ends: list[str]
     has_ranking: bool
+    #: False if no score of the ranking metric has an interval, for example with an
+    #: official program.
+    has_intervals: bool = True
 
 
 def table(
@@ -84,9 +97,12 @@ def table(
     compare: str = "",
     own_teams: Collection[str] = (),
     root: str = "",
+    first_ranks: Mapping[int, int] | None = None,
 ) -> Table:
-    """Return the table of these ``rows`` of the board. ``compare`` is the beginning of the address that
-    compares a run with the first one; ``root`` is the address of the board if the page has another.
+    """Return the table of these ``rows`` of the board. ``compare`` is the URL prefix
+    for comparing a run with the first run. ``root`` is the URL of the board, if the
+    page has another URL. ``first_ranks`` are the ranks under the first judge, for the
+    view of another judge.
     """
     columns = shown_columns(board, query)
     axis = axis_of(board)
@@ -95,7 +111,13 @@ def table(
     begins_group = _groups(board, rows, query)
     for row, begins in zip(rows, begins_group, strict=True):
         is_own = row.team_slug in own_teams
-        places = Places(root=root, compare=compare, axis=axis, others=others)
+        places = Places(
+            root=root,
+            compare=compare,
+            axis=axis,
+            others=others,
+            first_ranks=first_ranks or {},
+        )
         kind = _kind(row, begins_group=begins, is_own=is_own)
         name = _name(board, row, is_own=is_own)
         lines.append(_line(board, row, places, kind=kind, name=name, is_own=is_own))
@@ -107,17 +129,21 @@ def table(
         lines=lines,
         axis_ends=[in_decimals(end) for end in axis.ends] if axis else [],
         has_ranking=board.ranking is not None,
+        has_intervals=any(line.interval for line in lines),
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Places:
-    """What the lines of a table share: addresses, the axis, and the columns that do not rank."""
+    """The common data of a table's lines: URLs, the axis, the columns that do not rank,
+    and the ranks under the first judge.
+    """
 
     root: str
     compare: str
     axis: "Axis | None"
     others: list[Column]
+    first_ranks: Mapping[int, int]
 
 
 def _line(
@@ -129,37 +155,51 @@ def _line(
     name: str,
     is_own: bool = False,
 ) -> Line:
-    # No page explains a mean; those of its runs explain theirs.
+    # Means have no page; the pages of their runs explain the scores.
     run = "" if row.runs else f"{places.root}runs/{row.submission}/"
     compares = bool(run) and bool(places.compare)
     first = row.scores.get(board.ranking.name) if board.ranking else None
     scale = board.ranking.scale if board.ranking else 1.0
     ends = interval(first.low, first.high, scale) if first else ""
     sent = row.submitted_at.astimezone(dt.UTC)
+    number, *rest = _with_stop(
+        [
+            _number(first, scale, run),
+            *(
+                _number(row.scores.get(column.name), column.scale, run)
+                for column in places.others
+            ),
+        ]
+    )
     return Line(
         row=row,
         kind=kind,
         rank=board.rank_of(row),
+        first_rank=_changed_rank(row, places.first_ranks),
         name=name,
         is_own=is_own,
         href=run if board.columns else "",
         compare_href=f"{places.root}{places.compare}{row.submission}"
         if compares
         else "",
-        first=_number(first, scale, run),
+        first=number,
         interval=ends,
         whisker=whisker(first, places.axis, ends),
-        rest=[
-            _number(row.scores.get(column.name), column.scale, run)
-            for column in places.others
-        ],
+        rest=rest,
         sent=f"{sent:%Y-%m-%dT%H:%M:%SZ}",
         day=_day(sent),
     )
 
 
+def _changed_rank(row: Row, first_ranks: Mapping[int, int]) -> int | None:
+    first = first_ranks.get(row.submission)
+    return first if row.rank is not None and first != row.rank else None
+
+
 def _groups(board: Board, rows: Sequence[Row], query: BoardQuery) -> list[bool]:
-    """For each row, whether its rank is below those of all rows above it."""
+    """Return, for each row, True if a new group of ranks begins: its rank is worse than
+    the ranks of all previous rows.
+    """
     if board.by != SIGNIFICANCE or query.sort != RANK:
         return [False] * len(rows)
     begins, reached = [], 0
@@ -194,9 +234,17 @@ def _number(cell: Cell | None, scale: float, run: str) -> Number:
     return Number(text, f"{run}#s{cell.score}" if run else "")
 
 
+def _with_stop(numbers: list[Number]) -> list[Number]:
+    """Make the first number with an address the Tab stop of its row."""
+    for place, number in enumerate(numbers):
+        if number.href:
+            numbers[place] = number._replace(is_stop=True)
+            break
+    return numbers
+
+
 def _day(sent: dt.datetime) -> str:
-    parts = {"day": sent.day, "month": MONTHS[sent.month - 1], "year": sent.year}
-    return (_("%(day)d %(month)s %(year)d") % parts).replace(" ", "\u00a0")
+    return written_day(sent).replace(" ", "\u00a0")
 
 
 def _heads(
@@ -233,7 +281,7 @@ def _head(
     rises: bool,
     column: Column | None = None,
 ) -> Head:
-    """``rises`` says that the best value of the column is the lowest."""
+    """Return the head of a column. ``rises`` is True if lower values are better."""
     sort = ""
     if query.column == name:
         sort = "ascending" if rises != query.is_reversed else "descending"
@@ -259,6 +307,12 @@ def shown_columns(board: Board, query: BoardQuery) -> list[Column]:
     ]
 
 
+def orders_in_words(column: str) -> tuple[str, str]:
+    """Return the names of both orders of a column, the usual one first."""
+    forwards, backwards = ORDERS.get(column, BEST)
+    return _(forwards), _(backwards)
+
+
 def sorted_in_words(board: Board, query: BoardQuery) -> str:
     plain = {RANK: _("rank"), SYSTEM: _("system"), DATE: _("date")}
     metric = next(
@@ -267,14 +321,14 @@ def sorted_in_words(board: Board, query: BoardQuery) -> str:
     if metric is None and query.column not in plain:
         return _("Sorted by rank")
     label = plain.get(query.column) or metric_label(metric or "")
-    forwards, backwards = ORDERS.get(query.column, BEST)
-    order = _(backwards if query.is_reversed else forwards)
+    forwards, backwards = orders_in_words(query.column)
+    order = backwards if query.is_reversed else forwards
     return _("Sorted by {column}, {order}").format(column=label, order=order)
 
 
-#: The size of a drawing in pixels, as `boards/_whisker.html` has it.
+#: The size of an interval plot in pixels, as in `boards/_whisker.html`.
 WIDTH, MARGIN = 132, 5
-#: The ends of an axis are multiples of this where the values are counts.
+#: The bounds of an axis of counts are multiples of this number.
 STEP_OF_COUNTS = 5.0
 
 
@@ -314,7 +368,9 @@ class Axis:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Whisker:
-    """A value on an axis, with its interval if it has one; places are in pixels."""
+    """A value and its interval on an axis, in pixels. ``start`` and ``end`` are empty
+    without an interval.
+    """
 
     at: str
     start: str = ""
@@ -323,7 +379,9 @@ class Whisker:
 
 
 def whisker(cell: Cell | None, axis: Axis | None, interval: str) -> Whisker | None:
-    """Return the drawing of a value; ``interval`` names its ends for readers who do not see them."""
+    """Return the position of a value and its interval. ``interval`` is the text for
+    screen readers.
+    """
     if cell is None or axis is None or cell.value is None:
         return None
     at = f"{axis.place(cell.value):.1f}"
@@ -334,7 +392,7 @@ def whisker(cell: Cell | None, axis: Axis | None, interval: str) -> Whisker | No
 
 
 def axis_of(board: Board) -> Axis | None:
-    """Return the axis of the numbers that rank the board."""
+    """Return the axis for scores of the ranking metric."""
     if board.ranking is None:
         return None
     name = board.ranking.name
@@ -344,7 +402,10 @@ def axis_of(board: Board) -> Axis | None:
 
 @dataclass(frozen=True, kw_only=True)
 class OwnRun:
-    """``gap`` and ``p`` are empty where numbers are hidden or not compared; ``p`` is of these two alone."""
+    """A run of the viewer's team, compared with the row above. ``gap`` and ``p`` are
+    empty if scores are hidden or not compared; ``p`` is not corrected for other
+    comparisons.
+    """
 
     row: Row
     place: str

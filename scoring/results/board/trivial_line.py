@@ -1,4 +1,4 @@
-"""The best run that knows nothing, as a line of a board: what every system has to beat."""
+"""The best trivial run as a line of a board. Useful systems exceed its score."""
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
@@ -11,21 +11,26 @@ from scoring.results.board.formatting import shown
 from scoring.results.board.open_gold import may_have_gold
 from scoring.results.board.standings import Board, Column
 from scoring.results.board.visibility import Audience, Visibility
-from tasks.types.trivial import EMPTY
+from tasks.types.base import LABELS, TAGS
+from tasks.types.trivial_runs import CONSTANT, EMPTY
 
 
 class TrivialLine(NamedTuple):
-    """`answer` is what a constant run answers; only organisers see a line that `is_secret`."""
+    """A trivial run. `answer` is the answer of a constant run. Only organisers see a
+    line that `is_secret`.
+    """
 
     run: str
     answer: str
     value: float
     is_secret: bool
-    #: By metric what the run has of its scale.
+    #: The run's values as shares of the metrics' scales.
     shares: Mapping[str, float | None] = MappingProxyType({})
 
     def texts(self, columns: Iterable[Column]) -> list[str]:
-        """Return the run's numbers in these columns, as the board writes them; empty where there is none."""
+        """Return the run's scores in these columns, formatted as on the board; empty if
+        missing.
+        """
         shares = ((column, self.shares.get(column.metric)) for column in columns)
         return [
             "" if share is None else shown(share * column.scale, column.scale)
@@ -34,11 +39,11 @@ class TrivialLine(NamedTuple):
 
 
 def trivial_line(board: Board) -> TrivialLine | None:
-    """Return the best trivial run by the ranking measure; None if the reader may not see it,
-    or if nothing is better than no answers.
+    """Return the best trivial run by the ranking metric.
 
-    Its value tells how often an answer is right, so it is shown once the gold is released
-    or the results are confirmed.
+    None if the reader may not see it, or if no trivial run beats the empty run. Its
+    score reveals the frequency of an answer. It is therefore hidden until the gold is
+    released or results are confirmed.
     """
     gold, ranking = board.gold, board.ranking
     if gold is None or ranking is None or board.visibility != Visibility.SCORES:
@@ -56,10 +61,17 @@ def trivial_line(board: Board) -> TrivialLine | None:
     best = choose(shares, key=lambda run: shares[run])
     if best == EMPTY:
         return None
-    is_public = may_have_gold(board.phase, AnonymousUser(), gold) or _is_official(board)
-    if not is_public and board.audience != Audience.ORGANISER:
+    has_gold = may_have_gold(board.phase, AnonymousUser(), gold)
+    is_public, is_organiser = (
+        has_gold or _is_official(board),
+        board.audience == Audience.ORGANISER,
+    )
+    if not is_public and not is_organiser:
         return None
-    answer = gold.trivial["constant"] if best == "constant" else ""
+    # Labels are public; a frequent text, number or position would reveal hidden gold.
+    is_label = board.phase.task.task_type.drawn_as in (LABELS, TAGS)
+    is_told = best == CONSTANT and (has_gold or is_organiser or is_label)
+    answer = gold.trivial["constant"] if is_told else ""
     value = shares[best] * ranking.scale
     return TrivialLine(best, answer, value, not is_public, gold.trivial["runs"][best])
 

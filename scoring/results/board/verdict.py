@@ -1,4 +1,6 @@
-"""The verdict of a board: who leads, who could be tied, who is behind, and by which test."""
+"""The verdict of a board: the leader, systems that could be tied, systems behind, and
+the test.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -11,17 +13,18 @@ from citeboard.core.words import counted, in_decimals, listed
 from scoring.results.board.comparisons import Separation, counted_units
 from scoring.results.board.formatting import p_text
 
-#: Systems that a sentence names; the others it counts.
+#: Maximum number of systems named in a sentence; other systems are counted.
 MAX_NAMED = 3
 TEST = "paired randomisation test"
-#: The same of a board with means over seeds.
+#: The test on a board with means over seeds.
 TEST_OF_MEANS = f"{TEST}; means over seeds by Student's t"
 
 
 class Untested(StrEnum):
-    """Why a board ranks without a test."""
+    """The reason why a board ranks without a test."""
 
     MEASURE = "measure"
+    PROGRAM = "official-program"
     MONTHLY = "monthly-ranks"
     ONE_SYSTEM = "one-system"
     NOT_COMPARED = "not-compared"
@@ -29,8 +32,9 @@ class Untested(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class RankedSystem:
-    """A ranked row. ``p`` is the adjusted p of the comparison that decides on its rank: with the leader, or
-    with a row above that it is behind. It is None for the leader, and where it is hidden or undefined.
+    """A ranked row. ``p`` is the adjusted p-value of the comparison that decides on the
+    rank: with the leader, or with another significantly better row. It is None for the
+    leader, and if hidden or undefined.
     """
 
     submission: int
@@ -42,9 +46,10 @@ class RankedSystem:
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """``leaders`` has several systems only if their values are equal; the first of them is the leader.
+    """The verdict.
 
-    ``test`` is empty and ``untested`` gives the reason if the board ranks without a test.
+    ``leaders`` contains several systems only if their values are equal. If the board
+    ranks without a test, ``test`` is empty and ``untested`` is the reason.
     """
 
     systems: int
@@ -63,7 +68,9 @@ class Verdict:
 
     @property
     def p(self) -> float | None:
-        """Return the smallest p of the tied systems, or the largest of the systems behind if none is tied."""
+        """Return the smallest p-value of tied systems; without ties, the largest
+        p-value of systems behind.
+        """
         tied = [*self.leaders[1:], *self.tied]
         own = [row.p for row in tied or self.behind if row.p is not None]
         return (min if tied else max)(own, default=None)
@@ -83,7 +90,9 @@ class Verdict:
 
     @property
     def _names(self) -> dict[int, str]:
-        """Return the names by submission; a name that two teams use is followed by the team."""
+        """Return the names, keyed by submission. If several systems have the same name,
+        the team is appended.
+        """
         rows = [*self.leaders, *self.tied, *self.behind]
         number = Counter(row.system for row in rows)
         return {
@@ -182,6 +191,9 @@ _WHY = {
     Untested.MEASURE: gettext_lazy(
         "The board ranks without a test: its measure cannot compare two runs."
     ),
+    Untested.PROGRAM: gettext_lazy(
+        "The board is ranked by the official program, not tested."
+    ),
     Untested.MONTHLY: gettext_lazy(
         "The board ranks without a test: its ranks are those of the month by the private part of the data."
     ),
@@ -200,9 +212,11 @@ def verdict_of(
     equal_to_first: int = 1,
     has_means: bool = False,
 ) -> Verdict | None:
-    """Return the verdict on ranked ``systems``, best first; None if no system is ranked.
+    """Return the verdict on ranked ``systems``, best first; None if no system is
+    ranked.
 
-    ``equal_to_first`` is the number of systems that have the value of the first, which counts itself.
+    ``equal_to_first`` is the number of systems with the same value as the first system,
+    including the first.
     """
     if not systems:
         return None

@@ -1,4 +1,4 @@
-"""Who sees which numbers: the one place that enforces it, for pages, charts, exports and API alike."""
+"""Decide who may see scores. Pages, charts, exports and the API all use this module."""
 
 import datetime as dt
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class Audience(StrEnum):
     ORGANISER = "organiser"
 
 
-#: Who sees every run and every score of a season.
+#: The audiences that see all runs and scores of a season.
 RUNS_THE_SEASON = (Audience.ORGANISER, Audience.HELPER)
 
 
@@ -54,15 +54,28 @@ def audience_of(phase: Phase, viewer: object) -> Audience:
 
 
 def visibility_of(phase: Phase, audience: Audience) -> Visibility:
-    """What is shown of the board as it stands; nothing while numbers of two parts would stand in it."""
+    """Return the visibility of the current board: NOTHING while it would mix scores on
+    public and private parts.
+    """
     is_whole = audience in RUNS_THE_SEASON or not is_being_released(phase)
     return visibility_by_settings(phase, audience) if is_whole else Visibility.NOTHING
 
 
 def visibility_by_settings(phase: Phase, audience: Audience) -> Visibility:
-    """Who runs the season sees all, but a helper no name of the gold before its inputs are released."""
+    """Return the visibility that the settings define. Organisers see everything.
+    Helpers must not see names of the gold before inputs are released.
+    """
+    if phase.battles_alone and audience not in RUNS_THE_SEASON:
+        return Visibility.NOTHING
+    return visibility_of_battles(phase, audience)
+
+
+def visibility_of_battles(phase: Phase, audience: Audience) -> Visibility:
+    """Return the visibility of the battle board, even if the phase has no other
+    board.
+    """
     if audience != Audience.ORGANISER and not inputs_are_free(phase):
-        # What stands there are baselines, whose signatures name the gold.
+        # The board can only contain baselines, and their signatures identify the gold.
         return Visibility.NOTHING
     if audience in RUNS_THE_SEASON:
         return Visibility.SCORES
@@ -75,12 +88,16 @@ def visibility_by_settings(phase: Phase, audience: Audience) -> Visibility:
 
 
 def is_kept_back(phase: Phase) -> bool:
-    """Whether other phases on any of the same gold do, whatever its own settings say."""
+    """Return True if another phase with the same gold has an embargo, regardless of
+    this phase's settings.
+    """
     return not secrecy_of(phase).is_free(Kind.OTHERS)
 
 
 def is_free(kind: Kind, submission: Submission) -> bool:
-    """Of every version of the gold that the run was scored with."""
+    """Return True if the embargo allows this for every gold version that scored the
+    run.
+    """
     known = secrecy_of(submission.phase)
     versions = [known.newest]
     if known.older:
@@ -98,7 +115,9 @@ def is_public(phase: Phase) -> bool:
 
 
 def frozen_at(phase: Phase, audience: Audience) -> dt.datetime | None:
-    """The instant whose numbers the audience sees; None where it sees those of now."""
+    """Return the time of the frozen board for the audience; None if the audience sees
+    the current board.
+    """
     return (
         phase.frozen_from
         if audience not in RUNS_THE_SEASON and phase.is_frozen()
@@ -107,7 +126,9 @@ def frozen_at(phase: Phase, audience: Audience) -> dt.datetime | None:
 
 
 def hides_activity(phase: Phase, audience: Audience) -> bool:
-    """Whether the audience is not to know that runs came or were scored, not even that something changed."""
+    """Return True if the audience must not notice that runs were submitted or
+    scored.
+    """
     return (
         visibility_of(phase, audience) == Visibility.NOTHING
         or frozen_at(phase, audience) is not None
@@ -115,7 +136,9 @@ def hides_activity(phase: Phase, audience: Audience) -> bool:
 
 
 def may_see_instances(phase: Phase, audience: Audience) -> bool:
-    """It tells something of the gold, so it takes more than seeing scores."""
+    """Return True if the audience may see instances. They reveal the gold, so scores
+    alone do not suffice.
+    """
     if audience == Audience.ORGANISER:
         return True
     if not phase.shows_instances or visibility_of(phase, audience) != Visibility.SCORES:
@@ -124,7 +147,9 @@ def may_see_instances(phase: Phase, audience: Audience) -> bool:
 
 
 def may_see_claims(submission: Submission, viewer: object, *, stands: bool) -> bool:
-    """Team and organisers; others where the phase shows instances and the run ``stands`` on their board."""
+    """Return True for the team and organisers, and for others if the phase shows
+    instances and the run is on their board.
+    """
     if may_see_submission(submission, viewer):
         return may_see_outcome(submission, viewer)
     phase = submission.phase
@@ -134,7 +159,9 @@ def may_see_claims(submission: Submission, viewer: object, *, stands: bool) -> b
 
 
 def may_see_submission(submission: Submission, viewer: object) -> bool:
-    """Its team, organisers and helpers of its season and staff. To everybody else it looks absent."""
+    """Return True for the team, for organisers and helpers of the season, and for
+    staff. For others the run does not exist.
+    """
     if not isinstance(viewer, User):
         return False
     known = viewer_of(viewer)
@@ -145,7 +172,9 @@ def may_see_submission(submission: Submission, viewer: object) -> bool:
 
 
 def may_see_scores(submission: Submission, viewer: object) -> bool:
-    """The numbers of a single run: for organisers, and for its team where the phase shows teams their own."""
+    """Return True for organisers, and for the team if the phase shows teams their own
+    scores.
+    """
     if not may_see_submission(submission, viewer):
         return False
     phase = submission.phase
@@ -160,7 +189,9 @@ def may_see_scores(submission: Submission, viewer: object) -> bool:
 
 
 def may_see_outcome(submission: Submission, viewer: object) -> bool:
-    """Whether a run has been scored, and when. A failure is always told, so that its team can act."""
+    """Return True if the viewer may see whether and when a run was scored. Teams always
+    see failures.
+    """
     if not may_see_submission(submission, viewer):
         return False
     phase = submission.phase
@@ -171,7 +202,9 @@ def may_see_outcome(submission: Submission, viewer: object) -> bool:
 
 
 def shows_teams(phase: Phase, audience: Audience) -> bool:
-    """Whether a board says whose each system is; a team is told its own in any case."""
+    """Return True if a board shows the teams of systems. A team always sees its own
+    name.
+    """
     if audience in RUNS_THE_SEASON:
         return True
     return phase.shows_teams and not phase.task.season.is_anonymous()
@@ -208,7 +241,9 @@ UNION SELECT 'rates', n.sheet_id, '' FROM {annotator} n WHERE n.user_id = %(user
 
 @dataclass(frozen=True)
 class Viewer:
-    """``facts`` are what is so, of which row, and its word: a team's slug, a role."""
+    """The roles of a viewer. ``facts`` are the kind of each role, the id of its team or
+    season, and a text: the team's slug or the role's name.
+    """
 
     is_staff: bool = False
     facts: frozenset[tuple[str, int, str]] = frozenset()

@@ -1,4 +1,4 @@
-"""The runs that somebody may compare with one another: those whose numbers they may see."""
+"""The runs that a viewer may compare: those whose scores the viewer may see."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from scoring.results.board.standings import Board, run_rows
 from scoring.results.board.visibility import may_see_scores
 from tasks.models import Submission
 
-#: Of a team's own runs, those that a list offers.
+#: The maximum number of a team's own runs in a list.
 MAX_OWN = 100
 
 
@@ -68,7 +68,7 @@ def own_runs(board: Board, viewer: object) -> list[Contender]:
     unseen = [run for run in runs[:MAX_OWN] if run.pk not in shown]
     for run in unseen:
         run.phase = board.phase
-    # All are of the same phase and of the viewer's own teams.
+    # All of these runs are in the same phase and belong to the viewer's teams.
     return (
         [_of_run(run) for run in unseen]
         if unseen and may_see_scores(unseen[0], viewer)
@@ -134,7 +134,7 @@ def chosen_two(
 def evaluations_of(
     board: Board, contenders: Iterable[Contender]
 ) -> list[Evaluation | None]:
-    """Of each its newest on the board's gold and rules."""
+    """Return each contender's newest evaluation on the board's gold and rules."""
     runs = [contender.run for contender in contenders]
     known = Evaluation.objects.known_at(board.frozen_at)
     scored = known.filter(
@@ -149,13 +149,15 @@ def evaluations_of(
     return [newest.get(run) for run in runs]
 
 
-#: What instances are taken away as; the last of one run alone.
+#: The file formats of exported instances; the last one is for a single run only.
 CSV_FILE, WORKBOOK, SAMPLES = FILE_FORMS = ("csv", "xlsx", "every-eval-ever.zip")
 
 
 @dataclass(frozen=True, kw_only=True)
 class InstancesQuery(Query):
-    """Which instances are read; ``instance`` names a single one, ``kind`` how it came out."""
+    """The query parameters that select instances. ``instance`` selects a single
+    instance, ``kind`` an outcome.
+    """
 
     rules: str | None = text_from("rules", default=None)
     metric: str = text_from("metric")
@@ -166,6 +168,15 @@ class InstancesQuery(Query):
     instance: str = text_from("instance", max_length=1_000)
     page: int = number_from("page", default=1)
     as_file: str = text_from("as", choices=FILE_FORMS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AllQuery(InstancesQuery):
+    """The same parameters with ``run``, which selects one run. Forms cannot put the run
+    into the path.
+    """
+
+    run: int | None = number_from("run")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,7 +197,9 @@ class SeveralQuery(Query):
 
 @dataclass(frozen=True, kw_only=True)
 class CompareQuery(Query):
-    """``a`` and ``b`` are numbers of runs. ``tests`` asks for tests that take long to be made at once."""
+    """The query parameters of a comparison. ``a`` and ``b`` are run ids. ``tests``
+    requests slow tests immediately.
+    """
 
     a: int | None = number_from("a")
     b: int | None = number_from("b")

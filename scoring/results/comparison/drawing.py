@@ -1,20 +1,31 @@
-"""An instance as a page draws it: what is given, gold and answers, in pieces that say who has them."""
+"""Prepare an instance for display: inputs, gold and answers, divided into pieces that
+show agreement.
+"""
 
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.core.words import thousands
 from scoring.offline.sample import public_sample, shown_sample
+from scoring.results.comparison.pieces import (
+    ANSWER,
+    BOTH,
+    GOLD,
+    PLACE,
+    Beside,
+    Line,
+    Part,
+    Piece,
+)
+from scoring.results.comparison.viewing import Sides, drawn_sides, outcome_of
 from tasks.types import TaskType, base, task_type
 
-#: Who has a piece or a line: gold and answer, one of them, or none; a place in a text that the task is about.
-BOTH, GOLD, ANSWER, PLACE = "both", "gold", "answer", "place"
 OUTCOME_LABELS = {
     base.ALIKE: gettext_lazy("wrong, with words of the citation"),
     base.WRONG: gettext_lazy("wrong, without words of the citation"),
@@ -22,7 +33,7 @@ OUTCOME_LABELS = {
     base.MISSED: gettext_lazy("missed, with words of the citation"),
     base.RIGHT: gettext_lazy("right"),
 }
-#: How an instance came out besides.
+#: Additional outcomes of an instance.
 EMPTY, NEAR, NO_MARK, NOTHING_SHARED = "empty", "near", "no-mark", "nothing-shared"
 ENTITY_FOUND, ENTITY_MISSED, ENTITY_WRONG = (
     "entity-found",
@@ -43,10 +54,14 @@ KIND_LABELS = OUTCOME_LABELS | {
     ENTITY_FOUND: gettext_lazy("an entity of the gold found"),
     ENTITY_MISSED: gettext_lazy("an entity of the gold missed"),
     ENTITY_WRONG: gettext_lazy("an entity that the gold does not have"),
+    "first-1": gettext_lazy("relevant document first"),
+    "first-2-3": gettext_lazy("relevant document second or third"),
+    "first-4-10": gettext_lazy("relevant document fourth to tenth"),
+    "first-none": gettext_lazy("no relevant document in the first ten"),
 }
 NEAR_BY = 2
 IN_GOLD = (base.RIGHT, base.IMPLIED, base.MISSED)
-#: What a task asks, in a sentence.
+#: The question of a task, in one sentence.
 ASKED = {
     base.SENTENCES: gettext_lazy(
         "Which sentences of the cited paper does this citation mean?"
@@ -58,12 +73,14 @@ ASKED = {
     ),
     base.LABELS: gettext_lazy("Which label fits what is given?"),
     base.LINES: gettext_lazy("What fits what is given?"),
+    base.MARKED_TEXT: gettext_lazy("Which parts of this text are meant?"),
+    base.EVIDENCE: gettext_lazy("Which sentences support or contradict this claim?"),
     base.REPORTS: gettext_lazy(
         "Write a report on this topic and name the documents behind each sentence."
     ),
     base.TAGS: gettext_lazy("Which words are entities, and of which types?"),
 }
-#: How a sentence or a nugget of a report was judged, in words and as it is drawn.
+#: For each judgement of a report's sentence or nugget: the kind of piece, and a text.
 JUDGED_LABELS = {
     base.RIGHT: (BOTH, gettext_lazy("supported")),
     base.ALIKE: (BOTH, gettext_lazy("partly supported")),
@@ -71,49 +88,18 @@ JUDGED_LABELS = {
     base.MISSED: (GOLD, gettext_lazy("nugget missed")),
     base.CONTEXT: ("", gettext_lazy("not judged")),
 }
-#: Shorter words are shared by any two texts.
+#: Minimum length of shared words. Most texts share shorter words.
 MIN_SHARED = 4
 _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"^\d+\. ")
 _GRADE = re.compile(r" \(\d+\)$")
 _MARK = re.compile(r"\[\d+\]")
-_TOKENS = re.compile(r"^(\d+)-(\d+) ")
 _PLACE = re.compile(r"<(?:OTHER)?REF>")
-#: Tags around the parts of what is given for a citation text.
+#: Tags around the parts of the input for a citation text.
 _TAGS = re.compile(r"</?(?:abs|ctx_[ab])> ?")
 
 
-class Piece(NamedTuple):
-    text: str
-    kind: str = ""
-
-
-@dataclass(frozen=True)
-class Line:
-    """``words`` say in words what the ``kind`` shows in colour."""
-
-    pieces: Sequence[Piece]
-    kind: str = ""
-    words: str = ""
-
-
-@dataclass(frozen=True)
-class Part:
-    """``kind`` is `gold`, `answer`, `given` or, of a text in which the answers are marked, `paper`."""
-
-    heading: str
-    kind: str
-    lines: Sequence[Line]
-    is_numbered: bool = False
-
-    @property
-    def characters(self) -> int:
-        return sum(len(piece.text) for line in self.lines for piece in line.pieces)
-
-
 Judged = Sequence[tuple[str, str]]
-#: What a run says in numbers of candidates or labels.
-Beside = Sequence[tuple[str, float]]
 
 
 def drawn(
@@ -127,7 +113,9 @@ def drawn(
     claims: Mapping[str, Sequence[Line]],
     pool: int = 0,
 ) -> list[Part]:
-    """What is of a run goes by its name; what is not to be seen is empty."""
+    """Return the parts of an instance. Values of runs are keyed by run name; hidden
+    values are empty.
+    """
     lines_given = _given(form, given, answers.values())
     if pool:
         lines_given.append(
@@ -141,7 +129,8 @@ def drawn(
     if gold:
         lines = draw(gold, list(answers.values()), GOLD)
         if form == base.RANKING and len(judged) == 1:
-            # Of a cited paper that the ranking has below those that are shown, where.
+            # Show the position of a cited paper that is below the shown part of the
+            # ranking.
             [outcomes] = judged.values()
             places = {
                 _candidate(text): text.partition(".")[0] for _outcome, text in outcomes
@@ -166,13 +155,6 @@ def drawn(
             ]
         heading = _("Answer of %(system)s") % {"system": name} if name else _("Answer")
         parts.append(Part(heading, ANSWER, lines, form == base.RANKING))
-        if said and form != base.RANKING:
-            heading = (
-                _("Probabilities of %(system)s") % {"system": name}
-                if name
-                else _("Probabilities")
-            )
-            parts.append(Part(heading, ANSWER, _probabilities(said, gold)))
         if told := claims.get(name):
             heading = (
                 _("Claims of %(system)s") % {"system": name} if name else _("Claims")
@@ -182,23 +164,9 @@ def drawn(
 
 
 def _with_number(line: Line, number: float | None) -> Line:
-    """Behind its words, as a score has no digits that all runs share."""
+    """Append a number to the text of a line."""
     words = [line.words, "" if number is None else f"{number:.4g}"]
     return replace(line, words=" · ".join(filter(None, words)))
-
-
-def _probabilities(said: Beside, gold: str) -> list[Line]:
-    """The likeliest first, and which is the gold's."""
-    wanted = gold.split("\n")
-    return [
-        _with_number(
-            Line([Piece(label, GOLD)], GOLD, _("gold"))
-            if label in wanted
-            else Line([Piece(label)]),
-            number,
-        )
-        for label, number in sorted(said, key=lambda pair: -pair[1])
-    ]
 
 
 def claim_lines(claims: Sequence[Mapping[str, Any]]) -> list[Line]:
@@ -248,7 +216,9 @@ def _marked(text: str, pattern: re.Pattern[str], count: int = 0) -> list[Piece]:
 
 
 def _sentences(form: str, judged: Mapping[str, Judged]) -> list[Line]:
-    """The sentences of all runs in the order of the paper, each with who has it."""
+    """Return the sentences of all runs in the order of the paper, with the runs or gold
+    that contain each sentence.
+    """
     order: dict[str, list[tuple[str, str]]] = {}
     for name, outcomes in judged.items():
         for outcome, sentence in outcomes:
@@ -284,7 +254,7 @@ def _sentences(form: str, judged: Mapping[str, Judged]) -> list[Line]:
 
 
 def _judged_parts(form: str, judged: Mapping[str, Judged]) -> list[Part]:
-    """The text in which the answers are marked, or the judgements of each run."""
+    """Return the text in which the answers are marked, or the judgements of each run."""
     if form == base.REPORTS:
         return _judgement_parts(judged)
     if form == base.RANKING or not any(judged.values()):
@@ -294,7 +264,7 @@ def _judged_parts(form: str, judged: Mapping[str, Judged]) -> list[Part]:
 
 
 def _judgement_parts(judged: Mapping[str, Judged]) -> list[Part]:
-    """The sentences and nuggets of each run with their judgements, in their order."""
+    """Return the sentences and nuggets of each run with their judgements, in order."""
     parts = []
     for name, outcomes in judged.items():
         lines = []
@@ -334,38 +304,6 @@ def _candidate(line: str) -> str:
     return _GRADE.sub("", _NUMBER.sub("", line)).strip()
 
 
-def _as_lines(text: str, others: Sequence[str], own: str) -> list[Line]:
-    there = {line for other in others for line in other.split("\n")}
-    kinds = [
-        (line, BOTH if line in there else own if others else "")
-        for line in text.split("\n")
-    ]
-    return [Line([Piece(line, kind)], kind, _whose(kind)) for line, kind in kinds]
-
-
-def _as_tags(text: str, others: Sequence[str], own: str) -> list[Line]:
-    """The sentence with its entities marked, then a line for each of them."""
-    sentence, *found = text.split("\n")
-    there = {line for other in others for line in other.split("\n")[1:]}
-    pieces, tokens, end = [], sentence.split(" "), 0
-    lines = []
-    for line in found:
-        kind = BOTH if line in there else own if others else PLACE
-        if (match := _TOKENS.match(line)) is None:
-            continue
-        first, last = int(match[1]) - 1, int(match[2])
-        pieces += [
-            Piece(f"{' '.join(tokens[end:first])} " if end < first else ""),
-            Piece(" ".join(tokens[first:last]), kind),
-            Piece(" "),
-        ]
-        lines.append(Line([Piece(line, kind)], kind, _whose(kind)))
-        end = last
-    pieces.append(Piece(" ".join(tokens[end:])))
-    marked = [piece for piece in pieces if piece.text]
-    return [Line(marked), *lines]
-
-
 def _whose(kind: str) -> str:
     return {
         BOTH: _("gold and answer"),
@@ -375,7 +313,9 @@ def _whose(kind: str) -> str:
 
 
 def _as_texts(text: str, others: Sequence[str], own: str) -> list[Line]:
-    """Words that another text has too are marked, and the marks of passages."""
+    """Return the lines with marks of passages, and with marked words that another text
+    shares.
+    """
     shared = _shared_words(others)
     lines = []
     for line in text.split("\n"):
@@ -406,16 +346,18 @@ def _overlap(text: str, shared: set[str]) -> list[Piece]:
 
 _DRAWN: Mapping[str, Callable[[str, Sequence[str], str], list[Line]]] = {
     base.RANKING: _as_ranking,
-    base.LABELS: _as_lines,
-    base.LINES: _as_lines,
-    base.TAGS: _as_tags,
 }
 
 
-def kinds_of(form: str, shown: base.ShownInstance) -> set[str]:
-    """How an instance came out; of labels as `GOLD → ANSWER`. It tells the gold."""
+def kinds_of(kind: TaskType, shown: base.ShownInstance) -> set[str]:
+    """Return the outcomes of an instance, which reveal the gold. For labels they have
+    the form `GOLD → ANSWER`.
+    """
+    form = kind.drawn_as
     if not shown.answer:
         return {EMPTY}
+    if kind.declared is not None and form != base.LABELS:
+        return outcome_of(form, shown)
     if form == base.SENTENCES:
         kinds = {
             outcome for outcome, _text in shown.judged if outcome in OUTCOME_LABELS
@@ -440,8 +382,6 @@ def kinds_of(form: str, shown: base.ShownInstance) -> set[str]:
         return {next((kind for kind, last in HITS.items() if first <= last), NO_HIT)}
     if form == base.LABELS:
         return {f"{shown.gold} → {shown.answer}".replace("\n", ", ")}
-    if form == base.TAGS:
-        return _kinds_of_entities(shown)
     if form == base.MARKS:
         return set() if _MARK.search(shown.answer) else {NO_MARK}
     if form == base.TEXTS and not _shared_words([shown.gold]) & _shared_words(
@@ -451,26 +391,32 @@ def kinds_of(form: str, shown: base.ShownInstance) -> set[str]:
     return set()
 
 
-def _kinds_of_entities(shown: base.ShownInstance) -> set[str]:
-    gold, given = ({*side.split("\n")[1:]} for side in (shown.gold, shown.answer))
-    groups = {
-        ENTITY_FOUND: gold & given,
-        ENTITY_MISSED: gold - given,
-        ENTITY_WRONG: given - gold,
-    }
-    return {kind for kind, lines in groups.items() if lines}
-
-
 def kind_label(kind: str) -> str:
     return str(KIND_LABELS.get(kind, kind))
 
 
 def draw(
-    form: str, shown: base.ShownInstance, claims: Sequence[Line] = ()
+    kind: TaskType, shown: base.ShownInstance, claims: Sequence[Line] = ()
 ) -> list[Part]:
-    """All of an instance, for whoever may see all of it."""
+    """Return all parts of an instance, for viewers who may see all of it."""
+    if kind.has_parts:
+        return drawn_sides(
+            kind,
+            Sides(
+                fields=shown.fields,
+                given=shown.given,
+                gold=shown.gold_parts,
+                gold_text=shown.gold,
+                answers={"": shown.answer_parts},
+                answer_texts={"": shown.answer},
+                beside={"": shown.beside},
+                marks={"": shown.marks},
+                metric=kind.ranking_metric(kind.default_rules, {}),
+                pool=shown.pool,
+            ),
+        )
     return drawn(
-        form,
+        kind.drawn_as,
         given=shown.given,
         gold=shown.gold,
         answers={"": shown.answer},
@@ -482,13 +428,13 @@ def draw(
 
 
 def drawn_example(kind: TaskType) -> list[Part]:
-    """Nothing where no sample comes with the type."""
+    """Return the parts of an example; empty if the type has no sample."""
     shown = example_of(kind)
-    return draw(kind.drawn_as, shown) if shown else []
+    return draw(kind, shown) if shown else []
 
 
 def example_of(kind: TaskType) -> base.ShownInstance | None:
-    """The first instance with an answer of the sample that everybody may have; None where there is none."""
+    """Return the first answered instance of the public sample; None if there is none."""
     return _first_of(kind.slug, tuple(public_sample(kind).items()))
 
 

@@ -10,7 +10,8 @@ from scoring.results.board import differences, formatting
 from scoring.results.board.formatting import dimension_label, metric_label
 from scoring.results.board.gold_keys import DRAW, printed_key
 from scoring.results.board.visibility import Audience
-from scoring.results.comparison.contenders import CompareQuery
+from scoring.results.comparison.changes import Changes, InstanceChange
+from scoring.results.comparison.contenders import CompareQuery, ReadQuery
 from scoring.results.comparison.paired_scores import (
     ClassDifference,
     Told,
@@ -25,7 +26,7 @@ from tasks.types.base import printed_options
 
 
 def _interval_text(result: Mapping[str, Any], scale: float) -> str:
-    """Return the interval of a difference, or why there is none."""
+    """Return the interval of a difference, or the reason why it has no interval."""
     match result.get("no_interval"):
         case jackknife.NoInterval.SAME:
             return _("the same in every unit")
@@ -75,7 +76,8 @@ def test_part(pair: Two, results: Told | None, query: CompareQuery) -> dict[str,
         lines.append(line)
     first = next(iter(results.values())) if results else None
     units = first["units"] if first else 0
-    # The smallest p that exchanging so few units can give, where that is no difference told apart.
+    # The smallest possible p-value for this number of units, shown if the difference is
+    # not significant.
     smallest = 2.0 / 2 ** min(units, 60)
     return {
         "lines": lines,
@@ -138,7 +140,8 @@ def class_part(
     lines = by_class(pair, dimension, metric, hidden)
     label = formatting.metric_label(metric.name)
     title = f"{label}: {a} {formatting.MINUS} {b}"
-    # A point a class, with its interval; right of zero the first run has more.
+    # One point with an interval per class; right of zero the first run has the higher
+    # value.
     drawn = [line for line in lines if line.difference is not None]
     points = [
         Measured(
@@ -193,6 +196,65 @@ def class_part(
             ),
         ),
         "words": chart_in_words(lines, a, b),
+    }
+
+
+#: Maximum number of instances that the page lists as turned right, and as turned wrong.
+MAX_TURNED = 12
+
+
+def change_part(changes: Changes, query: CompareQuery) -> dict[str, Any]:
+    """Return the changes from the earlier run to the later run, for the page."""
+    part: dict[str, Any] = {
+        "before": changes.before,
+        "after": changes.after,
+        "metric_label": metric_label(changes.metric.name) if changes.metric else "",
+        "dimension_label": dimension_label(changes.dimension),
+        "better": listed(list(map(formatting.class_label, changes.better))),
+        "worse": listed(list(map(formatting.class_label, changes.worse))),
+        "has_classes": any(line.low is not None for line in changes.classes),
+        "sees_instances": changes.sees_instances,
+    }
+    if (of := changes.instances) is None:
+        return part
+    read = ReadQuery(
+        a=changes.after.pk,
+        b=changes.before.pk,
+        rules=query.rules,
+        gold=query.gold,
+        metric=of.metric.name,
+    )
+    labels = [line.label for line in changes.classes if not line.withheld]
+    return part | {
+        "instances": of,
+        "instance_metric": metric_label(of.metric.name),
+        "turned": [
+            _turned(_("turned right"), of.turned_right, read, "a-right"),
+            _turned(_("turned wrong"), of.turned_wrong, read, "b-right"),
+        ],
+        "by_class": [
+            {
+                "label": formatting.class_label(label),
+                "right": of.right_by_class[label],
+                "wrong": of.wrong_by_class[label],
+            }
+            for label in labels
+            if of.right_by_class[label] or of.wrong_by_class[label]
+        ],
+    }
+
+
+def _turned(
+    heading: str, turned: Sequence[InstanceChange], read: ReadQuery, which: str
+) -> dict[str, Any]:
+    return {
+        "heading": heading,
+        "count": len(turned),
+        "lines": [
+            (change.name, read.with_(instance=change.name))
+            for change in turned[:MAX_TURNED]
+        ],
+        "all": read.with_(which=which),
     }
 
 

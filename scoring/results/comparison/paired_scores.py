@@ -1,4 +1,6 @@
-"""Two evaluations side by side: every metric with its paired test, and the differences by class."""
+"""Compare two evaluations: paired tests for each metric, and differences for each
+class.
+"""
 
 import threading
 import zipfile
@@ -32,11 +34,11 @@ from scoring.stats.significance import (
 )
 
 SECONDS = 24 * 3600
-#: Instances on one page.
+#: Number of instances per page.
 PAGE = 50
-#: With at most so many units a page makes its tests at once.
+#: The maximum number of units for which a page computes tests immediately.
 FEW_UNITS = 2_000
-#: So long a reader waits for the tests of somebody else.
+#: The time in seconds that a reader waits for another reader's tests.
 PATIENCE = 20.0
 
 Told = dict[str, dict[str, Any]]
@@ -55,7 +57,7 @@ class Two:
 
     @property
     def pooled(self) -> list[Metric]:
-        """What has a value on a single instance."""
+        """Return the metrics with a value on a single instance."""
         return metrics_of_instances(self.metrics)
 
     def by(self, dimension: str) -> list[Metric]:
@@ -64,7 +66,9 @@ class Two:
 
 
 def two(a: Evaluation, b: Evaluation) -> Two:
-    """Both with their scores; metrics that were computed otherwise, or are no longer known, are left out."""
+    """Return both evaluations with their shared metrics. Metrics that were computed
+    differently or no longer exist are omitted.
+    """
     columns = {score.metric: score.column for score in a.scores.all()}
     theirs = {score.metric: score.column for score in b.scores.all()}
     task_type = a.phase.task.task_type
@@ -78,7 +82,9 @@ def two(a: Evaluation, b: Evaluation) -> Two:
 
 
 def tests(pair: Two, *, at_once: bool) -> Told | None:
-    """What `compare --json` prints; None where that takes too long for now. Raises Busy, Unreadable."""
+    """Return the output of `compare --json`; None if it would take too long now. Raises
+    Busy, Unreadable.
+    """
     key = f"tests:{release()}:{pair.a.statistics}:{pair.b.statistics}:{pair.a.rules}"
     tests: Told | None = caches["results"].get(key)
     if tests is None:
@@ -87,7 +93,7 @@ def tests(pair: Two, *, at_once: bool) -> Told | None:
         takes_long = units > FEW_UNITS
         if takes_long and not at_once:
             return None
-        # No other tests that take long are made in this process meanwhile.
+        # Only one slow test runs in this process at a time.
         if takes_long and not _one_at_a_time.acquire(timeout=PATIENCE):
             raise Busy
         try:
@@ -133,7 +139,7 @@ def by_class(
             why[label] = str(told.withheld)
     intervals: dict[str, tuple[float, float]] = {}
     if metric.is_decomposable:
-        # Over the units that a class occurs in.
+        # Use the units that contain the class.
         first, second = (
             statistics_of(side, [metric.statistic]) for side in (pair.a, pair.b)
         )
@@ -155,7 +161,7 @@ def by_class(
             )
             both = paired(own, *sides)
             if _is_equal(values.get(label, {})) and not difference_error(both) > 0:
-                # Whichever unit is left out, the values are equal: nothing shows how far they may differ.
+                # All jackknife differences are 0, so there is no standard error.
                 continue
             if (ends := difference_interval(both)) is not None:
                 intervals[label] = ends
@@ -183,7 +189,9 @@ def _is_equal(values: Mapping[int, tuple[float | None, int]]) -> bool:
 
 
 def dimensions(evaluations: Sequence[Evaluation]) -> list[str]:
-    """Those that all were broken down by, in the task type's order; of several classes where any is."""
+    """Return the dimensions that all evaluations share, in the task type's order.
+    Dimensions with one class are omitted if others have several.
+    """
     labels: dict[str, set[str]] = {}
     counts: Counter[str] = Counter()
     rows = Breakdown.objects.filter(
@@ -207,8 +215,11 @@ class _Side:
 def differing(
     pair: Two, metric: Metric, dimension: str, label: str, page: int
 ) -> dict[str, Any] | None:
-    """None where the task type names no instances. With a label, only instances of that class count.
-    ``lines`` are those of a page: name, classes and both values.
+    """Return the instances on which two runs differ; None if the task type has no
+    instance names.
+
+    With a label, only instances of that class count. ``lines`` contains name, classes
+    and both values of each instance on the page.
     """
     names = [names_of(side) for side in (pair.a, pair.b)]
     if names[0] is None or names[1] is None:
@@ -229,7 +240,7 @@ def differing(
         for run, rows in zip(runs, places, strict=True)
     )
     with np.errstate(invalid="ignore"):
-        # Of two infinite values the difference is undefined, and no difference that could be shown.
+        # The difference of two infinite values is undefined and is not shown.
         differences = np.abs(a.values - b.values)
     is_wanted = np.full(len(numbers), not label)
     for side in (a, b) if label else ():
@@ -264,7 +275,7 @@ def differing(
             (name_of[place], of, float(a.values[place]), float(b.values[place]))
         )
     return {
-        # Instances without a class last.
+        # Sort the class of instances without a class last.
         "labels": sorted(labels, key=lambda label: label == NO_CLASS),
         "count": len(chosen),
         "of": int(is_wanted.sum()),

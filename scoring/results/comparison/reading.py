@@ -1,6 +1,8 @@
-"""Runs instance by instance: what was given, the gold, the answers, and what each metric saw.
+"""Pages that show runs instance by instance: the input, the gold, the answers, and each
+metric's value.
 
-One run, two of them, or all systems of a board; a reader chooses which instances, and all of it is one page.
+They cover one run, two runs, or all systems of a board. The reader selects the
+instances.
 """
 
 import itertools
@@ -11,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import fmean, stdev
+from typing import Any
 
 import numpy as np
 from django.http import Http404
@@ -41,9 +44,10 @@ from scoring.stats.jackknife import ROUNDING
 from tasks.gold.secrecy import Kind, secrecy_of
 from tasks.models import Phase, Submission
 from tasks.seasons.access import may_have_inputs
-from tasks.types.base import ShownInstance
+from tasks.types.base import AnswerPart, Marks, ShownInstance
 
-#: Which instances of two runs are read; the first where values are shown, the second where they are not.
+#: The selections of instances for two runs. The first is the default if values are
+#: shown, the second if not.
 DIFFER, ANSWERS, ALL = "differ", "answers", "all"
 A_BETTER, B_BETTER, A_RIGHT, B_RIGHT = "a-better", "b-better", "a-right", "b-right"
 WHICH = {
@@ -55,9 +59,10 @@ WHICH = {
     ANSWERS: gettext_lazy("the answers differ"),
     ALL: gettext_lazy("all"),
 }
-#: What is asked of A where the two change places.
+#: Maps each selection to the equivalent selection after runs A and B are exchanged.
 SWAPPED = {A_BETTER: B_BETTER, B_BETTER: A_BETTER, A_RIGHT: B_RIGHT, B_RIGHT: A_RIGHT}
-#: Of one run, or of all: in which order, and by what the other systems of the board have there.
+#: The orders for one run or all runs, and the selections by values of the other systems
+#: on the board.
 WORST, BEST, MOST_BETTER, ALONE_BEST, NONE_RIGHT = (
     "worst",
     "best",
@@ -74,7 +79,7 @@ ORDERS = {
     NONE_RIGHT: gettext_lazy("no system has anything right"),
 }
 OF_OTHERS = (MOST_BETTER, ALONE_BEST, NONE_RIGHT)
-#: Of all systems, so many answers of the first are drawn.
+#: The maximum number of answers that are drawn if all systems are shown.
 MAX_DRAWN = 6
 
 
@@ -102,7 +107,9 @@ def _shown(
     audience: visibility.Audience,
     runs: Sequence[Submission],
 ) -> tuple[bool, bool]:
-    """Of all these runs the gold, and the values on single instances."""
+    """Return whether the viewer may see the gold of all these runs, and their values on
+    single instances.
+    """
     if audience == visibility.Audience.ORGANISER:
         return True, True
     gold = may_have_gold(phase, viewer) and all(
@@ -122,18 +129,27 @@ class ReadInstance:
     given: str
     gold: str
     answers: Sequence[str]
-    #: Outcome and sentence; nothing for whom the gold is not shown.
+    #: Outcomes and sentences; empty if the gold is hidden from the reader.
     judged: Sequence[Sequence[tuple[str, str]]]
-    #: Scores of candidates or probabilities of labels, which a run said.
+    #: Scores of candidates or probabilities of labels in a run.
     beside: Sequence[Sequence[tuple[str, float]]]
     pool: int
+    #: Declared tasks: the fields that systems see, and the parts of the gold and of each answer.
+    #: Readers who may not see the fields get parts without texts; readers who may not see the gold get
+    #: no marks.
+    fields: Mapping[str, Any]
+    gold_parts: Sequence[AnswerPart]
+    answer_parts: Sequence[Sequence[AnswerPart]]
+    marks: Sequence[Sequence[Marks]]
     is_kept: bool
     values: Mapping[str, Sequence[float]]
 
 
 class Reading:
-    """Of the ``runs`` the first are ``drawn``, the rest are what these are held against. Two are compared as
-    A and B where they are a pair, else all are one list.
+    """Runs with their instances. The first of the ``runs`` are ``drawn``; the others
+    are for comparison.
+
+    Two runs of a pair are compared as A and B; otherwise all runs form one list.
     """
 
     def __init__(
@@ -159,7 +175,7 @@ class Reading:
             for number, name in enumerate(dict.fromkeys(itertools.chain(*names)))
         }
         self._read: dict[int, tuple[NDArray[np.intp], Statistics]] = {}
-        self._form = runs[0].phase.task.task_type.drawn_as
+        self._kind = runs[0].phase.task.task_type
 
     @property
     def has_texts(self) -> bool:
@@ -213,7 +229,9 @@ class Reading:
         return named
 
     def _side(self, side: int) -> tuple[NDArray[np.intp], Statistics]:
-        """The number of the instance of each row, -1 of one that is not read; and the rows."""
+        """Return the instance number of each row, -1 for skipped instances, and the
+        statistics.
+        """
         if side not in self._read:
             run = self.runs[side]
             rows = names_of(run) or list(
@@ -248,11 +266,13 @@ class Reading:
 
     @cached_property
     def kinds(self) -> dict[str, set[str]]:
-        """By instance how the first run came out, as far as the form tells; nothing where gold is hidden."""
+        """Return the outcomes of the first run, keyed by instance; empty if the form
+        defines no outcomes or the gold is hidden.
+        """
         if not self.rights.gold or len(self._texts) != 1:
             return {}
         return {
-            name: drawing.kinds_of(self._form, shown)
+            name: drawing.kinds_of(self._kind, shown)
             for name, shown in self._texts[0].items()
         }
 
@@ -302,7 +322,9 @@ class Reading:
         ]
 
     def _ordered(self, metric: Metric, which: str) -> list[str]:
-        """By the one run that is drawn, or by the mean of all; what has no value comes last."""
+        """Return the instances in order of the drawn run's values, or of the mean of
+        all; instances without a value are last.
+        """
         sign = 1.0 if metric.higher_is_better else -1.0
         tolerance = ROUNDING * max(1.0, metric.scale)
         count = len(self.runs) if which in OF_OTHERS or len(self._texts) > 1 else 1
@@ -332,7 +354,7 @@ class Reading:
         return self.is_best(self._values(self.metric, side))
 
     def is_best(self, values: base.Floats | float) -> NDArray[np.bool_]:
-        """Whether the metric can reach no better value."""
+        """Return True if the metric has no better value."""
         assert self.metric is not None
         with np.errstate(invalid="ignore"):
             distance = np.abs(np.asarray(values) - self._end(best=True))
@@ -341,7 +363,9 @@ class Reading:
     def _values(
         self, metric: Metric, side: int, only: NDArray[np.intp] | None = None
     ) -> base.Floats:
-        """On every instance, or those of these numbers; a run's missing rows count as rows of zeros."""
+        """Return the values on all instances, or on those with these numbers. A run's
+        missing rows count as zeros.
+        """
         places, statistics = self._side(side)
         wanted = np.arange(len(self._numbers)) if only is None else only
         rows = np.flatnonzero(np.isin(places, wanted))
@@ -395,6 +419,21 @@ class Reading:
                         for text in texts
                     ],
                     pool=either.pool if self.rights.given else 0,
+                    fields=either.fields if self.rights.given else {},
+                    gold_parts=self._seen_parts(
+                        next((one.gold_parts for one in texts if one), ())
+                        if self.rights.gold
+                        else ()
+                    ),
+                    answer_parts=[
+                        self._seen_parts(
+                            text.answer_parts if text and self.rights.answers else ()
+                        )
+                        for text in texts
+                    ],
+                    marks=[
+                        text.marks if text and sees_judged else () for text in texts
+                    ],
                     is_kept=any(texts),
                     values={
                         name: [float(own[place]) for own in sides]
@@ -403,6 +442,12 @@ class Reading:
                 )
             )
         return instances
+
+    def _seen_parts(self, parts: Sequence[AnswerPart]) -> Sequence[AnswerPart]:
+        """Return the parts, without their texts if the reader may not see the given fields."""
+        if self.rights.given:
+            return parts
+        return [part._replace(text="") for part in parts]
 
 
 def texts_of(evaluation: Evaluation) -> dict[str, ShownInstance]:
@@ -413,13 +458,15 @@ def texts_of(evaluation: Evaluation) -> dict[str, ShownInstance]:
         raise reading_failed(evaluation, reason) from reason
 
 
-#: Instances on one page.
+#: Number of instances per page.
 PAGE = 10
 
 
 @dataclass(frozen=True)
 class Page:
-    """``chosen`` are the names of all that a reader chose; ``single`` is the one that was asked for."""
+    """A page of instances. ``chosen`` are the names of the selected instances;
+    ``single`` is the requested one.
+    """
 
     reading: Reading
     which: str
@@ -448,7 +495,9 @@ class Page:
 
 
 def page_of(reading: Reading, query: contenders.InstancesQuery) -> Page | None:
-    """None where there is no instance of the name that is asked for. Raises Unreadable."""
+    """Return the page; None if the requested instance does not exist. Raises
+    Unreadable.
+    """
     if query.which and query.which not in (*WHICH, *ORDERS):
         raise invalid_value("which", query.which, reading.offered)
     which = query.which if query.which in reading.offered else reading.offered[0]
@@ -530,7 +579,9 @@ def may_read(
 
 
 def rights_to(run: Submission, viewer: object) -> Rights | None:
-    """As where two runs are compared; a team that is told nothing of its run yet reads nothing either."""
+    """Return the viewer's rights to a run's instances. A team that may not see its
+    run's outcome has none.
+    """
     if visibility.may_see_submission(run, viewer) and not visibility.may_see_outcome(
         run, viewer
     ):
@@ -544,7 +595,9 @@ def read_own(
     query: contenders.InstancesQuery,
     others: Callable[[], Sequence[Evaluation]] = tuple,
 ) -> Page | None:
-    """One run, beside the ``others`` of the board where its values are shown. Raises Unreadable."""
+    """Return the page of one run, compared with the ``others`` of the board if its
+    values are shown. Raises Unreadable.
+    """
     metrics = two(evaluation, evaluation).pooled
     metric = _metric_of(metrics, query)
     alike = [
@@ -557,7 +610,9 @@ def read_own(
 
 
 def others_of(phase: Phase, viewer: object, evaluation: Evaluation) -> list[Evaluation]:
-    """The other systems of the board, where the viewer may see the values of all on single instances."""
+    """Return the other systems of the board, if the viewer may see all their values on
+    single instances.
+    """
     board = board_of(phase, viewer, evaluation.rules, None)
     runs = (
         comparable(board) if board.gold and board.gold.pk == evaluation.gold_id else []
@@ -571,7 +626,9 @@ def others_of(phase: Phase, viewer: object, evaluation: Evaluation) -> list[Eval
 
 
 def comparable(board: standings.Board) -> list[Evaluation]:
-    """Of each system on the board what it was scored, where that is computed as its ranking column is."""
+    """Return the evaluations of the systems on the board whose computation equals the
+    ranking column's.
+    """
     ranking = board.ranking
     wanted = {
         row.submission
@@ -589,7 +646,9 @@ def comparable(board: standings.Board) -> list[Evaluation]:
 def rights_to_all(
     board: standings.Board, viewer: object, runs: Sequence[Evaluation]
 ) -> Rights | None:
-    """To the instances of all these runs of a board; None where not even their values are shown."""
+    """Return the viewer's rights to the instances of all these runs; None if not even
+    their values are shown.
+    """
     phase, submissions = board.phase, [run.submission for run in runs]
     gold, values = _shown(phase, viewer, board.audience, submissions)
     if not values:
@@ -605,7 +664,9 @@ def rights_to_all(
 def read_all(
     board: standings.Board, viewer: object, query: contenders.InstancesQuery
 ) -> Page | None:
-    """What all systems of a board have right or wrong. Raises Unreadable."""
+    """Return the page of the right and wrong answers of all systems on a board. Raises
+    Unreadable.
+    """
     runs = comparable(board)
     may = rights_to_all(board, viewer, runs) if runs else None
     if may is None:
@@ -619,7 +680,9 @@ def read_all(
 
 
 def shared_metrics(runs: Sequence[Evaluation]) -> list[Metric]:
-    """Return the metrics of instances that all these runs were scored with alike."""
+    """Return the metrics of instances that all these runs share in the same
+    computation.
+    """
     shared = set.intersection(
         *({metric.name for metric in two(runs[0], run).metrics} for run in runs)
     )
@@ -673,7 +736,9 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class Several:
-    """``missing`` are chosen runs that were not scored under these rules and gold."""
+    """Several chosen runs. ``missing`` are runs without scores under these rules and
+    gold.
+    """
 
     board: standings.Board
     offered: list[contenders.Contender]
@@ -700,7 +765,7 @@ def several(phase: Phase, viewer: object, query: contenders.SeveralQuery) -> Sev
     read = zip(chosen, contenders.evaluations_of(board, chosen), strict=True)
     scored = {run: one for run, one in read if one is not None}
     evaluations = list(scored.values())
-    # The metrics that all computed alike, in the order of the first.
+    # The metrics with the same computation in all runs, in the order of the first run.
     alike = [
         {metric.name for metric in two(evaluations[0], other).metrics}
         for other in evaluations

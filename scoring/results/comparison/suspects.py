@@ -1,4 +1,6 @@
-"""Instances that organisers should read again after a phase, by the values of all systems of the board."""
+"""Select instances that organisers should check after a phase, based on the values of
+all systems of the board.
+"""
 
 import hashlib
 import math
@@ -32,7 +34,8 @@ from scoring.stats.correlation import Correlation, of_points
 from tasks.models import Phase
 
 SECONDS = 24 * 3600
-#: Why an instance is listed: better systems do worse there, or none of the best third has anything right.
+#: The reasons for listing an instance: better systems score lower on it, or none of the
+#: best third is right.
 BELOW_ZERO, MISSED = WHY = ("below-zero", "missed")
 
 
@@ -79,7 +82,9 @@ def has_closed(phase: Phase) -> bool:
 
 
 def suspects_of(phase: Phase, viewer: object, query: SuspectsQuery) -> SuspectsOfBoard:
-    """Return the instances of the board that the viewer should read again. Raises Unreadable."""
+    """Return the instances of the board whose gold organisers should check. Raises
+    Unreadable.
+    """
     board = board_of(phase, viewer, query.rules, None)
     runs = comparable(board)
     rights = rights_to_all(board, viewer, runs) if runs else None
@@ -122,13 +127,13 @@ def _suspects(reading: Reading, query: SuspectsQuery) -> Suspects:
 
 
 def _has_ends(metric: Metric) -> bool:
-    """Return True if values can be compared with a worst and a best value."""
+    """Return True if the metric has a worst and a best value."""
     is_bounded = all(map(math.isfinite, metric.value_range))
     return is_bounded and metric.higher_is_better is not None
 
 
 def _merits(metric: Metric, values: Floats) -> Floats:
-    """Return the values so that higher is better, on the same range."""
+    """Return the values, reflected within their range if lower values are better."""
     low, high = metric.value_range
     return values if metric.higher_is_better else low + high - values
 
@@ -136,7 +141,6 @@ def _merits(metric: Metric, values: Floats) -> Floats:
 def _selected(
     runs: Sequence[Evaluation], metric: Metric, which: str, values: Floats
 ) -> NDArray[np.intp]:
-    """Return the places of the selected instances: the lowest p-value or the easiest instance first."""
     if values.shape[1] == 0:
         return np.array([], dtype=np.intp)
     if which == MISSED:

@@ -1,1 +1,1 @@
-"""Results that publications report, and how they stand beside ours."""
+"""Results of publications, and their comparison with the site's results."""

@@ -1,4 +1,6 @@
-"""A board as a paper prints it: the columns and order of a printed table, printed beside computed."""
+"""A board in the layout of a paper: the columns and order of a printed table, with
+printed and computed values.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -30,7 +32,9 @@ from tasks.models import Task
 
 @dataclass(frozen=True, kw_only=True)
 class PaperLine:
-    """``printed`` and ``row`` are of one system; either may be missing. ``label`` is a class, or empty."""
+    """A line of the layout. ``printed`` and ``row`` describe the same system; either
+    may be missing. ``label`` is a class, or empty.
+    """
 
     label: str
     printed: published.PublishedRow | None
@@ -69,12 +73,12 @@ class PaperView:
 
     @property
     def measures(self) -> list[Measure]:
-        """Return every printed column, whether or not anything is computed for it."""
+        """Return all printed columns, including columns without computed values."""
         return self.shown.measures
 
     @property
     def is_of_other_data(self) -> bool:
-        """Whether it is a table of another task of this kind."""
+        """Return True if the table belongs to another task of this kind."""
         return not self.board.phase.task.published
 
     @property
@@ -88,9 +92,13 @@ class PaperView:
         return {column.name for column in self.board.columns}
 
     def _metric(self, measure: Measure) -> str:
-        """Return the board's column for a printed one, or nothing."""
-        name = self.shown.computed.get(measure.name, "")
+        """Return the board's column for a printed column, or None."""
+        name = self._computed.get(measure.name, "")
         return name if name in self._columns else ""
+
+    @cached_property
+    def _computed(self) -> Mapping[str, str]:
+        return self.shown.computed_by_same_model(self.board.phase.task.options)
 
     @cached_property
     def filters(self) -> list[tuple[str, str]]:
@@ -116,7 +124,9 @@ class PaperView:
         return [one for one in self.filters if not (is_of_all and one[0] == only)]
 
     def _why_empty(self, measure: Measure) -> str:
-        """Return why the board has no values of the part that a printed column is of, or nothing."""
+        """Return the reason why the board has no values for a printed column; else an
+        empty text.
+        """
         known = classes_of(self.board)
         filters = self._filters_of(measure)
         missing = [
@@ -141,6 +151,9 @@ class PaperView:
             elif not name and measure.name not in ends:
                 why = _("no measure of the board is named for it")
                 gaps.append((measure.label, why))
+            elif name and measure.name not in self._computed:
+                why = _("the board's values are those of another model than %(model)s")
+                gaps.append((measure.label, why % {"model": measure.model}))
             elif name and name not in self._columns:
                 why = _("the board has no column %(name)s") % {"name": name}
                 gaps.append((measure.label, why))
@@ -183,7 +196,7 @@ class PaperView:
 
     @cached_property
     def _own(self) -> dict[tuple[str, str, int], Pair]:
-        """By class (empty for all instances), measure and run what is computed here."""
+        """Return the site's values by class (empty for all instances), measure and run."""
         found: dict[tuple[str, str, int], Pair] = {}
         for measure in self.measures:
             blank = Pair(figure=None, own=None, decimals=self._decimals(measure))
@@ -275,7 +288,9 @@ class PaperView:
 
     @cached_property
     def _plan(self) -> Recomputed | None:
-        """With the dimension of the board that has most of the printed classes; None where none has any."""
+        """Return the plan with the board's dimension that has most of the printed
+        classes; None if none has any.
+        """
         said = self.shown.placement.recomputed
         printed = {row.label.casefold() for row in self.shown.rows}
         known = classes_of(self.board).items()
@@ -291,7 +306,9 @@ class PaperView:
 
     @cached_property
     def lines(self) -> list[PaperLine]:
-        """The printed rows in their order, then the systems of the board alone, class by class."""
+        """Return the printed rows in order, then the systems that only the board has,
+        class by class.
+        """
         said = self.shown.placement.recomputed
         systems: Mapping[str, str] = said.systems if said else {}
         rows: dict[str, Row] = {row.system: row for row in reversed(self.board.rows)}
@@ -310,7 +327,8 @@ class PaperView:
             for printed in as_listed:
                 if not has_classes or printed.label == label:
                     runs = said.runs.get(printed.label) if said and said.runs else None
-                    # A printed class stands beside nothing that is computed over all instances.
+                    # A printed class has no counterpart among values over all
+                    # instances.
                     beside_it = (
                         ""
                         if self.by_class and not has_classes
@@ -329,7 +347,7 @@ class PaperView:
         return lines
 
     def _place(self, row: Row) -> tuple[bool, float]:
-        """Best first by the measure that leads in print."""
+        """Return a sort key: the best value of the first printed metric comes first."""
         pair = self._own.get(("", self.shown.leading.name, row.submission))
         sign = 1 if self.shown.leading.higher_is_better is False else -1
         return pair is None or pair.own is None, sign * ((pair and pair.own) or 0.0)
@@ -347,7 +365,9 @@ class PaperView:
 
     @property
     def bars(self) -> Bars:
-        """By system, the printed beside the computed; or by class, the first printed and computed systems."""
+        """Return printed and computed values by system, or by class for the first
+        printed and computed systems.
+        """
         names = [measure.name for measure in self.measures]
         leading = self.shown.leading
         if not self._metric(leading):
@@ -387,7 +407,9 @@ class PaperView:
 
 
 def paper_tables(task: Task) -> list[tuple[published.PublishedTable, bool]]:
-    """Of the task's own publications, or else of its kind's; beside each whether it is by class."""
+    """Return the tables of the task's own publications, or else of its kind, each with
+    whether it is by class.
+    """
     found = published.published_of_kind(task)
     tables = [(table, False) for table in found.headlines] + [
         (table, True) for table in found.by_class

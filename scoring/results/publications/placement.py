@@ -1,4 +1,6 @@
-"""Which published table stands on a task's board, and how: its rows beside the systems, or by class."""
+"""The placement of a published table on a task's board: its rows next to the systems,
+or by class.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,10 @@ from tasks.types.base import current_rules
 
 @dataclass(frozen=True, kw_only=True)
 class Recomputed:
-    """Each maps print to the board; a class may be `pos_before:verb`, ``runs`` has a system by class. Without
-    ``metrics`` they are what the publication itself says is computed.
+    """The mapping from printed names to the names on the board.
+
+    A class may be `pos_before:verb`. ``runs`` has a system by class. Without
+    ``metrics``, the publication itself names the computed metrics.
     """
 
     rules: str
@@ -23,7 +27,7 @@ class Recomputed:
     dimension: str = ""
     classes: Mapping[str, str] = field(default_factory=dict)
     runs: Mapping[str, str] = field(default_factory=dict)
-    #: What sets the two apart, beside the figures.
+    #: A remark next to the figures on the difference between print and recomputation.
     remark: str = ""
 
 
@@ -33,11 +37,13 @@ LAYOUTS = (LINES, CLASSES_ACROSS, SYSTEMS_ACROSS)
 
 @dataclass(frozen=True, kw_only=True)
 class Placement:
-    """With ``by`` a row is a figure for one class, ``overall`` the one that stands for all.
+    """The placement of a table. With ``by``, a row is a figure for one class, and
+    ``overall`` is the row for all classes.
 
-    A board as the paper prints it compares with the class ``only`` of the board (`placing:within sentences`),
-    except for the printed columns ``of_all``, by further ``metrics`` of printed columns, and in a ``layout``:
-    a line for each row, or each class or each system as a column.
+    In the paper's view, the board shows the class ``only`` (`placing:within
+    sentences`), except in the printed columns ``of_all``. ``metrics`` map further
+    printed columns. The ``layout`` has a line for each row, or a column for each class
+    or each system.
     """
 
     paper: str
@@ -82,7 +88,7 @@ class Placement:
 
 
 def read_placement(table: Table) -> tuple[Placement, Table, Table | None]:
-    """What a season file says of one, and the tables that say it, for what is found later."""
+    """Return the placement of a season file, and its tables for later faults."""
     beside = table.table("recomputed") if "recomputed" in table else None
     recomputed = None
     if beside is not None:
@@ -132,7 +138,9 @@ def judged_placement(
     publications: Sequence[Publication],
     metrics: Mapping[str, Sequence[str]],
 ) -> Placement | None:
-    """The placement, where all that it names is in the publications; what is not is noted on its line."""
+    """Return the placement if the publications contain everything that it names; record
+    faults on its lines.
+    """
     keys = [publication.paper.key for publication in publications]
     name = said.paper or (keys[0] if len(keys) == 1 else "")
     if name not in keys:
@@ -301,7 +309,9 @@ def _judge_rows(here: Table, printed: PrintedTable, placement: Placement) -> Non
 
 
 def class_of(features: Mapping[str, Feature], placement: Placement) -> str:
-    """As it is printed; a window names its words before and after."""
+    """Return the class as printed; a window is named by its numbers of words before and
+    after.
+    """
     if placement.by == "window" and "window_left" in features:
         return f"{features['window_left']} + {features['window_right']} words"
     return str(features.get(placement.by)) if placement.by else ""

@@ -1,4 +1,6 @@
-"""Published results as a task shows them: systems and classes with every figure as it is printed."""
+"""Published results on the pages of a task: systems and classes with the printed
+figures.
+"""
 
 import math
 from collections import defaultdict
@@ -12,6 +14,7 @@ from collections.abc import (
     Sequence,
 )
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from django.db.models import F
@@ -32,7 +35,7 @@ from scoring.results.publications.reading import Measure
 from scoring.stats.finding import OPEN, Conclusion, Figure, Outcome, Ranking
 from tasks.models import Task
 
-#: How far values of a scale go, for drawings.
+#: The maximum values of scales, for drawings.
 WIDTHS = {"fraction": 1.0, "percent": 100.0}
 
 
@@ -77,7 +80,7 @@ class PublishedTable:
 
     @property
     def computed(self) -> Mapping[str, str]:
-        """By printed metric the metric of a board that stands beside it."""
+        """Return the board's metric for each printed metric."""
         said = self.placement.recomputed
         known = {
             measure.name: measure.computed
@@ -85,6 +88,22 @@ class PublishedTable:
             if measure.computed
         }
         return (said.metrics if said else {}) or {**known, **self.placement.metrics}
+
+    def computed_by_same_model(self, options: Mapping[str, str]) -> Mapping[str, str]:
+        """Return `computed` without columns for which the task's options name another
+        model than the paper.
+        """
+        models = {
+            measure.name: Path(options.get(measure.model_option, measure.model)).name
+            for measure in self.measures
+            if measure.model
+        }
+        printed = {measure.name: measure.model for measure in self.measures}
+        return {
+            name: metric
+            for name, metric in self.computed.items()
+            if name not in models or models[name] == printed[name]
+        }
 
     @property
     def title(self) -> str:
@@ -119,7 +138,9 @@ class PublishedTable:
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
-    """``headlines`` are of systems, best first; ``others`` of no system: of data sets, say."""
+    """The published tables of a task. ``headlines`` are tables of systems, best first;
+    ``others`` have no systems but, for example, data sets.
+    """
 
     headlines: list[PublishedTable]
     by_class: list[PublishedTable]
@@ -145,7 +166,9 @@ def published_of(task: Task) -> Published:
 
 
 def published_of_kind(task: Task) -> Published:
-    """What is published of the task, or else of the site's public tasks of its kind."""
+    """Return the publications of the task, or else of the site's public tasks of its
+    kind.
+    """
     if not (placements := _placements(task)) and not task.declaration_id:
         alike = Task.objects.filter(
             type=task.type, declaration=None, season__is_public=True
@@ -174,7 +197,6 @@ def _placements(task: Task) -> list[Placement]:
 
 
 def _add_table(published: Published, shown: PublishedTable) -> None:
-    """Add a table to the headlines, to the tables by class or to the others; split one that has both."""
     placement, rows = shown.placement, shown.rows
     if not any(row.system for row in rows):
         published.others.append(shown)
@@ -235,7 +257,9 @@ def _published_by(
 
 
 def best_first(rows: Sequence[PublishedRow], measure: Measure) -> list[PublishedRow]:
-    """By their values of a measure; those without one come last, equal ones as they are printed."""
+    """Sort by the values of a measure. Rows without a value are last; equal rows keep
+    the printed order.
+    """
     sign = 1 if measure.higher_is_better is False else -1
 
     def place(row: PublishedRow) -> tuple[bool, float, int]:
@@ -350,7 +374,7 @@ class Claim:
         return self.conclusion.name
 
 
-#: A table by its paper and its name.
+#: Identifies a table by the id of its paper and its name.
 TableKey = tuple[int, str]
 
 
@@ -362,7 +386,9 @@ def concluded(
     tables: Iterable[ReportedTable],
     own: Callable[[ReportedTable, Conclusion], Outcome] | None = None,
 ) -> list[Claim]:
-    """Decide what papers say of tables on what they print and, by ``own``, on what is computed here."""
+    """Evaluate the papers' conclusions on printed figures and, with ``own``, on the
+    site's values.
+    """
     stated = [
         (table, Conclusion(**facts)) for table in tables for facts in table.conclusions
     ]
@@ -452,7 +478,9 @@ def _ranked(word: str, outcome: Ranking) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedQuery(Query):
-    """``sort`` orders systems by a metric, ``order`` classes by a system; a minus sign turns either round."""
+    """The query parameters. ``sort`` sorts systems by a metric, ``order`` sorts classes
+    by a system. A minus sign reverses the order.
+    """
 
     sort: str = text_from("sort")
     metric: str = text_from("metric")
@@ -461,7 +489,7 @@ class PublishedQuery(Query):
     figure: str = text_from("figure", max_length=80)
 
 
-#: What a printed figure says of itself in such a table: whether its system was trained on the data set.
+#: This feature of a printed figure says whether the system was trained on the data set.
 IN_DOMAIN = "in_domain"
 
 
@@ -567,7 +595,8 @@ def by_class(shown: PublishedTable, query: PublishedQuery) -> dict[str, Any]:
         (row.label, row.system): row.figures.get(shown.leading.name)
         for row in shown.rows
     }
-    # In the bars stand those that the reader chose, or the best where none of them is in the table.
+    # The bars show the systems that the reader chose, or the best systems if the table
+    # has none of them.
     chosen = [row for row in classes.systems if row.system in query.systems]
     drawn = (
         chosen[:MAX_SERIES]
@@ -589,7 +618,7 @@ def by_class(shown: PublishedTable, query: PublishedQuery) -> dict[str, Any]:
             for row in classes.systems
         ]
         lines.append({"label": name.label, "cells": cells})
-    # Charts have the decimals of print, no more.
+    # Charts show the same number of decimals as the publication.
     heat = heat_map(classes, label=classes.metric)
     bars = system_bars(replace(classes, systems=drawn), classes.metric)
     series = []
@@ -658,7 +687,7 @@ def as_printed(
 def best_of_groups(
     rows: Sequence[PublishedRow], measures: Sequence[Measure]
 ) -> frozenset[int]:
-    """The highest figure of each group of systems, and all that are equal to it."""
+    """Return the highest figure of each group of systems, and all equal figures."""
     groups: dict[tuple[str, str], list[Reported]] = defaultdict(list)
     upward = {measure.name for measure in measures if measure.higher_is_better}
     for figure in (figure for row in rows for figure in row.figures.values()):

@@ -1,4 +1,4 @@
-"""Reading a file of published results; everything that is wrong with it is told at once."""
+"""Read a file of published results, with all problems at once."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tasks.types.toml_lines import KeyPath
 LARGEST = 10_000_000
 #: Limits of a file in TOML, which may hold tables.
 TABLES = replace(TOML, size=LARGEST)
-#: Fields of a row by which rows are told apart or described, besides its system.
+#: Fields of a row that distinguish or describe rows, besides the system.
 FEATURES = (
     "dataset",
     "dataset_id",
@@ -49,12 +49,12 @@ FEATURES = (
     "in_domain",
 )
 _KEY = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-#: What stands around a number in print, and does not change it.
+#: Characters around a printed number that do not change it.
 _AROUND = re.compile(r"[%*†‡,\s]")
 
 
 def read_publication(path: Path) -> tuple[Publication, list[Problem]]:
-    """What the file says, and what is odd about it. Raises InputRefused with everything that is wrong."""
+    """Return the publication and its anomalies. Raises InputRefused with all problems."""
     findings = Findings(path.name)
     try:
         content = _parsed(path)
@@ -64,7 +64,7 @@ def read_publication(path: Path) -> tuple[Publication, list[Problem]]:
         ) from fault
     top = Fields(content, (), findings)
     if (schema := top.text("schema")) and schema != SCHEMA:
-        # Of another form nothing else would be as expected.
+        # Stop here: other faults are not meaningful in a file of another form.
         raise InputRefused(
             [
                 Problem(
@@ -186,9 +186,12 @@ def _measure(fields: Fields) -> Measure:
         scale=fields.choice("scale", list(SCALES)),
         higher_is_better=fields.flag("higher_is_better"),
         **{
-            name: fields.text(name, "") for name in ("printed_name", "what", "computed")
+            name: fields.text(name, "")
+            for name in ("printed_name", "what", "computed", "model_option", "model")
         },
     )
+    if bool(measure.model_option) != bool(measure.model):
+        fields.refuse("model", "model_option or model is missing", "both or neither")
     fields.close()
     return measure
 
@@ -342,7 +345,7 @@ def _figures(fields: Fields, measures: tuple[Measure, ...]) -> tuple[Figure, ...
 
 
 SCHEMA = "published-results/1"
-#: By part of a figure the field of a row that has it by metric.
+#: The field of a row that contains each part of its figures, keyed by metric.
 PARTS = {
     "value": "values",
     "printed": "printed",
@@ -353,7 +356,7 @@ PARTS = {
     "suspect": "suspect",
 }
 KINDS = ("results", "human evaluation", "agreement", "analysis", "data statistics")
-#: The least and the greatest value of each scale; None where there is no end.
+#: The minimum and maximum of each scale; None if unbounded.
 SCALES: dict[str, tuple[float | None, float | None]] = {
     "fraction": (0, 1),
     "percent": (0, 100),
@@ -387,8 +390,11 @@ class Measure:
     higher_is_better: bool | None
     printed_name: str = ""
     what: str = ""
-    #: The metric of a board that is the same.
+    #: The board's metric that is equal to this metric.
     computed: str = ""
+    #: The option of that metric that names its model, and the model that the paper used.
+    model_option: str = ""
+    model: str = ""
 
     @property
     def label(self) -> str:
@@ -416,7 +422,9 @@ class Figure:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """``line`` counts printed lines from 1; ``contradiction`` is what the figures break."""
+    """A row of a table. ``line`` counts printed lines from 1; ``contradiction`` is the
+    relation that the figures violate.
+    """
 
     line: int
     system: str | None
@@ -472,12 +480,12 @@ class Publication:
     tables: tuple[PrintedTable, ...]
 
 
-#: In a name or label; no table prints longer ones.
+#: Maximum characters of a name or label.
 LONGEST = 400
 
 
 class Fields(Table):
-    """An object of JSON; what is wrong is told by its place, such as `Table 1, entry 2`."""
+    """A JSON object. Problems name its position, such as `Table 1, entry 2`."""
 
     unknown_key = "there is no field “%(name)s” here%(near)s"
     unknown_value = "“%(name)s” is “%(value)s”%(near)s"
@@ -513,7 +521,7 @@ class Fields(Table):
         return low
 
     def flag(self, name: str) -> bool | None:
-        """True, false or null, which has to be said."""
+        """Return True, False or None; the file must contain the field."""
         if (value := self.value(name)) is None or isinstance(value, bool):
             return value
         if value is not MISSING:
@@ -537,7 +545,9 @@ class Fields(Table):
     def mapping(
         self, name: str, kinds: type | tuple[type, ...], wanted: str
     ) -> dict[str, Any]:
-        """Values of one kind by name; none where the field is left out. Null is let through."""
+        """Return values of one kind by name; empty if the field is missing. Null is
+        allowed.
+        """
         value = self.value(name, {})
         if not isinstance(value, dict):
             self.refuse(name, self.stated(name, value), f"an object with {wanted}")
@@ -576,7 +586,9 @@ _DECIMALS = re.compile(r"\.(\d+)")
 
 
 def with_contradictions(table: PrintedTable) -> PrintedTable:
-    """With one cited paper a context, Recall@k / k <= MRR@k <= Recall@k, as `names.contradiction` has it."""
+    """Find contradictions: with one cited paper per context, Recall@k / k <= MRR@k <=
+    Recall@k (see `names.contradiction`).
+    """
     named = ((measure, _RECALL.fullmatch(measure.name)) for measure in table.measures)
     recalls = {int(cut["cut"]): measure for measure, cut in named if cut}
     pairs = [
@@ -610,9 +622,9 @@ def with_contradictions(table: PrintedTable) -> PrintedTable:
     return replace(table, rows=tuple(rows))
 
 
-#: Columns that are no figures, besides those by which rows are told apart.
+#: Columns that are not figures, besides those that distinguish rows.
 PLAIN = ("system", "system_id", "note")
-#: What is printed where there is no figure.
+#: Printed placeholders for a missing figure.
 NOTHING = {"", "-", "–", "—", "n/a", "N/A"}
 _NUMBER = r"[+\-−]?(?:\d[\d,]*(?:\.\d*)?|\.\d+)"
 _PRINTED = re.compile(
@@ -715,7 +727,9 @@ def _read(path: Path) -> tuple[list[str], list[dict[str, str]]]:
 
 
 def _csv_figure(text: str, place: str) -> Iterator[tuple[str, Any]]:
-    """A figure as it is printed: `0.320`, `32.0*`, `0.32 ± 0.01`, `0.32 (0.01)`, `<0.01`."""
+    """Yield the parts of a printed figure: `0.320`, `32.0*`, `0.32 ± 0.01`, `0.32
+    (0.01)`, `<0.01`.
+    """
 
     def number(printed: str) -> float:
         return float(printed.replace(",", "").replace("−", "-"))

@@ -1,4 +1,6 @@
-"""Published figures beside what the same systems score here, as the season file pairs them."""
+"""Published figures next to the site's scores of the same systems. The season file
+defines the pairs.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,9 +24,9 @@ from scoring.results.publications.reading import Measure
 from scoring.stats.finding import DIFFERENCE, Conclusion, Figure, Finding, Outcome
 from tasks.models import Phase, Task
 
-#: A field of figures that are computed here.
+#: The name of the field that marks figures computed by this site.
 MEASURED = "measured"
-#: What tells rows of a board apart.
+#: The type of the keys of a board's rows: the system's name or the run's number.
 K = TypeVar("K", str, int)
 
 
@@ -32,15 +34,16 @@ K = TypeVar("K", str, int)
 class Pair:
     figure: Reported | None
     own: float | None
-    #: Why there is no own value, where a board keeps it back.
+    #: The reason why the site's value is missing, if a board withholds it.
     kept_back: str = ""
     low: float | None = None
     high: float | None = None
-    #: Where nothing is printed.
+    #: The decimals if no figure is printed.
     decimals: int = 3
-    #: What stands in brackets behind the own value, where the board has it.
+    #: The standard deviation of the site's value, if the board has one.
     deviation: float | None = None
-    #: The evaluation and the metric that the own value is of, and what one is on the scale of print.
+    #: The evaluation and the metric of the own value, and the factor to the scale of
+    #: print.
     measured: tuple[int, str, float] | None = None
 
     @property
@@ -97,7 +100,7 @@ class Line:
     own: str
     line: int
     pairs: list[Pair]
-    #: How many instances of the board a class has; None of systems.
+    #: The number of the board's instances in a class; None for systems.
     size: int | None = None
 
 
@@ -121,7 +124,9 @@ class Reproduced:
 
     @property
     def small(self) -> list[str]:
-        """The classes that are less than half as large as the largest."""
+        """Return the classes that have less than half as many instances as the largest
+        one.
+        """
         most = max(self.sizes, default=0)
         return [
             line.label
@@ -175,7 +180,7 @@ def printed_and_own(
 
 
 def conclusions_of(tables: Sequence[Reproduced]) -> list[published.Claim]:
-    """Decide what the papers say of these tables on all that the season's boards have of them."""
+    """Evaluate the papers' conclusions on these tables on the season's boards."""
     own: dict[published.TableKey, list[Figure]] = defaultdict(list)
     for table in tables:
         key = (table.shown.table.paper_id, table.shown.table.name)
@@ -205,7 +210,9 @@ def conclusions_of(tables: Sequence[Reproduced]) -> list[published.Claim]:
 def _compared(
     more: tuple[int, str, float] | None, less: tuple[int, str, float] | None
 ) -> Finding | None:
-    """The difference of two runs on the same instances, as their board has it."""
+    """Return the difference of two runs on the same instances, from their board's
+    comparison.
+    """
     if not more or not less or more[1:] != less[1:]:
         return None
     first, second = sorted((more[0], less[0]))
@@ -298,6 +305,7 @@ def _by_metric(
 ) -> tuple[list[dict[str, str]], list[Line]]:
     measures = [column for column in shown.columns if column.name in shown.computed]
     columns = {column.name: column for column in board.columns} if board else {}
+    computed = computed_on(shown, board)
     names = plan.runs or plan.systems
     lines = []
     for row in (
@@ -307,7 +315,7 @@ def _by_metric(
         if label in names:
             row_here, pairs = rows.get(names[label]), []
             for measure in measures:
-                column = columns.get(shown.computed[measure.name])
+                column = columns.get(computed.get(measure.name, ""))
                 cell = row_here.scores.get(column.name) if row_here and column else None
                 value, measured = None, None
                 if row_here and column and cell:
@@ -341,7 +349,7 @@ def _board(
         )
         if board is None or board.visibility != Visibility.SCORES:
             continue
-        # The best of several runs of a name stands first.
+        # The best of several runs with one name counts.
         if rows := {
             row.system: row
             for row in reversed(run_rows(board.rows))
@@ -354,7 +362,9 @@ def _board(
 def _printed_classes(
     shown: published.PublishedTable, plan: Recomputed
 ) -> dict[str, dict[str, str]]:
-    """Return by dimension of the board the printed label of each class, by its casefolded name."""
+    """Return the printed labels of classes, keyed by the board's dimension and the
+    casefolded name.
+    """
     printed: dict[str, dict[str, str]] = {}
     for label in {row.label: None for row in shown.rows}:
         dimension, name = (
@@ -367,14 +377,25 @@ def _printed_classes(
     return printed
 
 
+def computed_on(
+    shown: published.PublishedTable, board: Board | None
+) -> Mapping[str, str]:
+    """Map printed metrics to metrics of the board; omit those that another model
+    computes.
+    """
+    return shown.computed_by_same_model(board.phase.task.options if board else {})
+
+
 def class_values(
     board: Board | None,
     rows: Mapping[K, Row],
     shown: published.PublishedTable,
     plan: Recomputed,
 ) -> tuple[dict[tuple[str, K], tuple[float | None, str]], dict[str, int]]:
-    """By printed class and key of a row the value, or why there is none; and how large the classes are."""
-    metric = shown.computed.get(shown.leading.name, "")
+    """Return the value, or the reason for a missing one, by printed class and row; and
+    the sizes of classes.
+    """
+    metric = computed_on(shown, board).get(shown.leading.name, "")
     if board is None or metric not in {column.name for column in board.columns}:
         return {}, {}
     values: dict[tuple[str, K], tuple[float | None, str]] = {}
@@ -400,6 +421,6 @@ def class_values(
 
 
 def on_scale(value: float | None, scale: float, measure: Measure) -> float | None:
-    """Counts have no scale, and are printed as they are."""
+    """Return the value on the scale of print; counts stay unchanged."""
     width = published.WIDTHS.get(measure.scale, scale)
     return value / scale * width if scale and value is not None else value

@@ -1,4 +1,6 @@
-"""Published results that a season file brings; `tasks.seasons` names this module by a string."""
+"""Load the published results of a season file. `tasks.seasons` imports this module by
+name.
+"""
 
 import hashlib
 import json
@@ -26,7 +28,7 @@ from tasks.models.seasons import bump_version
 from tasks.seasons.file.tables import Table
 from tasks.types import InputRefused, Problem
 
-#: What a figure has on the site as in the file.
+#: The fields of a figure that the database and the file share.
 OF_FIGURES = (
     "value",
     "printed",
@@ -41,7 +43,9 @@ TaskMetrics = Mapping[str, Sequence[str]]
 
 
 class SeasonResults:
-    """``problems`` keep the season from being loaded; ``oddities`` do not."""
+    """The published results of a season. ``problems`` prevent loading the season;
+    ``oddities`` are warnings.
+    """
 
     def __init__(self, paths: Iterable[Path]) -> None:
         self.publications: list[Publication] = []
@@ -94,7 +98,9 @@ class SeasonResults:
 
 
 def store_publication(publication: Publication) -> list[str]:
-    """The file is the whole of it: what it does not have any more goes. Returns what changed."""
+    """Replace the stored publication by the file; rows that are not in the file are
+    deleted. Return the changes.
+    """
     content = json.dumps(asdict(publication), ensure_ascii=False, sort_keys=True)
     digest = hashlib.sha256(content.encode()).hexdigest()
     key = publication.paper.key
@@ -117,7 +123,7 @@ def store_publication(publication: Publication) -> list[str]:
         Paper.objects.filter(pk=paper.pk).update(digest=digest)
         if changes:
             Paper.objects.filter(pk=paper.pk).update(loaded_at=timezone.now())
-            # The boards that the paper's tables stand on have changed.
+            # The boards that show the paper's tables have changed.
             for task in Task.objects.exclude(published=[]):
                 if any(placement["paper"] == key for placement in task.published):
                     for phase in Phase.objects.filter(task=task).order_by("pk"):

@@ -1,1 +1,1 @@
-"""A run's own page: its numbers, how it came to them, where it stands on its way."""
+"""The page of a run: its scores, their explanation, and its progress."""

@@ -1,4 +1,6 @@
-"""A run's responses as a page shows them: sentences, marks, parses, claims, labels, credits."""
+"""The responses of a run for pages: sentences, marks, parses, claims, labels,
+credits.
+"""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -12,7 +14,7 @@ from scoring.results.board.comparisons import open_statistics
 
 #: Responses on a page; each may have a dozen parses.
 AT_A_TIME = 5
-#: Metrics whose runs have claims begin with this.
+#: The prefix of metrics whose runs have claims.
 METRICS = "aliice_"
 FALLBACKS = {
     "too_long": gettext_lazy("Too long to be split: the whole sentence is the claim."),
@@ -36,7 +38,7 @@ def page_of(
     shows_labels: bool,
     shows_passages: bool,
 ) -> dict[str, Any]:
-    """Some responses of a run; the page's ``number`` counts from 1."""
+    """Return some responses of a run; ``number`` counts pages from 1."""
     with open_statistics(evaluation) as kept:
         if name:
             units = described_units(kept)
@@ -68,7 +70,9 @@ def page_of(
 def claims_of(
     evaluation: Evaluation, names: Collection[str]
 ) -> dict[str, list[dict[str, Any]]]:
-    """By response its claims, each with its verdict and what is said of each of its marks."""
+    """Return the claims of each response, with their verdicts and the text for each
+    mark.
+    """
     if not has_claims(evaluation):
         return {}
     with open_statistics(evaluation) as kept:
@@ -95,7 +99,7 @@ def _sentence(detail: Mapping[str, Any], *, shows_labels: bool) -> dict[str, Any
         end = mark.end()
     note = str(FALLBACKS.get(detail["fallback"] or "", ""))
     return {
-        # The text in order, each piece with whether it is a mark.
+        # The pieces of the text in order; the second value is True for a mark.
         "pieces": [*pieces, (detail["text"][end:], False)],
         "has_marks": bool(detail["marks"]),
         "note": note if detail["marks"] else _("No mark, so that it claims nothing."),
@@ -166,7 +170,9 @@ ROOT = "ROOT"
 def drawing(
     tokens: Sequence[str], heads: Sequence[int], relations: Sequence[str]
 ) -> dict[str, Any]:
-    """Arcs lead from a head to what depends on it, where the arrow's point is."""
+    """Return the drawing of a dependency tree. Arcs lead from a head to its dependent,
+    where the arrowhead is.
+    """
     widths = [
         max(
             NARROWEST, CHARACTER * len(token) + PADDING, LABEL * len(relation) + PADDING
@@ -215,7 +221,7 @@ def drawing(
 
 
 def _levels(heads: Sequence[int]) -> dict[int, int]:
-    """Each dependent's arc one above the highest arc within its span."""
+    """Return levels: each dependent's arc is one above the highest arc within its span."""
     spans = sorted(
         (abs(head - place), min(head, place), max(head, place), place)
         for place, head in enumerate(heads)
@@ -233,7 +239,9 @@ def _levels(heads: Sequence[int]) -> dict[int, int]:
 
 
 def _arc(head: float, dependent: float, baseline: float, top: float) -> dict[str, Any]:
-    """Leaves its head a little towards the dependent, so that arcs of one head stand apart."""
+    """Return an arc. It starts at its head, shifted towards the dependent, so that arcs
+    of one head do not overlap.
+    """
     begin = head + (6 if dependent > head else -6)
     bend = min(14.0, abs(dependent - begin) / 2)
     towards = bend if dependent > begin else -bend

@@ -1,4 +1,6 @@
-"""A team's lead confirms or contests the results of its runs; organisers end that, or begin it anew."""
+"""A team's lead confirms or contests the results of its runs. Organisers end or reopen
+the confirmation.
+"""
 
 from collections import defaultdict
 
@@ -33,14 +35,20 @@ def result_of(submission: Submission) -> Result | None:
 
 
 def confirm_result(*, submission: Submission, by: User, seen: str = "") -> Result:
-    """``seen`` is the digest that the lead has read. Once more changes nothing. Raises NotInThisState."""
+    """Confirm a result. ``seen`` is the digest of the scores that the lead has read. A
+    repeated call changes nothing.
+
+    Raises NotInThisState.
+    """
     return _say(submission, State.CONFIRMED, "", by, seen)
 
 
 def contest_result(
     *, submission: Submission, message: str, by: User, seen: str = ""
 ) -> Result:
-    """The team holds the numbers for wrong; organisers read why. Raises ValidationError or NotInThisState."""
+    """Contest a result that the team considers wrong; organisers read the message.
+    Raises ValidationError or NotInThisState.
+    """
     message = message.replace("\r\n", "\n").strip()
     if not message:
         raise ValidationError({"message": _("say what is wrong with the result")})
@@ -99,7 +107,9 @@ def _say(
 
 
 def end_confirmation(*, phase: Phase, reason: str, by: User) -> Phase:
-    """Once more changes nothing. Raises ValidationError or NotInThisState."""
+    """End the confirmation. A repeated call changes nothing. Raises ValidationError or
+    NotInThisState.
+    """
     reason = reason.strip()
     if not reason:
         raise ValidationError(
@@ -126,7 +136,9 @@ def end_confirmation(*, phase: Phase, reason: str, by: User) -> Phase:
 
 
 def reopen_confirmation(*, phase: Phase, by: User) -> Phase:
-    """Leads who can say something now are told at once. Raises NotInThisState."""
+    """Reopen the confirmation and notify the leads who can confirm now. Raises
+    NotInThisState.
+    """
     with transaction.atomic():
         locked = locked_phase(phase)
         if locked.confirmation_ended_at is None:
@@ -163,7 +175,9 @@ def _changed_phase(
 
 
 def ask_to_confirm() -> int:
-    """Tell the leads whose results wait and who were not told; how many were told."""
+    """Notify the leads whose results wait for confirmation, once; return the number of
+    notified leads.
+    """
     asking = Phase.objects.filter(
         ~Exists(Submission.objects.filter(phase=OuterRef("pk"), status__in=UNSETTLED)),
         confirms_results=True,
@@ -181,7 +195,9 @@ def ask_to_confirm() -> int:
 
 
 def tell_waiting(phase: Phase, *, by: User | None = None) -> int:
-    """The leads whose results wait; of every team with a result where that was begun anew (``by``)."""
+    """Notify the leads whose results wait; with ``by``, the leads of all teams with a
+    result.
+    """
     results = results_of(phase)
     waiting = {
         result.run.submission

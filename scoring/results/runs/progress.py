@@ -1,4 +1,6 @@
-"""Where a run stands on its way, in words: the steps it has taken, the one it is at, how long it may take."""
+"""The progress of a run in words: the completed steps, the current one, and the
+expected duration.
+"""
 
 import datetime as dt
 from dataclasses import dataclass
@@ -8,15 +10,16 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 
+from citeboard.core.instants import day_and_time
 from citeboard.core.words import counted, duration
 from scoring.models import Evaluation
 from tasks.jobs.queue_choice import MAX_PLACE, place_in_queue, why_unserved
 from tasks.models import Job, Submission
 
 Status = Submission.Status
-#: Seconds that a run takes beside the scoring itself.
+#: The seconds that a run needs in addition to scoring.
 OVERHEAD = 0.3
-#: So many of the latest scorings say how long one takes.
+#: The number of recent scorings for the estimate of the duration.
 RECENT = 20
 
 
@@ -32,7 +35,9 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """What the status of a run says; ``share`` is of the scoring, None while it has not begun."""
+    """The progress of a run. ``share`` is the completed share of the scoring, None
+    before it begins.
+    """
 
     sentence: str
     since: dt.datetime
@@ -52,7 +57,7 @@ def progress_of(submission: Submission) -> Progress:
     if submission.problems:
         advice = REFUSED
         if submission.replace_until and submission.replace_until > timezone.now():
-            instant = f"{submission.replace_until.astimezone(dt.UTC):%Y-%m-%d %H:%M}"
+            instant = day_and_time(submission.replace_until)
             advice = f"{REFUSED} {REPLACED_UNTIL % {'instant': instant}}"
     elif submission.built_in and submission.status == Status.FAILED:
         advice = ORGANISERS
@@ -60,7 +65,7 @@ def progress_of(submission: Submission) -> Progress:
         advice = OVER_LIMIT
     return Progress(
         sentence=_sentence(submission, place, expected_wait(submission, place)),
-        # A run that waits is begun again now and then, which changes its status.
+        # Workers periodically retry waiting runs, which changes the status.
         since=submission.submitted_at
         if submission.status == Status.WAITING
         else submission.status_since,
@@ -135,7 +140,7 @@ REFUSED = gettext_lazy(
     "The file stays here, for you to look at."
 )
 
-#: Of a built-in baseline whose run is not there yet.
+#: States of a built-in baseline whose run does not exist yet.
 UNWRITTEN = {
     Status.QUEUED: gettext_lazy("Waiting for a worker to compute the run."),
     Status.SCORING: gettext_lazy("The run is being computed now."),
@@ -189,7 +194,7 @@ def _before(place: int | None) -> str:
 def _steps(submission: Submission, job: Job | None) -> list[Step]:
     received = Step(_("received"), "done", submission.submitted_at)
     if submission.is_unwritten:
-        # A built-in baseline was asked for and not received; its run comes first.
+        # The run of a built-in baseline must be computed before it is scored.
         first = Step(_("asked for"), "done", submission.submitted_at)
         if not submission.is_moving:
             return [
@@ -245,7 +250,7 @@ def _waits_for(job: Job | None) -> str:
 
 
 def _unfinished_check(submission: Submission, check: Job) -> list[Step]:
-    """A large run is checked in a job; until that has ended well, nothing else has begun."""
+    """Return the steps of a large run whose check, a separate job, has not succeeded."""
     if not submission.is_moving:
         name = _("refused") if submission.problems else submission.get_status_display()
         state = "failed" if submission.status == Status.FAILED else "done"

@@ -1,4 +1,6 @@
-"""What came of one run: its numbers under every rule set, its place, and the same by class."""
+"""The results of one run: its scores under every rule set, its rank, and its scores by
+class.
+"""
 
 from __future__ import annotations
 
@@ -42,14 +44,16 @@ from tasks.models import Gold, Phase, Submission
 from tasks.types import task_type as the_type
 from tasks.types.base import printed_options
 
-#: Metrics drawn beside one another in a chart by class; the table has all of them.
+#: The maximum number of metrics in a chart by class; the table has all metrics.
 DRAWN = 3
 
 
 def latest_evaluations(
     submission: Submission, at: dt.datetime | None = None
 ) -> dict[str, Evaluation]:
-    """By rule set in the task's order, each against the newest gold that it was scored against by then."""
+    """Return the evaluations by rule set in the task's order, each on the newest gold
+    version before ``at``.
+    """
     newest: dict[str, Evaluation] = {}
     evaluations = (
         submission.evaluations.known_at(at)
@@ -80,7 +84,9 @@ def predecessor(submission: Submission, gold: Gold) -> Submission | None:
 def numbers(
     submission: Submission, evaluations: Mapping[str, Evaluation]
 ) -> list[dict[str, Any]]:
-    """Each metric with its number under each rule set, None where a rule set has no such metric."""
+    """Return each metric with its score under each rule set, None if the rule set does
+    not have the metric.
+    """
     task_type = submission.phase.task.type
     by_rules: dict[str, dict[str, Explained]] = {
         rules: {
@@ -106,8 +112,34 @@ def numbers(
     return lines
 
 
+def is_empty(line: Mapping[str, Any]) -> bool:
+    """Return True if every rule set leaves the metric undefined, for a reason other than an embargo."""
+    return all(
+        number is None or (number.value == formatting.DASH and not number.withheld)
+        for number in line["numbers"]
+    )
+
+
+def without_probabilities(evaluation: Evaluation) -> list[str]:
+    """Return the labels of the metrics that need probabilities, if the run has none."""
+    task_type = evaluation.phase.task.task_type
+    options = task_type.checked_options(evaluation.options, builds=False)
+    return [
+        formatting.metric_label(score.metric)
+        for score in evaluation.scores.all()
+        if _lacks_probabilities(
+            score, known_metric(task_type, score.metric, evaluation.rules, options)
+        )
+    ]
+
+
+def _lacks_probabilities(score: Score, metric: Metric | None) -> bool:
+    is_undefined = score.value is None and not score.withheld and not score.is_infinite
+    return is_undefined and isinstance(metric, OF_PROBABILITIES)
+
+
 def untold_lines(evaluation: Evaluation) -> list[tuple[str, str, str]]:
-    """What organisers alone see of a run: metric, value and interval."""
+    """Return the lines that only organisers see: metric, value and interval."""
     return [
         (
             formatting.metric_label(name),
@@ -163,7 +195,9 @@ def without_value(
 
 
 def place(submission: Submission, viewer: object) -> dict[str, object]:
-    """Where a run stands: its rank among so many teams, or the reason why it has none."""
+    """Return the rank of a run and the number of teams, or the reason why it has no
+    rank.
+    """
     phase = submission.phase
     if submission.kind == Submission.Kind.CONTRASTIVE and phase.shows_contrastive:
         return {"reason": _("A contrastive run stands on the board without a rank.")}
@@ -257,7 +291,7 @@ def _dimension(
         }
         for label, values in classes.items()
     ]
-    # The first metrics of one scale beside one another.
+    # Use the first metrics with one scale.
     scale = scales[metrics[0]]
     alike = [metric for metric in metrics if scales[metric] == scale][:DRAWN]
     labels = [formatting.metric_label(metric) for metric in alike]
@@ -288,13 +322,22 @@ def _dimension(
     }
 
 
-#: From so many instances on intervals of all populations hold, but for rare classes.
+#: From this number of instances on, intervals have nominal coverage in all populations,
+#: except for rare classes.
 SETTLED = 30
 UPWARD = {
     True: gettext_lazy("higher is better"),
     False: gettext_lazy("lower is better"),
     None: "",
 }
+
+
+#: Metrics that are undefined because the run has no probabilities.
+OF_PROBABILITIES = (
+    calibration.LogLoss,
+    calibration.Brier,
+    calibration.CalibrationError,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -304,7 +347,7 @@ class Explained:
     label: str
     value: str
     withheld: str
-    #: Its ends, or why there are none.
+    #: The interval bounds, or the reason why there is no interval.
     interval: str
     n: int
     is_percentage: bool
@@ -315,9 +358,9 @@ class Explained:
     parts: tuple[tuple[str, str], ...]
     command: str
     has_interval: bool = True
-    #: Why its interval may hold less often than it says.
+    #: The reason why its interval may have less than nominal coverage.
     caution: str = ""
-    #: Empty of what people said.
+    #: Empty for human judgements.
     rules: str = ""
 
 
@@ -332,7 +375,8 @@ def explained(
             known_metric(kind, score.metric, evaluation.rules, options),
             score.signature,
         )
-        # In words; empty where none was asked for, or an earlier version made it.
+        # The reason in words; empty if no interval was requested, or if an earlier
+        # version scored the run.
         parts = provenance_of(signature)
         why_none = parts.get(NO_VALUE) or parts.get(NO_INTERVAL, "")
         yield Explained(
@@ -342,7 +386,9 @@ def explained(
             label=formatting.metric_label(score.metric),
             value=formatting.score_text(score),
             withheld=score.get_withheld_display(),
-            interval=formatting.interval(score.low, score.high, score.scale)
+            interval=_("needs probabilities; this run gives none")
+            if _lacks_probabilities(score, metric)
+            else formatting.interval(score.low, score.high, score.scale)
             or formatting.reason_in_words(why_none),
             n=score.n,
             is_percentage=score.scale == 100,
@@ -367,7 +413,7 @@ def explained(
 
 
 def caution(metric: Metric, score: Score) -> str:
-    """What docs/uncertainty.md measured and does not hold, where it can be so."""
+    """Return the known limits of the interval by docs/uncertainty.md, if they apply."""
     reasons = []
     if score.n < SETTLED:
         reasons.append(
@@ -398,7 +444,9 @@ def signature_parts(signature: str) -> tuple[tuple[str, str], ...]:
 
 
 class Bin(NamedTuple):
-    """Instances whose confidence is in an interval, without its lower end: `0.1 to 0.2`."""
+    """Instances whose confidence is in an interval such as `0.1 to 0.2`, which excludes
+    its lower bound.
+    """
 
     label: str
     size: int
@@ -407,7 +455,9 @@ class Bin(NamedTuple):
 
 
 def reliability(evaluation: Evaluation, min_bin_size: int) -> dict[str, Any] | None:
-    """Chart and table; None where the run gave no probabilities or its matrices are gone."""
+    """Return chart and table; None if the run has no probabilities or its matrices are
+    missing.
+    """
     metric, sums = _calibration_of(evaluation)
     if metric is None or not sums.any():
         return None
@@ -450,7 +500,7 @@ def reliability(evaluation: Evaluation, min_bin_size: int) -> dict[str, Any] | N
 def _calibration_of(
     evaluation: Evaluation,
 ) -> tuple[calibration.CalibrationError | None, base.Floats]:
-    """The metric, and the sums of its rows; zeros where there are none."""
+    """Return the metric and the sums of its rows, zeros without rows."""
     task_type = evaluation.phase.task.task_type
     options = task_type.checked_options(evaluation.options)
     named = (
@@ -478,7 +528,9 @@ def _calibration_of(
 
 
 def reliability_chart(bins: Sequence[Bin]) -> Scatter:
-    """Confidence across, the share that is right upwards; on the diagonal both are the same."""
+    """Return the reliability chart: accuracy (y axis) against confidence (x axis). On
+    the diagonal both are equal.
+    """
     places = [
         Point(
             name=_("%(count)s instances") % {"count": in_decimals(f"{one.size:,}")},

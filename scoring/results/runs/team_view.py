@@ -1,4 +1,6 @@
-"""A run as its team is told of it, where a phase shows teams not even that their runs were scored."""
+"""The team's view of a run, if the phase does not even show teams that their runs were
+scored.
+"""
 
 import copy
 import datetime as dt
@@ -13,13 +15,15 @@ from scoring.results.board.visibility import may_see_outcome
 from tasks.models import Job, Phase, Submission
 
 Status = Submission.Status
-#: What stands in the place of a state; no run is stored with it.
+#: The displayed state if the real state is hidden. It is never stored.
 RECEIVED = "received"
 HIDDEN = (Status.QUEUED, Status.SCORING, Status.WAITING, Status.SCORED)
 
 
 def hides_outcome(run: Submission, viewer: object) -> bool:
-    """Whether the viewer may see the run and not how far it has come. One that failed is always told."""
+    """Return True if the viewer may see the run but not its progress. Failed runs are
+    always shown.
+    """
     is_veiled = (
         run.phase.own_runs_show == Phase.OwnRuns.NOTHING and run.status in HIDDEN
     )
@@ -27,7 +31,9 @@ def hides_outcome(run: Submission, viewer: object) -> bool:
 
 
 def as_told(run: Submission, viewer: object) -> Submission:
-    """The run, or a copy of it that says only that it was received, for those who may see no more."""
+    """Return the run, or a copy in the state “received” for viewers who may not see
+    more.
+    """
     if not hides_outcome(run, viewer):
         return run
     shown = copy.copy(run)
@@ -46,7 +52,7 @@ ENDS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """One step; ``by`` is empty for what the site did itself."""
+    """An event. ``by`` is empty if the site caused it."""
 
     at: dt.datetime
     words: str
@@ -55,7 +61,9 @@ class Event:
 
 
 def events(run: Submission, viewer: object) -> list[Event]:
-    """First things first. Whoever is not told how far a run is reads of no scoring."""
+    """Return the events in chronological order. Viewers who may not see the progress
+    get no scoring events.
+    """
     events = (
         []
         if run.begun_at is None

@@ -1,0 +1,268 @@
+"""The battle board of a phase: pairwise judgements and the results computed from
+them.
+"""
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from citeboard.core.plain_text import plain
+from scoring.models import Preference, Sheet
+from scoring.offline.battles import as_facts
+from scoring.results.board.exports import csv_text
+from scoring.results.board.visibility import (
+    RUNS_THE_SEASON,
+    Audience,
+    Visibility,
+    frozen_at,
+    shows_teams,
+    visibility_of_battles,
+)
+from scoring.stats.battles import Battle, Board, Standing, board_of
+from tasks.models import Phase, Registration, Submission
+from tasks.types.jsonlines import as_lines, well_formed
+from tasks.types.text import nfc
+
+#: States of unscored runs that are compared if the phase has battles but no scores.
+WAITING = (
+    Submission.Status.QUEUED,
+    Submission.Status.SCORING,
+    Submission.Status.WAITING,
+)
+COLUMNS = (
+    "rank",
+    "rank_low",
+    "rank_high",
+    "system",
+    "team",
+    "run",
+    "strength",
+    "strength_low",
+    "strength_high",
+    "share",
+    "share_low",
+    "share_high",
+)
+
+
+def compared_runs(phase: Phase, at: dt.datetime | None = None) -> QuerySet[Submission]:
+    """Return the runs that a battle board may show: not withdrawn, not excluded, not
+    late.
+
+    ``at`` is the time of a frozen board. A frozen board includes runs that were
+    withdrawn or failed later, but not runs that organisers have excluded.
+    """
+    kinds = [Submission.Kind.PRIMARY]
+    if phase.shows_contrastive:
+        kinds.append(Submission.Kind.CONTRASTIVE)
+    states = [Submission.Status.SCORED, *(WAITING if phase.battles_alone else ())]
+    is_standing = Q(status__in=states)
+    if at is not None:
+        is_standing |= Q(status_since__gt=at)
+    entered = Registration.objects.approved().filter(season=phase.task.season_id)
+    of_teams = Q(kind__in=kinds, team__in=entered.values("team"))
+    runs = Submission.objects.filter(
+        is_standing,
+        of_teams | Q(kind__in=Submission.TEAMLESS),
+        phase=phase,
+        exclusion="",
+        is_late=False,
+    )
+    return runs.select_related("team").order_by("pk")
+
+
+def unique_names(runs: Iterable[Submission]) -> dict[int, str]:
+    """Return a name for each run: the system, and the run's id if several runs have the
+    same system.
+    """
+    systems = {run.pk: _name(run.system) for run in runs}
+    counts = Counter(systems.values())
+    return {
+        pk: system if counts[system] == 1 else f"{system} #{pk}"
+        for pk, system in systems.items()
+    }
+
+
+def runs_by_name(
+    runs: Sequence[Submission], preferred: Iterable[int] = ()
+) -> dict[str, Submission]:
+    """Return the runs, keyed by the names that files may use: the system, or system and
+    id.
+
+    If a system has several runs, its name refers to its only run in ``preferred``;
+    without such a run, the name is omitted.
+    """
+    named = {f"{_name(run.system)} #{run.pk}": run for run in runs}
+    first = set(preferred)
+    by_system: dict[str, list[Submission]] = {}
+    for run in runs:
+        by_system.setdefault(_name(run.system), []).append(run)
+    for system, own in by_system.items():
+        chosen = [run for run in own if run.pk in first] if len(own) > 1 else own
+        if len(chosen) == 1:
+            named[system] = chosen[0]
+    return named
+
+
+def _name(text: str) -> str:
+    return nfc(well_formed(text))
+
+
+def published_sheets(phase: Phase, at: dt.datetime | None = None) -> QuerySet[Sheet]:
+    sheets = Sheet.objects.pairs().published().filter(phase=phase)
+    return sheets if at is None else sheets.filter(published_at__lte=at)
+
+
+def judge_names(sheets: QuerySet[Sheet]) -> dict[int, str]:
+    """Return the judges' names for exports. Programs keep their names; people get
+    pseudonyms.
+    """
+    names: dict[int, str] = {}
+    for sheet in sheets.order_by("pk").prefetch_related("annotators"):
+        judges = sorted(sheet.annotators.all(), key=lambda judge: judge.pk)
+        for number, judge in enumerate(judges, start=1):
+            pseudonym = f"judge {sheet.pk}-{number}"
+            names[judge.pk] = _name(judge.name) if sheet.has_programs else pseudonym
+    return names
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of the board. ``team`` is empty if it must stay anonymous."""
+
+    run: Submission
+    team: str
+    standing: Standing
+
+
+@dataclass(frozen=True, kw_only=True)
+class BattleBoard:
+    """The battles between valid runs from some sheets of a phase."""
+
+    phase: Phase
+    battles: Sequence[Battle]
+    runs: Mapping[str, Submission]
+    shows_teams: bool
+
+    @cached_property
+    def board(self) -> Board:
+        return board_of(self.battles)
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """Return the results as ``python -m scoring battles`` prints them for the
+        exported judgements.
+        """
+        return as_facts(self.board)
+
+    @property
+    def lines(self) -> list[Line]:
+        return [
+            Line(run := self.runs[own.system], self._team(run), own)
+            for own in self.board.standings
+        ]
+
+    def _team(self, run: Submission) -> str:
+        if run.kind in Submission.TEAMLESS:
+            return str(run.get_kind_display())
+        return run.team.name if self.shows_teams and run.team else ""
+
+    def as_csv(self) -> str:
+        lines: list[Sequence[object]] = [COLUMNS]
+        teams = {line.standing.system: line for line in self.lines}
+        for row in self.facts["board"]:
+            line = teams[row["system"]]
+            numbers = ["" if row[name] is None else row[name] for name in COLUMNS[6:]]
+            lines.append(
+                [
+                    row["rank"],
+                    *row["ranks"],
+                    plain(row["system"]),
+                    plain(line.team),
+                    line.run.pk,
+                    *numbers,
+                ]
+            )
+        return csv_text(*lines)
+
+    def as_rows(self) -> str:
+        """Return the judgements as JSON lines for ``python -m scoring battles``."""
+        return as_lines(
+            {
+                "topic": own.topic,
+                "left": own.left,
+                "right": own.right,
+                "label": own.label,
+                "judge": own.judge,
+            }
+            for own in self.battles
+        ).decode()
+
+
+def board_of_sheets(
+    phase: Phase,
+    sheets: QuerySet[Sheet],
+    *,
+    has_teams: bool,
+    at: dt.datetime | None = None,
+) -> BattleBoard | None:
+    """Return the board of these sheets; None without judgements of valid runs.
+
+    ``at`` is the time of a frozen board.
+    """
+    runs = compared_runs(phase, at)
+    rows = list(
+        Preference.objects.filter(
+            annotator__sheet__in=sheets, left__in=runs, right__in=runs
+        )
+        .order_by("pk")
+        .values_list("instance__name", "left", "right", "label", "annotator")
+    )
+    if not rows:
+        return None
+    numbers = {number for _, left, right, _, _ in rows for number in (left, right)}
+    of_battles = {run.pk: run for run in runs if run.pk in numbers}
+    names, judges = unique_names(of_battles.values()), judge_names(sheets)
+    return BattleBoard(
+        phase=phase,
+        battles=[
+            Battle(_name(topic), names[left], names[right], label, judges[judge])
+            for topic, left, right, label, judge in rows
+        ],
+        runs={names[number]: run for number, run in of_battles.items()},
+        shows_teams=has_teams,
+    )
+
+
+def shown_runs(phase: Phase, audience: Audience) -> tuple[int, ...]:
+    """Return the ids of runs that the audience's board may include. Cache keys contain
+    them, because the phase version does not change with every run.
+    """
+    runs = compared_runs(phase, frozen_at(phase, audience))
+    return tuple(runs.values_list("pk", flat=True))
+
+
+def battles_for(phase: Phase, audience: Audience) -> BattleBoard | None:
+    """Return the battle board for the audience; None if the audience may not see
+    one.
+    """
+    if visibility_of_battles(phase, audience) != Visibility.SCORES:
+        return None
+    at = frozen_at(phase, audience)
+    has_teams = audience in RUNS_THE_SEASON or shows_teams(phase, audience)
+    sheets = published_sheets(phase, at)
+    return board_of_sheets(phase, sheets, has_teams=has_teams, at=at)
+
+
+def has_battles(phase: Phase, audience: Audience) -> bool:
+    """Return True if the audience sees a battle board of the phase."""
+    if phase.task.task_type.human_evaluation is None:
+        return False
+    if visibility_of_battles(phase, audience) != Visibility.SCORES:
+        return False
+    return published_sheets(phase, frozen_at(phase, audience)).exists()

@@ -1,0 +1,215 @@
+"""Estimated scores of a board's runs, from the published sheet of human labels."""
+
+import datetime as dt
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth.models import AnonymousUser
+
+from scoring.models import EstimateSheet
+from scoring.results.board.exports import csv_text, json_text
+from scoring.results.board.open_gold import may_have_gold
+from scoring.results.board.standings import Board, Column, Row
+from scoring.stats.estimates import METHOD
+from tasks.models import Phase
+
+#: If the judge agrees with people on a smaller share of labels, it saves few human
+#: labels.
+USEFUL_AGREEMENT = 0.8
+#: Maximum difference of equal scores.
+SAME = 1e-9
+COLUMNS = (
+    "measure",
+    "run",
+    "minus",
+    "judge",
+    "estimated",
+    "low",
+    "high",
+    "labels",
+    "worth_in_labels",
+    "judge_weight",
+    "agreement",
+    "too_few",
+)
+
+
+def published_sheet(
+    phase: Phase, at: dt.datetime | None = None
+) -> EstimateSheet | None:
+    """Return the most recently published sheet, whose estimates the board shows."""
+    sheets = EstimateSheet.objects.published().filter(phase=phase)
+    if at is not None:
+        sheets = sheets.filter(published_at__lte=at)
+    return sheets.order_by("-published_at", "-pk").first()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """The estimate of a run's score, or of its difference from the ``other`` run."""
+
+    row: Row
+    other: Row | None = None
+    facts: Mapping[str, Any]
+
+    @property
+    def is_estimated(self) -> bool:
+        return self.facts["estimated"] is not None
+
+
+@dataclass(frozen=True, kw_only=True)
+class EstimatedMeasure:
+    """The estimates of a metric, for runs whose current score is the score that the
+    estimates correct.
+    """
+
+    column: Column
+    lines: list[Line]
+    differences: list[Line]
+
+    @property
+    def agreement(self) -> float | None:
+        """Return the lowest share of labels on which the judge and people agree, over runs."""
+        shares = [line.facts["agreement"] for line in self.lines]
+        return min((share for share in shares if share is not None), default=None)
+
+    @property
+    def saves_little(self) -> bool:
+        return self.agreement is not None and self.agreement < USEFUL_AGREEMENT
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimates:
+    sheet: EstimateSheet
+    measures: list[EstimatedMeasure]
+
+    def as_json(self) -> str:
+        return json_text(self.facts)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Return the estimates as JSON.
+
+        The seed is None until the gold is public: it reveals which units people
+        labelled and, with the estimates, parts of the gold.
+        """
+        sheet = self.sheet
+        is_open = may_have_gold(sheet.phase, AnonymousUser(), sheet.gold)
+        return {
+            "method": METHOD,
+            "of": sheet.of,
+            "labels_a_run": sheet.labels,
+            "seed": sheet.seed if is_open else None,
+            "rules": sheet.rules,
+            "estimates": [
+                dict(zip(COLUMNS, values, strict=True)) for values in self._values()
+            ],
+        }
+
+    def as_csv(self) -> str:
+        rows = [
+            ["" if cell is None else cell for cell in row] for row in self._values()
+        ]
+        return csv_text(COLUMNS, *rows)
+
+    def _values(self) -> list[list[Any]]:
+        names = ("judge", "estimated", "low", "high", "labels", "worth", "judge_weight")
+        return [
+            [
+                measure.column.metric,
+                line.row.submission,
+                line.other.submission if line.other else None,
+                *(line.facts[name] for name in names),
+                line.facts.get("agreement"),
+                line.facts.get("too_few"),
+            ]
+            for measure in self.measures
+            for line in (*measure.lines, *measure.differences)
+        ]
+
+
+def estimates_of_sheet(sheet: EstimateSheet, board: Board) -> Estimates:
+    """Return the sheet's estimates of the rows of a board.
+
+    Runs whose score has changed since are omitted, because their estimate corrects
+    another score.
+    """
+    measures = []
+    if board.rules == sheet.rules:
+        for column in board.main_first:
+            facts = sheet.result.get("measures", {}).get(column.metric)
+            if facts is not None:
+                measures.append(_measure(column, facts, board))
+    return Estimates(
+        sheet=sheet, measures=[measure for measure in measures if measure.lines]
+    )
+
+
+def _measure(
+    column: Column, facts: Mapping[str, Any], board: Board
+) -> EstimatedMeasure:
+    by_run = {line["run"]: line for line in facts["systems"]}
+    current = {
+        str(row.submission): row
+        for row in board.of_first_runs.rows
+        if _is_current(row, column, by_run.get(str(row.submission)))
+    }
+    lines = [Line(row=row, facts=by_run[name]) for name, row in current.items()]
+    differences = []
+    if lines:
+        leader = str(lines[0].row.submission)
+        found = {(line["first"], line["second"]): line for line in facts["differences"]}
+        for name, row in list(current.items())[1:]:
+            if line := found.get((leader, name)):
+                own = line
+            elif line := found.get((name, leader)):
+                own = _turned(line)
+            else:
+                continue
+            differences.append(Line(row=current[leader], other=row, facts=own))
+    return EstimatedMeasure(column=column, lines=lines, differences=differences)
+
+
+def _is_current(row: Row, column: Column, facts: Mapping[str, Any] | None) -> bool:
+    cell = row.scores.get(column.name)
+    if facts is None or cell is None or cell.value is None or cell.withheld:
+        return False
+    return facts["judge"] is not None and math.isclose(
+        facts["judge"], cell.value, rel_tol=SAME, abs_tol=SAME
+    )
+
+
+def _turned(facts: Mapping[str, Any]) -> dict[str, Any]:
+    def minus(value: float | None) -> float | None:
+        return None if value is None else -value
+
+    return {
+        **facts,
+        "judge": minus(facts["judge"]),
+        "estimated": minus(facts["estimated"]),
+        "low": minus(facts["high"]),
+        "high": minus(facts["low"]),
+    }
+
+
+def estimates_for(board: Board) -> Estimates | None:
+    """Return the published estimates for the rows of a board; None without estimates.
+
+    Only rows that the audience sees are included.
+    """
+    sheet = published_sheet(board.phase, board.frozen_at)
+    if sheet is None:
+        return None
+    found = estimates_of_sheet(sheet, board)
+    return found if found.measures else None
+
+
+def has_estimates(board: Board) -> bool:
+    """Return True if the board has published estimates. Task types without judged
+    labels need no query.
+    """
+    task_type = board.phase.task.task_type
+    rests_on_labels = task_type.is_judged or task_type.has_claims
+    return rests_on_labels and estimates_for(board) is not None

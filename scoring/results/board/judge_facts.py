@@ -1,0 +1,124 @@
+"""The data on the page of a judge, restricted to what the audience of a board may
+see.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+
+from django.db.models import Q
+
+from scoring.models import PhaseJudge
+from scoring.results.board.estimates import EstimatedMeasure, estimates_for
+from scoring.results.board.judges import (
+    Agreement,
+    agreement_of,
+    judges_of,
+    pairs_behind,
+    shown_evaluations,
+)
+from scoring.results.board.standings import Board
+from scoring.results.board.visibility import shows_run_counts
+from tasks.models import Phase
+from tasks.types.judge_views import (
+    first_judge,
+    further_judge,
+    further_judges,
+)
+
+
+@dataclass(frozen=True)
+class JudgeOfBoard:
+    """A judge, and the board scored with the judge's labels."""
+
+    name: str
+    board: Board
+    viewer: object
+
+    @property
+    def phase(self) -> Phase:
+        return self.board.phase
+
+    @property
+    def is_first(self) -> bool:
+        return not further_judge(self.board.rules or "")
+
+    @cached_property
+    def declared(self) -> PhaseJudge | None:
+        """Return what the organisers agreed to, also if the site asks the judge no longer.
+
+        None if the labels are imported.
+        """
+        asked = Q(ended_at=None) | Q(replies__gt=0)
+        return self.phase.phase_judges.filter(asked, name=self.name).first()
+
+    @property
+    def prompt_digest(self) -> str:
+        declared = self.declared
+        if declared is None or not declared.prompt:
+            return ""
+        return hashlib.sha256(declared.prompt.encode()).hexdigest()
+
+    @property
+    def shows_cost(self) -> bool:
+        """Return True if the cost may be shown: it must not reveal runs that the board
+        hides.
+        """
+        return (
+            self.declared is not None
+            and bool(self.declared.currency)
+            and self.board.frozen_at is None
+            and shows_run_counts(self.phase, self.board.audience)
+        )
+
+    @cached_property
+    def pairs(self) -> int | None:
+        """Return the number of distinct labelled pairs behind the shown scores; None if
+        scores are withheld.
+        """
+        return pairs_behind(shown_evaluations(self.board))
+
+    @cached_property
+    def agreements(self) -> list[tuple[str, Agreement]]:
+        """Return the agreement with each other judge of the board."""
+        found = judges_of(self.board, self.viewer)
+        if found is None:
+            return []
+        boards = {found.first_judge: found.first}
+        boards |= {view.judge: view.board for view in found.views}
+        own = shown_evaluations(self.board)
+        return [
+            (name, agreement_of(own, shown_evaluations(board)))
+            for name, board in boards.items()
+            if name != self.name
+        ]
+
+    @cached_property
+    def estimated(self) -> list[EstimatedMeasure]:
+        """Return the metrics with published estimates, including the agreement with
+        people.
+        """
+        found = estimates_for(self.board)
+        return found.measures if found else []
+
+    @property
+    def boards(self) -> list[Phase]:
+        """Return the phases of the season with a board scored by the judge."""
+        phases = Phase.objects.filter(
+            task__season=self.phase.task.season_id
+        ).select_related("task__season")
+        return [
+            phase
+            for phase in phases.order_by("task", "pk")
+            if self.name
+            in (first_judge(phase.task.options), *further_judges(phase.task.rules))
+        ]
+
+
+def judge_of_board(board: Board, viewer: object) -> JudgeOfBoard | None:
+    """Return the judge whose labels score the runs of a board; None without a judge."""
+    options, rules = board.phase.task.options, board.rules or ""
+    name = further_judge(rules) or first_judge(options)
+    return JudgeOfBoard(name, board, viewer) if name else None

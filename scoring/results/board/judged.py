@@ -1,0 +1,60 @@
+"""Notes on the judgements behind scores."""
+
+from collections.abc import Collection
+
+from django.db.models import Max
+from django.utils.translation import gettext as _
+
+from citeboard.core.words import counted
+from scoring.metrics.entailment import stored_model
+from scoring.models import JudgementImport, UsedJudgements
+from tasks.models import Phase
+
+
+def judgement_notes(phase: Phase, evaluations: Collection[int]) -> list[str]:
+    """Return notes on withdrawn judgements with reasons, on later judgements, and on
+    disagreement between people.
+
+    Phases that do not use the judgement ledger need no query.
+    """
+    if stored_model(phase.task.options) is None:
+        return []
+    used = UsedJudgements.objects.filter(evaluation__in=evaluations, is_current=True)
+    runs: dict[int, int] = dict(
+        used.filter(outdated_at__isnull=False).values_list(
+            "pk", "evaluation__submission"
+        )
+    )
+    notes = _outdated(runs) if runs else []
+    if ties := used.aggregate(most=Max("ties"))["most"]:
+        words = _(
+            "People are divided on up to %(judgements)s behind a run; the lower label counts."
+        )
+        notes.append(words % {"judgements": counted(ties, "judgement")})
+    return notes
+
+
+def _outdated(runs: dict[int, int]) -> list[str]:
+    """Return the notes on outdated runs. ``runs`` maps ids of used judgements to
+    runs.
+    """
+    imports = JudgementImport.objects.filter(
+        used_by__in=runs, withdrawn_at__isnull=False
+    ).order_by("withdrawn_at", "pk")
+    withdrawn: dict[str, set[int]] = {}
+    for reason, one in imports.values_list("reason", "used_by"):
+        if one in runs:
+            withdrawn.setdefault(reason, set()).add(one)
+    notes = []
+    for reason, rows in withdrawn.items():
+        words = _("Judgements behind %(runs)s were withdrawn: %(reason)s")
+        notes.append(words % {"runs": _runs(runs, rows), "reason": reason})
+    gone = {one for rows in withdrawn.values() for one in rows}
+    if later := runs.keys() - gone:
+        words = _("Judgements have been added that concern %(runs)s.")
+        notes.append(words % {"runs": _runs(runs, later)})
+    return notes
+
+
+def _runs(runs: dict[int, int], used: Collection[int]) -> str:
+    return counted(len({runs[one] for one in used}), "run")

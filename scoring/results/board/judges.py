@@ -1,0 +1,316 @@
+"""The judges of a board.
+
+Labels of the first judge determine the ranks; each additional judge has a separate
+board, called its view. Only boards and evaluations that the audience sees are used.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from django.http import Http404
+from django.utils.translation import gettext as _
+from numpy.typing import NDArray
+
+from scoring.models import Evaluation, UsedJudgements
+from scoring.models.ledger import LABEL_BYTES
+from scoring.results.board.standings import (
+    Board,
+    Row,
+    cached_standings,
+    run_rows,
+    significant,
+)
+from scoring.results.board.visibility import Visibility
+from scoring.stats.correlation import Correlation, of_points
+from scoring.stats.people_and_labels import cohen
+from tasks.models import Phase
+from tasks.types.base import base_rules
+from tasks.types.judge_views import (
+    first_judge,
+    further_judge,
+    further_judges,
+    view_of,
+)
+from tasks.types.ledger import NO_LABEL
+
+#: Minimum number of systems for showing a rank correlation.
+MIN_SYSTEMS = 3
+FEW_SYSTEMS, ALL_TIED = "few-systems", "all-tied"
+PART_WITHHELD, NO_PAIRS, ONE_LABEL = "part-withheld", "no-pairs", "one-label"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Agreement:
+    """The labels of two judges on the pairs that both labelled.
+
+    ``kappa`` is Cohen's kappa. ``reason`` explains a missing number.
+    """
+
+    pairs: int | None
+    same: int | None
+    kappa: float | None
+    reason: str = ""
+
+    @property
+    def share(self) -> float | None:
+        return self.same / self.pairs if self.same is not None and self.pairs else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """A system's row for the first judge and for another judge; None if the other judge
+    has not judged the system.
+    """
+
+    first: Row
+    view: Row | None
+
+    @property
+    def places_gained(self) -> int | None:
+        if self.view is None or self.view.rank is None or self.first.rank is None:
+            return None
+        return self.first.rank - self.view.rank
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedView:
+    """The board of an additional judge, with the board of the first judge for
+    comparison.
+    """
+
+    judge: str
+    board: Board
+    first: Board
+
+    @cached_property
+    def standings(self) -> list[Standing]:
+        """Return the systems that the first judge ranks, in the order of its board."""
+        own = {row.submission: row for row in self.board.rows}
+        return [
+            Standing(first=row, view=own.get(row.submission))
+            for row in self.first.rows
+            if row.rank is not None
+        ]
+
+    @cached_property
+    def correlation(self) -> Correlation:
+        """Return Kendall's tau-b over the systems with a value from both judges; NaN if
+        undefined.
+        """
+        values = [
+            (significant(one.first.value), significant(one.view.value))
+            for one in self.standings
+            if one.view is not None
+            and one.first.value is not None
+            and one.view.value is not None
+        ]
+        if len(values) < MIN_SYSTEMS:
+            return Correlation(math.nan, None, None, len(values))
+        first, other = np.array(values).T
+        return of_points("Kendall", first, other)
+
+    @property
+    def why_no_correlation(self) -> str:
+        if not math.isnan(self.correlation.value):
+            return ""
+        return FEW_SYSTEMS if self.correlation.n < MIN_SYSTEMS else ALL_TIED
+
+    @cached_property
+    def agreement(self) -> Agreement:
+        return agreement_of(
+            shown_evaluations(self.first), shown_evaluations(self.board)
+        )
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        found, pairs = self.correlation, self.agreement
+        return {
+            "judge": self.judge,
+            "rules": self.board.rules,
+            "tau_b": None if math.isnan(found.value) else found.value,
+            "low": found.low,
+            "high": found.high,
+            "systems": found.n,
+            "why_no_tau_b": self.why_no_correlation or None,
+            "pairs": pairs.pairs,
+            "same_label": pairs.same,
+            "kappa": pairs.kappa,
+            "why_no_kappa": pairs.reason or None,
+            "ranks": [
+                {
+                    "run": one.first.submission,
+                    "first_rank": one.first.rank,
+                    "rank": one.view.rank if one.view else None,
+                }
+                for one in self.standings
+            ],
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgesOfBoard:
+    first: Board
+    views: list[JudgedView]
+
+    @property
+    def first_judge(self) -> str:
+        return first_judge(self.first.phase.task.options)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        return {
+            "first_judge": self.first_judge,
+            "rules": self.first.rules,
+            "views": [view.facts for view in self.views],
+        }
+
+
+def judges_offered(phase: Phase, rules: str | None) -> list[str]:
+    """Return the judges of a rule set, starting with the first judge; empty if there is
+    only one judge.
+    """
+    further = _with_views(phase, base_rules(rules or ""))
+    return [first_judge(phase.task.options), *further] if further else []
+
+
+def _with_views(phase: Phase, base: str) -> list[str]:
+    rules = phase.task.rules
+    return [judge for judge in further_judges(rules) if view_of(base, judge) in rules]
+
+
+def rules_by(phase: Phase, rules: str | None, judge: str) -> str | None:
+    """Return the rule set by a judge; without ``rules`` the ranking one, or the first that the judge has.
+
+    Raises Http404 if the judge has no view of it.
+    """
+    task = phase.task
+    base = base_rules(rules or (task.ranking_rules if task.rules else ""))
+    if judge == first_judge(task.options) and base in task.rules:
+        return base
+    view = view_of(base, judge)
+    if view not in task.rules and not rules:
+        own = (name for name in task.rules if further_judge(name) == judge)
+        view = next(own, view)
+    if view not in task.rules:
+        words = _("%(task)s has no view by the judge “%(judge)s”; it has %(known)s")
+        facts = {
+            "task": task,
+            "judge": judge,
+            "known": ", ".join(judges_offered(phase, base)) or _("none"),
+        }
+        raise Http404(words % facts)
+    return view
+
+
+def judges_of(board: Board, viewer: object) -> JudgesOfBoard | None:
+    """Return the judges of a board or view, as its audience sees them.
+
+    None if the board has no views, or if the audience does not see scores.
+    """
+    base = base_rules(board.rules or "")
+    judges = _with_views(board.phase, base)
+    if not judges or board.visibility != Visibility.SCORES:
+        return None
+    first = _by_rules(board, viewer, base)
+    views = [
+        JudgedView(
+            judge=judge,
+            board=_by_rules(board, viewer, view_of(base, judge)),
+            first=first,
+        )
+        for judge in judges
+    ]
+    return JudgesOfBoard(first=first, views=views)
+
+
+def first_ranks(board: Board, viewer: object) -> dict[int, int]:
+    """Return the ranks under the first judge, keyed by run; empty unless the board is
+    the view of another judge.
+    """
+    if not further_judge(board.rules or ""):
+        return {}
+    first = _by_rules(board, viewer, base_rules(board.rules or ""))
+    return {row.submission: row.rank for row in first.rows if row.rank is not None}
+
+
+def _by_rules(board: Board, viewer: object, rules: str) -> Board:
+    if board.rules == rules:
+        return board
+    return cached_standings(
+        board.phase, viewer, rules, gold=board.gold, audience=board.audience
+    )
+
+
+def shown_evaluations(board: Board) -> set[int]:
+    return {row.evaluation for row in run_rows(board.rows) if row.evaluation}
+
+
+def agreement_of(first: Collection[int], other: Collection[int]) -> Agreement:
+    """Return the agreement of two judges on the labelled pairs behind their
+    evaluations.
+
+    If scores are restricted to a part of the gold, the agreement is withheld: it
+    depends on judgements of the whole gold.
+    """
+    if _has_withheld({*first, *other}):
+        return Agreement(pairs=None, same=None, kappa=None, reason=PART_WITHHELD)
+    left, right = _labels_behind(first), _labels_behind(other)
+    _common, places, others = np.intersect1d(
+        left.items, right.items, assume_unique=True, return_indices=True
+    )
+    a, b = left.labels[places], right.labels[others]
+    is_decided = (a != LABEL_BYTES[NO_LABEL]) & (b != LABEL_BYTES[NO_LABEL])
+    a, b = a[is_decided], b[is_decided]
+    if not len(a):
+        return Agreement(pairs=0, same=0, kappa=None, reason=NO_PAIRS)
+    kappa = cohen(a.tolist(), b.tolist())
+    is_undefined = math.isnan(kappa)
+    return Agreement(
+        pairs=len(a),
+        same=int((a == b).sum()),
+        kappa=None if is_undefined else kappa,
+        reason=ONE_LABEL if is_undefined else "",
+    )
+
+
+def pairs_behind(evaluations: Collection[int]) -> int | None:
+    """Return the number of distinct labelled pairs behind the evaluations; None if a
+    part of their scores is withheld.
+    """
+    if _has_withheld(evaluations):
+        return None
+    used = UsedJudgements.objects.filter(evaluation__in=evaluations, is_current=True)
+    # Older numbers have stored pairs without labels.
+    items = b"".join(map(bytes, used.values_list("items", flat=True)))
+    return len(np.unique(np.frombuffer(items, np.uint64)))
+
+
+def _has_withheld(evaluations: Collection[int]) -> bool:
+    own = Evaluation.objects.filter(pk__in=evaluations)
+    return own.exclude(release="", withheld="").exists()
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Sorted distinct digests of pairs, and their labels."""
+
+    items: NDArray[np.uint64]
+    labels: NDArray[np.uint8]
+
+
+def _labels_behind(evaluations: Collection[int]) -> Labels:
+    """Return the labels that the scorers of these evaluations used, if stored."""
+    used = UsedJudgements.objects.filter(evaluation__in=evaluations, is_current=True)
+    # A pair has the same label in all runs, unless judgements of a run are outdated.
+    # Prefer newer runs.
+    rows = list(used.exclude(labels=b"").order_by("-pk").values_list("items", "labels"))
+    items = np.frombuffer(b"".join(bytes(one) for one, _labels in rows), np.uint64)
+    labels = np.frombuffer(b"".join(bytes(one) for _items, one in rows), np.uint8)
+    distinct, places = np.unique(items, return_index=True)
+    return Labels(distinct, labels[places])

@@ -1,0 +1,279 @@
+"""Changes from a run of a team to a later run: instances that became right or wrong,
+and classes.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from django.http import Http404
+from django.utils.translation import gettext as _
+
+from citeboard.core.query import Query, number_from, text_from
+from scoring.metrics import Metric
+from scoring.models import Evaluation
+from scoring.results.board import visibility
+from scoring.results.board.differences import hidden_classes
+from scoring.results.board.query import board_of
+from scoring.results.comparison import contenders, reading
+from scoring.results.comparison.paired_scores import (
+    ClassDifference,
+    Two,
+    by_class,
+    classes_by_instance,
+    dimensions,
+    two,
+    values_by_instance,
+)
+from scoring.results.runs.results import predecessor
+from scoring.stats.breakdown import NO_CLASS
+from scoring.stats.jackknife import ROUNDING
+from tasks.models import Submission
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangesQuery(Query):
+    """The query parameters. ``since`` is the earlier run; the default is the previous
+    run.
+    """
+
+    since: int | None = number_from("since")
+    rules: str | None = text_from("rules", default=None)
+    gold: int | None = number_from("gold")
+    dimension: str = text_from("dimension")
+    metric: str = text_from("metric")
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumberChange:
+    name: str
+    before: float | None
+    after: float | None
+
+    @property
+    def difference(self) -> float | None:
+        if self.before is None or self.after is None:
+            return None
+        return self.after - self.before
+
+
+@dataclass(frozen=True, kw_only=True)
+class InstanceChange:
+    name: str
+    classes: Sequence[str]
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class InstanceChanges:
+    """The changes of instances. ``better`` and ``worse`` count changed instances that
+    became neither right nor wrong.
+
+    An instance is right if the metric has its best value there.
+    """
+
+    metric: Metric
+    turned_right: list[InstanceChange]
+    turned_wrong: list[InstanceChange]
+    better: int
+    worse: int
+    of: int
+
+    @cached_property
+    def right_by_class(self) -> Counter[str]:
+        return _by_class(self.turned_right)
+
+    @cached_property
+    def wrong_by_class(self) -> Counter[str]:
+        return _by_class(self.turned_wrong)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Changes:
+    """The changes between two runs. ``instances`` is None if the viewer may not see
+    values of instances, or if the metric has no values of instances.
+    """
+
+    before: Submission
+    after: Submission
+    rules: str
+    numbers: list[NumberChange]
+    metric: Metric | None
+    dimension: str
+    classes: list[ClassDifference]
+    instances: InstanceChanges | None
+    sees_instances: bool
+
+    @property
+    def better(self) -> list[str]:
+        return self._changed(1)
+
+    @property
+    def worse(self) -> list[str]:
+        return self._changed(-1)
+
+    def _changed(self, sign: int) -> list[str]:
+        """Return the classes whose interval excludes zero: those that improved, or
+        those that became worse.
+        """
+        if self.metric is None or self.metric.higher_is_better is None:
+            return []
+        upward = sign if self.metric.higher_is_better else -sign
+        return [
+            line.label
+            for line in self.classes
+            if line.low is not None
+            and line.high is not None
+            and (line.low > 0 if upward > 0 else line.high < 0)
+        ]
+
+
+def changes_since(run: Submission, viewer: object, query: ChangesQuery) -> Changes:
+    """Return the changes from an earlier run of the same team. Raises Http404, Unreadable."""
+    board = board_of(run.phase, viewer, query.rules, query.gold)
+    before = query.since
+    if before is None and board.gold is not None:
+        earlier = predecessor(run, board.gold)
+        before = earlier.pk if earlier else None
+    if before is None or before == run.pk:
+        raise Http404(_("Name another run of the team with “since”."))
+    chosen = [
+        contenders.named_run(board, viewer, (), number) for number in (run.pk, before)
+    ]
+    scored = [one for one in contenders.evaluations_of(board, chosen) if one]
+    if len(scored) < 2 or not is_of_one_team(scored[0], scored[1], viewer):
+        raise Http404(
+            _("There are no two runs of one team here that were scored alike.")
+        )
+    return changes_between(scored[1], scored[0], viewer, query.dimension, query.metric)
+
+
+def is_of_one_team(a: Evaluation, b: Evaluation, viewer: object) -> bool:
+    """Return True if both runs belong to one team of the viewer, or of a season that the viewer runs."""
+    runs = [a.submission, b.submission]
+    return runs[0].team_id == runs[1].team_id is not None and all(
+        visibility.may_see_submission(run, viewer) for run in runs
+    )
+
+
+def in_time(a: Evaluation, b: Evaluation) -> tuple[Evaluation, Evaluation]:
+    """Return the earlier run and the later run."""
+    sent = [(one.submission.submitted_at, one.submission.pk) for one in (a, b)]
+    return (a, b) if sent[0] < sent[1] else (b, a)
+
+
+def changes_between(
+    before: Evaluation,
+    after: Evaluation,
+    viewer: object,
+    dimension: str = "",
+    metric: str = "",
+) -> Changes:
+    """Return the changes that the viewer may see. Raises Unreadable."""
+    pair, phase = two(after, before), after.phase
+    audience = visibility.audience_of(phase, viewer)
+    names = [name for name in dimensions([after, before]) if pair.by(name)]
+    chosen = dimension if dimension in names else next(iter(names), "")
+    measured = pair.by(chosen) if chosen else []
+    of_classes = _named(measured, metric)
+    hidden = hidden_classes([after.pk, before.pk], phase, audience)
+    rights = reading.may_read(phase, viewer, [after, before])
+    sees_instances = rights is not None and rights.values
+    return Changes(
+        before=before.submission,
+        after=after.submission,
+        rules=after.rules,
+        numbers=_numbers(pair),
+        metric=of_classes,
+        dimension=chosen,
+        classes=by_class(pair, chosen, of_classes, hidden.get(chosen, frozenset()))
+        if of_classes
+        else [],
+        instances=_instance_changes(pair, chosen, metric) if sees_instances else None,
+        sees_instances=sees_instances,
+    )
+
+
+def _numbers(pair: Two) -> list[NumberChange]:
+    after, before = (
+        {score.metric: score.value for score in side.scores.all()}
+        for side in (pair.a, pair.b)
+    )
+    return [
+        NumberChange(
+            name=metric.name, before=before[metric.name], after=after[metric.name]
+        )
+        for metric in pair.metrics
+    ]
+
+
+def _named(metrics: Sequence[Metric], name: str) -> Metric | None:
+    first = next(iter(metrics), None)
+    return next((metric for metric in metrics if metric.name == name), first)
+
+
+def _instance_changes(pair: Two, dimension: str, name: str) -> InstanceChanges | None:
+    with_merit = [one for one in pair.pooled if one.higher_is_better is not None]
+    metric = _named(with_merit, name)
+    if metric is None:
+        return None
+    after, before = (
+        values_by_instance(side, [metric]).get(metric.name, {})
+        for side in (pair.a, pair.b)
+    )
+    labels = classes_by_instance(pair.a, dimension) if dimension else {}
+    shared = [name for name in after if name in before]
+    return _sorted_out(metric, shared, before, after, labels) if shared else None
+
+
+def _sorted_out(
+    metric: Metric,
+    names: Sequence[str],
+    before: Mapping[str, float],
+    after: Mapping[str, float],
+    labels: Mapping[str, tuple[str, ...]],
+) -> InstanceChanges:
+    sign = 1 if metric.higher_is_better else -1
+    tolerance = ROUNDING * max(1.0, metric.scale)
+    right: list[InstanceChange] = []
+    wrong: list[InstanceChange] = []
+    better = worse = 0
+    for name in names:
+        gain = sign * (after[name] - before[name])
+        if (
+            not abs(gain) > tolerance
+        ):  # False for NaN, the difference of two infinite values
+            continue
+        change = InstanceChange(
+            name=name,
+            classes=labels.get(name) or (NO_CLASS,),
+            before=before[name],
+            after=after[name],
+        )
+        if gain > 0 and _is_best(metric, after[name]):
+            right.append(change)
+        elif gain < 0 and _is_best(metric, before[name]):
+            wrong.append(change)
+        elif gain > 0:
+            better += 1
+        else:
+            worse += 1
+    return InstanceChanges(
+        metric=metric,
+        turned_right=right,
+        turned_wrong=wrong,
+        better=better,
+        worse=worse,
+        of=len(names),
+    )
+
+
+def _is_best(metric: Metric, value: float) -> bool:
+    best = metric.value_range[bool(metric.higher_is_better)]
+    return abs(value - best) <= ROUNDING * max(1.0, metric.scale)
+
+
+def _by_class(changes: Sequence[InstanceChange]) -> Counter[str]:
+    return Counter(label for change in changes for label in change.classes)
