@@ -1,1 +1,1 @@
-"""Human evaluation: making sheets of blinded texts, taking ratings, and what these come to."""
+"""Human evaluation: sheets of blinded texts, ratings, and their results."""

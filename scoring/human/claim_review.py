@@ -1,4 +1,6 @@
-"""People's judgements of a run beside the automatic labels, as in Table 4 of Xu et al. 2025."""
+"""Agreement of people's judgements of a run with its automatic labels, as in Table 4 of
+Xu et al. 2025.
+"""
 
 import hashlib
 import json
@@ -14,6 +16,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit, refusals, storage
+from citeboard.core.commits import after_commit
 from citeboard.teams.models import User
 from scoring.human.reading import ITEMS
 from scoring.models import Evaluation, HumanScore, JudgedRun
@@ -42,7 +45,9 @@ def agreement_of(judged: JudgedRun) -> dict[str, dict[str, Any]]:
 def read_agreement(
     submission: Submission, path: Path, filename: str, by: User | None
 ) -> dict[str, dict[str, Any]]:
-    """Return the agreement of the file with the current labels. Raises FileRefused or PoolFull."""
+    """Return the agreement of people's judgements in a file with the run's current
+    labels. Raises FileRefused or PoolFull.
+    """
     if (evaluation := judged_evaluation(submission)) is None:
         message, expected = _("the run has no claims yet"), _("a run that is scored")
         raise FileRefused([Problem(message=message, expected=expected)])
@@ -79,7 +84,7 @@ def keep_file(
             if before.published_at is not None:
                 _take_off(before, by)
             old = before.file
-            transaction.on_commit(lambda: storage.statistics.delete(old), robust=True)
+            after_commit(lambda: storage.statistics.delete(old))
             before.delete()
         judged = JudgedRun.objects.create(
             submission=submission,
@@ -93,7 +98,9 @@ def keep_file(
 
 
 def publish(*, submission: Submission, by: User | None) -> None:
-    """Put the ratings of its responses on the board. Raises Refused, FileRefused or PoolFull."""
+    """Publish people's ratings of the run's responses on the board. Raises Refused,
+    FileRefused or PoolFull.
+    """
     if (judged := JudgedRun.objects.filter(submission=submission).first()) is None:
         raise refusals.Refused(_("nobody has judged the run yet"))
     agreed = agreement_of(judged)

@@ -1,4 +1,6 @@
-"""The data sheet of a human evaluation by the sections of HEDS (Shimorina and Belz 2022), in our words."""
+"""The data sheet of a human evaluation, with the sections of HEDS (Shimorina and Belz
+2022).
+"""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -16,7 +18,7 @@ from scoring.results.board.human_columns import agreement_in_words
 from tasks.models import Submission
 
 MAX_ANSWER = 4000
-#: By section the questions that organisers answer, by name; in English.
+#: Questions to organisers by section and name, in English.
 SECTIONS: dict[str, dict[str, str]] = {
     gettext_noop("Paper and resources"): {
         "paper": gettext_noop("Paper or report of this evaluation"),
@@ -68,7 +70,9 @@ QUESTIONS = {
 
 
 def save_data_sheet(*, sheet: Sheet, answers: Mapping[str, str], by: User) -> None:
-    """Keep what is answered; an empty answer takes one away. Also once the sheet is published."""
+    """Save an organiser's answers about a sheet. The sheet may be published already. An
+    empty text deletes an answer.
+    """
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
         texts = {
@@ -99,7 +103,11 @@ def save_data_sheet(*, sheet: Sheet, answers: Mapping[str, str], by: User) -> No
 
 
 def known(sheet: Sheet) -> Iterator[tuple[str, str, str]]:
-    """Return facts of a published sheet: section, question and answer. Annotators stay unnamed."""
+    """Yield section, question and answer for each fact that the site knows about a
+    published sheet.
+
+    Annotators are not named.
+    """
     systems = (
         Submission.objects.filter(sheet_texts__instance__sheet=sheet).distinct().count()
     )

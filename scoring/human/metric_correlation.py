@@ -1,4 +1,4 @@
-"""Agreement of metrics with people: correlations over systems and over single texts."""
+"""Correlation of metrics with people's ratings, over systems and over single texts."""
 
 import datetime as dt
 import math
@@ -20,13 +20,17 @@ from scoring.stats.people_and_labels import read_judgements
 from scoring.worker.local_copies import fetched
 from tasks.models import Phase
 
-#: Mean rating of one run's text for one instance.
+#: The mean rating of each text. The key is the run and the instance.
 Values = Mapping[tuple[int, str], float]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """A metric's correlations with people, by coefficient: over systems, and over texts of all systems."""
+    """The correlations of a metric with people's ratings. The keys are names of
+    coefficients.
+
+    ``over_instances`` pools the texts of all systems.
+    """
 
     metric: str
     over_systems: Mapping[str, Correlation]
@@ -69,7 +73,7 @@ def lines(board: standings.Board, people: Values) -> list[Line]:
     options = task.task_type.checked_options(task.options)
     columns: dict[str, Metric] = {}
     for column in board.columns:
-        # Leave out human scores and metrics that no longer exist.
+        # Skip human scores, and metrics that no longer exist.
         is_human = column.metric.startswith("human_")
         metric = (
             None

@@ -17,6 +17,7 @@ from citeboard.core import audit, refusals
 from citeboard.core.words import counted
 from citeboard.teams.models import User
 from scoring.human.ratings import decided, disputed, final_ratings, texts_of
+from scoring.human.states import close
 from scoring.metrics.base import Floats, finite
 from scoring.models import (
     CRITERIA,
@@ -59,7 +60,9 @@ def agreement(sheet: Sheet) -> "dict[str, Agreement]":
 
 
 def unfinished(sheet: Sheet) -> list[str]:
-    """Return annotators with missing ratings and their progress: `Ada, who has rated 3 of 12`."""
+    """Return the annotators whose ratings are incomplete, for example `Ada, who has
+    rated 3 of 12`.
+    """
     texts = texts_of(sheet).count()
     first = (
         sheet.annotators.filter(is_adjudicator=False)
@@ -82,10 +85,13 @@ def unfinished(sheet: Sheet) -> list[str]:
 
 
 def publish(*, sheet: Sheet, by: User, is_confirmed: bool = False) -> None:
-    """Close the sheet and show its outcome; unfinished only where that is confirmed. Raises Refused."""
+    """Close the sheet and publish its results. Raises Refused.
+
+    ``is_confirmed`` allows this although ratings are missing.
+    """
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
-        if not locked.is_open:
+        if locked.is_published:
             raise refusals.Refused(_("the sheet is published already"))
         if not Rating.objects.filter(
             annotator__sheet=locked, annotator__is_adjudicator=False
@@ -99,7 +105,7 @@ def publish(*, sheet: Sheet, by: User, is_confirmed: bool = False) -> None:
             raise refusals.Refused(words % {"names": "; ".join(waiting)})
         locked.agreement = {
             name: {
-                # Without the names of people.
+                # The stored agreement does not name people.
                 "mean": finite(one.mean_kappa),
                 "mean_interval": one.mean_interval,
                 "alpha": finite(one.alpha),
@@ -114,8 +120,8 @@ def publish(*, sheet: Sheet, by: User, is_confirmed: bool = False) -> None:
             }
             for name, one in agreement(locked).items()
         }
-        locked.published_at = timezone.now()
-        locked.save(update_fields=["agreement", "published_at"])
+        locked.published_at, locked.closed_at = timezone.now(), None
+        locked.save(update_fields=["agreement", "published_at", "closed_at"])
         HumanScore.objects.bulk_create(_scores(locked))
         with audit.in_english():
             facts = {"names": "; ".join(unfinished(locked))} if waiting else {}
@@ -128,13 +134,15 @@ def publish(*, sheet: Sheet, by: User, is_confirmed: bool = False) -> None:
 
 
 def revoke(*, sheet: Sheet, by: User) -> None:
+    """Remove the results of a sheet from the board. Annotators cannot rate until the
+    sheet is reopened.
+    """
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
-        if locked.is_open:
-            raise refusals.Refused(_("the sheet is not published"))
+        close(locked)
         locked.scores.all().delete()
-        locked.agreement, locked.published_at = {}, None
-        locked.save(update_fields=["agreement", "published_at"])
+        locked.agreement = {}
+        locked.save(update_fields=["agreement"])
         _note(locked, by, "sheet/removed")
 
 
@@ -152,7 +160,8 @@ def _scores(sheet: Sheet) -> Iterator[HumanScore]:
     )
     for criterion in CRITERIA:
         facts = sheet.agreement[criterion]
-        # From which distance an adjudicator decided, and on how many texts; nothing where none could.
+        # If an adjudicator decided, state the rating distance from which the
+        # adjudicator decides, and the number of decided texts.
         distance = sheet.adjudicated_from
         adjudicated = (
             {"adjudicated_from": distance, "adjudicated": facts["adjudicated"]}
@@ -190,18 +199,21 @@ def _scores(sheet: Sheet) -> Iterator[HumanScore]:
 
 
 LEVELS = range(LOWEST, HIGHEST + 1)
-#: The least and the most that a rating can be.
 RATING_RANGE = (1.0, 5.0)
-#: Range of the difference of two ratings.
+#: The smallest and largest possible difference of two ratings.
 RATING_DISTANCE = (-4.0, 4.0)
 
-#: By annotator the rating of each text, by the numbers of its instance and of its own.
+#: Ratings by annotator and text. The key of a text consists of the instance id and the
+#: text id.
 Ratings = Mapping[str, Mapping[people.Item, int]]
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two annotators, how many texts both have rated, and their agreement there; NaN where undefined."""
+    """Agreement of two annotators on the texts that both have rated.
+
+    ``kappa`` is NaN if undefined.
+    """
 
     first: str
     second: str
@@ -212,7 +224,9 @@ class Pair:
 
 @dataclass(frozen=True)
 class Leniency:
-    """By how much one rates higher than the others on average, of the texts that others have rated too."""
+    """The mean difference between an annotator's ratings and the mean ratings of all
+    other annotators for the same texts.
+    """
 
     name: str
     texts: int
@@ -222,8 +236,10 @@ class Leniency:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Every two annotators, the mean of their kappas, and all at once; NaN where undefined. Intervals are by
-    leaving out one instance at a time.
+    """Agreement of each pair of annotators, the mean of their kappas, and the agreement
+    of all annotators.
+
+    Undefined values are NaN. Intervals use the jackknife over instances.
     """
 
     pairs: Sequence[Pair]
@@ -237,8 +253,10 @@ class Agreement:
 
 
 def agreement_of(ratings: Ratings) -> Agreement:
-    """Krippendorff's alpha takes the ratings for ordinal, kappa with quadratic weights for equally spaced,
-    Gwet's AC1 for labels without an order.
+    """Return the agreement of annotators.
+
+    Krippendorff's alpha treats ratings as ordinal, kappa with quadratic weights treats
+    them as equally spaced, and Gwet's AC1 treats them as unordered labels.
     """
     by_text: defaultdict[people.Item, dict[str, int]] = defaultdict(dict)
     for name, rated in ratings.items():
@@ -309,7 +327,9 @@ def agreement_of(ratings: Ratings) -> Agreement:
 
 @dataclass(frozen=True, kw_only=True)
 class Mean:
-    """A system's mean rating over ``n`` ratings; None for an interval that says nothing."""
+    """The mean of ``n`` ratings of a system. ``interval`` is None if it cannot be
+    estimated.
+    """
 
     value: float
     interval: resampling.Bounds | None
@@ -325,7 +345,8 @@ def means(rated: Sequence[tuple[int, int, int]], instances: int) -> dict[int, Me
         rows[instance, column + 1] += 1
     by_system = {}
     for place, system in enumerate(systems):
-        # From (instances, 2) sums of ratings and their numbers.
+        # For each of the system's instances: the sum and the number of ratings, as an
+        # (instances, 2) array.
         pair = rows[:, 2 * place : 2 * place + 2]
         total, count = pair.sum(axis=0)
         interval = jackknife.ratio_interval(pair[pair[:, 1] > 0], RATING_RANGE)
@@ -338,7 +359,9 @@ def means(rated: Sequence[tuple[int, int, int]], instances: int) -> dict[int, Me
 def means_by_class(
     sheet: Sheet, dimension: str
 ) -> Iterator[tuple[str, int, dict[str, dict[int, Mean]]]]:
-    """Return each class with its name, its number of instances on the sheet, and its means by criterion."""
+    """Yield each class with its name, its number of instances on the sheet, and the
+    mean ratings by criterion and system.
+    """
     classes: dict[str, tuple[str, ...]] = {}
     runs = Submission.objects.filter(sheet_texts__instance__sheet=sheet)
     for evaluation in Evaluation.objects.filter(submission__in=runs).order_by("-pk"):
@@ -368,9 +391,9 @@ def means_by_class(
         yield label, len(numbers), by_criterion
 
 
-#: Stands in the place of a rule set.
+#: Takes the place of the rule set's name in the column names of human scores.
 HUMAN = "human"
-#: Criteria of whole responses.
+#: Criteria for whole responses, with descriptions.
 RATED = {
     "utility": gettext_noop(
         "Annotators say how useful the response is to whoever asked."
@@ -384,7 +407,11 @@ RATED = {
 def rated(
     phase: Phase, run: Submission, at: dt.datetime | None = None
 ) -> list[tuple[str, tuple[Explained, ...]]]:
-    """Under one head the run's means; nothing where neither a sheet nor judgements of it are published."""
+    """Return the published mean ratings of the run under one heading.
+
+    The list is empty if no sheet with the run and no judgements of the run are
+    published.
+    """
     sheet = human_columns.published_sheet(phase, at)
     scores: dict[str, Explained] = {}
     for score in (

@@ -1,4 +1,6 @@
-"""Taking ratings, from the pages or from a file: all of them, or none and every reason."""
+"""Save ratings from pages or files. Either all ratings are saved, or none and all
+problems are reported.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +18,7 @@ from citeboard.core.confinement import UploadUnreadable, read_upload
 from citeboard.core.plain_text import plain
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
+from scoring.human.states import require_open
 from scoring.models import (
     CRITERIA,
     HIGHEST,
@@ -29,7 +32,7 @@ from scoring.results.board.exports import csv_text
 from tasks.types import InputRefused, Problem
 from tasks.types.problems import from_values
 
-#: Table programs hold no more in a cell.
+#: Spreadsheet programs allow only slightly longer texts in a cell.
 MAX_CELL = 32_000
 CODE = "text_id"
 COLUMNS = (CODE, "instance", "sources", "text", *CRITERIA)
@@ -46,12 +49,16 @@ class Given:
 
 
 def save_ratings(*, annotator: Annotator, ratings: Sequence[Given]) -> int:
-    """In the place of earlier ones; returns how many. Raises RatingsRefused where the sheet is published."""
+    """Save the annotator's ratings, replace earlier ones, and return their number.
+
+    Raises RatingsRefused if the sheet is not open.
+    """
     with transaction.atomic():
-        if not Sheet.objects.select_for_update().get(pk=annotator.sheet_id).is_open:
-            raise RatingsRefused(
-                [Problem(message=_("the sheet is published and takes no more ratings"))]
-            )
+        locked = Sheet.objects.select_for_update().get(pk=annotator.sheet_id)
+        try:
+            require_open(locked)
+        except Refused as closed:
+            raise RatingsRefused([Problem(message=str(closed))]) from closed
         texts = dict(texts_for(annotator).values_list("code", "pk"))
         if undisputed := [
             rating.code for rating in ratings if rating.code not in texts
@@ -94,7 +101,9 @@ def sheet_csv(annotator: Annotator) -> str:
 
 
 def read_ratings(path: Path, sheet: Sheet, shown: str, by: User) -> list[Given]:
-    """Read a file of ratings; skip lines without ratings. Raises RatingsRefused or PoolFull."""
+    """Read a file of ratings. Lines without ratings are skipped. Raises RatingsRefused
+    or PoolFull.
+    """
     facts = {
         "filename": shown,
         "codes": list(texts_of(sheet).values_list("code", flat=True)),
@@ -122,7 +131,9 @@ DISTANCES = range(1, HIGHEST - LOWEST + 1)
 
 
 class FinalRating(NamedTuple):
-    """One value that counts for a text: an annotator's, or the adjudicator's in the place of all of them."""
+    """The rating that counts for a text. If an adjudicator rated the text, all
+    annotators' ratings are ignored.
+    """
 
     text: int
     run: int
@@ -161,7 +172,11 @@ def decided(sheet: Sheet, criterion: str) -> dict[int, int]:
 
 
 def final_ratings(sheet: Sheet, criterion: str) -> Iterator[FinalRating]:
-    """In the order of the sheet: of a text that was decided that value alone, of others all first ratings."""
+    """Yield the ratings that count, in the order of the sheet.
+
+    For each text, they are the adjudicator's rating or, without an adjudicator's
+    rating, the ratings of all annotators.
+    """
     by_adjudicator = decided(sheet, criterion)
     first = Rating.objects.filter(
         annotator__sheet=sheet, annotator__is_adjudicator=False
@@ -190,10 +205,14 @@ def texts_for(annotator: Annotator) -> QuerySet[SheetText]:
 
 
 def change_distance(*, sheet: Sheet, distance: int | None, by: User) -> None:
-    """None for never. Raises Refused once the sheet is published."""
+    """Set the difference between two ratings from which an adjudicator must decide.
+    None means that an adjudicator never decides.
+
+    Raises Refused for a published sheet.
+    """
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
-        if not locked.is_open:
+        if locked.is_published:
             raise Refused(
                 _(
                     "the sheet is published; take it back before you change what it rests on"

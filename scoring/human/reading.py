@@ -1,21 +1,33 @@
-"""Programs of confined processes that read ratings and judgements; plain Python, JSON values in and out."""
+"""Programs of confined processes that read ratings and judgements.
+
+Arguments and results are JSON values; Django is not imported.
+"""
 
 import csv
 import io
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 from citeboard.core.confined import UPLOAD
+from scoring.offline.battles import read_battles
+from scoring.stats.battles import Battle
 from scoring.stats.people_and_labels import read_judgements
 from tasks.types import InputRefused, Problem
 from tasks.types.problems import as_values
+from tasks.types.text import nfc
 
-#: A file of ratings may have so many bytes, and is read no further after so many problems.
+#: The maximum size of a file of ratings, and the maximum number of problems.
 MAX_BYTES, MAX_PROBLEMS = 8 << 20, 200
-#: File of a run's items that people can judge, beside the file of judgements.
+#: The maximum length of a judge's name.
+MAX_JUDGE = 80
+#: The maximum number of pairs of labels that are compared whenever a board is shown.
+MAX_COMPARED = 250_000
+#: The output file with the items of a run that people can judge.
 ITEMS = "items.json"
 
 
@@ -60,6 +72,49 @@ def judgements(facts: Mapping[str, Any]) -> dict[str, Any]:
         for item, by_annotator in one.items()
     ]
     return {"answers": answers, "problems": []}
+
+
+def battles(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Read judgements of battles. The systems and topics in the file must exist in the
+    phase.
+    """
+    shown, systems, topics = facts["filename"], facts["systems"], facts["topics"]
+    known = {nfc(topic) for topic in topics}
+
+    def faults_of(battle: Battle) -> Iterator[tuple[str, str]]:
+        if battle.topic not in known:
+            yield f"“{battle.topic[:40]}” is no topic", _some(topics)
+        for name in (battle.left, battle.right):
+            if name not in systems:
+                yield f"“{name[:40]}” names no run", _some([*systems])
+        # A run can be named by its system, or by its system and run number.
+        if systems.get(battle.left, battle.left) == systems.get(battle.right):
+            yield f"“{battle.left[:40]}” meets itself", "two different systems"
+        if len(battle.judge) > MAX_JUDGE:
+            message = f"“judge” has {len(battle.judge)} characters"
+            yield message, f"at most {MAX_JUDGE} characters"
+
+    try:
+        _text(shown)
+        rows = read_battles(Path(UPLOAD), shown=shown, faults_of=faults_of)
+        _refuse_crowds(rows, shown)
+    except InputRefused as refused:
+        return {"battles": [], "problems": as_values(refused.problems)}
+    return {"battles": [astuple(row) for row in rows], "problems": []}
+
+
+def _refuse_crowds(rows: Sequence[Battle], shown: str) -> None:
+    counts = Counter((row.topic, *sorted((row.left, row.right))) for row in rows)
+    compared = sum(labels * (labels - 1) // 2 for labels in counts.values())
+    if compared > MAX_COMPARED:
+        message = f"{compared:,} comparisons of two labels on the same texts"
+        expected = f"at most {MAX_COMPARED:,}"
+        raise InputRefused([Problem(file=shown, message=message, expected=expected)])
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:5]) or "none"
+    return f"{shown} and {len(names) - 5:,} more" if len(names) > 5 else shown
 
 
 def _text(shown: str) -> str:

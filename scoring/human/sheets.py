@@ -1,4 +1,6 @@
-"""Making a sheet: instances drawn from the public inputs, the texts of several runs, shuffled and blinded."""
+"""Make sheets for human evaluation: sample instances from the public inputs, and
+collect, shuffle and blind the texts of several runs.
+"""
 
 import hashlib
 import secrets
@@ -22,6 +24,7 @@ from citeboard.core.confinement import (
 from citeboard.core.refusals import Refused
 from citeboard.core.words import counted
 from citeboard.teams.models import Membership, User
+from scoring.human.states import free_shares, require_open
 from scoring.models import Annotator, Rating, Sheet, SheetInstance, SheetText
 from scoring.results.board.standings import standings
 from scoring.worker import child, local_copies
@@ -33,13 +36,13 @@ from tasks.submissions.run_card import READING
 from tasks.types.base import Scale, Sources
 
 MAX_INSTANCES, MAX_SYSTEMS = 200, 20
-#: Codes are drawn by chance, so that neither one nor its neighbours tell whose text it is; of letters alone,
-#: since table programs make numbers of what looks like one.
+#: Codes are random, so that they do not reveal the authors of texts. They have only
+#: letters, because spreadsheets convert some codes with digits to numbers.
 _LETTERS, _CODE_LENGTH = "bcdfghjkmnpqrstvwxz", 10
 
 
 class SheetRefused(Refused):
-    """No sheet can be made of this; the message says why."""
+    """No sheet can be made; the message gives the reason."""
 
 
 def judged_phases(phases: Sequence[Phase]) -> list[Phase]:
@@ -56,7 +59,7 @@ def runs_on_board(phase: Phase, viewer: User) -> list[Submission]:
 
 @dataclass(frozen=True, kw_only=True)
 class Drawn:
-    """The instances of a sheet in their order, what they were written from, and what each run says."""
+    """The sampled instances in order, their sources, and the text of each run."""
 
     phase: Phase
     seed: int
@@ -95,10 +98,10 @@ def draw_sheet(
     seed: int,
     tell: Callable[[float, str], object] = lambda share, doing: None,
 ) -> Drawn:
-    """Read the inputs and every run, and draw. Raises SheetRefused."""
+    """Read the inputs and all runs, and sample instances. Raises SheetRefused."""
     check_size(len(runs), instances)
     tell(0, "reading the public inputs")
-    sources = _sources(phase)
+    sources = public_sources(phase)
     texts = {}
     for place, run in enumerate(runs, start=1):
         tell(place / (len(runs) + 1), f"reading run {place} of {len(runs)}")
@@ -118,7 +121,7 @@ def draw_sheet(
             "asked": instances,
         }
         raise SheetRefused(words % found)
-    # A place in an order that follows from the seed alone, on every machine.
+    # Sort by a hash of seed and name: the order is the same on every machine.
     places = {
         name: hashlib.sha256(f"{seed} {name}".encode()).digest() for name in shared
     }
@@ -127,7 +130,11 @@ def draw_sheet(
 
 
 def keep_sheet(drawn: Drawn, *, by: User) -> Sheet:
-    """Order and codes of texts are drawn anew each time, since a known seed would tell whose a text is."""
+    """Create a sheet.
+
+    The seed does not determine the order and the codes of the texts: a public seed
+    would reveal the systems behind the texts.
+    """
     phase = drawn.phase
     with transaction.atomic():
         human_evaluation = phase.task.task_type.human_evaluation
@@ -135,30 +142,7 @@ def keep_sheet(drawn: Drawn, *, by: User) -> Sheet:
         sheet = Sheet.objects.create(
             phase=phase, seed=drawn.seed, created_by=by, scales=scales
         )
-        stored = SheetInstance.objects.bulk_create(
-            SheetInstance(
-                sheet=sheet,
-                position=position,
-                name=name,
-                sources=[list(source) for source in drawn.sources[name]],
-            )
-            for position, name in enumerate(drawn.names, start=1)
-        )
-        runs = list(drawn.texts)
-        SheetText.objects.bulk_create(
-            SheetText(
-                instance=instance,
-                position=position,
-                code="".join(secrets.choice(_LETTERS) for place in range(_CODE_LENGTH)),
-                submission_id=run,
-                # A database keeps no NUL, which JSON can spell.
-                text=drawn.texts[run][instance.name].replace("\0", "\ufffd"),
-            )
-            for instance in stored
-            for position, run in enumerate(
-                secrets.SystemRandom().sample(runs, len(runs)), start=1
-            )
-        )
+        store_texts(sheet, drawn)
         facts = {"instances": len(drawn.names), "runs": len(drawn.texts)}
         audit.record(
             "sheet", actor=by, subject=phase, place=phase.task.season, facts=facts
@@ -166,8 +150,39 @@ def keep_sheet(drawn: Drawn, *, by: User) -> Sheet:
     return sheet
 
 
-def _sources(phase: Phase) -> Mapping[str, Sources]:
-    """Return the sources of the texts, from the public inputs of participants."""
+def store_texts(sheet: Sheet, drawn: Drawn) -> dict[tuple[int, int], SheetText]:
+    """Store the instances and their shuffled texts. Return the texts by position of the
+    instance and id of the run.
+    """
+    stored = SheetInstance.objects.bulk_create(
+        SheetInstance(
+            sheet=sheet,
+            position=position,
+            name=name,
+            sources=[list(source) for source in drawn.sources[name]],
+        )
+        for position, name in enumerate(drawn.names, start=1)
+    )
+    runs = list(drawn.texts)
+    texts = SheetText.objects.bulk_create(
+        SheetText(
+            instance=instance,
+            position=position,
+            code="".join(secrets.choice(_LETTERS) for place in range(_CODE_LENGTH)),
+            submission_id=run,
+            # Databases cannot store the NUL character, which JSON strings may contain.
+            text=drawn.texts[run][instance.name].replace("\0", "\ufffd"),
+        )
+        for instance in stored
+        for position, run in enumerate(
+            secrets.SystemRandom().sample(runs, len(runs)), start=1
+        )
+    )
+    return {(text.instance.position - 1, text.submission_id): text for text in texts}
+
+
+def public_sources(phase: Phase) -> Mapping[str, Sources]:
+    """Return the sources of each text from the public inputs. Raises SheetRefused."""
     gold = Gold.objects.current(phase)
     if phase.task.task_type.human_evaluation is None or gold is None:
         raise SheetRefused(
@@ -186,7 +201,8 @@ def _sources(phase: Phase) -> Mapping[str, Sources]:
 
 
 def _read(program: str, phase: Phase, stored: str, gold: Gold) -> dict[str, Any]:
-    task = {"task_type": phase.task.type, "reading": gold.reading_version}
+    task_type = phase.task.task_type
+    task = {"task_type": task_type.reference, "reading": gold.reading_version}
     limits = limits_for_organisers()
     with (
         local_copies.fetched(storage.gold, stored) as path,
@@ -202,7 +218,7 @@ def _texts(run: Submission) -> Mapping[str, str]:
     gold = Gold.objects.current(run.phase)
     assert gold is not None
     wish = {
-        "task_type": task_type.slug,
+        "task_type": task_type.reference,
         "options": task_type.checked_options(run.phase.task.options),
         "filename": run.filename,
         "reading": gold.reading_version,
@@ -239,7 +255,9 @@ def could_show_references(sheet: Sheet) -> bool:
 
 
 def show_references(*, sheet: Sheet, by: User) -> None:
-    """Let annotators read the gold text of each instance and judge against it. Raises Refused."""
+    """Show annotators the gold text of each instance, so that they can compare it with
+    the texts. Raises Refused.
+    """
     phase = sheet.phase
     if not could_show_references(sheet):
         raise Refused(_("the texts of this task are not judged against a gold text"))
@@ -249,7 +267,7 @@ def show_references(*, sheet: Sheet, by: User) -> None:
             _("a phase on this gold is still to end; until then nobody is shown it")
         )
     if any(phase.is_frozen() for phase in same_gold):
-        # Owners of the gold can compute numbers that a frozen board hides.
+        # Annotators who read the gold could compute scores that a frozen board hides.
         raise Refused(
             _("a board on this gold is frozen; until it is revealed nobody is shown it")
         )
@@ -299,7 +317,7 @@ def show_references(*, sheet: Sheet, by: User) -> None:
 
 
 class AnnotatorRefused(Refused):
-    """This person cannot rate this sheet; the message says why."""
+    """The person cannot rate this sheet; the message gives the reason."""
 
 
 def add_person(
@@ -326,7 +344,11 @@ def has_own_texts(sheet: Sheet, person: User) -> bool:
 
 
 def add_name(*, sheet: Sheet, name: str, by: User | None = None) -> Annotator:
-    """A name whose ratings an organiser brings as a file; the annotator of this name where there is one."""
+    """Return the annotator with this name, and create the annotator if necessary.
+
+    An organiser uploads the ratings of annotators without an account. Raises
+    AnnotatorRefused.
+    """
     rater = sheet.annotators.filter(name=name).first()
     if rater is not None and rater.user is not None:
         raise AnnotatorRefused(
@@ -339,11 +361,11 @@ def add_name(*, sheet: Sheet, name: str, by: User | None = None) -> Annotator:
 def remove_annotator(*, annotator: Annotator, by: User) -> int:
     with transaction.atomic():
         sheet = Sheet.objects.select_for_update().get(pk=annotator.sheet_id)
-        if not sheet.is_open:
+        if sheet.is_published:
             raise AnnotatorRefused(
                 _("the sheet is published; take it back before you remove who rated it")
             )
-        ratings = annotator.ratings.count()
+        ratings = annotator.ratings.count() + annotator.preferences.count()
         facts = {"annotator": annotator, "ratings": ratings}
         audit.record(
             "annotator-removed",
@@ -368,10 +390,7 @@ def _add(
 ) -> Annotator:
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
-        if not locked.is_open:
-            raise AnnotatorRefused(
-                _("the sheet is published and takes no more ratings")
-            )
+        require_open(locked)
         if person is not None and (
             annotator := locked.annotators.filter(user=person).first()
         ):
@@ -392,8 +411,16 @@ def _add(
         free = next(
             candidate for candidate in (name, *numbered) if candidate not in taken
         )[:80]
+        shares = free_shares(locked)
+        if locked.shares and not shares:
+            words = _("the plan is divided among %(judges)s, who are all on the sheet")
+            judges = counted(locked.shares, "judge")
+            raise AnnotatorRefused(words % {"judges": judges})
         added = locked.annotators.create(
-            name=free, user=person, is_adjudicator=is_adjudicator
+            name=free,
+            user=person,
+            is_adjudicator=is_adjudicator,
+            share=shares[0] if shares else None,
         )
         facts, season = (
             {"annotator": added, "sheet": sheet.pk},
@@ -403,5 +430,5 @@ def _add(
             "annotator-added", actor=by, subject=locked, place=season, facts=facts
         )
         if person is not None:
-            tell_sheet(locked.pk, locked.phase, person.pk)
+            tell_sheet(locked.pk, locked.phase, person.pk, has_pairs=locked.has_pairs)
         return added

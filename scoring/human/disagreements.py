@@ -1,0 +1,222 @@
+"""Sheets with pairs on which two judges disagree, to be labelled by people."""
+
+import hashlib
+import heapq
+import json
+import secrets
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from citeboard.core import audit
+from citeboard.core.confinement import UploadUnreadable
+from citeboard.core.words import counted
+from citeboard.teams.models import User
+from scoring.human.estimates import StoredRows, board_to_estimate, kinds_of
+from scoring.human.sheets import SheetRefused
+from scoring.models import EstimateSheet, Judge
+from scoring.worker.child import RunFailed
+from scoring.worker.estimating import Sampling, all_rows, forms_of
+from scoring.worker.ledger import in_parts, look_up
+from tasks.models import Phase, Submission
+from tasks.types.judge_views import first_judge, further_judges, view_of
+from tasks.types.ledger import ENTAILS, NO_LABEL
+
+#: The minimum and maximum number of pairs on a sheet.
+MIN_PAIRS, MAX_PAIRS = 10, 1000
+#: The name of the ledger's judge to which people's rows belong.
+PEOPLE = "people"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """The parameters of a sheet.
+
+    ``judge`` is compared with the first judge of the phase, and ``seed`` determines the
+    sample.
+    """
+
+    phase: Phase
+    judge: str
+    pairs: int
+    seed: str
+
+    @property
+    def first_judge(self) -> str:
+        return first_judge(self.phase.task.options)
+
+    @property
+    def name(self) -> str:
+        return (
+            f"disagreements of {self.first_judge} and {self.judge}, {self.pairs} pairs, "
+            f"seed {self.seed}"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Disagreements:
+    """The sampled pairs.
+
+    ``common`` is the number of pairs that both judges labelled, and ``differing`` the
+    number on which they disagree.
+    """
+
+    sampling: Sampling
+    rows: list[Mapping[str, Any]]
+    common: int
+    differing: int
+
+
+def views_to_compare(phase: Phase) -> list[str]:
+    """Return the judges whose labels of claims can be compared with the labels of the
+    first judge.
+    """
+    has_claims = EstimateSheet.Of.CLAIMS in kinds_of(phase)
+    return further_judges(phase.task.rules) if has_claims else []
+
+
+def new_seed() -> str:
+    return secrets.token_hex(16)
+
+
+def drawn(asked: Asked, by: User) -> Disagreements:
+    """Sample pairs on which the judges disagree, from the runs on the board. Raises
+    SheetRefused.
+    """
+    if asked.judge not in views_to_compare(asked.phase):
+        raise SheetRefused(_("the judge decides no view of this phase"))
+    sampling = _sampling(asked, by)
+    try:
+        with all_rows(sampling) as rows:
+            return _drawn(asked, sampling, rows)
+    except (RunFailed, UploadUnreadable) as reason:
+        raise SheetRefused(str(reason)) from reason
+
+
+def _sampling(asked: Asked, by: User) -> Sampling:
+    board = board_to_estimate(asked.phase, by)
+    assert board.gold is not None
+    assert board.rules is not None
+    chosen = [row.submission for row in board.systems]
+    runs = Submission.objects.select_related("phase__task__season").in_bulk(chosen)
+    return Sampling(
+        phase=asked.phase,
+        gold=board.gold,
+        rules=board.rules,
+        of=EstimateSheet.Of.CLAIMS.value,
+        labels=asked.pairs,
+        seed=asked.seed,
+        runs=[runs[number] for number in chosen if runs[number].file],
+    )
+
+
+def _drawn(
+    asked: Asked, sampling: Sampling, rows: Iterable[Mapping[str, Any]]
+) -> Disagreements:
+    common = differing = 0
+
+    def keyed() -> Iterator[tuple[str, Mapping[str, Any]]]:
+        nonlocal common, differing
+        for compared in _compared(asked, rows):
+            common += 1
+            if compared.differs:
+                differing += 1
+                yield _key(asked.seed, compared.row), compared.row
+
+    # Keep only the sampled pairs in memory.
+    kept = heapq.nsmallest(asked.pairs, keyed(), key=lambda entry: entry[0])
+    if not common:
+        words = _("no pair of a claim has labels of both %(first)s and %(judge)s")
+        raise SheetRefused(words % {"first": asked.first_judge, "judge": asked.judge})
+    if not differing:
+        words = _("the judges agree on all of the %(pairs)s that both labelled")
+        raise SheetRefused(words % {"pairs": counted(common, "pair")})
+    return Disagreements(
+        sampling=sampling,
+        rows=[row for _key, row in kept],
+        common=common,
+        differing=differing,
+    )
+
+
+def _key(seed: str, row: Mapping[str, Any]) -> str:
+    texts = json.dumps(row["texts"], sort_keys=True)
+    return hashlib.sha256(f"{seed} {texts}".encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class _Compared:
+    row: Mapping[str, Any]
+    differs: bool
+
+
+def _compared(asked: Asked, rows: Iterable[Mapping[str, Any]]) -> Iterator[_Compared]:
+    season = asked.phase.task.season
+    judges = [
+        list(Judge.objects.deciding(name, season))
+        for name in (asked.first_judge, asked.judge)
+    ]
+    for some in in_parts(rows):
+        forms = [list(forms_of(row)) for row in some]
+        first, other = (_labels(judge, forms) for judge in judges)
+        for row, own in zip(some, forms, strict=True):
+            a = next((first[form] for form in own if form in first), None)
+            b = next((other[form] for form in own if form in other), None)
+            if a is not None and b is not None:
+                yield _Compared(row, a != b)
+
+
+def _labels(deciding: list[Judge], forms: list[list[str]]) -> dict[str, str]:
+    asked = (form for own in forms for form in own)
+    return {
+        items: decision.settled.label
+        for items, decision in look_up(deciding, asked)
+        if decision.settled.label != NO_LABEL
+    }
+
+
+def lines_of(asked: Asked, found: Disagreements) -> bytes:
+    """Return the lines of the sheet. Each line is a ledger row with an empty label and
+    does not reveal the labels of the judges.
+    """
+    head = {"kind": ENTAILS, "judge": PEOPLE, "digest": asked.name, "by": ""}
+    lines = [head, *({"texts": row["texts"], "label": ""} for row in found.rows)]
+    return "".join(
+        f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines
+    ).encode()
+
+
+def keep(
+    asked: Asked, found: Disagreements, lines: StoredRows, *, by: User
+) -> EstimateSheet:
+    """Create a sheet from lines that are already stored."""
+    sampling = found.sampling
+    with transaction.atomic():
+        sheet = EstimateSheet.objects.create(
+            phase=asked.phase,
+            of=EstimateSheet.Of.DISAGREEMENTS,
+            labels=asked.pairs,
+            seed=asked.seed,
+            gold=sampling.gold,
+            rules=view_of(sampling.rules, asked.judge),
+            runs=[run.pk for run in sampling.runs],
+            judgements=lines.rows,
+            file=lines.name,
+            result={
+                "judges": [asked.first_judge, asked.judge],
+                "common": found.common,
+                "differing": found.differing,
+            },
+            created_by=by,
+        )
+        audit.record(
+            "estimate-sheet",
+            actor=by,
+            subject=asked.phase,
+            place=asked.phase.task.season,
+            facts={"judgements": lines.rows, "runs": len(sampling.runs)},
+        )
+    return sheet

@@ -1,0 +1,264 @@
+"""Sheets of samples: sample units, store people's labels, and publish the estimated
+scores.
+"""
+
+import hashlib
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from django.core.files.base import ContentFile
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from citeboard.core import audit, storage
+from citeboard.core.commits import after_commit
+from citeboard.core.confinement import UploadUnreadable
+from citeboard.core.refusals import Refused
+from citeboard.core.words import counted
+from citeboard.teams.models import User
+from scoring.human.sheets import MAX_SYSTEMS, SheetRefused
+from scoring.metrics import metrics_of
+from scoring.models import EstimateSheet
+from scoring.results.board.standings import Board, standings
+from scoring.worker.background import new_name
+from scoring.worker.child import RunFailed
+from scoring.worker.estimating import Computed, Sampling, estimates_of, sheet_of
+from scoring.worker.local_copies import FileRefused
+from tasks.models import Phase, Submission
+from tasks.models.seasons import bump_version
+from tasks.types import Problem
+from tasks.types.base import OptionRefused
+
+#: The minimum and maximum number of units per run on a sheet.
+MIN_LABELS, MAX_LABELS = 20, 1000
+
+
+def kinds_of(phase: Phase) -> list[str]:
+    """Return the kinds of units whose labels can be used to estimate scores of the
+    phase.
+    """
+    task = phase.task
+    try:
+        options = task.task_type.checked_options(task.options)
+        metrics = [
+            metric
+            for rules in task.rules
+            for metric in metrics_of(task.task_type, rules, options)
+        ]
+    except OptionRefused:
+        return []
+    found = {metric.unit_columns.of for metric in metrics if metric.unit_columns}
+    return [kind for kind in EstimateSheet.Of.values if kind in found]
+
+
+def board_to_estimate(phase: Phase, by: User) -> Board:
+    """Return the board whose scores can be estimated. Raises SheetRefused."""
+    board = standings(phase, by)
+    if board.rules is None or board.gold is None or not board.rows:
+        raise SheetRefused(_("no run is on the board yet"))
+    if phase.public_part:
+        raise SheetRefused(
+            _("the phase is scored on a part of the gold, which has no estimates")
+        )
+    return board
+
+
+def drawn_sampling(phase: Phase, of: str, labels: int, by: User) -> Sampling:
+    """Return the parameters of a new sheet, with a random seed. Raises SheetRefused."""
+    if of not in kinds_of(phase):
+        raise SheetRefused(_("the scores of this phase do not rest on such labels"))
+    board = board_to_estimate(phase, by)
+    assert board.gold is not None
+    assert board.rules is not None
+    chosen = [row.submission for row in board.systems[:MAX_SYSTEMS]]
+    runs = Submission.objects.select_related("phase__task__season").in_bulk(chosen)
+    return Sampling(
+        phase=phase,
+        gold=board.gold,
+        rules=board.rules,
+        of=of,
+        labels=labels,
+        seed=secrets.token_hex(16),
+        runs=[runs[number] for number in chosen if runs[number].file],
+    )
+
+
+def draw(sampling: Sampling) -> bytes:
+    """Return the content of the sheet. Raises SheetRefused."""
+    try:
+        return sheet_of(sampling)
+    except (RunFailed, UploadUnreadable) as reason:
+        raise SheetRefused(str(reason)) from reason
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredRows:
+    """A stored file whose first line is a header.
+
+    ``rows`` is the number of lines after the header.
+    """
+
+    name: str
+    rows: int
+    sha256: str
+
+
+def stored(content: bytes) -> StoredRows:
+    """Store the lines. Callers must call `discard` if they do not save a row that
+    refers to the file.
+    """
+    return StoredRows(
+        name=storage.statistics.save(new_name("jsonl"), ContentFile(content)),
+        rows=content.count(b"\n") - 1,
+        sha256=hashlib.sha256(content).hexdigest(),
+    )
+
+
+def discard(lines: StoredRows) -> None:
+    """Delete the stored lines unless a sheet refers to them. After a lost connection,
+    the commit of the sheet may still have succeeded.
+    """
+    refers = Q(file=lines.name) | Q(people=lines.name)
+    if not EstimateSheet.objects.filter(refers).exists():
+        storage.statistics.delete(lines.name)
+
+
+def keep_sheet(sampling: Sampling, drawn: StoredRows, *, by: User) -> EstimateSheet:
+    """Create the sheet for sampled lines. Raises SheetRefused if there are none."""
+    if not drawn.rows:
+        raise SheetRefused(_("the runs have nothing that people could label"))
+    phase = sampling.phase
+    with transaction.atomic():
+        sheet = EstimateSheet.objects.create(
+            phase=phase,
+            of=sampling.of,
+            labels=sampling.labels,
+            seed=sampling.seed,
+            gold=sampling.gold,
+            rules=sampling.rules,
+            runs=[run.pk for run in sampling.runs],
+            judgements=drawn.rows,
+            file=drawn.name,
+            created_by=by,
+        )
+        facts = {"judgements": drawn.rows, "runs": len(sampling.runs)}
+        _note(sheet, by, "estimate-sheet", facts)
+    return sheet
+
+
+def sampling_of(sheet: EstimateSheet) -> Sampling:
+    """Return the parameters of a stored sheet. Raises SheetRefused if a run has left
+    the board.
+    """
+    runs = Submission.objects.select_related("phase__task__season").in_bulk(sheet.runs)
+    left = [runs[number] for number in sheet.runs if number in runs]
+    standing = [
+        run
+        for run in left
+        if run.file and run.status == Submission.Status.SCORED and not run.exclusion
+    ]
+    if not standing:
+        raise SheetRefused(_("no run of the sheet is on the board any more"))
+    return Sampling(
+        phase=sheet.phase,
+        gold=sheet.gold,
+        rules=sheet.rules,
+        of=sheet.of,
+        labels=sheet.labels,
+        seed=sheet.seed,
+        runs=standing,
+    )
+
+
+def computed(sheet: EstimateSheet, people: Path, filename: str) -> Computed:
+    """Estimate scores from the labels in the file ``people``. Raises FileRefused or
+    SheetRefused.
+    """
+    if not sheet.corrects_scores:
+        raise SheetRefused(_("labels of disagreements are imported into the ledger"))
+    try:
+        return estimates_of(sampling_of(sheet), people)
+    except RunFailed as reason:
+        problems = [
+            Problem(**{**facts, "file": _shown(str(facts.get("file", "")), filename)})
+            for facts in reason.problems
+        ]
+        raise FileRefused(
+            problems or [Problem(file=filename, message=str(reason))]
+        ) from reason
+
+
+def _shown(file: str, filename: str) -> str:
+    return filename if file == "people.jsonl" else file
+
+
+def keep_labels(
+    sheet: EstimateSheet, result: Mapping[str, Any], people: StoredRows, *, by: User
+) -> None:
+    """Save people's labels and the estimates, and replace earlier ones.
+
+    Raises Refused if the estimates are published.
+    """
+    with transaction.atomic():
+        locked = EstimateSheet.objects.select_for_update().get(pk=sheet.pk)
+        _require_open(locked)
+        if old := locked.people:
+            after_commit(storage.statistics.delete, old)
+        locked.people = people.name
+        locked.people_sha256 = people.sha256
+        locked.result = dict(result)
+        locked.save(update_fields=["people", "people_sha256", "result"])
+        _note(locked, by, "estimate-sheet/labels", {"sheet": sheet.pk})
+
+
+def _require_open(sheet: EstimateSheet) -> None:
+    if not sheet.is_open:
+        raise SheetRefused(_("the estimates are published; take them back first"))
+
+
+def publish(*, sheet: EstimateSheet, by: User) -> None:
+    """Publish the estimates on the board. Raises Refused."""
+    with transaction.atomic():
+        locked = EstimateSheet.objects.select_for_update().get(pk=sheet.pk)
+        if not locked.is_open:
+            raise Refused(_("the estimates are published already"))
+        if not locked.corrects_scores:
+            raise Refused(_("a sheet of disagreements has no estimates"))
+        if not locked.result:
+            raise Refused(_("there are no labels of people yet"))
+        locked.published_at = timezone.now()
+        locked.save(update_fields=["published_at"])
+        bump_version(locked.phase_id)
+        _note(locked, by, "estimate-sheet/published", {"sheet": sheet.pk})
+
+
+def revoke(*, sheet: EstimateSheet, by: User) -> None:
+    with transaction.atomic():
+        locked = EstimateSheet.objects.select_for_update().get(pk=sheet.pk)
+        if locked.is_open:
+            raise Refused(_("the estimates are not published"))
+        locked.published_at = None
+        locked.save(update_fields=["published_at"])
+        bump_version(locked.phase_id)
+        _note(locked, by, "estimate-sheet/removed", {"sheet": sheet.pk})
+
+
+def _note(sheet: EstimateSheet, by: User, key: str, facts: Mapping[str, Any]) -> None:
+    phase = sheet.phase
+    audit.record(
+        key, actor=by, subject=phase, place=phase.task.season, facts=dict(facts)
+    )
+
+
+def described(sheet: EstimateSheet) -> str:
+    """Describe the sheet, for example `60 judgements, 4 systems`."""
+    parts = [
+        counted(sheet.judgements, "judgement"),
+        counted(len(sheet.runs), "system"),
+    ]
+    return ", ".join(parts)

@@ -1,0 +1,70 @@
+"""Store the judgements of published sheets of pairs in the ledger, as rows of the kind
+`prefers`.
+"""
+
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from citeboard.teams.models import User
+from scoring.models import JudgementImport, Preference, Sheet
+from scoring.offline.ledger import header_line, row_line
+from scoring.results.board.battles import judge_names
+from scoring.worker import ledger
+from tasks.types.ledger import PREFERS, Judgement, digest_of
+
+
+def keep_rows(sheet: Sheet, by: User) -> JudgementImport | None:
+    """Store the judgements of a sheet in the season's ledger. Return None for a sheet
+    without texts.
+    """
+    rows = list(_rows(sheet))
+    if not rows:
+        return None
+    name = _name(sheet)
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".jsonl") as file:
+        file.write(header_line(PREFERS, name, name))
+        file.writelines(map(row_line, rows))
+        file.flush()
+        given = ledger.read_file(Path(file.name), f"sheet-{sheet.pk}.jsonl", "", None)
+    return ledger.store(given, season=sheet.phase.task.season, by=by).source
+
+
+def withdraw_rows(sheet: Sheet, by: User) -> None:
+    if sheet.ledger_rows is not None:
+        reason = f"{_name(sheet)} was unpublished"
+        season = sheet.phase.task.season
+        ledger.withdraw(source=sheet.ledger_rows, reason=reason, by=by, season=season)
+
+
+def _name(sheet: Sheet) -> str:
+    return f"sheet {sheet.pk}"
+
+
+def _rows(sheet: Sheet) -> Iterator[Judgement]:
+    """Yield a row for each judgement. The texts are in the order in which the judge saw
+    them, and the judge has a pseudonym.
+
+    If a judge saw the same texts several times, ``repeat`` numbers the rows. Times are
+    omitted, because they could reveal the judge.
+    """
+    judges = judge_names(Sheet.objects.filter(pk=sheet.pk))
+    seen: Counter[tuple[str, str]] = Counter()
+    judged = Preference.objects.filter(annotator__sheet=sheet, pair__isnull=False)
+    columns = ("instance__name", "pair__left__text", "pair__right__text")
+    for topic, left, right, label, judge in judged.order_by("pk").values_list(
+        *columns, "label", "annotator"
+    ):
+        items = " ".join(map(digest_of, (topic, left, right)))
+        by = judges[judge]
+        yield Judgement(
+            PREFERS,
+            _name(sheet),
+            _name(sheet),
+            items,
+            by,
+            seen[items, by],
+            label,
+        )
+        seen[items, by] += 1

@@ -1,0 +1,154 @@
+"""Plan sheets of pairs: choose the two systems and the instance of each pair, and the
+judges who see it.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TypeVar
+
+from django.utils.translation import gettext as _
+
+from citeboard.core.words import counted
+from scoring.human.sheets import SheetRefused
+
+MAX_PAIRS, MAX_SHARES = 5000, 50
+#: If each pair has one judge, every tenth pair gets a second judge, so that agreement
+#: can be measured.
+SHARED_EVERY = 10
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class PlannedPair:
+    """An instance and two systems, as indices."""
+
+    instance: int
+    left: int
+    right: int
+
+
+def plan_of(instances: int, systems: int, battles: int, seed: str) -> list[PlannedPair]:
+    """Return the plan of a sheet, which depends only on the arguments.
+
+    Each pair of systems is compared on ``battles`` different instances. Left and right
+    positions, and the numbers of pairs per instance, differ by at most one. All pairs
+    of systems are compared once before any pair is compared again.
+    """
+    pairs = _shuffled([*combinations(range(systems), 2)], seed, "pairs")
+    order = _shuffled(range(instances), seed, "instances")
+    rounds: list[list[PlannedPair]] = [[] for _ in range(battles)]
+    for place, (one, other) in enumerate(pairs):
+        first = _draw(seed, "side", place)[0] % 2
+        for number, planned in enumerate(rounds):
+            left, right = (one, other) if (first + number) % 2 else (other, one)
+            instance = order[(place * battles + number) % instances]
+            planned.append(PlannedPair(instance, left, right))
+    return [
+        pair
+        for number, planned in enumerate(rounds)
+        for pair in _shuffled(planned, seed, f"round {number}")
+    ]
+
+
+def _draw(seed: str, *parts: object) -> bytes:
+    return hashlib.sha256(" ".join(map(str, (seed, *parts))).encode()).digest()
+
+
+def _shuffled(items: Iterable[T], seed: str, what: str) -> list[T]:
+    return sorted(items, key=lambda item: _draw(seed, what, item))
+
+
+@dataclass(frozen=True)
+class Division:
+    """The division of a plan into ``shares``, one per judge.
+
+    Each pair of systems belongs to ``judges_of_pair`` shares.
+    """
+
+    shares: int
+    judges_of_pair: int
+
+    def check(self, pairs: int) -> None:
+        if not 2 <= self.shares <= min(MAX_SHARES, pairs):
+            words = _("%(judges)s for %(pairs)s: a plan is divided among 2 to %(most)s")
+            facts = {
+                "judges": counted(self.shares, "judge"),
+                "pairs": counted(pairs, "pair"),
+                "most": min(MAX_SHARES, pairs),
+            }
+            raise SheetRefused(words % facts)
+        if not 1 <= self.judges_of_pair <= self.shares:
+            words = _("%(asked)s of each pair: there are %(judges)s")
+            facts = {
+                "asked": counted(self.judges_of_pair, "judge"),
+                "judges": counted(self.shares, "judge"),
+            }
+            raise SheetRefused(words % facts)
+
+
+def shares_of(
+    plan: Sequence[PlannedPair], division: Division, seed: str
+) -> list[list[int]]:
+    """Return for each pair of the plan the numbers of the shares that contain the pair,
+    counted from 1.
+
+    A pair is added to the share in which the two systems have met least often. In case
+    of a tie, the smallest share is preferred, and then the share that has fewest pairs
+    in common with the other judges of the pair.
+    """
+    sizes: Counter[int] = Counter()
+    met: Counter[tuple[int, frozenset[int]]] = Counter()
+    seen: Counter[tuple[int, int]] = Counter()
+    together: Counter[tuple[int, int]] = Counter()
+    shares = []
+    for place, pair in enumerate(plan):
+        systems = frozenset((pair.left, pair.right))
+        is_shared = division.judges_of_pair == 1 and place % SHARED_EVERY == 0
+        chosen: list[int] = []
+        for _judge in range(2 if is_shared else division.judges_of_pair):
+            share = min(
+                (own for own in range(1, division.shares + 1) if own not in chosen),
+                key=lambda own: (
+                    met[own, systems],
+                    sizes[own],
+                    sum(together[own, other] for other in chosen),
+                    seen[own, pair.left] + seen[own, pair.right],
+                    _draw(seed, "share", place, own),
+                ),
+            )
+            sizes[share] += 1
+            met[share, systems] += 1
+            for system in systems:
+                seen[share, system] += 1
+            for other in chosen:
+                together[share, other] += 1
+                together[other, share] += 1
+            chosen.append(share)
+        shares.append(sorted(chosen))
+    return shares
+
+
+def check_plan(runs: int, instances: int, battles: int) -> int:
+    """Return the number of pairs of a plan. Raises SheetRefused if it is too large or
+    impossible.
+    """
+    if runs < 2:
+        raise SheetRefused(_("a sheet of pairs needs two systems or more"))
+    if not 1 <= battles <= instances:
+        words = _(
+            "%(battles)s of every two systems on %(instances)s: two systems meet at most once an instance"
+        )
+        facts = {
+            "battles": counted(battles, "battle"),
+            "instances": counted(instances, "instance"),
+        }
+        raise SheetRefused(words % facts)
+    pairs = runs * (runs - 1) // 2 * battles
+    if pairs > MAX_PAIRS:
+        words = _("%(pairs)s: a sheet has at most %(most)s")
+        facts = {"pairs": counted(pairs, "pair"), "most": counted(MAX_PAIRS, "pair")}
+        raise SheetRefused(words % facts)
+    return pairs

@@ -1,0 +1,341 @@
+"""Sheets of pairs: the plan, the labels that judges assign on the site, and judgements
+in uploaded files.
+"""
+
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.db import transaction
+from django.db.models import Count, QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from citeboard.core import audit
+from citeboard.core.confinement import UploadUnreadable, read_upload
+from citeboard.core.refusals import Refused
+from citeboard.core.words import counted
+from citeboard.teams.models import User
+from scoring.human.pair_ledger import keep_rows, withdraw_rows
+from scoring.human.pair_plans import Division, plan_of, shares_of
+from scoring.human.sheets import (
+    Drawn,
+    SheetRefused,
+    public_sources,
+    runs_on_board,
+    store_texts,
+)
+from scoring.human.states import close, free_shares, require_open
+from scoring.models import (
+    Annotator,
+    PairShare,
+    Preference,
+    Sheet,
+    SheetInstance,
+    SheetPair,
+)
+from scoring.results.board.battles import WAITING, compared_runs, runs_by_name
+from scoring.stats.battles import Battle
+from tasks.models import Phase, Submission
+from tasks.models.seasons import bump_version
+from tasks.types import InputRefused, Problem
+from tasks.types.problems import from_values
+
+
+class JudgementsRefused(InputRefused):
+    """The file is invalid; nothing was stored."""
+
+
+def keep_pairs(
+    drawn: Drawn, battles: int, division: Division | None = None, *, by: User
+) -> Sheet:
+    """Create a sheet of pairs with its plan. Without ``division``, every judge labels
+    every pair.
+    """
+    phase, runs = drawn.phase, list(drawn.texts)
+    seed = secrets.token_hex(16)
+    plan = plan_of(len(drawn.names), len(runs), battles, seed)
+    with transaction.atomic():
+        sheet = Sheet.objects.create(
+            phase=phase,
+            kind=Sheet.Kind.PAIRS,
+            seed=drawn.seed,
+            plan_seed=seed,
+            shares=division.shares if division else 0,
+            judges_of_pair=division.judges_of_pair if division else 0,
+            created_by=by,
+        )
+        texts = store_texts(sheet, drawn)
+        pairs = SheetPair.objects.bulk_create(
+            SheetPair(
+                instance_id=texts[pair.instance, runs[pair.left]].instance_id,
+                position=position,
+                left=texts[pair.instance, runs[pair.left]],
+                right=texts[pair.instance, runs[pair.right]],
+            )
+            for position, pair in enumerate(plan, start=1)
+        )
+        if division:
+            shares = shares_of(plan, division, seed)
+            PairShare.objects.bulk_create(
+                PairShare(pair=pair, share=share)
+                for pair, own in zip(pairs, shares, strict=True)
+                for share in own
+            )
+        facts = {"pairs": len(plan), "runs": len(runs)}
+        audit.record(
+            "sheet-of-pairs",
+            actor=by,
+            subject=phase,
+            place=phase.task.season,
+            facts=facts,
+        )
+    return sheet
+
+
+def pairs_of(sheet: Sheet) -> QuerySet[SheetPair]:
+    return SheetPair.objects.filter(instance__sheet=sheet).order_by("position")
+
+
+def pairs_for(judge: Annotator) -> QuerySet[SheetPair]:
+    """Return the pairs that a judge must label: the pairs of the judge's share, or all
+    pairs of the plan.
+    """
+    planned = pairs_of(judge.sheet)
+    if judge.share is None:
+        return planned
+    return planned.filter(pair_shares__share=judge.share)
+
+
+def save_preference(*, annotator: Annotator, pair: SheetPair, label: str) -> Preference:
+    """Save the label of a pair, and replace an earlier label. Raises Refused."""
+    if label not in Preference.Label.values:
+        found = _("“%(label)s” is no label") % {"label": label[:40]}
+        raise Refused(_("%(found)s; choose left, tie or right") % {"found": found})
+    with transaction.atomic():
+        require_open(Sheet.objects.select_for_update().get(pk=annotator.sheet_id))
+        preference, _is_new = Preference.objects.update_or_create(
+            annotator=annotator,
+            pair=pair,
+            defaults={
+                "instance_id": pair.instance_id,
+                "left_id": pair.left.submission_id,
+                "right_id": pair.right.submission_id,
+                "label": label,
+                "judged_at": timezone.now(),
+            },
+        )
+    return preference
+
+
+def candidates(phase: Phase, viewer: User) -> list[Submission]:
+    """Return the runs that a sheet of pairs can compare.
+
+    These are the runs on the board. If the phase shows only battles, the newest
+    unscored run of each system is added.
+    """
+    on_board = runs_on_board(phase, viewer)
+    if not phase.battles_alone:
+        return on_board
+    waiting = compared_runs(phase).filter(status__in=WAITING).exclude(file="")
+    newest = {(run.team_id, run.system): run for run in waiting}
+    return [*on_board, *newest.values()]
+
+
+@dataclass(frozen=True)
+class JudgementFile:
+    """The judgements in a file. All systems and topics named in the file exist in the
+    phase.
+    """
+
+    filename: str
+    battles: Sequence[Battle]
+
+
+def read_judgements(path: Path, phase: Phase, shown: str, by: User) -> JudgementFile:
+    """Read the judgements in a file. Raises SheetRefused, or JudgementsRefused with all
+    invalid lines.
+    """
+    facts = {
+        "filename": shown,
+        "systems": {name: run.pk for name, run in named_runs(phase, by).items()},
+        "topics": list(public_sources(phase)),
+    }
+    try:
+        with read_upload(
+            "scoring.human.reading:battles", path, facts, owner=by
+        ) as done:
+            if problems := from_values(done.result["problems"]):
+                raise JudgementsRefused(problems)
+            return JudgementFile(
+                shown, [Battle(*row) for row in done.result["battles"]]
+            )
+    except UploadUnreadable as reason:
+        raise JudgementsRefused([Problem(file=shown, message=str(reason))]) from reason
+
+
+def named_runs(phase: Phase, by: User) -> dict[str, Submission]:
+    """Return the runs that a file of judgements can name. The keys are the names."""
+    on_board = [run.pk for run in runs_on_board(phase, by)]
+    return runs_by_name(list(compared_runs(phase).exclude(file="")), on_board)
+
+
+def keep_judgements(
+    *,
+    phase: Phase,
+    given: JudgementFile,
+    has_programs: bool,
+    by: User,
+    runs: Mapping[str, Submission] | None = None,
+) -> Sheet:
+    """Create a sheet of pairs without texts from the judgements in a file.
+
+    ``runs`` maps names in the file to runs. By default, all runs of the phase can be
+    named.
+    """
+    if runs is None:
+        runs = named_runs(phase, by)
+    topics = list(dict.fromkeys(own.topic for own in given.battles))
+    judges = list(dict.fromkeys(own.judge for own in given.battles))
+    with transaction.atomic():
+        sheet = Sheet.objects.create(
+            phase=phase,
+            kind=Sheet.Kind.PAIRS,
+            seed=0,
+            filename=given.filename[:200],
+            has_programs=has_programs,
+            created_by=by,
+        )
+        instances = SheetInstance.objects.bulk_create(
+            SheetInstance(sheet=sheet, position=position, name=name, sources=[])
+            for position, name in enumerate(topics, start=1)
+        )
+        by_topic = dict(zip(topics, instances, strict=True))
+        annotators = {name: sheet.annotators.create(name=name) for name in judges}
+        if gone := next(
+            (
+                name
+                for own in given.battles
+                for name in (own.left, own.right)
+                if name not in runs
+            ),
+            None,
+        ):
+            raise SheetRefused(
+                _("the run of %(system)s was withdrawn meanwhile") % {"system": gone}
+            )
+        Preference.objects.bulk_create(
+            Preference(
+                annotator=annotators[own.judge],
+                instance=by_topic[own.topic],
+                left=runs[own.left],
+                right=runs[own.right],
+                label=own.label,
+            )
+            for own in given.battles
+        )
+        facts = {"judgements": len(given.battles), "sheet": sheet.pk}
+        audit.record(
+            "battles-brought",
+            actor=by,
+            subject=phase,
+            place=phase.task.season,
+            facts=facts,
+        )
+    return sheet
+
+
+@dataclass(frozen=True)
+class JudgeProgress:
+    """A judge of a sheet, the number of pairs labelled, and the number of pairs to
+    label.
+    """
+
+    annotator: Annotator
+    judged: int
+    pairs: int
+
+    @property
+    def is_done(self) -> bool:
+        return self.judged >= self.pairs
+
+
+def progress_of(sheet: Sheet) -> list[JudgeProgress]:
+    """Return the progress of each judge.
+
+    Judges whose judgements came from a file have labelled all of their pairs.
+    """
+    judges = sheet.annotators.annotate(judged=Count("preferences")).order_by("pk")
+    planned = pairs_of(sheet).count()
+    of_shares = PairShare.objects.filter(pair__instance__sheet=sheet).order_by()
+    sizes = dict(of_shares.values_list("share").annotate(Count("pk")))
+    return [
+        JudgeProgress(
+            judge, judge.judged, sizes.get(judge.share, planned) or judge.judged
+        )
+        for judge in judges
+    ]
+
+
+def publish(*, sheet: Sheet, by: User, is_confirmed: bool = False) -> None:
+    """Close a sheet and add its judgements to the board of battles. Raises Refused.
+
+    ``is_confirmed`` allows this although judgements are missing.
+    """
+    with transaction.atomic():
+        locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
+        if locked.is_published:
+            raise Refused(_("the sheet is published already"))
+        judges = progress_of(locked)
+        if not any(judge.judged for judge in judges):
+            raise Refused(_("nobody has judged anything on the sheet yet"))
+        waiting = unfinished(locked, judges)
+        if waiting and not is_confirmed:
+            words = _(
+                "the sheet waits for %(names)s; confirm that it is published without them"
+            )
+            raise Refused(words % {"names": "; ".join(waiting)})
+        locked.published_at, locked.closed_at = timezone.now(), None
+        locked.ledger_rows = keep_rows(locked, by)
+        locked.save(update_fields=["published_at", "closed_at", "ledger_rows"])
+        _note(locked, by, "battles/published")
+
+
+def unfinished(sheet: Sheet, judges: Sequence[JudgeProgress]) -> list[str]:
+    """Return the judges with missing judgements and the number of shares without a
+    judge.
+
+    A judge is described as `Ada, who has judged 3 of 12`.
+    """
+    words = _("%(name)s, who has judged %(judged)s of %(pairs)s")
+    waiting = [
+        words % {"name": own.annotator, "judged": own.judged, "pairs": own.pairs}
+        for own in judges
+        if not own.is_done
+    ]
+    if free := free_shares(sheet):
+        words = _("a judge for each of %(shares)s")
+        waiting.append(words % {"shares": counted(len(free), "free share")})
+    return waiting
+
+
+def revoke(*, sheet: Sheet, by: User) -> None:
+    """Close a sheet and remove its judgements from the board of battles."""
+    with transaction.atomic():
+        locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
+        close(locked)
+        withdraw_rows(locked, by)
+        _note(locked, by, "battles/removed")
+
+
+def _note(sheet: Sheet, by: User, key: str) -> None:
+    phase = sheet.phase
+    bump_version(phase.pk)
+    audit.record(
+        key,
+        actor=by,
+        subject=phase,
+        place=phase.task.season,
+        facts={"sheet": sheet.pk},
+    )

@@ -1,0 +1,59 @@
+"""States of a sheet: open for judgements, published, or closed after it was
+unpublished.
+"""
+
+from django.db import transaction
+from django.utils.timezone import now
+from django.utils.translation import gettext as _
+
+from citeboard.core import audit
+from citeboard.core.refusals import Refused
+from citeboard.teams.models import User
+from scoring.models import Sheet
+
+
+def require_open(sheet: Sheet) -> None:
+    """Raise Refused unless the sheet accepts judgements. The caller must have locked
+    the sheet's row.
+    """
+    if sheet.is_published:
+        raise Refused(_("the sheet is published and takes no more judgements"))
+    if not sheet.is_open:
+        raise Refused(_("the sheet is closed until an organiser reopens it"))
+
+
+def close(sheet: Sheet) -> None:
+    """Unpublish a sheet. The caller must have locked the sheet's row.
+
+    Annotators cannot answer until the sheet is reopened. Raises Refused.
+    """
+    if not sheet.is_published:
+        raise Refused(_("the sheet is not published"))
+    sheet.published_at, sheet.closed_at = None, now()
+    sheet.save(update_fields=["published_at", "closed_at"])
+
+
+def reopen(*, sheet: Sheet, by: User) -> None:
+    """Open an unpublished sheet for judgements again. Raises Refused."""
+    with transaction.atomic():
+        locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
+        if locked.is_published:
+            raise Refused(
+                _("the sheet is published; unpublish it before you reopen it")
+            )
+        if locked.is_open:
+            raise Refused(_("the sheet is open already"))
+        locked.closed_at = None
+        locked.save(update_fields=["closed_at"])
+        phase = locked.phase
+        facts = {"sheet": locked.pk}
+        season = phase.task.season
+        audit.record(
+            "sheet-reopened", actor=by, subject=phase, place=season, facts=facts
+        )
+
+
+def free_shares(sheet: Sheet) -> list[int]:
+    """Return the numbers of shares without a judge, in ascending order."""
+    taken = set(sheet.annotators.values_list("share", flat=True))
+    return [share for share in range(1, sheet.shares + 1) if share not in taken]
