@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from scoring.offline.parts import Part
     from tasks.types.repairs import Repair
 
-#: Commands that stood beside the others before they were gathered under `papers`, for one release more.
+#: Former top-level commands that are now under `papers`. The old names will work until
+#: the next release.
 MOVED = (
     "claim-check",
     "claim-sheet",
@@ -59,16 +60,16 @@ MOVED = (
     "sweep-resolution",
     "tagger-overlap",
 )
-#: Wherever it stands among the words of a command.
 TRUST = "--trust-measures"
 USAGE_FAULT = 2
-#: A model or program that a metric needs is not there; the same command works once it is.
+#: Exit code if a metric needs a model or program that is not installed. The command
+#: will work after the installation.
 UNAVAILABLE = 6
-#: What every command that scores imports.
+#: Packages that every scoring command imports.
 SCORER = ("numpy", "scipy")
-#: What a shell says of programs that a signal has ended: 128 and the signal's number.
+#: Exit codes after signals, as in shells: 128 plus the number of the signal.
 INTERRUPTED, PIPE_CLOSED = 128 + signal.SIGINT, 128 + signal.SIGPIPE
-#: What is wrong with a path that a command is given to read or to write.
+#: Errors in paths that a command reads or writes.
 PATH_FAULTS = (
     FileExistsError,
     FileNotFoundError,
@@ -79,7 +80,7 @@ PATH_FAULTS = (
 EXIT_CODES = """exit codes:
   0    done
   1    a run has no scores (follow, scores); something in an archive differs (verify);
-       a receipt does not hold (receipt verify)
+       a receipt does not hold (receipt verify); no rule set has the official number (task official)
   2    the command or a file is refused; every reason is on standard error
   3    an archive has no number that can be checked (verify)
   4    the site refuses the request
@@ -95,7 +96,11 @@ def main(
     *,
     next_step: Callable[[], object] = lambda: None,
 ) -> int:
-    """``next_step`` is called before each rule set but the first that a run is scored under."""
+    """Run a command.
+
+    If a run is scored under several rule sets, ``next_step`` is called before each rule
+    set after the first.
+    """
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words and words[0] in MOVED:
         if "--progress" not in words:
@@ -114,7 +119,8 @@ def main(
         print(f"python -m scoring: {WITHOUT_PAPERS}", file=sys.stderr)
         return UNAVAILABLE
     if words[:1] == ["score"]:
-        # As in a site's worker, unless told otherwise: threads cost a fifth of a small run's computing.
+        # Use one thread, as workers do: starting threads takes a fifth of the time of a
+        # small run.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     given = parser().parse_args(words)
     given.next_step = next_step
@@ -122,10 +128,10 @@ def main(
 
 
 def _exit_code(given: argparse.Namespace) -> int:
-    """Run the command that the arguments name; report its refusals and faults."""
+    """Run the command, report its errors, and return the exit code."""
     as_objects = getattr(given, "progress", False)
     if getattr(given, "needs_scorer", False) and (absent := missing_of(SCORER)):
-        # Before anything is read, which may take a while.
+        # Check the packages before files are read, because reading may take a while.
         return stopped(lacking_package(absent), code=UNAVAILABLE)
     try:
         return int(given.command(given))
@@ -139,7 +145,9 @@ def _exit_code(given: argparse.Namespace) -> int:
         return lacking(missing, as_objects=as_objects)
     except PATH_FAULTS as fault:
         if as_objects or fault.filename is None:
-            raise  # A site's worker gives no paths that could be wrong: it tries again.
+            # The worker passes only valid paths, so this error is temporary and the
+            # worker must try again.
+            raise
         report(
             [Problem(file=str(fault.filename), message=str(fault.strerror).lower())],
             as_objects=False,
@@ -183,7 +191,7 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument(
         "--version", action="version", version=version, help="print the version"
     )
-    trusting = "run the measures.py that a task brings, with all that you may do"
+    trusting = "run the measures.py and the official program of a task, with all that you may do"
     top.add_argument(TRUST, action="store_true", help=trusting)
     commands = top.add_subparsers(required=True, metavar="COMMAND")
     names = {
@@ -239,8 +247,10 @@ def part_of(given: argparse.Namespace) -> "Part | None":
 
 
 def check_run(given: argparse.Namespace) -> int:
-    """Check a run. `--json` prints its problems on standard output, also if the run is refused; a site's
-    worker, which asks for progress, reads them on standard error.
+    """Check a run.
+
+    `--json` prints the problems on standard output, even if the run is refused. A
+    worker uses `--progress` and reads the problems on standard error.
     """
     try:
         return _checked_run(given)
@@ -264,7 +274,7 @@ def _print_refused(given: argparse.Namespace, problems: Sequence[Problem]) -> No
 
 def _checked_run(given: argparse.Namespace) -> int:
     chosen = task_type(given.type)
-    # Metrics need packages that a check of the type's own options does without.
+    # Options of the type itself are checked without importing the packages of metrics.
     options = chosen.checked_options(
         given_options(given.option), builds=bool(given.option)
     )
@@ -301,7 +311,7 @@ def _checked_run(given: argparse.Namespace) -> int:
 
 
 def offer(repair: "Repair", path: Path | None) -> None:
-    """Write the repaired file where it is asked for, else say that it can be."""
+    """Write the repaired file to ``path``, or print that a repair is possible."""
     for change in repair.changes:
         print(f"repair: {terminal.printable(change)}", file=sys.stderr)
     if path is None:
@@ -362,7 +372,10 @@ def _one_each(
 def score_under_each(
     scorings: Sequence[scorer.Scoring], given: argparse.Namespace
 ) -> int:
-    """A list of a line for each rule set, as soon as it is scored; one that lacks a model is not in it."""
+    """Score a run under each rule set, and print a list with one line per rule set.
+
+    A rule set whose model is missing is skipped.
+    """
     code, is_first = 0, True
     with progress_of(given) as progress:
         read = scorer.read_scored(scorings[0], progress)
@@ -430,7 +443,9 @@ def compare_runs(given: argparse.Namespace) -> int:
 
 @contextmanager
 def progress_of(given: argparse.Namespace) -> Iterator[scorer.Progress]:
-    """JSON objects where they are asked for, a bar where standard error is a terminal, else nothing."""
+    """Report progress as JSON objects if requested, as a bar on a terminal, and
+    otherwise not at all.
+    """
     if given.progress:
         as_json = scorer.as_json
         yield lambda step, done: print(
@@ -456,7 +471,7 @@ def report(problems: Sequence[Problem], *, as_objects: bool) -> None:
 
 
 def run() -> NoReturn:
-    """The program: whoever stops it or stops reading gets no traceback."""
+    """Run the program. On an interrupt or a closed pipe, exit without a traceback."""
     try:
         try:
             code = main()
@@ -465,7 +480,8 @@ def run() -> NoReturn:
     except KeyboardInterrupt:
         code = INTERRUPTED
     except BrokenPipeError:
-        # The interpreter would write what is left once more when it ends.
+        # Otherwise, the interpreter would try to flush the remaining output again on
+        # exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = PIPE_CLOSED
     sys.exit(code)

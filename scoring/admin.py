@@ -1,4 +1,6 @@
-"""Scores in Django's admin: to be looked up. A number changes by being computed again, nowhere else."""
+"""Read-only views of scores in Django's admin. Scores change only when runs are
+rescored.
+"""
 
 from typing import Any
 
@@ -39,7 +41,7 @@ class EvaluationAdmin(FactsAdmin):
 
 @admin.register(Paper)
 class PaperAdmin(NotedAdmin):
-    """Loaded by `reported_results`; deleting one deletes its tables."""
+    """Papers are loaded by `reported_results`. Deleting a paper deletes its tables."""
 
     list_display = ["key", "title", "year", "loaded_at"]
     search_fields = ["key", "title"]
@@ -49,7 +51,7 @@ class PaperAdmin(NotedAdmin):
 
 
 class PartOfPaperAdmin(FactsAdmin):
-    """Goes with its paper, and not otherwise."""
+    """A part of a paper can only be deleted together with the paper."""
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return request.resolver_match is not None and "paper" in str(

@@ -2,6 +2,7 @@ from contextlib import suppress
 from typing import Any
 
 from django.apps import AppConfig
+from django.core.checks import CheckMessage, Warning as Caution, register
 
 
 class ScoringConfig(AppConfig):
@@ -15,6 +16,7 @@ class ScoringConfig(AppConfig):
         from tasks.types.declared.own_measures import use
         from tasks.types.references import lazy
 
+        register(_check_file_of_judges, "environment")
         request_started.connect(
             _without_names, dispatch_uid="scoring.results.board.formatting"
         )
@@ -29,9 +31,19 @@ def _without_names(**_: Any) -> None:
 
 
 def _prepare_worker(**_: Any) -> None:
-    """In a worker's process, as soon as the queue has started it."""
+    """Start the scorer server when the queue starts a worker process."""
     from scoring.worker.child import scorer_server
 
-    # What keeps it from being started is told with the first run.
+    # If the start fails, the first run reports the error.
     with suppress(OSError):
         scorer_server()
+
+
+def _check_file_of_judges(*_: Any, **options: Any) -> list[CheckMessage]:
+    """Warn about errors in the operator's file of judges. The site offers no judges
+    until the errors are corrected.
+    """
+    from scoring.worker.judging import offered_judges
+
+    fault = offered_judges().fault
+    return [Caution(fault, id="citeboard.W010")] if fault else []

@@ -1,5 +1,7 @@
-"""A client of Citeboard's sites, by the standard library: `Site(address, token)`, and the command's half that
-talks to a site.
+"""A client for Citeboard sites: the class `Site(address, token)`, and the commands that
+connect to a site.
+
+Only the standard library is needed.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -11,7 +13,7 @@ __all__ = ["Board", "Phase", "Run", "Season", "Site", "Table"]
 
 
 def __getattr__(name: str) -> Any:
-    """Imported when it is asked for, since the command is to begin at once."""
+    """Import the library lazily, so that commands start quickly."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from scoring.client import library

@@ -1,4 +1,4 @@
-"""What the client's commands do; each gives its exit code."""
+"""Functions for the client's commands. Each returns the exit code."""
 
 import argparse
 import getpass
@@ -26,21 +26,22 @@ from scoring.offline.terminal import (
 )
 from tasks.types import Problem
 
-#: A run in one of these states moves no more by itself.
-#: A phase that does not say what becomes of runs calls one that has not failed received.
+#: Final states of a run. If a phase hides its results, the state of every run that has
+#: not failed is “received”.
 SCORED, RECEIVED = "scored", "received"
 ENDED = (SCORED, RECEIVED, "failed", "cancelled", "withdrawn")
 NOT_SCORED = 1
-#: By how a phase counts; a site before 0.4.0 does not say it of a board.
+#: Descriptions of the rules that select each team's runs. Sites before version 0.4.0 do
+#: not state the rule of a board.
 ON_BOARDS = {
     "best": "the best run of each team",
     "last": "the last run of each team",
     "selected": "the run that each team selects",
     "priority": "the first runs by each team's priority",
 }
-#: The status of what is not there.
+#: The HTTP status of a missing resource.
 ABSENT = 404
-#: Seconds between two questions about a run, where the site does not say how many.
+#: Seconds between requests for the state of a run, unless the site specifies them.
 MIN_PAUSE, MAX_PAUSE = 1.0, 15.0
 
 
@@ -148,7 +149,7 @@ def submit(args: argparse.Namespace) -> int:
             return 0
         taken = site.post_file(f"phases/{phase}/submissions/", fields, run, more)
     if not args.follow or not args.json:
-        # A site before 0.4.0 names no page.
+        # Sites before version 0.4.0 do not return the address of a page.
         where = taken.get("page") or taken["url"]
         say(
             args,
@@ -215,7 +216,6 @@ def _follow(
 
 
 def pause_after(answer: connection.Answer) -> float:
-    """Seconds that the site asks for; else a quarter of the time that it expects the run to take."""
     after = answer.headers.get("Retry-After", "")
     seconds = (
         float(after)
@@ -227,7 +227,10 @@ def pause_after(answer: connection.Answer) -> float:
 
 @contextmanager
 def sent_as_file(run: Path) -> Iterator[Path]:
-    """A folder as a zip. Raises Refused where there is nothing."""
+    """Yield the path of a file. A folder is first packed into a zip archive.
+
+    Raises Refused if the path does not exist.
+    """
     if not run.exists():
         raise Refused(f"{run}: there is no such file")
     with tempfile.TemporaryDirectory() as folder:
@@ -310,7 +313,11 @@ def table_lines(
 
 
 def board_lines(board: Mapping[str, Any]) -> Iterator[str]:
-    """Rank, team, system and the ranking metric with its interval; the rest is in `--json`."""
+    """Yield the lines of a board with rank, team, system, and ranking metric with
+    interval.
+
+    `--json` prints all columns.
+    """
     if board["shows"] == "nothing":
         yield "this board is not shown to you now"
         return
@@ -338,12 +345,16 @@ def board_lines(board: Mapping[str, Any]) -> Iterator[str]:
 
 
 def rank_of(row: Mapping[str, Any]) -> str:
-    """As boards print it; a site before 0.4.0 does not say how."""
+    """Return the rank as shown on boards. Sites before version 0.4.0 return a plain
+    number.
+    """
     return str(row.get("ranks", "" if row["rank"] is None else row["rank"]))
 
 
 def phase_id(site: connection.Connection, named: str) -> int:
-    """Raises Refused with the names there are."""
+    """Return the number of a phase. If none matches, raise Refused with the names of
+    existing phases.
+    """
     if named.isdecimal():
         return int(named)
     season, _, rest = named.partition("/")
@@ -370,14 +381,13 @@ def phase_id(site: connection.Connection, named: str) -> int:
 
 
 def phase_detail(site: connection.Connection, named: str) -> dict[str, Any]:
-    """The phase as the API describes it, its task by slug."""
     phase = site.get(f"phases/{phase_id(site, named)}/")
     task = site.get(f"tasks/{phase['task']}/")
     return {**phase, "task": task["slug"], "type": task["type"]}
 
 
 def refuse_unread_terms(site: connection.Connection, season: str) -> None:
-    """Raises Refused with the text of terms that are to be accepted first."""
+    """Raise Refused with the season's terms if the user must accept them first."""
     try:
         terms = site.get(f"seasons/{season}/terms/")
     except SiteRefused as none:
@@ -398,7 +408,7 @@ def refuse_unread_terms(site: connection.Connection, season: str) -> None:
 
 
 def only_team(site: connection.Connection) -> str:
-    """Raises Refused where it has to be said which."""
+    """Return the user's only team. Raises Refused if the user must choose one."""
     teams = [team["slug"] for team in site.pages("teams/")]
     if len(teams) != 1:
         has = (
@@ -411,7 +421,7 @@ def only_team(site: connection.Connection) -> str:
 
 
 def require_priorities(site: connection.Connection, phase: int, kind: str) -> None:
-    """Raises Refused, before anything is sent, where a run of this kind has no priority in the phase."""
+    """Raise Refused if a run of this kind cannot have a priority in the phase."""
     if kind != "primary":
         raise Refused(f"--priority is for primary runs; a {kind} run has no priority")
     facts = phase_detail(site, str(phase))

@@ -1,4 +1,7 @@
-"""`citeboard mcp`: a site's boards and the sending of runs as tools for agents, by the user's own token."""
+"""`citeboard mcp`: a server with tools for agents.
+
+The tools read a site's boards and submit runs with the user's token.
+"""
 
 import argparse
 import hashlib
@@ -29,7 +32,7 @@ CANNOT_ASK = (
     "this program cannot ask the user (it has no elicitation), so that nothing is sent; the user can send "
     "the run with `citeboard submit` or on the phase's page"
 )
-#: Characters of a text in the question to the user.
+#: The maximum length of a text in the confirmation shown to the user.
 MAX_SHOWN = 400
 
 
@@ -39,7 +42,7 @@ def mcp(args: argparse.Namespace) -> int:
 
 
 def server(site: Site) -> "MCPServer[Any]":
-    """Return a server whose program asks the user itself before a run is sent."""
+    """Return a server that requests the user's confirmation before it submits a run."""
     from mcp.server.mcpserver import (
         AcceptedElicitation,
         Context,
@@ -96,7 +99,7 @@ def server(site: Site) -> "MCPServer[Any]":
         description: str = "",
         team: str = "",
     ) -> dict[str, Any]:
-        """Show the user what would be sent, and send the run if the user confirms it."""
+        """Show the user the run and its check, and send the run if the user confirms."""
         if isinstance(answer, AcceptedElicitation) and answer.data.send:
             return {"sent": True, **run.send()}
         return {"sent": False, **run.check}
@@ -107,18 +110,21 @@ def server(site: Site) -> "MCPServer[Any]":
 
 @dataclass(frozen=True)
 class PreparedRun:
-    """A run as it was read once, so that the user confirms the bytes that are sent."""
+    """A run that is read once, so that the confirmed content is the content submitted."""
 
     phase: Phase
     name: str
     content: bytes
-    #: System, description and team.
+    #: The system, the description and the team.
     fields: dict[str, str]
-    #: The answer of the site to the check of the run.
+    #: The site's response to the check of the run.
     check: dict[str, Any]
 
     def question(self) -> str:
-        """Return the question to the user. No text of an agent can begin a line of the question."""
+        """Return the confirmation shown to the user.
+
+        Each text of the agent stays on one line, so that it cannot imitate other lines.
+        """
         lines = {
             "phase": self.phase.page,
             **{name: text for name, text in self.fields.items() if text},
@@ -142,7 +148,7 @@ def _as_file(name: str, content: bytes) -> Iterator[Path]:
 
 
 def _quoted(text: str) -> str:
-    """Return a text on one line, without characters that change how others are shown."""
+    """Return a text on one line, without control characters that affect the display."""
     rest = (
         f" and {len(text) - MAX_SHOWN:,} characters more"
         if len(text) > MAX_SHOWN
@@ -156,7 +162,9 @@ class Tools:
         self._site = site
 
     def search_boards(self, words: str = "") -> dict[str, Any]:
-        """Boards whose season, task or phase has all of these words; without words the newest."""
+        """Return boards whose season, task or phase contains all of these words;
+        without words the newest.
+        """
         wanted = words.casefold().split()
         boards = []
         for season in self._site.seasons():
@@ -183,7 +191,7 @@ class Tools:
     def read_board(
         self, phase: str, rules: str | None = None, rows: int = MOST
     ) -> dict[str, Any]:
-        """The rows of a board, best first, with values and intervals."""
+        """Return the rows of a board, best first, with values and intervals."""
         board = self._site.phase(phase).board(rules)
         facts = ("phase", "rules", "shows", "frozen_at", "compared", "columns")
         table = board.table()
@@ -196,7 +204,9 @@ class Tools:
     def explain_number(
         self, phase: str, submission: int, column: str
     ) -> dict[str, Any]:
-        """What a number on a board is: its column, its interval, its signature where the run is one's own."""
+        """Explain a score on a board: its column, its interval, and for one's own run
+        its signature.
+        """
         board = self._site.phase(phase).board()
         rows = [row for row in board.rows if row["submission"] == submission]
         columns = [known for known in board.columns if known["name"] == column]
@@ -223,13 +233,13 @@ class Tools:
         return explained | {"signature": known.get("signature"), "n": known.get("n")}
 
     def check_run(self, phase: str, path: str) -> dict[str, Any]:
-        """Whether the site would take a run, and everything that is wrong with it; nothing is stored."""
+        """Check a run and return all its problems; nothing is stored."""
         return _checked(self._site.phase(phase), path)
 
     def prepared(
         self, phase: str, path: str, system: str, description: str, team: str
     ) -> PreparedRun:
-        """Read a run once, and let the site check what was read."""
+        """Read a run once, and let the site check its content."""
         chosen = self._site.phase(phase)
         with sent_as_file(Path(path)) as file:
             name, content = file.name, file.read_bytes()

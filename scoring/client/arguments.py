@@ -1,4 +1,6 @@
-"""The commands that talk to a site, such as `login`, `submit` and `receipt`."""
+"""Arguments of the commands that connect to a site, such as `login`, `submit` and
+`receipt`.
+"""
 
 import argparse
 from pathlib import Path
@@ -7,9 +9,9 @@ from typing import Any
 from scoring.offline.arguments import add_declared
 from tasks.types.references import lazy
 
-#: The last place that a site takes.
+#: The largest priority that a site accepts.
 MAX_PLACE = 1000
-#: What `--card` may give: the fields of a run card, and costs.
+#: Field names that `--card` accepts: fields of a run card, and costs.
 CARD = (
     "code",
     "paper",
@@ -31,7 +33,7 @@ CARD = (
 
 
 def add_commands(commands: Any) -> None:
-    # What they do is imported when it is done, as HTTP takes a while to import.
+    # Import the actions only when a command runs, because the HTTP modules load slowly.
     actions = (
         "login",
         "seasons",

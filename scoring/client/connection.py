@@ -1,4 +1,8 @@
-"""A site's HTTP API: requests with the reader's token, answers as JSON, refusals as exceptions."""
+"""A connection to a site's HTTP API.
+
+Requests contain the user's token, responses are parsed as JSON, and refusals raise
+exceptions.
+"""
 
 import http.client
 import io
@@ -22,9 +26,10 @@ from scoring.offline.terminal import Done, bar
 from tasks.types.guarded.json_reader import JSON, read_json
 
 API = "/api/v1/"
-#: Statuses that mean: the same request, later.
+#: HTTP statuses after which the client sends the same request again.
 BUSY = (429, 503)
-#: How often a request is sent, and the most seconds that are waited before it is sent again.
+#: The number of attempts per request, and the maximum pause in seconds between
+#: attempts.
 TRIES, MAX_PAUSE = 4, 60.0
 TIMEOUT = 120.0
 _BLOCK = 1 << 16
@@ -32,7 +37,7 @@ _NOBODY_THERE = (ConnectionRefusedError, socket.gaierror)
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """A token is sent to the address that was given, and to no other."""
+    """Refuses redirects, so that the token is sent only to the given site."""
 
     def redirect_request(self, *arguments: Any) -> None:
         return None
@@ -45,7 +50,10 @@ class Answer:
 
 
 class Connection:
-    """``address`` is that of the home page. Raises Refused where a token would travel in the clear."""
+    """A connection to a site. ``address`` is the URL of its home page.
+
+    Raises Refused if a token would be sent without encryption.
+    """
 
     def __init__(self, address: str, token: str = "") -> None:
         parts = urlsplit(address)
@@ -76,7 +84,7 @@ class Connection:
     def pages(
         self, path: str, query: Mapping[str, object] | None = None
     ) -> Iterator[dict[str, Any]]:
-        """Everything that is listed, page after page."""
+        """Yield the entries of all pages of a list."""
         page = self.get(path, {**(query or {}), "page_size": 100})
         yield from page["results"]
         while page["next"]:
@@ -84,7 +92,9 @@ class Connection:
             yield from page["results"]
 
     def post(self, path: str, fields: Mapping[str, object]) -> Any:
-        """Sent once: whether it was done is not known where no answer comes."""
+        """Send fields once. If no response arrives, the site may or may not have
+        processed the fields.
+        """
         headers = {"Content-Type": "application/json"}
         return self._once(self._api(path), headers, json.dumps(fields).encode()).body
 
@@ -96,9 +106,11 @@ class Connection:
         more: Mapping[str, Path] | None = None,
         field: str = "run",
     ) -> Any:
-        """Sent again with the same key where the answer did not come: it is one run however often.
+        """Send a file. If no response arrives, send it again with the same idempotency
+        key.
 
-        ``more`` are small files beside the run.
+        The site stores one run per key. ``more`` are small files that accompany the
+        run.
         """
         key = uuid.uuid4().hex
 
@@ -118,7 +130,9 @@ class Connection:
         return _retried(send).body
 
     def download(self, address: str, path: Path) -> int:
-        """Write what an address of the site gives; the file is whole or is not there. Gives its size."""
+        """Download a URL of the site to a file, and return the size. The file is
+        written atomically.
+        """
         part = path.with_name(f"{path.name}.part")
         try:
             with (
@@ -142,7 +156,6 @@ class Connection:
         return f"{self.address}{API}{path}"
 
     def _own(self, address: str) -> str:
-        """An address that the site gave, below the one that was given; no other host gets the token."""
         path = (
             urlsplit(urljoin(f"{self.address}/", address))
             ._replace(scheme="", netloc="")
@@ -181,7 +194,6 @@ class Connection:
         fixed_headers = {"Accept": "application/json, */*", "User-Agent": "citeboard"}
         if self._token:
             fixed_headers["Authorization"] = f"Token {self._token}"
-        # The address is http or https; the body is read like a file.
         request = urllib.request.Request(  # noqa: S310
             address, data=body, headers=fixed_headers | dict(headers)
         )
@@ -207,7 +219,8 @@ def _retried(send: Callable[[], Answer]) -> Answer:
         try:
             return send()
         except SiteRefused as fault:
-            # A quota that is used up is answered with 429 too, and does not come back in a minute.
+            # An exhausted quota also has status 429 but lasts longer than a minute. The
+            # response then has no `retry_after`.
             if fault.status not in BUSY or fault.retry_after is None:
                 raise
             time.sleep(min(fault.retry_after, MAX_PAUSE))
@@ -233,7 +246,10 @@ def _described(answer: urllib.error.HTTPError, address: str) -> dict[str, Any]:
 
 
 class MultipartFile:
-    """What `http.client` reads; ``length`` is that of the whole body. Each reading says how far it is."""
+    """A request body for `http.client`, which is read from a file and reports progress.
+
+    ``length`` is the length of the whole body in bytes.
+    """
 
     def __init__(
         self,
@@ -243,7 +259,9 @@ class MultipartFile:
         moved: Done,
         small: Mapping[str, Path],
     ) -> None:
-        """``small`` are files by their field, which are read at once and sent before the large one."""
+        """Prepare the body. ``small`` maps field names to small files, which are read
+        now and sent before the large file.
+        """
         boundary = uuid.uuid4().hex
         self.content_type = f"multipart/form-data; boundary={boundary}"
         before = f"--{boundary}\r\nContent-Disposition: form-data; name="
@@ -301,9 +319,10 @@ def tokens_path() -> Path:
 
 
 def read_tokens(path: Path) -> tuple[str, dict[str, str]]:
-    """The site that was signed in to last, and a token for each; nothing where there is no file.
+    """Return the address of the site of the last login, and the tokens by site address.
+    Without a file, both are empty.
 
-    Raises Refused where others than its owner may read it.
+    Raises Refused if other users can read the file.
     """
     try:
         mode = path.stat().st_mode
@@ -323,7 +342,7 @@ def read_tokens(path: Path) -> tuple[str, dict[str, str]]:
 
 
 def write_tokens(path: Path, site: str, tokens: Mapping[str, str]) -> None:
-    """The file is new each time, so that it never has another mode than 600."""
+    """Replace the file. Its mode is always 600."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     new = path.with_suffix(".new")
     new.unlink(missing_ok=True)
@@ -335,7 +354,9 @@ def write_tokens(path: Path, site: str, tokens: Mapping[str, str]) -> None:
 
 
 def chosen_site(address: str | None) -> tuple[str, str]:
-    """Address and token: the command line goes before the environment, and that before the file."""
+    """Return the address of the site and the token. Arguments take precedence over
+    environment variables, and environment variables over the stored file.
+    """
     site = address or os.environ.get(SITE, "")
     token = os.environ.get(TOKEN, "")
     if not (site and token):

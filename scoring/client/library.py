@@ -1,4 +1,6 @@
-"""A site for programs: its seasons, phases, boards, runs and instances as objects, and tables of them."""
+"""Objects for a site's seasons, phases, boards, runs and instances, and tables of their
+data.
+"""
 
 from __future__ import annotations
 
@@ -22,16 +24,18 @@ Fact = Mapping[str, Any]
 
 
 class Table(list[Fact]):
-    """Rows by column, each with plain values."""
+    """A list of rows. Each row maps column names to plain values."""
 
     def to_pandas(self) -> pd.DataFrame:
-        """Needs the extra `pandas`."""
+        """Return a pandas DataFrame. Needs the extra `pandas`."""
         with _named_extra():
             import pandas as pd
         return pd.DataFrame(list(self))
 
     def to_polars(self) -> pl.DataFrame:
-        """Needs the extra `pandas`, which brings polars too."""
+        """Return a polars DataFrame. Needs the extra `pandas`, which also installs
+        polars.
+        """
         with _named_extra():
             import polars as pl
         return pl.DataFrame(list(self), infer_schema_length=None)
@@ -49,7 +53,7 @@ def _named_extra() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Thing:
-    """What the API says of something is in ``facts``; each of them is an attribute as well."""
+    """An object of the API. Its fields are in ``facts``, and available as attributes."""
 
     site: Site
     facts: Fact
@@ -89,7 +93,11 @@ class Phase(Thing):
         )
 
     def instances(self, a: int, b: int, **query: object) -> Table:
-        """Two runs instance by instance, as far as you may see both; ``query`` is that of the API."""
+        """Compare two runs instance by instance. The table contains only values that
+        the user may see.
+
+        ``query`` has parameters of the API.
+        """
 
         def pages() -> Iterator[Fact]:
             page, last = 1, 1
@@ -102,17 +110,21 @@ class Phase(Thing):
         return Table(pages())
 
     def inputs(self, path: Path | str) -> Path:
-        """Download the public inputs; a zip."""
+        """Download the public inputs as a zip archive."""
         self.site.download(self.site.get(f"phases/{self.id}/")["inputs"], Path(path))
         return Path(path)
 
     def check(self, run: Path | str) -> Fact:
-        """Let the site check a run; nothing is stored. Raises SiteRefused with what is wrong."""
+        """Let the site check a run without storing it. Raises SiteRefused with the
+        problems.
+        """
         checked: Fact = self._sent("check", run, {})
         return checked
 
     def submit(self, run: Path | str, system: str, **fields: str) -> Run:
-        """``fields`` are others of the API, such as ``team`` and ``description``, or of a run card."""
+        """Submit a run. ``fields`` are optional fields of the API, such as ``team``,
+        ``description`` or fields of a run card.
+        """
         return self.site.run(
             self._sent("submissions", run, {"system": system, **fields})["id"]
         )
@@ -124,7 +136,9 @@ class Phase(Thing):
 
 class Board(Thing):
     def table(self) -> Table:
-        """A line for each row: its rank, team and system, and for each column value, low and high."""
+        """Return a table with a row for each run: its rank, team and system, and the
+        value and interval of each column.
+        """
         names = [column["name"] for column in self.columns]
         return Table(
             {
@@ -148,7 +162,7 @@ class Board(Thing):
 
 class Run(Thing):
     def wait(self) -> Run:
-        """Asks until it moves no more; gives what it is then."""
+        """Poll until the run has a final state, and return the run."""
         while True:
             answer = self.site.answer(f"submissions/{self.id}/")
             if answer.body["status"] in ENDED:
@@ -157,7 +171,10 @@ class Run(Thing):
 
 
 class Site(Connection):
-    """``address`` is that of the home page; without it and the token, those of `citeboard login`."""
+    """A site. ``address`` is the URL of its home page.
+
+    Without arguments, use the site and token of `citeboard login`.
+    """
 
     def __init__(self, address: str | None = None, token: str | None = None) -> None:
         chosen, stored = chosen_site(address)
@@ -170,21 +187,26 @@ class Site(Connection):
         return Season(self, self.get(f"seasons/{slug}/"))
 
     def load_season(self, file: Path | str, season: str = "", **fields: str) -> Fact:
-        """Load a season.toml or season.zip into a season or a new one; ``fields`` are those of the API."""
+        """Load a season.toml or season.zip into an existing season, or create a season.
+
+        ``fields`` are optional fields of the API.
+        """
         where = f"seasons/{season}/file/" if season else "new-season/"
         with sent_as_file(Path(file)) as sent:
             loaded: Fact = self.post_file(where, fields, sent, field="file")
         return loaded
 
     def phase(self, named: str | int) -> Phase:
-        """By its number, or SEASON/TASK/PHASE."""
+        """Return a phase by its number or its path SEASON/TASK/PHASE."""
         return Phase(self, self.get(f"phases/{phase_id(self, str(named))}/"))
 
     def run(self, number: int) -> Run:
         return Run(self, self.get(f"submissions/{number}/"))
 
     def runs(self, phase: int | None = None) -> Table:
-        """Those of your teams, and of the seasons that you organise, newest first."""
+        """Return the runs of the user's teams and of seasons that the user organises,
+        newest first.
+        """
         return Table(self.pages("submissions/", {"phase": phase}))
 
 

@@ -1,4 +1,6 @@
-"""`citeboard receipt verify`: whether the receipts in a file hold, by a key or by what the site says now."""
+"""`citeboard receipt verify`: verify the receipts in a file with a given key or the
+site's keys.
+"""
 
 import argparse
 import sys

@@ -1,4 +1,4 @@
-"""What keeps a command from being done, with the exit code that tells it from others."""
+"""Errors of commands, each with its own exit code."""
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,20 +7,19 @@ from typing import Any
 from scoring.offline.terminal import printable, problem_lines
 from tasks.types import Problem
 
-#: The status of a run that cannot be read or cannot be meant.
 RUN_REFUSED = 422
 
 
 class Refused(Exception):
-    """The command cannot be done as it was given."""
+    """The command cannot be executed with its arguments."""
 
     exit_code = 2
-    #: Lines that say more than the sentence.
+    #: Additional lines to print after the message.
     details: Sequence[str] = ()
 
 
 class SiteRefused(Refused):
-    """The site's answer to a request: no right, no such thing, too late, too often."""
+    """The site refused a request."""
 
     exit_code = 4
 
@@ -44,13 +43,11 @@ class SiteRefused(Refused):
 
     @property
     def retry_after(self) -> float | None:
-        """Seconds, where the site says that the same request may be answered then."""
         seconds = self.body.get("retry_after")
         return float(seconds) if isinstance(seconds, int | float) else None
 
 
 def repair_lines(repair: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what can be done with a file that the site refuses."""
     for change in repair.get("changes", ()):
         yield f"repair: {printable(change)}"
     if repair.get("filename"):
@@ -62,7 +59,10 @@ def repair_lines(repair: Mapping[str, Any]) -> Iterator[str]:
 
 
 class NoConnection(Refused):
-    """No answer came, or none that is Citeboard's; ``is_final`` where another attempt has the same end."""
+    """No response arrived, or the response was not from Citeboard.
+
+    ``is_final`` is True if another attempt cannot succeed.
+    """
 
     exit_code = 5
 

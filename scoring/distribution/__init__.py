@@ -1,1 +1,4 @@
-"""The wheel: the client and the offline half under names of their own, from the files that the site runs."""
+"""Build the wheel with the client and the offline scorer.
+
+In the wheel, the modules of this repository have other package names.
+"""

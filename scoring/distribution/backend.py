@@ -1,11 +1,14 @@
-"""Builds the wheel: the build backend that `pyproject.toml` names (PEP 517), without anything to install.
+"""The build backend of the wheel (PEP 517), without dependencies. `pyproject.toml`
+refers to it.
 
-The same sources give the same bytes, so that the wheel of a site and that of `make wheel` have one checksum.
+Builds are reproducible: the wheel that a site offers and the wheel of `make wheel` have
+the same checksum.
 
-The site's packages have short names that an installed library must not take. In the wheel the same modules
-stand below two packages, the client and the scorer; wherever a file names one of them, in an import or in a
-reference such as ``package.module:name``, the name is replaced. The scorer's files are always there, as they
-are small; what they import comes by extras, and the client imports the standard library alone.
+The site's packages have short names that an installed library must not use. In the
+wheel, the modules are in two packages, the client and the scorer. The backend replaces
+module names in imports and in references such as ``package.module:name``. The wheel
+always includes the scorer, which is small; extras install its dependencies. The client
+imports only the standard library.
 """
 
 import ast
@@ -21,16 +24,16 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-#: The earliest time that a zip can say.
+#: The earliest date in the zip format.
 _WHEN = (1980, 1, 1, 0, 0, 0)
-#: A link of the guide to another, which leads nowhere outside a site.
+#: Links between pages of the guide. In the wheel, their targets would be missing.
 _LINK = re.compile(r"\[([^\]]+)\]\((?!https?:)[^)]+\)")
 _WHEEL = "Wheel-Version: 1.0\nGenerator: citeboard\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 
 
 PACKAGE, CLIENT = "citeboard_scorer", "citeboard_client"
 PROGRAM = "citeboard"
-#: Folders of the source tree, and where each stands in the wheel.
+#: Folders of the source tree, and the corresponding paths in the wheel.
 FOLDERS = {
     "tasks/types": f"{PACKAGE}/types",
     **{
@@ -39,6 +42,7 @@ FOLDERS = {
             "metrics",
             "stats",
             "figures",
+            "judges",
             "offline",
             "tools",
             "papers",
@@ -47,12 +51,22 @@ FOLDERS = {
     },
     "scoring/client": CLIENT,
 }
-#: What reproduces the five papers, for which there are checkouts, and what the site alone reads.
-LEFT_OUT = {"papers", "sample", "correlation.py", "finding.py", "leakage.py"}
+#: Modules that are left out: code for the five papers, which needs a checkout, and code
+#: that only the site uses.
+LEFT_OUT = {
+    "addressing.py",
+    "correlation.py",
+    "finding.py",
+    "judge_views.py",
+    "leakage.py",
+    "papers",
+    "sample",
+    "share_card.py",
+}
 MAIN = "scoring/__main__.py"
-SUFFIXES = {".py", ".md", ".json", ".jsonl", ".sql", ".toml", ".xml", ".txt"}
+SUFFIXES = {".py", ".md", ".json", ".jsonl", ".npz", ".sql", ".toml", ".xml", ".txt"}
 _HEAD = f'"""Citeboard\'s offline scorer; `{PROGRAM} --help` lists the commands."""\n\n__version__ = "{{}}"\n'
-#: How others read what a checkout calls otherwise.
+#: Phrases that apply only to checkouts, and the phrases that replace them in the wheel.
 _WORDS = {
     "python -m scoring": PROGRAM,
     "make models": f"pip install '{PROGRAM}[models]'",
@@ -64,12 +78,14 @@ _MODULES = {
     },
     "scoring.__main__": f"{PACKAGE}.__main__",
 }
-#: A module of ours, where it is no part of a longer name or of a path.
+#: Matches the names of renamed modules, except in longer names and in paths.
 _NAMED = re.compile(rf"(?<![\w./])({'|'.join(map(re.escape, _MODULES))})(?!\w)")
 
 
 class UnsupportedOperation(Exception):
-    """What installers look for where a backend makes no archive of sources."""
+    """The exception that installers expect from a backend that does not build source
+    distributions.
+    """
 
 
 def build_wheel(
@@ -77,7 +93,7 @@ def build_wheel(
     config_settings: object = None,
     metadata_directory: object = None,
 ) -> str:
-    """The name of the file that was written into the folder."""
+    """Write the wheel into the folder and return its file name."""
     name, content = wheel(ROOT)
     Path(wheel_directory, name).write_bytes(content)
     return name
@@ -90,7 +106,9 @@ def build_sdist(sdist_directory: str, config_settings: object = None) -> str:
 
 
 def wheel(root: Path) -> tuple[str, bytes]:
-    """The wheel's file name and content, from a checkout. Raises WheelRefused."""
+    """Return the file name and content of the wheel that is built from a checkout.
+    Raises WheelRefused.
+    """
     project = _project(root)
     about = f"{project['name']}-{project['version']}"
     info = f"{about}.dist-info"
@@ -114,7 +132,7 @@ def wheel(root: Path) -> tuple[str, bytes]:
 
 
 def version(root: Path) -> str:
-    """Of the sources at ``root``, as `pyproject.toml` says."""
+    """Return the version of the sources at ``root`` from `pyproject.toml`."""
     return str(_project(root)["version"])
 
 
@@ -170,11 +188,11 @@ def _record(files: Mapping[str, bytes], record_name: str) -> str:
 
 
 class WheelRefused(Exception):
-    """The sources name a module that the wheel does not hold."""
+    """The sources import a module that the wheel does not contain."""
 
 
 def wheel_files(root: Path, version: str) -> dict[str, bytes]:
-    """The content of the package by path, from a checkout. Raises WheelRefused."""
+    """Return the files of the packages in the wheel by path. Raises WheelRefused."""
     files = {
         f"{PACKAGE}/__init__.py": _HEAD.format(version).encode(),
         f"{PACKAGE}/__main__.py": _read(root / MAIN),
@@ -194,14 +212,16 @@ def wheel_files(root: Path, version: str) -> dict[str, bytes]:
 
 
 def renamed(text: str) -> str:
-    """The text of a module or a card with the wheel's names in it."""
+    """Replace the names of modules and commands in a text by their names in the wheel."""
     for ours, theirs in _WORDS.items():
         text = re.sub(rf"{ours}\b", theirs, text)
     return _NAMED.sub(lambda match: _MODULES[match[0]], text)
 
 
 def refuse_missing_modules(files: Mapping[str, bytes]) -> None:
-    """Every import of a module of ours must lead to a file of the wheel. Raises WheelRefused."""
+    """Raise WheelRefused if an import of a project module refers to no file of the
+    wheel.
+    """
     stems = (
         path.removesuffix(".py").removesuffix("/__init__")
         for path in files
@@ -235,7 +255,9 @@ def _imported(content: bytes) -> set[str]:
 
 
 def _read(path: Path) -> bytes:
-    """Data is taken as it is; samples are compared byte for byte."""
+    """Return the content for the wheel. Only modules and cards are changed; other files
+    stay as they are, because samples are compared byte for byte.
+    """
     content = path.read_bytes()
     return (
         renamed(content.decode()).encode()

@@ -1,9 +1,11 @@
-"""Commands as a group's `commands.toml` declares them, so that code has what they do alone.
+"""Create argument parsers from `commands.toml` files.
 
-A table is a command: its `help`, the function that it `does` where this has another name, whether it
-`needs_scorer`, the packages of the extra `score`, what it takes `one_of`, and its arguments in order; a group
-of commands does nothing itself. An argument is what `add_argument` takes, or the name of one that several
-commands share; those of `every` come first.
+Each table declares a command. `help` is its help text. `does` names its function, if
+the function has another name than the command. `needs_scorer` is true if it needs the
+packages of the extra `score`. `one_of` lists groups of mutually exclusive arguments.
+The other keys are its arguments in order. A group of commands has no function. An
+argument has the parameters of `add_argument`, or refers to an argument in `shared`. All
+commands start with the arguments in `every`.
 """
 
 import argparse
@@ -24,7 +26,9 @@ KINDS: Mapping[str, Callable[[str], Any]] = {"path": Path, "int": int, "float": 
 def add_declared(
     commands: Any, file: Path, names: Mapping[str, Any], **defaults: Any
 ) -> None:
-    """``names`` are the functions, kinds of values and choices that the file names."""
+    """Add the commands of the file. ``names`` maps names in the file to functions,
+    types and choices.
+    """
     tables = tomllib.loads(file.read_text(encoding="utf-8"))
     numbers = {
         name: whole_number(**bounds)
@@ -66,7 +70,7 @@ def add_declared(
 def _settings(
     flag: str, declared: Mapping[str, Any], named: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """An option's first choice is its default, and help may list what a name stands for."""
+    """Return the parameters of `add_argument`. The first choice is the default."""
     settings = dict(declared)
     if "type" in settings:
         settings["type"] = named[settings["type"]]
@@ -100,9 +104,16 @@ OptionsOf = Callable[[TaskType, Sequence[str]], Mapping[str, str]]
 
 
 def settings_of(args: Given, kind: Any) -> dict[str, Any]:
-    """What is given of the fields of a dataclass, each by the option of its name."""
+    """Return the values of arguments that have the names of a dataclass's fields."""
     given = ((field.name, getattr(args, field.name, None)) for field in fields(kind))
     return {name: value for name, value in given if value is not None}
+
+
+def say_step(step: str) -> None:
+    """Print a step of a long command, if standard error is a terminal."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"{step} …\n")
+        sys.stderr.flush()
 
 
 def say(args: Given, facts: Any, *lines: str) -> int:
@@ -128,7 +139,9 @@ def write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
 def markdown_table(
     heads: Sequence[str], rows: Iterable[Sequence[object]], *, in_numbers: bool = False
 ) -> Iterator[str]:
-    """The lines of a table and a blank one; all columns but the first are numbers where it is said so."""
+    """Yield the lines of a Markdown table and a blank line. ``in_numbers`` aligns all
+    columns except the first to the right.
+    """
     yield f"| {' | '.join(heads)} |"
     yield f"| --- |{(' ---: |' if in_numbers else ' --- |') * (len(heads) - 1)}"
     for row in rows:

@@ -1,6 +1,8 @@
-"""Files of battles: read with everything that is wrong with them, and their board as JSON and as lines."""
+"""Read and validate battle files, and format the resulting board as JSON and as
+text.
+"""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,30 +17,50 @@ from tasks.types.text import json_kind, nfc
 
 EXAMPLE = '{"topic": "t1", "left": "a", "right": "b", "label": "left"}'
 NAMES = ("topic", "left", "right")
-MAX_NAME = 200
-#: Strengths need every two systems.
+MAX_NAME, MAX_TOPIC = 200, 400
+#: The signature: the model and the methods of a board.
+SIGNATURE = (
+    "battles|rules:corrected|strengths:bradley-terry|ties:half|"
+    "intervals:jackknife-topics|ranks:bonferroni|v:1"
+)
+#: Maximum number of systems. Strengths are computed from a matrix of all pairs.
 MAX_SYSTEMS = 500
 
 
-def read_battles(path: Path) -> list[Battle]:
-    """Return the battles of a file of JSON lines. Raises InputRefused with all that is wrong."""
+def read_battles(
+    path: Path,
+    *,
+    shown: str | None = None,
+    faults_of: Callable[[Battle], Iterable[tuple[str, str]]] = lambda battle: (),
+) -> list[Battle]:
+    """Return the battles in a file of JSON lines.
+
+    Raises InputRefused with all faults. ``shown`` is the original name of the uploaded
+    file. ``faults_of`` yields additional faults of a battle: a message and the expected
+    form.
+    """
     problems = Problems()
     battles = []
-    for file in open_input(path):
+    for file in open_input(path, shown=shown):
         for record in read_records(file, problems):
-            faults = [*_faults(record)]
+            faults = [*_faults(record)] or [*faults_of(_battle(record))]
             for message, expected in faults:
                 problems.append(record.problem(message, expected))
             if not faults:
                 battles.append(_battle(record))
     if not battles and not problems.has_errors:
         message = "no battles are here"
-        problems.append(Problem(file=path.name, message=message, expected=EXAMPLE))
+        name = shown or path.name
+        problems.append(Problem(file=name, message=message, expected=EXAMPLE))
     systems = {name for own in battles for name in (own.left, own.right)}
     if len(systems) > MAX_SYSTEMS:
         message = f"battles of {len(systems):,} systems"
         problems.append(
-            Problem(file=path.name, message=message, expected=f"at most {MAX_SYSTEMS}")
+            Problem(
+                file=shown or path.name,
+                message=message,
+                expected=f"at most {MAX_SYSTEMS}",
+            )
         )
     refuse(problems)
     return battles
@@ -52,19 +74,22 @@ def _battle(record: Record) -> Battle:
 
 
 def _faults(record: Record) -> Iterator[tuple[str, str]]:
-    """Yield what is wrong with a row, each with what is expected."""
+    """Yield the faults of a row, each with the expected form."""
     value = record.value
     for name in (*NAMES, *(["judge"] if value.get("judge") is not None else [])):
         if name not in value:
             yield f"“{name}” is missing", EXAMPLE
         elif not isinstance(value[name], str | int) or isinstance(value[name], bool):
             yield f"“{name}” is {json_kind(value[name])}", "a text"
-        elif not 0 < len(str(value[name])) <= MAX_NAME:
+        elif not 0 < len(str(value[name])) <= _longest(name):
             message = f"“{name}” has {len(str(value[name])):,} characters"
-            yield message, f"from 1 to {MAX_NAME} characters"
-    left, right, label = (value.get(name) for name in ("left", "right", "label"))
+            yield message, f"from 1 to {_longest(name)} characters"
+    # System names may be numbers, and may use different code points for the same
+    # characters.
+    left, right = (nfc(well_formed(str(value.get(name)))) for name in ("left", "right"))
+    label = value.get("label")
     if "left" in value and left == right:
-        yield f"“{str(left)[:40]}” meets itself", "two different systems"
+        yield f"“{left[:40]}” meets itself", "two different systems"
     if "label" not in value:
         yield "“label” is missing", EXAMPLE
     elif label not in LABELS:
@@ -72,8 +97,17 @@ def _faults(record: Record) -> Iterator[tuple[str, str]]:
         yield f"“label” is {kind}", f"one of {', '.join(LABELS)}"
 
 
+def _longest(name: str) -> int:
+    """Return the maximum length of a field. Topics may be longer than other fields,
+    because they can be instance ids.
+    """
+    return MAX_TOPIC if name == "topic" else MAX_NAME
+
+
 def as_facts(board: Board) -> dict[str, Any]:
-    """Return the board as JSON values: null where a value is undefined or has no interval."""
+    """Return the board as JSON values. Undefined values and missing intervals are
+    null.
+    """
     by_name = sorted(board.standings, key=lambda own: own.system)
     return {
         "strengths": {own.system: finite(own.strength) for own in by_name},
@@ -102,6 +136,7 @@ def as_facts(board: Board) -> dict[str, Any]:
         "agreement": _agreement_facts(board),
         "battles": board.battles,
         "topics": board.topics,
+        "signature": SIGNATURE,
     }
 
 
@@ -129,7 +164,7 @@ def _agreement_facts(board: Board) -> dict[str, Any] | None:
 
 
 def as_lines(board: Board) -> Iterator[str]:
-    """Yield the board as people read it at a terminal."""
+    """Yield the lines of the board for a terminal."""
     if not board.by_strength:
         yield (
             "Some systems never lost or never won against the others, directly or by way of others, so that "

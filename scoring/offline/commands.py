@@ -1,22 +1,28 @@
-"""Commands of the offline scorer besides scoring: `pairs`, `battles`, `decide`, `agreement`, `power` and
-`verify`; `task new` writes a task in a folder that works, `task check` says everything that is wrong with
-one.
+"""Commands of the offline scorer other than scoring: `pairs`, `battles`, `decide`,
+`agreement`, `power` and `verify`; `task new` creates a valid task folder, and `task
+check` reports all problems of a task folder.
 """
 
 import argparse
 import json
 import sys
 import tomllib
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scoring.offline.arguments import say
+from scoring.offline.estimate_commands import (  # noqa: F401  (by name in commands.toml)
+    ESTIMATED,
+    estimate_scores,
+    write_estimates_sheet,
+)
 from scoring.offline.gold_key import gold_key_of
 from scoring.offline.scoring import as_json, read_split
 from scoring.offline.terminal import GREEN, RED, bar, is_terminal, painted, printable
 from tasks.types import InputRefused, OptionRefused, TaskType, task_type
 from tasks.types.declared.own_measures import measure_warnings
-from tasks.types.files import open_input
+from tasks.types.files import open_input, open_inputs
 from tasks.types.problems import fatal
 from tasks.types.registry import inputs_type
 from tasks.types.runs import read_run
@@ -29,7 +35,9 @@ if TYPE_CHECKING:
     from tasks.types.declared.recognised import Guess
 
 DIFFERS, NOTHING = 1, 3
-#: The two texts of a new folder, and by form what it says besides.
+#: Maximum characters of an official number.
+MAX_NUMBER = 40
+#: Templates of the files in a new task folder, and additional content for each form.
 NEW: dict[str, Any] = tomllib.loads(
     Path(__file__).with_name("new_task.toml").read_text(encoding="utf-8")
 )
@@ -37,7 +45,7 @@ FORMS: dict[str, dict[str, Any]] = NEW["forms"]
 
 
 def export_pairs(args: argparse.Namespace) -> int:
-    """One line on standard output for each pair that is not decided yet."""
+    """Print one line for each pending pair."""
     from scoring.offline.entailment_exchange import pair_line, pending_pairs
 
     metrics, runs = _read(args)
@@ -54,7 +62,7 @@ def export_pairs(args: argparse.Namespace) -> int:
 
 
 def show_battles(args: argparse.Namespace) -> int:
-    """Print the board of a file of battles."""
+    """Print the board computed from a battle file."""
     from scoring.offline.battles import as_facts, as_lines, read_battles
     from scoring.stats.battles import board_of
 
@@ -74,7 +82,7 @@ def decide_pairs(args: argparse.Namespace) -> int:
 
         def progress(done: int, total: int) -> None:
             if is_terminal(sys.stderr):
-                # Pairs that were decided before count as done.
+                # Pairs with existing labels count as done.
                 at(len(pairs) - total + done)
             else:
                 print(
@@ -90,6 +98,55 @@ def decide_pairs(args: argparse.Namespace) -> int:
         facts,
         f"{now} pairs decided by {judge.name}; {before} were decided before",
     )
+
+
+def run_judge(args: argparse.Namespace) -> int:
+    """Run a declared judge, or estimate the cost with `--dry-run`."""
+    from scoring.judges import command
+
+    judge = command.judge_named(args.judges, args.name)
+    questions = command.read_questions(args.pairs)
+    if args.dry_run:
+        cost = command.estimate_run(judge, questions)
+        facts = {
+            "questions": cost.questions,
+            "cost": float(cost.cost),
+            "most": float(cost.most),
+            "currency": cost.currency,
+        }
+        words = f"{cost.questions} items"
+        if cost.currency:
+            words += (
+                f", about {cost.cost:.4f} and at most {cost.most:.4f} {cost.currency}"
+            )
+        return say(args, facts, words)
+    done = command.run_judge(judge, questions, args.out, _budget(args.budget))
+    facts = {
+        "judge": done.judge,
+        "labels": done.labels,
+        "unlabelled": done.unlabelled,
+        "failed": done.failed,
+        "before": done.before,
+        "cost": float(done.cost),
+    }
+    return say(
+        args,
+        facts,
+        f"{done.labels} items labelled by {done.judge}, {done.unlabelled} without a single answer, "
+        f"{done.failed} without a reply; {done.before} were labelled before",
+    )
+
+
+def _budget(text: str | None) -> Decimal | None:
+    if text is None:
+        return None
+    try:
+        budget = Decimal(text[:MAX_NUMBER])
+    except InvalidOperation:
+        budget = Decimal(-1)
+    if not budget.is_finite() or budget < 0:
+        raise OptionRefused(f"--budget {text[:MAX_NUMBER]}: expected an amount")
+    return budget
 
 
 def show_agreement(args: argparse.Namespace) -> int:
@@ -207,7 +264,7 @@ def new_folder(args: argparse.Namespace) -> int:
     slug = folder.resolve().name.lower().replace("_", "-")
     slug = slug if SLUG.fullmatch(slug) else "my-task"
     if args.gold:
-        # It needs numpy, and other commands of this program do not.
+        # Import here: this command needs numpy, other commands do not.
         from scoring.offline.proposing import folder_of
 
         proposed = folder_of(args.form, slug, args.gold)
@@ -223,8 +280,10 @@ def new_folder(args: argparse.Namespace) -> int:
 
 
 def written(form: str, slug: str) -> dict[str, str]:
-    """The files of a new folder by name; the scores of its sample are computed."""
-    # Both need numpy, and other commands of this program do not.
+    """Return the files of a new task folder, keyed by name, with computed scores of its
+    sample.
+    """
+    # Import here: these functions need numpy, other commands do not.
     from scoring.offline.sample import written_scores
     from tasks.types.declared.folder import read_declaration
 
@@ -261,24 +320,75 @@ def written(form: str, slug: str) -> dict[str, str]:
 
 
 def check_folder(args: argparse.Namespace) -> int:
-    """What is wrong is told as InputRefused."""
+    """Check a task folder. Raises InputRefused with its problems."""
     chosen = task_type(str(args.folder))
     return _say(
         args, chosen, f"{args.folder} is sound; its sample has the scores that it says"
     )
 
 
+def compare_official(args: argparse.Namespace) -> int:
+    """Print the run's score under each rule set next to the official number. Scores are
+    rounded like the official number.
+    """
+    from scoring.offline.official_run import comparisons, scores_by_rules
+
+    measure, official = _official_number(args.number)
+    # The folder may lack a sample.
+    chosen = inputs_type(args.folder)
+    split = chosen.gold_of(open_inputs(args.gold), {})
+    run, problems = read_run(chosen, open_input(args.run), split.index, {})
+    if wrong := fatal(problems):
+        raise InputRefused(wrong)
+    found = comparisons(scores_by_rules(chosen, split, run), measure, official)
+    if not found:
+        known = ", ".join(chosen.metrics)
+        raise OptionRefused(
+            f"the run has no number for “{measure}”; the measures are {known}"
+        )
+    facts = {
+        rules: {
+            "official": str(one.official),
+            "here": str(one.here),
+            "difference": str(one.difference),
+        }
+        for rules, one in found.items()
+    }
+    lines = [
+        f"{rules}: {measure} official {one.official}, here {one.here}, difference {one.difference}"
+        for rules, one in found.items()
+    ]
+    say(args, {"measure": measure, "rules": facts}, *lines)
+    return 0 if any(one.is_equal for one in found.values()) else DIFFERS
+
+
+def _official_number(text: str) -> tuple[str, Decimal]:
+    """Return the measure and the official number. Raises OptionRefused."""
+    measure, _equals, number = text.rpartition("=")
+    try:
+        official = Decimal(number)
+    except InvalidOperation:
+        official = Decimal("nan")
+    if not measure or not official.is_finite() or len(number) > MAX_NUMBER:
+        raise OptionRefused(
+            f"--number {text}: expected MEASURE=NUMBER, such as accuracy=91.7"
+        )
+    return measure, official
+
+
 def report_on_gold(args: argparse.Namespace) -> int:
     from scoring.offline import trivial
-    from tasks.types.trivial import CONSTANT
+    from tasks.types.trivial_runs import CONSTANT
 
-    # Gold is looked at while a task is made, before its sample has the right scores.
+    # Organisers check gold while they write a task, before the sample's scores are
+    # right.
     is_folder = Path(args.type).is_dir()
     chosen = inputs_type(Path(args.type)) if is_folder else task_type(args.type)
     report = trivial.report_on_gold(
         chosen, args.gold, args.options_of(chosen, args.option)
     )
-    lines = [f"{report.instances} instances"]
+    rows = "" if report.rows is None else f" from {report.rows} rows"
+    lines = [f"{report.instances} instances{rows}"]
     for finding in report.findings:
         where = (
             f" (lines {', '.join(map(str, finding.lines))})" if finding.lines else ""
@@ -302,7 +412,6 @@ def _say(
     words: str,
     guesses: "Sequence[Guess]" = (),
 ) -> int:
-    """Print what a folder declares, and before it what its proposal rests on."""
     if (declared := chosen.declared) is None:
         raise OptionRefused(
             f"{args.folder} is a built-in type; name a folder with a task.toml"

@@ -1,4 +1,6 @@
-"""Two runs on the same gold, metric by metric and unit by unit; and a board's ranks from its tests."""
+"""Compare two runs on the same gold by each metric, and recompute a board's ranks from
+its tests.
+"""
 
 import itertools
 import math
@@ -22,21 +24,24 @@ from tasks.types.files import input_digest, open_input
 from tasks.types.problems import fatal
 from tasks.types.runs import read_run
 
-#: Test sets of so many times the units are told of as well.
+#: Multiples of the number of units for which the power is reported.
 TIMES = (1, 2, 4)
 TRIALS = 10_000
 
 
 def paired(metric: Metric, a: Measurements, b: Measurements) -> significance.Paired:
-    """The two runs' rows, by unit, of a metric whose rows can be exchanged."""
+    """Return the aligned rows of two runs. The rows of the metric must be
+    exchangeable.
+    """
     assert metric.is_exchangeable, metric.name
     return significance.Paired(metric, *aligned(metric, [a, b]))
 
 
 def aligned(metric: Metric, runs: Sequence[Measurements]) -> list[Floats]:
-    """Return the rows of each run by unit, so that row i of all of them belongs to the same unit.
+    """Return the rows of each run, aligned so that row i of all runs belongs to the
+    same unit.
 
-    A unit that a run lacks has a row of zeros there, which counts for nothing.
+    If a run lacks a unit, its row is zero and does not count.
     """
     resampled = [run.resampled for run in runs]
     every = [np.array(of_run, dtype=str) for of_run, _ in resampled]
@@ -46,13 +51,14 @@ def aligned(metric: Metric, runs: Sequence[Measurements]) -> list[Floats]:
         for run in runs
     ]
     if isinstance(metric, WeightedMetric):
-        # Rows of the same instances in the same order, each with its unit's number among the names of all.
+        # All runs have the same instances in the same order. Number the units across
+        # all runs.
         for rows, (of_run, _) in zip(own, resampled, strict=True):
             rows[:, 0] = np.searchsorted(
                 names, np.array(of_run, dtype=str)[rows[:, 0].astype(np.intp)]
             )
         return own
-    # A matrix may be as wide as its run needs; columns that a run lacks count for nothing.
+    # Matrices of runs may differ in width. Missing columns are 0 and do not count.
     spread = np.zeros((len(runs), len(names), max(rows.shape[1] for rows in own)))
     for side, (of_run, numbers), rows in zip(spread, resampled, own, strict=True):
         occurring = np.array(of_run, dtype=str)[np.unique(numbers)]
@@ -62,7 +68,7 @@ def aligned(metric: Metric, runs: Sequence[Measurements]) -> list[Floats]:
 
 @dataclass(frozen=True, kw_only=True)
 class RunsRead:
-    """Several runs beside one gold, and the head of what is printed of them."""
+    """Several runs on the same gold, and the common fields of the output."""
 
     metrics: list[Metric]
     measurements: list[Measurements]
@@ -79,7 +85,9 @@ def read_runs(
     part: Part | None = None,
     key: GoldKey = PLAIN_KEY,
 ) -> RunsRead:
-    """Raises InputRefused with every fatal problem of any run."""
+    """Read the gold and the runs. Raises InputRefused with all fatal problems of the
+    runs.
+    """
     split = key.ordered(task_type, read_split(task_type, gold, options, key))
     metrics = metrics_of(task_type, rules, options)
     inputs = [open_input(run, reading=key.reading) for run in runs]
@@ -107,7 +115,7 @@ def read_runs(
 
 
 def compare(read: RunsRead, *, trials: int, seed: int) -> dict[str, Any]:
-    """What `compare --json` prints of two runs."""
+    """Return the output of `compare --json` for two runs."""
     a, b = read.measurements
     metrics = compare_runs(read.metrics, a, b, trials=trials, seed=seed)
     return {**read.described, "seed": seed, "metrics": metrics}
@@ -121,8 +129,9 @@ def compare_runs(
     trials: int,
     seed: int,
 ) -> dict[str, dict[str, Any]]:
-    """By metric what `compare --json` prints, without those whose rows cannot be exchanged. ``p_holm`` is
-    corrected for asking about all these metrics at once.
+    """Return the output of `compare --json` for each metric with exchangeable rows.
+
+    ``p_holm`` is corrected for the number of these metrics.
     """
     metrics = [metric for metric in metrics if metric.is_exchangeable]
     pairs = [paired(metric, a, b) for metric in metrics]
@@ -153,7 +162,9 @@ def compare_runs(
 
 
 def power(read: RunsRead, *, unit: str) -> dict[str, Any]:
-    """What `power --json` prints, of metrics whose rows can be exchanged; null where units are too few."""
+    """Return the output of `power --json` for metrics with exchangeable rows. Values
+    are null with too few units.
+    """
     units = len({name for run in read.measurements for name in run.resampled[0]})
     metrics = {}
     for metric in (metric for metric in read.metrics if metric.is_exchangeable):
@@ -180,9 +191,9 @@ def power(read: RunsRead, *, unit: str) -> dict[str, Any]:
     return {**read.described, **facts, "metrics": metrics}
 
 
-#: What is found of two runs, as a board's file of tests has it beside the runs and how it was found.
+#: The result fields of a test of two runs in a board's file of tests.
 FOUND = ("difference", "error", "low", "high", "p", "units")
-#: Pairs that share their exchanges.
+#: Number of pairs of runs that are tested together.
 AT_A_TIME = 32
 
 Tests = Sequence[Mapping[str, Any]]
@@ -191,7 +202,9 @@ Tests = Sequence[Mapping[str, Any]]
 def tests_again(
     metric: Metric, tests: Tests, measured: Callable[[int], Measurements]
 ) -> list[dict[str, float | None]]:
-    """What each of the tests finds, by as many exchanges from the same seed, in their order."""
+    """Repeat each test with its number of exchanges and its seed. Return the results in
+    the order of ``tests``.
+    """
     again: list[dict[str, float | None]] = [{} for _ in tests]
     alike: dict[tuple[int, int], list[int]] = {}
     for place, test in enumerate(tests):
@@ -221,7 +234,9 @@ def tests_again(
 def ranks_again(
     values: Mapping[int, float | None], tests: Tests
 ) -> dict[int, significance.Standing]:
-    """By run; higher ``values`` are better. Runs that were not compared count as not different."""
+    """Return the ranks, keyed by run. Higher ``values`` are better. Two runs without a
+    test do not differ.
+    """
     place = {run: number for number, run in enumerate(values)}
     p = np.ones((len(values), len(values)))
     for test in tests:

@@ -1,7 +1,8 @@
-"""Checking Ed25519 signatures (RFC 8032, section 5.1), for machines that have nothing but Python.
+"""Verify Ed25519 signatures (RFC 8032, section 5.1) with the standard library only.
 
-It checks and never signs, so that nothing here is secret and time tells nothing. A point is (X, Y, Z, T) in
-extended coordinates, with x = X / Z, y = Y / Z and x · y = T / Z; numbers are integers modulo ``P``.
+The module cannot sign. It handles no secrets and needs no constant-time code. A point
+is (X, Y, Z, T) in extended coordinates, with x = X / Z, y = Y / Z and x · y = T / Z;
+numbers are integers modulo ``P``.
 """
 
 import hashlib
@@ -18,9 +19,9 @@ _NEUTRAL: Point = (0, 1, 1, 0)
 
 
 def is_signed(public_key: bytes, message: bytes, signature: bytes) -> bool:
-    """Whether the signature is this key's of this message; bytes that are no key or no signature are not.
+    """Return True if the signature is valid for this key and message.
 
-    A key of small order is refused: what it signs, it signs for every message.
+    Return False for keys of small order, whose signatures are valid for every message.
     """
     if len(public_key) != KEY_BYTES or len(signature) != SIGNATURE_BYTES:
         return False
@@ -41,12 +42,12 @@ def is_signed(public_key: bytes, message: bytes, signature: bytes) -> bool:
 
 
 def _decoded(text: bytes) -> Point | None:
-    """None where the bytes are the encoding of no point, as section 5.1.3 has it."""
+    """Return the point; None if the bytes do not encode a point (section 5.1.3)."""
     y = int.from_bytes(text, "little")
     is_odd, y = y >> 255, y & (1 << 255) - 1
     if y >= P:
         return None
-    # x² = (y² - 1) / (d · y² + 1); of the two roots the one whose lowest bit is asked for.
+    # x² = (y² - 1) / (d · y² + 1); the sign bit selects one of the two roots.
     square = (y * y - 1) * pow(_D * y * y + 1, -1, P) % P
     x = pow(square, (P + 3) // 8, P)
     if x * x % P != square:
@@ -70,7 +71,7 @@ def _sum(one: Point, other: Point) -> Point:
 def _times(
     scalar: int, point: Point, other_scalar: int = 0, other: Point = _NEUTRAL
 ) -> Point:
-    """The sum of both points, each so many times."""
+    """Return the sum of both points, each multiplied by its scalar."""
     summands = (_NEUTRAL, point, other, _sum(point, other))
     total = _NEUTRAL
     for bit in reversed(range(max(scalar, other_scalar).bit_length())):

@@ -1,4 +1,6 @@
-"""Pending pairs go out as JSON lines, labels come back so; what has been decided is never asked again."""
+"""Export pending entailment pairs and import labels as JSON lines. Labelled pairs are
+not exported again.
+"""
 
 import json
 import os
@@ -26,7 +28,9 @@ EXAMPLE = '{"premise": "Title: Rain\\nIt rains.", "hypothesis": "It rains"}'
 def pending_pairs(
     metrics: Sequence[CitationMetric], pairs: Pairs, *, is_next_only: bool = False
 ) -> list[entailment.Pair]:
-    """The distinct pairs that the metrics may still have to ask, or those that they have to ask next."""
+    """Return the distinct undecided pairs that the metrics may need. ``is_next_only``
+    restricts them to pairs that the metrics need in any case.
+    """
     pending: dict[entailment.Pair, None] = {}
     for metric in {metric.statistic: metric for metric in metrics}.values():
         for verdict in entailment.judged(
@@ -37,11 +41,13 @@ def pending_pairs(
 
 
 def stop_where_pending(metrics: Sequence[Metric], pairs: Pairs, path: Path) -> None:
-    """Write what is pending, marking what must be decided in any case. Raises Pending where there is any, and
-    Unavailable where judgements are missing that come with the gold.
+    """Write the pending pairs to a file; pairs that are needed in any case are marked.
+
+    Raises Pending if there are pending pairs, and Unavailable if judgements of the gold
+    are missing.
     """
     if pairs.pending:
-        # How many are missing would tell teams about hidden judgements.
+        # The number of missing judgements would reveal hidden judgements to teams.
         raise Unavailable(JUDGEMENTS_LACKING)
     asking = {
         metric.statistic: metric
@@ -78,7 +84,9 @@ def pair_line(pair: entailment.Pair) -> dict[str, str]:
 
 
 def read_pairs(path: Path) -> list[entailment.Pair]:
-    """Distinct pairs in their order. Raises InputRefused with every line that is none."""
+    """Return the distinct pairs in file order. Raises InputRefused with all lines that
+    are no pairs.
+    """
     problems: list[Problem] = []
     pairs: dict[entailment.Pair, None] = {}
     for file in open_input(path):
@@ -99,9 +107,11 @@ def decide(
     path: Path,
     progress: Callable[[int, int], None],
 ) -> tuple[int, int]:
-    """Add what the model says to the file of labels, batch by batch; how many it has decided, now and before.
+    """Append the model's labels to the file, batch by batch; return the numbers of new
+    and of existing labels.
 
-    May be stopped at any time: the next call goes on behind the last whole line.
+    If the function is interrupted, the next call continues after the last complete
+    line.
     """
     labels = _known(path, judge.name)
     distinct = list(dict.fromkeys(pairs))
@@ -122,7 +132,9 @@ def decide(
 
 
 def _known(path: Path, model: str) -> entailment.EntailmentLabels | None:
-    """What the file holds, after a line that a stop cut short has been removed. Raises OptionRefused."""
+    """Return the labels of the file. First remove an incomplete last line, which an
+    interruption may leave. Raises OptionRefused.
+    """
     if not path.exists():
         return None
     content = path.read_bytes()

@@ -1,4 +1,6 @@
-"""From gold and answers side by side to every number: scores, intervals, breakdowns, signatures."""
+"""Compute scores, intervals, breakdowns and signatures from pairs of gold and
+answers.
+"""
 
 import json
 import math
@@ -39,26 +41,28 @@ from scoring.stats.signature import (
     signature,
 )
 from tasks.types import Options, Pairs, TaskType
-from tasks.types.base import UNIT, ShownInstance
+from tasks.types.base import UNIT, AnswerPart, ShownInstance
 from tasks.types.columns import Classes, present, renumbered
 from tasks.types.files import READING_VERSION
 from tasks.types.tokenizers import TOKENIZERS
 
-#: Why a measure of texts has no number, and what helps.
+#: The reason for a missing score of a text metric, and the remedy.
 WORDS_NOT_SEEN = "words-not-seen"
 NAME_A_TOKENIZER = f"the task may name a tokenizer ({', '.join(TOKENIZERS)})"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Resampling:
-    """How intervals are made; 0 resamples for none. Their number and the seed concern those that resample."""
+    """The method of intervals. Intervals are not computed if ``resamples`` is 0. Only
+    bootstrap methods use the number of samples and the seed.
+    """
 
     resamples: int = 1000
     seed: int = 0
     method: str = WILSON_JACKKNIFE
 
     def provenance(self, metric: Metric) -> dict[str, str | int | float]:
-        """What the signature says of the intervals of the metric."""
+        """Return the parts of a metric's signature that describe its interval."""
         if self.resamples and self.method not in RESAMPLED:
             return {"interval": self.method, INTERVAL_VERSION: metric.interval_version}
         return {"resamples": self.resamples, "interval": self.method, "seed": self.seed}
@@ -76,7 +80,7 @@ class Value:
     higher_is_better: bool | None
     column: str
     signature: str
-    #: Why the metric is switched off; empty where it is not.
+    #: The reason why the metric is disabled; else empty.
     off: str = ""
 
     def as_dict(self) -> dict[str, Any]:
@@ -96,9 +100,10 @@ class Value:
 
 @dataclass(frozen=True, kw_only=True)
 class Measurements:
-    """What one run has: a matrix for each statistic, the number of each row's unit, and the units' names.
+    """The measurements of one run: the matrix of each statistic, the unit number of
+    each row, and the units' names.
 
-    The same of clusters, where they are resampled instead.
+    If clusters are resampled, it also contains cluster numbers and names.
     """
 
     matrices: Mapping[str, Floats]
@@ -109,7 +114,9 @@ class Measurements:
 
     @property
     def resampled(self) -> tuple[Sequence[str], NDArray[np.intp]]:
-        """The names of what is resampled, and each row's number among them."""
+        """Return the names of the resampling units (units or clusters), and the unit
+        number of each row.
+        """
         return (
             (self.unit_names, self.units)
             if self.clusters is None
@@ -117,7 +124,9 @@ class Measurements:
         )
 
     def of_rows(self, statistic: str, rows: NDArray[np.intp]) -> "Measurements":
-        """These rows of one matrix, such as those of a class, and the units that they belong to."""
+        """Return the measurements of these rows of one matrix, for example the rows of
+        a class.
+        """
         occurring, units = renumbered(self.units[rows])
         return Measurements(
             matrices={statistic: self.matrices[statistic][rows]},
@@ -130,7 +139,7 @@ class Measurements:
 
 @dataclass(frozen=True, kw_only=True)
 class Scores(Measurements):
-    """Every number of one run under one rule set, and the matrices that they follow from."""
+    """All results of one run under one rule set, and the matrices behind them."""
 
     metrics: Mapping[str, Value]
     breakdowns: Mapping[str, Mapping[str, Mapping[str, dict[str, Any]]]]
@@ -151,23 +160,24 @@ def evaluate(  # noqa: PLR0913  (some are of a part)
     reading: int = READING_VERSION,
     nonce: str = "",
 ) -> Scores:
-    """Score the pairs under a rule set; ``gold`` is the digest of the gold, for the signatures, ``nonce``
-    the key of digests in them, and ``reading`` the version by which the run was read.
+    """Score the pairs under a rule set.
 
-    ``rows`` limits the scores to these rows, which are a ``part`` of the split. ``known`` are the matrices of
-    all pairs, if they have been computed.
+    Signatures contain the digest ``gold``, the reading version ``reading`` of the run,
+    and digests with the HMAC key ``nonce``. ``rows`` restricts scores to the rows of a
+    ``part`` of the split. ``known`` are the matrices of all pairs, if already computed.
     """
     metrics = metrics_of(task_type, rules, options)
     statistics = known or matrices(metrics, pairs)
     labels = _labels_used(metrics, pairs, nonce)
-    # What the whole gold says holds for its parts.
+    # Use the whole gold: all parts of the split must have the same result.
     by_statistic = {metric.statistic: metric for metric in metrics}
     reasons_off = {
         name: metric.unseen(pairs.gold) for name, metric in by_statistic.items()
     }
     own, pairs = _numbered_rows(statistics, pairs, rows)
     has_gold = present(pairs.gold)
-    # Under some official rules a run without the topics of a part has no row in it.
+    # Under some official rules, a run that lacks all topics of a part has no rows
+    # there.
     is_empty = rows is not None and not len(rows)
     intervals: Sequence[Bounds | NoInterval | None] = [None] * len(metrics)
     if resampling.resamples and not is_empty:
@@ -224,7 +234,7 @@ def _intervals(
     metrics: Sequence[Metric], own: Measurements, resampling: Resampling
 ) -> Sequence[Bounds | NoInterval | None]:
     names, numbers = own.resampled
-    # Metrics of one statistic share its rows.
+    # Metrics with the same statistic share rows.
     sums = {name: unit_sums(stats, numbers) for name, stats in own.matrices.items()}
     measured: list[Measured] = []
     for metric in metrics:
@@ -262,7 +272,7 @@ def _labels_used(
 def measured(
     metrics: Sequence[Metric], pairs: Pairs, rows: NDArray[np.intp] | None = None
 ) -> Measurements:
-    """Of these rows alone, where they are a part of the split."""
+    """Return the measurements. ``rows`` restricts them to a part of the split."""
     return _numbered_rows(matrices(metrics, pairs), pairs, rows)[0]
 
 
@@ -287,7 +297,7 @@ def _numbered_rows(
 
 
 def numbered(column: Sequence[Any]) -> tuple[list[str], NDArray[np.intp]]:
-    """The names in the order of the alphabet, and each row's as a number."""
+    """Return the sorted distinct names, and the index of each row's name."""
     if isinstance(column, Classes):
         return column.names_and_numbers()
     names, numbers = np.unique(np.array(column, dtype=str), return_inverse=True)
@@ -299,8 +309,10 @@ def matrices(
     pairs: Pairs,
     progress: Callable[[float], None] = lambda share: None,
 ) -> dict[str, Floats]:
-    """One matrix for each statistic that the metrics name, computed once; ``progress`` is told the share of
-    the metrics that are done. Raises NotFinite.
+    """Compute one matrix for each statistic of the metrics. ``progress`` receives the
+    completed share of the metrics.
+
+    Raises NotFinite.
     """
     statistics: dict[str, Floats] = {}
     for place, metric in enumerate(metrics):
@@ -316,21 +328,21 @@ def matrices(
 
 
 def counted_stats(metric: Metric, pairs: Pairs) -> Floats:
-    """Return the matrix of a metric. Where it is switched off no row counts, so that every number of it is
-    undefined.
+    """Return the matrix of a metric. A disabled metric has a zero matrix: no row
+    counts, and all values are undefined.
     """
     stats = metric.instance_stats(pairs.gold, pairs.answers)
     return np.zeros_like(stats) if metric.unseen(pairs.gold) else stats
 
 
-#: By the name of a statistic the one that an earlier version of its metrics stored.
+#: Maps a statistic to the statistic that an earlier version of its metrics stored.
 EARLIER = {Moments.statistic: Moments.earlier_statistic}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Statistics(Measurements):
-    """A run's matrices by statistic, each instance's unit, its classes by dimension, and whether it is
-    answered, where that was kept.
+    """Stored measurements of a run, with the classes of each instance in each
+    dimension, and, if stored, whether the instance is answered.
     """
 
     features: dict[str, Sequence[tuple[str, ...]]]
@@ -384,8 +396,8 @@ def save_statistics(
 def load_statistics(
     source: Path | IO[bytes], only: Collection[str] | None = None
 ) -> Statistics:
-    """Load stored statistics. ``only`` limits the matrices, which may be large, to these names and to the
-    names under which earlier versions of the metrics stored them.
+    """Load stored statistics. ``only`` restricts the matrices, which may be large, to
+    these statistics and to those that earlier versions stored instead.
     """
     if only is not None:
         only = {*only, *(EARLIER[name] for name in only if name in EARLIER)}
@@ -420,7 +432,7 @@ def load_statistics(
 
 
 def load_names(source: Path | IO[bytes]) -> list[str] | None:
-    """What the instance of each row is called; None where the task type names none."""
+    """Return the instance name of each row; None if the task type has no names."""
     with np.load(source, allow_pickle=False) as kept:
         return json.loads(kept["names"].tobytes()) if "names" in kept.files else None
 
@@ -433,7 +445,7 @@ def _as_bytes(content: object) -> NDArray[np.uint8]:
 
 Details = Mapping[str, Mapping[str, Any]]
 _TEXT, _ENDS = "details", "details_ends"
-#: How the texts of a file of statistics begin.
+#: Prefix of the texts in a statistics file.
 _NAMES = '{"unit_names": '
 _DECODER = json.JSONDecoder()
 
@@ -441,7 +453,9 @@ _DECODER = json.JSONDecoder()
 def details_of(
     metrics: Sequence[Metric], answers: Sequence[Any]
 ) -> dict[str, dict[str, Any]]:
-    """By unit what the metrics tell, each statistic once."""
+    """Return the details of each unit, merged over the metrics. Metrics with the same
+    statistic have the same details.
+    """
     by_unit: dict[str, dict[str, Any]] = {}
     for metric in {metric.statistic: metric for metric in reversed(metrics)}.values():
         for unit, facts in metric.details(answers).items():
@@ -450,7 +464,9 @@ def details_of(
 
 
 def packed(details: Details, unit_names: Sequence[str]) -> dict[str, NDArray[Any]]:
-    """As arrays: the units' texts one behind the other, and where each ends. Nothing without details."""
+    """Return the details as arrays: the concatenated JSON texts of the units, and the
+    end offset of each text. Empty without details.
+    """
     if not details:
         return {}
     dumped = {
@@ -470,14 +486,16 @@ def _joined(texts: Sequence[bytes], text: str, ends: str) -> dict[str, NDArray[A
 def load_page(
     source: Path | IO[bytes], start: int, count: int
 ) -> tuple[list[tuple[str, dict[str, Any]]], int]:
-    """So many units of which something is told, in their order from ``start``; and how many there are."""
+    """Return up to ``count`` units with details, starting at index ``start``, and the
+    total number of units with details.
+    """
     with np.load(source, allow_pickle=False) as kept:
         units = _described(kept)
         return list(_read(kept, units[start : start + count])), len(units)
 
 
 def described_units(source: Path | IO[bytes]) -> list[str]:
-    """The units of which something is told, in their order."""
+    """Return the units with details, in order."""
     with np.load(source, allow_pickle=False) as kept:
         return [name for name, _, _ in _described(kept)]
 
@@ -485,7 +503,7 @@ def described_units(source: Path | IO[bytes]) -> list[str]:
 def load_details(
     source: Path | IO[bytes], units: Container[str]
 ) -> dict[str, dict[str, Any]]:
-    """What is told of these units."""
+    """Return the details of these units."""
     with np.load(source, allow_pickle=False) as kept:
         return dict(_read(kept, [own for own in _described(kept) if own[0] in units]))
 
@@ -494,7 +512,8 @@ def _described(kept: NpzFile) -> list[tuple[str, int, int]]:
     if _TEXT not in kept.files:
         return []
     ends = kept[_ENDS].tolist()
-    # The names come first among the texts; behind them are the classes of every row, which are not decoded.
+    # Decode only the unit names at the start of the texts, not the classes of all rows
+    # after them.
     names: list[str] = _DECODER.raw_decode(
         kept["texts"].tobytes().decode(), len(_NAMES)
     )[0]
@@ -505,7 +524,9 @@ def _described(kept: NpzFile) -> list[tuple[str, int, int]]:
 def _read(
     kept: NpzFile, parts: Sequence[tuple[str, int, int]]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What is told of these units, in their order. Nothing behind the last of them is unpacked."""
+    """Yield the details of these units in order. Data after the last unit is not
+    decompressed.
+    """
     if not parts:
         return
     assert kept.zip is not None, "it is open"
@@ -518,30 +539,26 @@ def _read(
             yield name, json.loads(texts.read(end - begin))
 
 
-#: Characters of each text.
+#: Maximum characters of each text.
 MAX_TEXT = 3_000
-#: Of one run in all; what comes behind is not kept.
+#: Maximum size of a run's stored instances. Instances beyond this size are not stored.
 MAX_BYTES = 6_000_000
+#: Maximum characters of a part of a gold or an answer, and maximum number of parts.
+MAX_PART, MAX_PARTS = 600, 200
 _INSTANCES, _INSTANCES_ENDS = "instances", "instances_ends"
 
 
 def packed_instances(instances: Iterable[ShownInstance]) -> dict[str, NDArray[Any]]:
-    """As arrays: the instances one behind the other, and where each ends. Texts without an end are cut."""
-
-    def short(text: str) -> str:
-        return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT].rstrip()} …"
+    """Return the instances as arrays: the concatenated JSON texts, and the end offset
+    of each text. Long texts are truncated.
+    """
 
     texts: list[bytes] = []
     size = 0
     for instance in instances:
-        shown: dict[str, Any] = {
-            name: short(getattr(instance, name)) for name in ("given", "gold", "answer")
-        }
-        judged = tuple(
-            (outcome, short(sentence)) for outcome, sentence in instance.judged
+        text = json.dumps(_kept(instance), ensure_ascii=False).encode(
+            "utf-8", "replace"
         )
-        cut = replace(instance, judged=judged, **shown)
-        text = json.dumps(asdict(cut), ensure_ascii=False).encode("utf-8", "replace")
         size += len(text)
         if size > MAX_BYTES:
             break
@@ -549,8 +566,69 @@ def packed_instances(instances: Iterable[ShownInstance]) -> dict[str, NDArray[An
     return _joined(texts, _INSTANCES, _INSTANCES_ENDS) if texts else {}
 
 
+def _short(text: str, most: int = MAX_TEXT) -> str:
+    return text if len(text) <= most else f"{text[:most].rstrip()} …"
+
+
+def _kept(instance: ShownInstance) -> dict[str, Any]:
+    """Return the JSON values of an instance, without texts that its fields and parts already contain."""
+    values = asdict(instance)
+    values |= {name: _short(values[name]) for name in ("given", "gold", "answer")}
+    values["judged"] = [(outcome, _short(text)) for outcome, text in instance.judged]
+    for side in ("gold", "answer"):
+        parts: tuple[AnswerPart, ...] = getattr(instance, f"{side}_parts")
+        if _joined_names(parts) == getattr(instance, side):
+            values[side] = ""
+        values[f"{side}_parts"] = [
+            part._replace(name=_short(part.name), text=_short(part.text, MAX_PART))
+            for part in parts[:MAX_PARTS]
+        ]
+    if instance.fields:
+        values["given"] = ""
+        values["fields"] = _Budget().cut(instance.fields)
+    return {name: value for name, value in values.items() if value not in ({}, [], ())}
+
+
+def _joined_names(parts: Sequence[AnswerPart]) -> str:
+    return "\n".join(part.name for part in parts)
+
+
+class _Budget:
+    """Shorten the texts of a JSON value to a total number of characters."""
+
+    def __init__(self) -> None:
+        self.left = MAX_TEXT
+
+    def cut(self, value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {name: self.cut(own) for name, own in value.items() if self.left > 0}
+        if isinstance(value, list | tuple):
+            return [self.cut(own) for own in value if self.left > 0]
+        if isinstance(value, str):
+            value = _short(value, max(self.left, 1))
+            self.left -= len(value)
+        else:
+            self.left -= 8
+        return value
+
+
+def _given_text(fields: Mapping[str, Any]) -> str:
+    """Return the fields as one text, for search and tables."""
+    return "\n".join(f"{name}: {_value_text(value)}" for name, value in fields.items())
+
+
+def _value_text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and all(isinstance(own, str) for own in value):
+        return " ".join(value)
+    return json.dumps(value, ensure_ascii=False)
+
+
 def load_instances(source: Path | IO[bytes]) -> dict[str, ShownInstance]:
-    """By name, in their order; nothing where a run was scored before they were kept."""
+    """Return the stored instances, keyed by name; empty for old runs without stored
+    instances.
+    """
     with np.load(source, allow_pickle=False) as kept:
         if _INSTANCES not in kept.files:
             return {}
@@ -558,10 +636,11 @@ def load_instances(source: Path | IO[bytes]) -> dict[str, ShownInstance]:
     instances = {}
     for begin, end in zip([0, *ends[:-1]], ends, strict=True):
         values = json.loads(text[begin:end])
-        judged, beside = (
-            tuple(map(tuple, values.pop(name, ()))) for name in ("judged", "beside")
-        )
-        instances[values["name"]] = ShownInstance(
-            **values, judged=judged, beside=beside
+        instance = ShownInstance.of_values(values)
+        instances[instance.name] = replace(
+            instance,
+            given=instance.given or _given_text(instance.fields),
+            gold=instance.gold or _joined_names(instance.gold_parts),
+            answer=instance.answer or _joined_names(instance.answer_parts),
         )
     return instances

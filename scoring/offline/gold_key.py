@@ -1,8 +1,9 @@
-"""The digest by which numbers name their gold, and what a site stores with a version of gold to compute it.
+"""The digest that identifies gold in scores, and the data that a site stores to compute
+the digest.
 
-The SHA-256 of a small set of answers can be guessed: who knows the texts computes the digest of each possible
-gold. A site therefore publishes the HMAC-SHA-256 of that digest. Its key, the nonce, stays secret until the
-gold is released.
+A plain SHA-256 would reveal a small set of answers: a reader who knows the texts can
+compute the digest of each possible gold. A site therefore publishes the HMAC-SHA-256 of
+the digest. The HMAC key, called the nonce, stays secret until the gold is released.
 """
 
 import argparse
@@ -19,14 +20,18 @@ from tasks.types.files import READING_VERSION
 
 @dataclass(frozen=True, kw_only=True)
 class GoldKey:
-    """The nonce, digest rule and reading version of gold. Without a nonce the plain digest is the key."""
+    """The nonce, digest rule and reading version of gold. Without a nonce, the plain
+    digest identifies the gold.
+    """
 
     nonce: str = ""
     rule: int = DIGEST_RULE
     reading: int = READING_VERSION
 
     def __post_init__(self) -> None:
-        """Raise OptionRefused for numbers of a later release."""
+        """Validate the version numbers. Raises OptionRefused for versions of later
+        releases.
+        """
         known = (
             ("--digest-rule", self.rule, DIGEST_RULE),
             ("--reading", self.reading, READING_VERSION),
@@ -38,23 +43,27 @@ class GoldKey:
                 )
 
     def ordered(self, task_type: TaskType, split: Split) -> Split:
-        """Return the split with the candidates of rankings in the order in which they are given out."""
-        if not self.nonce or task_type.declared is None:
+        """Return the split with ranking candidates in the order of the published
+        inputs.
+        """
+        if not self.nonce or not (task_type.declared or task_type.candidate_order):
             return split
-        # Few commands meet a declared task, and its forms need numpy.
+        # Import here: rankings need numpy, and few commands read rankings.
         from tasks.types.given_order import has_given_order, ordered_split
 
-        if not has_given_order(self.nonce, self.reading):
+        if not has_given_order(task_type, self.nonce, self.reading):
             return split
         return ordered_split(task_type, split, self.nonce)
 
     def digest_of(self, split: Split) -> str:
-        """Return the digest that stands in column keys."""
+        """Return the digest that column keys contain."""
         digest = split.digest_by(self.rule)
         return salted_digest(digest, self.nonce) if self.nonce else digest
 
     def printed(self, split: Split) -> dict[str, Any]:
-        """Return what commands print: the plain digest, and with a nonce the HMAC."""
+        """Return the description of the gold for command output: the plain digest and,
+        if a nonce exists, the HMAC.
+        """
         facts: dict[str, Any] = {
             "sha256": split.digest_by(self.rule),
             "rule": self.rule,
@@ -65,7 +74,9 @@ class GoldKey:
 
     @property
     def arguments(self) -> dict[str, str]:
-        """Return the options of a command that computes the same; those at their defaults are left out."""
+        """Return the command options that reproduce this digest. Default values are
+        omitted.
+        """
         return {
             **({"--nonce": self.nonce} if self.nonce else {}),
             **({} if self.rule == DIGEST_RULE else {"--digest-rule": str(self.rule)}),
@@ -77,12 +88,14 @@ class GoldKey:
         }
 
 
-#: The key of gold that belongs to no site.
+#: The key of gold that is not stored on a site.
 PLAIN_KEY = GoldKey()
 
 
 def read_nonce(text: str) -> str:
-    """Return the digits of a nonce, or those in the file of that name. Raise OptionRefused."""
+    """Return the hexadecimal digits of a nonce, given directly or as a file name.
+    Raises OptionRefused.
+    """
     path, digits = Path(text), text
     if not is_nonce(text) and path.is_file():
         content = path.read_text("ascii", "replace")
@@ -96,7 +109,9 @@ def read_nonce(text: str) -> str:
 
 
 def gold_key_of(given: argparse.Namespace) -> GoldKey:
-    """Raise OptionRefused. A command that prints no key of the gold has the reading version alone."""
+    """Return the gold key from command arguments. Some commands have only the reading
+    version. Raises OptionRefused.
+    """
     nonce, rule = getattr(given, "nonce", None), getattr(given, "digest_rule", None)
     return GoldKey(
         nonce=read_nonce(nonce) if nonce else "",
@@ -106,7 +121,9 @@ def gold_key_of(given: argparse.Namespace) -> GoldKey:
 
 
 def archived_gold_key(gold: Mapping[str, Any]) -> GoldKey:
-    """Return the key of a version of gold as an archive describes it; older archives name no rule."""
+    """Return the gold key from an archive's description. Older archives contain no rule
+    or reading version.
+    """
     is_salted = gold.get("plain_sha256", gold["sha256"]) != gold["sha256"]
     return GoldKey(
         nonce=gold["nonce"] if is_salted else "",

@@ -1,14 +1,16 @@
-"""The Merkle tree of an append-only log, with the hashes and proofs of RFC 9162 (sections 2.1.1 to 2.1.4).
+"""The Merkle tree of an append-only log, with the hashes and proofs of RFC 9162
+(sections 2.1.1 to 2.1.4).
 
-A log keeps the hashes of its complete subtrees: node (level, index) is that of the 2**level leaves from
-``index << level`` on. They never change, and every root and proof follows from them.
+A log stores the hashes of its complete subtrees, which never change. Node (level,
+index) is the subtree of the 2**level leaves from leaf ``index << level``. All roots and
+proofs are computed from these hashes.
 """
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 
 Node = tuple[int, int]
-#: Gives the hashes of complete subtrees.
+#: A function that returns the hashes of complete subtrees.
 Nodes = Callable[[Sequence[Node]], Mapping[Node, bytes]]
 EMPTY = hashlib.sha256(b"").digest()
 
@@ -22,8 +24,12 @@ def node_hash(left: bytes, right: bytes) -> bytes:
 
 
 def completed(index: int, leaf: bytes, nodes: Nodes) -> dict[Node, bytes]:
-    """The nodes that a leaf hash at this index completes, its own among them."""
-    levels = (~index & -~index).bit_length() - 1  # how many ones the index ends with
+    """Return the nodes that become complete when the leaf at this index is added,
+    including the leaf.
+    """
+    levels = (
+        ~index & -~index
+    ).bit_length() - 1  # number of trailing one bits of the index
     known = nodes([(level, (index >> level) - 1) for level in range(levels)])
     made = {(0, index): leaf}
     for level in range(levels):
@@ -37,7 +43,9 @@ def root(size: int, nodes: Nodes) -> bytes:
 
 
 def inclusion_path(index: int, size: int, nodes: Nodes) -> list[bytes]:
-    """The hashes beside the way from a leaf to the root of the first ``size`` leaves, lowest first."""
+    """Return the audit path of a leaf in the tree of the first ``size`` leaves,
+    starting at the leaf.
+    """
     assert 0 <= index < size
     parts: list[tuple[int, int]] = []
     begin, end = 0, size
@@ -51,7 +59,9 @@ def inclusion_path(index: int, size: int, nodes: Nodes) -> list[bytes]:
 
 
 def consistency_path(first: int, second: int, nodes: Nodes) -> list[bytes]:
-    """What shows that the first ``first`` of ``second`` leaves are the tree that they were."""
+    """Return the proof that the tree of ``first`` leaves is a prefix of the tree of
+    ``second`` leaves.
+    """
     assert 0 < first <= second
     parts: list[tuple[int, int]] = []
     begin, end, is_whole = 0, second, True
@@ -67,7 +77,9 @@ def consistency_path(first: int, second: int, nodes: Nodes) -> list[bytes]:
 def is_included(
     leaf: bytes, index: int, size: int, path: Sequence[bytes], root: bytes
 ) -> bool:
-    """Whether the path leads from a leaf hash at this index to the root (section 2.1.3.2)."""
+    """Return True if the audit path proves that the leaf at this index is in the tree
+    with this root (section 2.1.3.2).
+    """
     found = _climbed(leaf, index, size, path) if 0 <= index < size else None
     return found is not None and found[1] == root
 
@@ -75,9 +87,10 @@ def is_included(
 def is_consistent(
     first: int, second: int, path: Sequence[bytes], before: bytes, after: bytes
 ) -> bool:
-    """Whether the tree of ``second`` leaves begins with that of ``first`` (section 2.1.4.2).
+    """Return True if the path proves that the tree of ``first`` leaves is a prefix of
+    the tree of ``second`` leaves (section 2.1.4.2).
 
-    Of a tree without leaves nothing has to be shown.
+    An empty tree needs no proof.
     """
     if first in (0, second):
         return not path and before == (after if first else EMPTY)
@@ -86,7 +99,7 @@ def is_consistent(
     begin, *steps = [before, *path] if first & first - 1 == 0 else path
     level = (
         first & -first
-    ).bit_length() - 1  # of the last complete subtree of the older tree
+    ).bit_length() - 1  # level of the last complete subtree of the older tree
     return _climbed(begin, first - 1 >> level, (second - 1 >> level) + 1, steps) == (
         before,
         after,
@@ -96,8 +109,10 @@ def is_consistent(
 def _climbed(
     value: bytes, place: int, size: int, path: Sequence[bytes]
 ) -> tuple[bytes, bytes] | None:
-    """Where the path leads from a hash at this place: with what stands to its left alone, and with all that
-    stands beside it. None where it is longer or shorter than the way to the root.
+    """Compute two roots from a hash at this position and its siblings in the path: with
+    left siblings only, and with all siblings.
+
+    None if the path has the wrong length.
     """
     old, new, last = value, value, size - 1
     for beside in path:
@@ -114,7 +129,9 @@ def _climbed(
 
 
 def _hashes(parts: Sequence[tuple[int, int]], nodes: Nodes) -> list[bytes]:
-    """The hash over the leaves of each part, from begin to end, with all its subtrees asked for at once."""
+    """Return the hash over the leaves of each part (begin, end). The subtrees of all
+    parts are requested together.
+    """
     whole = [list(subtrees(begin, end)) for begin, end in parts]
     known = nodes([node for part in whole for node in part])
     hashes = []
@@ -127,7 +144,9 @@ def _hashes(parts: Sequence[tuple[int, int]], nodes: Nodes) -> list[bytes]:
 
 
 def subtrees(begin: int, end: int) -> list[Node]:
-    """The complete ones that leaves from begin to end consist of, where a tree of them begins."""
+    """Return the largest complete subtrees that together contain the leaves from
+    ``begin`` to ``end``.
+    """
     found = []
     while begin < end:
         level = (end - begin).bit_length() - 1

@@ -1,4 +1,6 @@
-"""An official sample run of a task that is declared: its numbers here beside the official one."""
+"""Score the official sample run of a declared task and compare the scores with the
+official score.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,20 +9,25 @@ from pathlib import Path
 from typing import Any
 
 from scoring.offline.evaluate import Resampling, evaluate
-from tasks.types import InputRefused
+from tasks.types import InputRefused, Split, TaskType
 from tasks.types.declared.folder import read_declaration
 from tasks.types.files import InputFile, open_input
-from tasks.types.problems import as_values, fatal, in_order
+from tasks.types.problems import Unavailable, as_values, fatal, in_order
 from tasks.types.runs import read_run
 
-#: What a confined process calls the file of the sample run.
+#: The file name of the sample run in a sandboxed process.
 SAMPLE_RUN = "sample_run"
 PERCENT = 100
+
+#: Value and scale, keyed by rule set and metric.
+Scores = dict[str, dict[str, dict[str, float]]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """The official number and the number here on the official scale, to as many decimals."""
+    """The official number, and our number on the official scale with the same number of
+    decimals.
+    """
 
     measure: str
     official: Decimal
@@ -35,12 +42,14 @@ class Comparison:
         return not self.difference
 
 
-#: Digits of a number with as many decimals as a form takes.
+#: Decimal precision that suffices for all numbers that a form accepts.
 MAX_PRECISION = 400
 
 
 def compared(measure: str, official: Decimal, value: float, scale: float) -> Comparison:
-    """Return both numbers; the one here as it is, as a share or in percent, whichever is nearest."""
+    """Compare an official number with our value. Our value is compared unchanged, as a
+    share or as a percentage, whichever is closest to the official number.
+    """
     share = value / scale
     unit = Decimal(1).scaleb(int(official.as_tuple().exponent))
     readings = (Decimal(repr(one)) for one in (value, share, share * PERCENT))
@@ -52,9 +61,10 @@ def compared(measure: str, official: Decimal, value: float, scale: float) -> Com
 def scores_of_sample(
     task_files: Mapping[str, str], gold: Sequence[InputFile], filename: str
 ) -> dict[str, Any]:
-    """Return by metric value and scale of the sample run, and everything that is wrong with its file.
+    """Return value and scale of the sample run for each rule set and metric, and the
+    problems of its file.
 
-    Raises InputRefused for the declaration and the gold.
+    Raises InputRefused for an invalid declaration or gold.
     """
     task_type = read_declaration(task_files)
     split = task_type.gold_of(gold, {})
@@ -64,19 +74,47 @@ def scores_of_sample(
     except InputRefused as refused:
         run, problems = None, in_order(refused.problems)
     told: dict[str, Any] = {"problems": as_values(problems), "scores": {}}
-    if fatal(problems):
-        return told
-    scores = evaluate(
-        task_type,
-        task_type.pairs_of(split, run, task_type.default_rules, {}),
-        rules=task_type.default_rules,
-        options={},
-        gold=split.digest,
-        resampling=Resampling(resamples=0),
-    )
-    told["scores"] = {
-        name: {"value": value["value"], "scale": value["scale"]}
-        for name, metric in scores.metrics.items()
-        if (value := metric.as_dict())["value"] is not None
-    }
+    if not fatal(problems):
+        told["scores"] = scores_by_rules(task_type, split, run)
     return told
+
+
+def scores_by_rules(task_type: TaskType, split: Split, run: Any) -> Scores:
+    """Return value and scale of a run for each rule set and metric. Undefined values
+    are omitted.
+
+    Raises Unavailable if the default rules need a missing dependency. Other rule sets
+    with missing dependencies are skipped.
+    """
+    found: Scores = {}
+    for rules in task_type.rules:
+        try:
+            scores = evaluate(
+                task_type,
+                task_type.pairs_of(split, run, rules, {}),
+                rules=rules,
+                options={},
+                gold=split.digest,
+                resampling=Resampling(resamples=0),
+            )
+        except Unavailable:
+            if rules == task_type.default_rules:
+                raise
+            continue
+        found[rules] = {
+            name: {"value": value["value"], "scale": value["scale"]}
+            for name, metric in scores.metrics.items()
+            if (value := metric.as_dict())["value"] is not None
+        }
+    return found
+
+
+def comparisons(
+    scores: Scores, measure: str, official: Decimal
+) -> dict[str, Comparison]:
+    """Return the comparison under each rule set that includes the measure."""
+    return {
+        rules: compared(measure, official, own[measure]["value"], own[measure]["scale"])
+        for rules, own in scores.items()
+        if measure in own
+    }

@@ -1,14 +1,16 @@
-"""The public and the private part of a split: own scores come from the one, the final ranks from the other.
+"""The public and the private part of a split. Teams see scores on the public part;
+final ranks use the private part.
 
-A part is written `public-30-c5f0a1b2c3d4e`: which of the two, the share of the units in the public one, per
-cent, and the beginning of a commitment to the draw. It stands in the column key of every number, so that
-numbers of different parts never share a column. The draw rests on a secret, the nonce, and on what
-participants are shown of the units; no answer has an effect on the draw. The commitment is the SHA-256 of
-the line `citeboard draw 1` and the bytes of the nonce. Whoever has the nonce, which is released with the
-gold, writes `public-30-NONCE` and draws the same part again.
+A part is written `public-30-c5f0a1b2c3d4e`: its name, the percentage of units in the
+public part, and a prefix of a commitment to the random sample.
 
-Parts of earlier releases are written `public-30-7`, with the seed of their draw. Their draw rests on classes
-of the gold, so that it reveals answers; old parts stay what they were.
+Column keys contain the part, so that scores on different parts never share a column.
+The sample depends on a secret nonce and on the public inputs of the units, but not on
+answers. The commitment is the SHA-256 of the line `citeboard draw 1` and the bytes of
+the nonce. The nonce is released with the gold; `public-30-NONCE` then yields the same
+part. Parts of earlier releases are written `public-30-7`, with the seed of their
+sample. These samples depend on classes of the gold and therefore reveal information on
+answers. They remain valid.
 """
 
 import hashlib
@@ -37,7 +39,9 @@ _WRITTEN = re.compile(
 
 @dataclass(frozen=True)
 class Part:
-    """``share`` is that of the public part, per cent. ``seed`` or ``nonce`` is that of its draw."""
+    """A part of a split. ``share`` is the percentage of units in the public part;
+    ``seed`` or ``nonce`` determines the sample.
+    """
 
     name: str
     share: int
@@ -55,9 +59,10 @@ class Part:
         return replace(self, name=PRIVATE if self.name == PUBLIC else PUBLIC)
 
     def rows(self, task_type: TaskType, pairs: Pairs, whole: Pairs) -> Rows:
-        """The rows of ``pairs`` that are in the part; ``whole`` has every unit of the gold.
+        """Return the rows of ``pairs`` that belong to the part.
 
-        Units without gold, to which a run answers all the same, are in neither.
+        ``whole`` contains all units of the gold. Units without gold belong to neither
+        part, even if a run answers them.
         """
         public = (
             drawn_units(task_type, whole, self.share, self.nonce)
@@ -71,7 +76,7 @@ class Part:
 
 
 def read_part(text: str) -> Part:
-    """Raises OptionRefused."""
+    """Parse a part. Raises OptionRefused."""
     if (written := _WRITTEN.fullmatch(text)) is None:
         raise OptionRefused(
             f"--part {text}: expected public or private, a share and a seed or the nonce of the draw: "
@@ -87,7 +92,9 @@ def read_part(text: str) -> Part:
 
 
 def opened_part(text: str, nonce: str) -> Part:
-    """Return the part of that name, whose draw has this nonce. Raise OptionRefused if it has another one."""
+    """Parse a part and replace the commitment by the nonce. Raises OptionRefused if the
+    nonce does not match the commitment.
+    """
     head, _, drawn = text.rpartition("-")
     part = read_part(f"{head}-{nonce}" if drawn.startswith("c") and nonce else text)
     if str(part) != text:
@@ -104,8 +111,9 @@ def rows_of_part(
     rules: str,
     options: Options,
 ) -> tuple[Rows, Rows]:
-    """The rows of ``pairs`` in the part and in the other one."""
-    # Under the rules of some programs a topic counts only where the run has it; under the corrected, always.
+    """Return the rows of ``pairs`` in the part and in the other part."""
+    # Some official rules omit topics that the run lacks. The default rules include all
+    # topics.
     is_default = rules == task_type.default_rules
     whole = (
         pairs
@@ -116,7 +124,9 @@ def rows_of_part(
 
 
 def narrowed(pairs: Pairs, rows: Rows) -> Pairs:
-    """These rows, as they are read and counted; metrics look at whole pairs and their matrices are cut."""
+    """Return the pairs of these rows. Use them with matrices that were computed from
+    all pairs.
+    """
     return replace(
         pairs,
         gold=[pairs.gold[row] for row in rows.tolist()],
@@ -132,10 +142,10 @@ def narrowed(pairs: Pairs, rows: Rows) -> Pairs:
 
 
 def drawn_units(task_type: TaskType, whole: Pairs, share: int, nonce: str) -> set[str]:
-    """Return a stratified sample of the units. The nonce orders the units within a class.
+    """Return a stratified sample of the units.
 
-    The classes are those of the first dimension that some units share and that follows from what participants
-    are shown.
+    The nonce determines the random order within a stratum. Strata are the classes of
+    the first public dimension whose classes contain several units.
     """
     classes = _classes_by_unit(whole, task_type.shown_dimensions)
     key = bytes.fromhex(nonce)
@@ -147,10 +157,11 @@ def drawn_units(task_type: TaskType, whole: Pairs, share: int, nonce: str) -> se
 
 
 def public_units(task_type: TaskType, whole: Pairs, share: int, seed: int) -> set[str]:
-    """Return the public part of earlier releases: a sample stratified by classes of the gold, with a seed.
+    """Return the public part as in earlier releases: a sample with a seed, stratified
+    by classes of the gold.
 
-    The classes are those of the first dimension that some units share; each class then has about its share
-    in both parts. The draw rests on gold, units and seed alone, never on a run's answers.
+    Strata are the classes of the first dimension whose classes contain several units.
+    The sample depends on gold, units and seed, not on a run's answers.
     """
     classes = _classes_by_unit(whole, task_type.dimensions)
 
@@ -161,8 +172,10 @@ def public_units(task_type: TaskType, whole: Pairs, share: int, seed: int) -> se
 
 
 def _systematic_sample(ordered: Sequence[str], share: int) -> set[str]:
-    """Return ``share`` per cent of the units, at equal distances in their order."""
-    # Starting in the middle of a step rounds the number of units correctly.
+    """Return a systematic sample of ``share`` per cent of the units, at equal
+    distances.
+    """
+    # Start in the middle of a step, to round the number of units correctly.
     steps = itertools.pairwise(
         [(50 + place * share) // 100 for place in range(len(ordered) + 1)]
     )
@@ -192,7 +205,9 @@ def _classes_by_unit(
 
 
 def _names(pairs: Pairs) -> list[str]:
-    """What is resampled together is drawn together; a column of classes gives it as a tuple of one."""
+    """Return the name of each row's resampling unit, which is sampled as a whole.
+    Columns of classes contain tuples.
+    """
     units = pairs.units if pairs.clusters is None else pairs.clusters
     return [unit[0] if isinstance(unit, tuple) else unit for unit in units]
 

@@ -1,5 +1,6 @@
-"""A task that is proposed for gold: its folder, and the board of a preview; plain Python, with JSON values in
-and out. Gold is scored against itself, against a damaged copy, and baselines against it.
+"""Propose a task for uploaded gold: the files of its folder, and a preview of its
+board. The preview scores the gold itself, a damaged copy of the gold, and baselines.
+Functions take and return JSON values.
 """
 
 import json
@@ -17,6 +18,7 @@ from scoring.offline.evaluate import Resampling, evaluate
 from scoring.offline.official_run import SAMPLE_RUN, scores_of_sample
 from scoring.offline.sample import written_scores
 from tasks.types import InputRefused, Problem, TaskType
+from tasks.types.base import REFERENCED
 from tasks.types.declared.folder import (
     CARD,
     SAMPLE,
@@ -25,7 +27,6 @@ from tasks.types.declared.folder import (
     read_files,
     sample_files,
 )
-from tasks.types.declared.own_measures import MEASURES
 from tasks.types.declared.proposals import Found, declaration, look
 from tasks.types.declared.recognised import Guess
 from tasks.types.files import InputFile, open_input
@@ -38,16 +39,17 @@ from tasks.types.runs import read_run
 from tasks.types.tables import SUFFIXES, TABLES, TSV, TableForm, written_table
 from tasks.types.trivial import form_of
 
-#: What a confined process calls the file that somebody sent.
+#: The file name of an upload in a sandboxed process, and the function that the process
+#: runs.
 UPLOAD, PROGRAM = "upload", "scoring.offline.proposing:propose"
-#: Whether it is given the measures of a task's own to run.
+#: Key of the argument that allows the task's `measures.py` to run.
 RUNS_MEASURES = "runs_measures"
 ITSELF, DAMAGED = "gold", "damaged"
-#: Of a damaged copy each so manieth answer is another instance's.
+#: In a damaged copy, every third answer belongs to another instance.
 DAMAGE = 3
-#: Instances of a sample.
+#: Minimum and maximum number of instances in a sample.
 FEW, MANY = 4, 8
-#: Documents of its pool besides those that its gold names.
+#: Number of documents in a sample's pool besides those in its gold.
 BESIDES = 5
 CARD_TEXT = """# {title}
 
@@ -77,7 +79,9 @@ Answer = dict[str, Any]
 
 
 def propose(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The program of a confined process; ``task`` is the table of a declaration, None for a proposal."""
+    """Propose a task. Called in a sandboxed process. ``task`` is the table of an
+    existing declaration, or None.
+    """
     try:
         files = open_input(
             Path(UPLOAD), shown=given["filename"], encoding=given["encoding"]
@@ -97,7 +101,7 @@ def propose(given: Mapping[str, Any]) -> dict[str, Any]:
     told["card"] = task_files[CARD]
     try:
         refuse(found.lacks)
-        # A process of its own, which ends with this.
+        # Allow `measures.py` to run: this process ends after the proposal.
         with trusted() if given.get(RUNS_MEASURES) else nullcontext():
             told["board"], told["files"] = previewed(task_files, found, files)
             read_files(told["files"], "")
@@ -109,7 +113,9 @@ def propose(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_folder(given: Mapping[str, Any]) -> list[Any]:
-    """The program of a confined process: what is wrong with the ``files`` of a task's folder, as values."""
+    """Return the problems of a task folder's ``files`` as JSON values. Called in a
+    sandboxed process.
+    """
     files = given["files"]
     has_sample = any(name.startswith(f"{SAMPLE}/") for name in files)
     try:
@@ -122,14 +128,16 @@ def check_folder(given: Mapping[str, Any]) -> list[Any]:
 
 @dataclass(frozen=True)
 class ProposedFolder:
-    """The files of a task by name, and the guesses that they rest on."""
+    """The files of a proposed task, keyed by name, and the guesses that the proposal
+    contains.
+    """
 
     files: dict[str, str]
     guesses: Sequence[Guess]
 
 
 def folder_of(form: str, slug: str, gold: Path) -> ProposedFolder:
-    """The folder of the task that is proposed for gold. Raises InputRefused."""
+    """Return the folder of the proposed task for gold. Raises InputRefused."""
     files = open_input(gold)
     try:
         found = look(form, slug, slug.replace("-", " ").capitalize(), files)
@@ -142,14 +150,15 @@ def folder_of(form: str, slug: str, gold: Path) -> ProposedFolder:
 
 
 def _with_files(problems: Iterable[Problem], name: str) -> list[Problem]:
-    """Return problems that name a file each, the given one where they name none."""
     return [replace(one, file=one.file or name) for one in problems]
 
 
 def previewed(
     task_files: Mapping[str, str], found: Found, files: Sequence[InputFile]
 ) -> tuple[list[dict[str, Any]], dict[str, str]]:
-    """The rows of a board, and the files of the folder with a sample. Raises InputRefused."""
+    """Return the rows of the preview's board, and the files of the folder including a
+    sample. Raises InputRefused.
+    """
     task_type = read_declaration(task_files)
     split = task_type.gold_of(files, {})
     instances: Sequence[Instance] = split.content.instances
@@ -166,7 +175,7 @@ def previewed(
             run = InputFile("run.jsonl", "run.jsonl", partial(BytesIO, as_lines(lines)))
             answers, problems = read_run(task_type, [run], split.index, {})
         except ImportError:
-            # What a baseline needs is not installed with every site.
+            # Skip a baseline whose packages this site lacks.
             continue
         if wrong := fatal(problems):
             raise InputRefused(wrong)
@@ -192,7 +201,9 @@ def previewed(
 
 
 def damaged(task: Mapping[str, Any], lines: Sequence[Answer]) -> list[Answer]:
-    """Wrong in each third instance: with the answer of another one, or none where that could not be read."""
+    """Return answers that are wrong in every third instance. A wrong answer is another
+    instance's answer, or missing if the form does not allow such an answer.
+    """
     key = _id_key(task)
     moves = task["form"] in ("labels", "numbers", "text", "evidence") or (
         task["form"] == "ranking" and "candidates" not in task.get("answer", {})
@@ -200,7 +211,8 @@ def damaged(task: Mapping[str, Any], lines: Sequence[Answer]) -> list[Answer]:
     found = []
     for place, line in enumerate(lines):
         is_wrong = place % DAMAGE == 0
-        # The next one with another answer, since neighbours are often alike.
+        # Take the next instance with another answer, because neighbours often have
+        # equal answers.
         others = (
             {**lines[(place + by) % len(lines)], key: line[key]}
             for by in range(1, len(lines))
@@ -212,7 +224,7 @@ def damaged(task: Mapping[str, Any], lines: Sequence[Answer]) -> list[Answer]:
 
 
 def card(found: Found) -> str:
-    """What a card can say of a task before its organisers do."""
+    """Return a task card as a draft for organisers."""
     task = found.task
     shown = (
         ", ".join(f"`{name}`" for name in task["gold"].get("shown", ())) or "the ids"
@@ -231,13 +243,15 @@ def card(found: Found) -> str:
 
 
 def _id_key(task: Mapping[str, Any]) -> str:
-    """Return the key of the instance's name in runs."""
+    """Return the JSON key of instance ids in runs."""
     gold_key = task["gold"].get("id", "id")
     return str(task.get("answer", {}).get("id", gold_key))
 
 
 def _line(task: Mapping[str, Any], instance: Instance | None) -> Answer:
-    """A line of a run with the gold answer of an instance, or, without one, an example."""
+    """Return a line of a run with the instance's gold answer; without an instance, an
+    example.
+    """
     form, said, gold = task["form"], task.get("answer", {}), task["gold"]
     key, default = (
         _id_key(task),
@@ -292,7 +306,7 @@ def _with_sample(
     content: Content,
     files: Sequence[InputFile],
 ) -> dict[str, str]:
-    """The folder with a sample of a few instances, whose scores are computed."""
+    """Return the folder with a sample of a few instances and computed scores."""
     chosen: dict[str, Instance] = {}
     answers: set[str] = set()
     for place, instance in enumerate(content.instances):
@@ -303,7 +317,7 @@ def _with_sample(
     sample = _sample_gold(task_type, task, own, files)
     if name := task.get("pool", {}).get("file"):
         sample[f"sample/gold/{name}"] = _sample_pool(task, own, content, name)
-    # Rows that are numbered have other numbers in a sample.
+    # If row numbers are ids, ids in the sample differ from those in the gold.
     sampled = task_type.gold_of(sample_files(sample, f"{SAMPLE}/gold"), {})
     instances = sampled.content.instances
     lines = damaged(task, [_line(task, instance) for instance in instances])
@@ -312,7 +326,7 @@ def _with_sample(
         **{
             name: text
             for name, text in task_files.items()
-            if name in (TOML, CARD, MEASURES)
+            if name in (*REFERENCED, CARD)
         },
         **sample,
     }
@@ -322,7 +336,7 @@ def _with_sample(
 def _sample_pool(
     task: Mapping[str, Any], own: Sequence[Instance], content: Content, name: str
 ) -> str:
-    """Return the documents that the gold of a sample names, and a few besides."""
+    """Return the documents in the gold of a sample, and some other documents."""
     gold = task["gold"]
     named = json.dumps([instance.record[gold["field"]] for instance in own])
     kept = [
@@ -342,7 +356,9 @@ def _sample_gold(
     own: Sequence[Instance],
     files: Sequence[InputFile],
 ) -> dict[str, str]:
-    """Return the gold of some instances in the shape of its file, with the file of queries."""
+    """Return the files with the gold and queries of these instances, in their original
+    format.
+    """
     gold, reader = task["gold"], form_of(task_type)
     kind = gold.get("files", "jsonl")
     names = {instance.id for instance in own}

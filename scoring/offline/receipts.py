@@ -1,12 +1,11 @@
-"""Receipts: what a site has signed of an evaluation when it was published, and whether that holds.
+"""Verify receipts: signed data that a site creates when it publishes an evaluation.
 
-A receipt is an entry of the site's log. The entry holds commitments: of the task, the run, the gold, the
-scorer, the scores and the time it has the SHA-256 of 32 random bytes, the nonce, followed by a text. So the
-log tells nothing. Whoever has nonce and text of a field can show that this and nothing else was signed; a
-field without them is sealed. Texts are JSON and are kept as they were committed to, byte by byte.
-
-The log is a Merkle tree. Its head, the root over so many entries, is signed too: entries cannot be changed,
-taken out or put between others without another root.
+A receipt is an entry of the site's log. It contains a commitment to each of task, run,
+gold, scorer, scores and time. A commitment is the SHA-256 of 32 random bytes (the
+nonce) followed by a JSON text, and reveals nothing about the text. A person who has
+nonce and text can prove that this text was signed. Fields without nonce and text are
+sealed. Texts must be stored byte by byte. The log is a Merkle tree with a signed root:
+changed, removed or inserted entries change the root.
 """
 
 import hashlib
@@ -22,15 +21,15 @@ from tasks.types.guarded.json_reader import read_json
 FORMAT, VERSION = "citeboard-receipt", 1
 FIELDS = ("task", "run", "gold", "scorer", "scores", "time")
 NONCE_BYTES = 32
-#: What stands before a text that is signed, so that no signature serves for anything else.
+#: Prefixes of signed texts (domain separation).
 ENTRY, HEAD, KEY = (
     b"citeboard receipt 1\n",
     b"citeboard log head 1\n",
     b"citeboard key 1\n",
 )
-#: Parts of a head that its signature is of.
+#: Fields of a log head that its signature covers.
 HEAD_PARTS = ("at", "root", "size")
-#: A metric's numbers and what they are numbers of.
+#: Fields of a metric's score that a receipt commits to.
 NUMBERS = ("value", "infinite", "low", "high", "n", "column", "signature")
 
 Json = Mapping[str, Any]
@@ -55,7 +54,9 @@ def signed_head(head: Json) -> bytes:
 
 
 def committed_scores(metrics: Mapping[str, Json]) -> dict[str, dict[str, Any]]:
-    """Of what `score --json` prints by metric, what a receipt commits to."""
+    """Return the fields of `score --json` that a receipt commits to, for each
+    metric.
+    """
     return {
         name: {
             part: said[part]
@@ -68,7 +69,9 @@ def committed_scores(metrics: Mapping[str, Json]) -> dict[str, dict[str, Any]]:
 
 @dataclass
 class CheckedReceipt:
-    """``faults`` are sentences; ``opened`` has by field what was committed to."""
+    """The result of a check. ``faults`` are messages; ``opened`` maps opened fields to
+    their committed values.
+    """
 
     faults: list[str] = field(default_factory=list)
     opened: dict[str, Any] = field(default_factory=dict)
@@ -80,7 +83,9 @@ class CheckedReceipt:
 
 
 def check_receipt(receipt: Json, keys: Collection[str]) -> CheckedReceipt:
-    """Signature, commitments and place in the log, by one of these keys."""
+    """Check that one of these keys signed the receipt, and check its commitments and
+    its inclusion in the log.
+    """
     checked = CheckedReceipt()
     try:
         _check(receipt, keys, checked)
@@ -159,13 +164,17 @@ def is_in_log(entry_hash: bytes, index: int, head: Json, path: Sequence[bytes]) 
 
 
 def continues(before: Json, after: Json, path: Iterable[str]) -> bool:
-    """Whether the log of ``after`` begins with all that stood in that of ``before``."""
+    """Return True if the log of ``after`` begins with all entries of the log of
+    ``before``.
+    """
     roots = bytes.fromhex(before["root"]), bytes.fromhex(after["root"])
     return is_consistent(before["size"], after["size"], _hashes(path), *roots)
 
 
 def keys_in(text: str) -> set[str]:
-    """Public keys, one a line as hexadecimal digits; or as a site lists them. Raises ValueError."""
+    """Parse public keys: hexadecimal digits, one key per line, or the JSON list of a
+    site. Raises ValueError.
+    """
     try:
         words = [key["public"] for key in read_json(text)["keys"]]
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -180,7 +189,9 @@ def keys_in(text: str) -> set[str]:
 
 
 def trusted(pinned: Collection[str], listed: Iterable[Json]) -> set[str]:
-    """The pinned keys, and those of the list that one of them has signed, or one that it has signed."""
+    """Return the pinned keys, and all listed keys that are connected to a pinned key by
+    a chain of signatures.
+    """
     found = set(pinned)
     left = [key for key in listed if key["signed_by"]]
     while signed := [key for key in left if key["signed_by"] in found]:

@@ -1,4 +1,6 @@
-"""Samples of tasks: of a declared one scored, and held against the scores that it should have."""
+"""Score the sample of a declared task and compare the scores with the declared
+scores.
+"""
 
 import json
 import math
@@ -6,9 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from scoring.metrics import Unavailable
+from scoring.metrics import Unavailable, metrics_of
 from scoring.metrics.base import finite
+from scoring.metrics.official import OfficialMeasure
+from scoring.metrics.own import OwnMeasure
 from scoring.offline.evaluate import Resampling, evaluate
+from scoring.offline.marking import with_marks
 from tasks.types import InputRefused, Problem, TaskType
 from tasks.types.base import Options, ShownInstance, Split
 from tasks.types.declared.folder import sample_files
@@ -20,17 +25,19 @@ from tasks.types.runs import read_run
 from tasks.types.text import json_fault
 
 FOLDER, SCORES, RUN = "sample/", "scores.json", "run.jsonl"
-#: In the options of a sample: its folder.
+#: Placeholder for the sample's folder in its options.
 PLACE = "{sample}"
 Files = Mapping[str, str]
-#: Characters of a sample that pages show.
+#: Maximum characters of a sample that pages show.
 MAX_SHOWN = 1 << 18
-#: Values are equal to so many digits.
+#: Number of digits to which scores must agree.
 DIGITS = 9
 
 
 def faults(task_type: TaskType, files: Files, shown: str) -> list[Problem]:
-    """Everything that is wrong with the sample; ``shown`` is what messages call its folder."""
+    """Return all problems of the sample. ``shown`` is the name of its folder in
+    messages.
+    """
     inside = (name.removeprefix(FOLDER) for name in files if FOLDER in name)
     names = {name.partition("/")[0].partition(".")[0] for name in inside}
     lacking = [
@@ -67,7 +74,7 @@ def faults(task_type: TaskType, files: Files, shown: str) -> list[Problem]:
     except InputRefused as refused:
         return [replace(one, file=one.file or shown) for one in refused.problems]
     except Unavailable:
-        # Where a model is missing, the sample is scored where it is there.
+        # Skip the comparison of scores if a model is not installed.
         return []
     return _differences(expected_scores, found, place)
 
@@ -77,7 +84,9 @@ def _differences(
     found: Mapping[str, Mapping[str, Any]],
     place: str,
 ) -> list[Problem]:
-    """Compare the expected scores of the file at ``place`` with the computed ones."""
+    """Return the differences between expected and computed scores. ``place`` is the
+    file name in messages.
+    """
     told = []
     for rules, values in expected_scores.items():
         if rules not in found or not isinstance(values, dict):
@@ -107,7 +116,12 @@ def _differences(
 def sample_scores(
     task_type: TaskType, files: Files, shown: str = ""
 ) -> dict[str, dict[str, float]]:
-    """By rule set and measure. Raises InputRefused, and Unavailable where a model is missing."""
+    """Return the scores for each rule set and metric.
+
+    Raises InputRefused, and Unavailable if a model is missing. Rule sets with metrics
+    of an official program are omitted: such programs only run for submissions on a
+    site.
+    """
     split = task_type.read_gold(
         sample_files(files, f"{FOLDER}gold", shown or FOLDER.rstrip("/")), {}
     )
@@ -116,6 +130,8 @@ def sample_scores(
     refuse(problems)
     scores = {}
     for rules in task_type.rules:
+        if task_type.runs_program(rules):
+            continue
         pairs, none = task_type.pair(split, answers, rules, {}), Resampling(resamples=0)
         found = evaluate(
             task_type,
@@ -130,7 +146,7 @@ def sample_scores(
 
 
 def written_scores(task_type: TaskType, files: Files) -> str:
-    """What its file of scores has to say. Undefined is null."""
+    """Return the content of the sample's `scores.json`. Undefined values are null."""
     by_rules = sample_scores(task_type, files)
     values = {
         rules: dict(zip(of, map(finite, of.values()), strict=True))
@@ -140,7 +156,7 @@ def written_scores(task_type: TaskType, files: Files) -> str:
 
 
 def _is_same(expected: object, value: float | None) -> bool:
-    """Undefined is null."""
+    """Return True if the values are equal up to rounding. Undefined values are null."""
     if value is None or math.isnan(value):
         return expected is None
     if isinstance(expected, bool) or not isinstance(expected, int | float):
@@ -149,7 +165,9 @@ def _is_same(expected: object, value: float | None) -> bool:
 
 
 def public_sample(task_type: TaskType) -> Files:
-    """Of a declared task whose folder says that everybody may have it, and that is small."""
+    """Return the sample of a declared task; empty unless the task declares the sample
+    public and the sample is small.
+    """
     if (declared := task_type.declared) is None or not declared.public_sample:
         return {}
     files = {
@@ -161,9 +179,10 @@ def public_sample(task_type: TaskType) -> Files:
 def open_sample(
     task_type: TaskType, files: Files, *, has_files: bool = True
 ) -> tuple[Sequence[InputFile], Split, Options]:
-    """The files of its gold, what they hold, and its options; without those that name files beside it.
+    """Return the gold files of the sample, the parsed gold and the options.
+    ``has_files`` is False to remove options that refer to other files.
 
-    Of a declared task ``files`` are its public sample.
+    For a declared task, ``files`` are its public sample.
     """
     if files:
         stated = task_type.checked_options({})
@@ -184,7 +203,7 @@ def open_sample(
 
 
 def example_answers(task_type: TaskType) -> list[str]:
-    """The lines of the run that comes with its sample; none where no sample does."""
+    """Return the lines of the sample's run; empty without a sample."""
     if files := public_sample(task_type):
         return files[f"{FOLDER}{RUN}"].splitlines()
     folder = shipped_folder(task_type.slug)
@@ -192,11 +211,19 @@ def example_answers(task_type: TaskType) -> list[str]:
 
 
 def shown_sample(task_type: TaskType, files: Files) -> Iterator[ShownInstance]:
-    """The instances of the sample that everybody may have, each with its answer."""
+    """Yield the instances of the public sample with their answers."""
     if (folder := shipped_folder(task_type.slug)) is None and not files:
         return
     gold, split, checked = open_sample(task_type, files)
     run = open_input(folder / RUN) if folder else sample_files(files, f"{FOLDER}{RUN}")
     answers, _ = read_run(task_type, run, split.index, checked)
     pairs = task_type.pairs_of(split, answers, task_type.default_rules, checked)
-    yield from task_type.show_instances(gold, split, pairs, checked)
+    shown = task_type.show_instances(gold, split, pairs, checked)
+    try:
+        every = metrics_of(task_type, task_type.default_rules, checked)
+    except Unavailable:
+        every = []
+    # Pages with the sample must not run the task's programs.
+    programs = OwnMeasure | OfficialMeasure
+    metrics = [metric for metric in every if not isinstance(metric, programs)]
+    yield from with_marks(task_type, shown, metrics, pairs)

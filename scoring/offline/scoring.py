@@ -1,4 +1,6 @@
-"""Scoring without a database: what the commands do, and what the worker's child does."""
+"""Score runs without a database. Commands and the worker's child process use this
+module.
+"""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,7 +28,7 @@ Progress = Callable[[str, float], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Scoring:
-    """What is asked of the offline scorer."""
+    """A request to the offline scorer."""
 
     task_type: TaskType
     gold: Sequence[Path]
@@ -38,16 +40,16 @@ class Scoring:
     method: str = METHODS[0]
     statistics: Path | None = None
     run_name: str | None = None
-    #: Where pending pairs are written; a run that has any is then not scored.
+    #: Output file for pending entailment pairs. A run with pending pairs is not scored.
     pending: Path | None = None
-    #: The public or private part of the split that is scored alone.
+    #: The public or private part of the split to score; None for the whole split.
     part: "Part | None" = None
-    #: The key of the gold, which is part of the column keys.
+    #: The data for the gold's digest in column keys.
     key: GoldKey = PLAIN_KEY
 
 
 def no_progress(step: str, done: float) -> None:
-    """For those who do not ask."""
+    """Ignore the progress."""
 
 
 def read_split(
@@ -60,7 +62,9 @@ def read_split(
 
 
 class RunRefused(InputRefused):
-    """A run that cannot be scored, and its ``repair`` where what it means is certain."""
+    """A run that cannot be scored, with a ``repair`` if there is an unambiguous
+    correction.
+    """
 
     def __init__(self, problems: Iterable[Problem], repair: "Repair | None") -> None:
         super().__init__(problems)
@@ -80,9 +84,10 @@ def check(  # noqa: PLR0913  (each is an option of the command)
     encoding: str = "",
     repairs: bool = False,
 ) -> dict[str, Any]:
-    """What `check --json` prints, by the gold, or by the public inputs that participants have.
+    """Return the output of `check --json`.
 
-    Raises InputRefused with every problem where one is fatal; a RunRefused if it is to look for ``repairs``.
+    The run is checked against gold or public inputs. Raises InputRefused with all
+    problems if any problem is fatal; RunRefused if ``repairs`` is True.
     """
     result: dict[str, Any] = {"task_type": task_type.slug, "options": dict(options)}
     if gold:
@@ -98,7 +103,7 @@ def check(  # noqa: PLR0913  (each is an option of the command)
     problems = read_run(task_type, files, index, options, name=run_name or str(run))[1]
     if repairs and fatal(problems):
         found = None
-        # Without the packages of the scorer a run is checked, and not repaired.
+        # Repairs need the packages of the scorer; checks do not.
         with suppress(ImportError):
             from tasks.types.repairs import repair
 
@@ -115,7 +120,7 @@ def check(  # noqa: PLR0913  (each is an option of the command)
 
 
 class ReadRun(NamedTuple):
-    """Gold and a run as they were read, which is the same under all rule sets."""
+    """A parsed gold and a parsed run, which all rule sets share."""
 
     split: Split
     files: list[InputFile]
@@ -128,7 +133,9 @@ class ReadRun(NamedTuple):
         )
 
     def parts(self, scoring: Scoring, pairs: Pairs) -> "Sequence[Rows]":
-        """The rows of the part that is asked for, and of the other one; none of the whole split."""
+        """Return the rows of the requested part and those of the other part; empty if
+        the whole split is scored.
+        """
         if scoring.part is None:
             return ()
         from scoring.offline.parts import rows_of_part
@@ -142,7 +149,9 @@ class ReadRun(NamedTuple):
 
 
 def read_scored(scoring: Scoring, progress: Progress = no_progress) -> ReadRun:
-    """Raises InputRefused with every problem where one is fatal."""
+    """Read gold and run. Raises InputRefused with all problems if any problem is
+    fatal.
+    """
     progress("reading gold", 0.0)
     split = read_split(scoring.task_type, scoring.gold, scoring.options, scoring.key)
     split = scoring.key.ordered(scoring.task_type, split)
@@ -157,9 +166,10 @@ def read_scored(scoring: Scoring, progress: Progress = no_progress) -> ReadRun:
 
 
 def score(scoring: Scoring, progress: Progress = no_progress) -> dict[str, Any]:
-    """What `score --json` prints.
+    """Return the output of `score --json`.
 
-    Raises InputRefused with every problem where one is fatal, Unavailable where something is missing.
+    Raises InputRefused with all problems if any problem is fatal, Unavailable if a
+    dependency is missing.
     """
     return score_read(scoring, read_scored(scoring, progress), progress)
 
@@ -170,9 +180,12 @@ def score_read(
     progress: Progress = no_progress,
     share: tuple[float, float] = (0.4, 1.0),
 ) -> dict[str, Any]:
-    """The same of a run that was read; ``share`` of all that is done is the scoring, from where to where."""
+    """Return the output of `score --json` for a parsed run. ``share`` is the range of
+    the reported progress.
+    """
     from scoring.metrics import metrics_of
     from scoring.offline.evaluate import Resampling, evaluate, matrices
+    from scoring.offline.marking import with_marks
     from scoring.offline.parts import narrowed
 
     split, begin, end = read.split, *share
@@ -211,6 +224,7 @@ def score_read(
             pairs,
             scoring.options,
         )
+        shown = with_marks(scoring.task_type, shown, metrics, pairs)
         kept = narrowed(pairs, parts[0]) if parts else pairs
         if parts:
             names = set(kept.names or ())
@@ -236,7 +250,9 @@ def keep_statistics(
     instances: Iterable[ShownInstance] = (),
     kept: Pairs | None = None,
 ) -> None:
-    """``kept`` are the pairs whose rows the scores are of, where they are not all."""
+    """Save the statistics. If only some rows were scored, ``kept`` are the pairs of
+    these rows.
+    """
     from scoring.metrics import metrics_of
     from scoring.offline.evaluate import details_of, save_statistics
 
@@ -247,7 +263,9 @@ def keep_statistics(
 
 
 def printed(scoring: Scoring, split: Split, scores: "Scores") -> dict[str, Any]:
-    """The scores and what they were computed with; whose run it is follows."""
+    """Return the scores with task type, rules, options and gold. The caller sets
+    ``run``.
+    """
     return {
         "task_type": scoring.task_type.slug,
         "rules": scoring.rules,
@@ -262,7 +280,7 @@ def printed(scoring: Scoring, split: Split, scores: "Scores") -> dict[str, Any]:
 
 
 def described(task_type: TaskType) -> dict[str, Any]:
-    """What `types --json` prints of one task type."""
+    """Return the output of `types --json` for one task type."""
     return {
         "slug": task_type.slug,
         "title": task_type.title,

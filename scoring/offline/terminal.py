@@ -1,4 +1,4 @@
-"""What people at a terminal see: colours, and a bar while something takes long; programs see neither."""
+"""Colours and progress bars, which are only written to terminals."""
 
 import os
 import sys
@@ -11,7 +11,7 @@ from tasks.types import Problem
 from tasks.types.problems import alike
 
 RED, YELLOW, GREEN, BOLD = "31", "33", "32", "1"
-#: A bar is drawn anew so many seconds apart, and not before so many have passed.
+#: Seconds between updates of a progress bar, and before its first display.
 _PAUSE = 0.1
 _WIDTH = 24
 _CLEAR = "\r\x1b[K"
@@ -24,7 +24,9 @@ def is_terminal(stream: TextIO) -> bool:
 
 
 def painted(text: str, colour: str, stream: TextIO) -> str:
-    """The text in a colour, where the stream is a terminal and NO_COLOR (no-color.org) is not set."""
+    """Return the text in a colour, if the stream is a terminal and NO_COLOR
+    (no-color.org) is not set.
+    """
     return (
         text
         if os.environ.get("NO_COLOR") or not is_terminal(stream)
@@ -33,7 +35,7 @@ def painted(text: str, colour: str, stream: TextIO) -> str:
 
 
 def printable(text: str) -> str:
-    """Text of others without what a terminal would take as a command."""
+    """Replace characters that a terminal could interpret as commands in untrusted text."""
     return "".join(
         character if character.isprintable() else "\ufffd" for character in text
     )
@@ -43,9 +45,10 @@ def printable(text: str) -> str:
 def bar(
     label: str, total: float, unit: str = "", stream: TextIO | None = None
 ) -> Iterator[Done]:
-    """Gives what is to be called with how much of ``total`` is done.
+    """Yield a function that updates a progress bar.
 
-    The unit `B` is shown as kB and MB. Where standard error is no terminal, nothing is written.
+    Its argument is the completed part of ``total``. Bytes (unit `B`) are displayed in
+    kB and MB. Nothing is written if standard error is not a terminal.
     """
     out = stream or sys.stderr
     if not is_terminal(out):
@@ -90,7 +93,7 @@ def _amount(number: float, unit: str) -> str:
 
 
 def score_lines(metrics: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Two lines for each metric: its value with the interval, and its signature."""
+    """Yield two lines for each metric: its value with the interval, and its signature."""
     for name, value in metrics.items():
         yield f"{name:<40} {shown(value['value'], infinite=value.get('infinite', False))}  {between(value)}"
         yield f"{'':<40} {value['signature']}"
@@ -103,12 +106,12 @@ def shown(value: float | None, *, infinite: bool) -> str:
 
 
 def between(value: Mapping[str, Any]) -> str:
-    """The interval, or why there is none, or no value."""
+    """Return the interval, or the reason why there is no interval or no value."""
     if off := value.get("off"):
         return f"switched off: {off}"
     if value["low"] is not None:
         return f"[{value['low']:.6f}, {value['high']:.6f}]"
-    # It takes time to load, which a command without numbers saves.
+    # Import here: the module loads slowly, and many commands do not need it.
     from scoring.stats.signature import NO_INTERVAL, provenance_of
 
     reason = value.get("no_interval") or provenance_of(value.get("signature", "")).get(
@@ -118,7 +121,7 @@ def between(value: Mapping[str, Any]) -> str:
 
 
 def problem_lines(problems: Iterable[Problem], stream: TextIO) -> Iterator[str]:
-    """What is fatal in red, what is not as a warning in yellow, where the stream shows colours."""
+    """Yield errors in red and warnings in yellow, if the stream shows colours."""
     for problem, others in alike(problems):
         also = others.words
         if problem.fatal:
@@ -128,7 +131,7 @@ def problem_lines(problems: Iterable[Problem], stream: TextIO) -> Iterator[str]:
 
 
 def installed_version() -> str:
-    """Of the wheel; a checkout is of no version yet."""
+    """Return the version of the installed wheel; "unreleased" in a checkout."""
     return str(
         getattr(sys.modules[__name__.partition(".")[0]], "__version__", "unreleased")
     )

@@ -1,26 +1,33 @@
-"""What a run that knows nothing scores on gold, and what in the gold lets such a run win.
+"""Score trivial runs on gold, and find anomalies of the gold that favour such runs.
 
-`python -m scoring gold` prints this, and the site reports it where gold is published.
+`python -m scoring gold` prints this report, and the site shows the report when
+organisers publish gold.
 """
 
 import math
 import random
-import re
-import unicodedata
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
-
-from scipy.special import bdtrc
 
 from scoring.metrics import Metric, metrics_of
 from scoring.metrics.base import value_of
 from scoring.metrics.classification import Coverage, OneClass
 from scoring.offline.evaluate import measured
+from scoring.offline.gold_findings import (
+    MAX_LINES,
+    GoldFinding,
+    built_in_findings,
+    canonical,
+    equal_texts,
+    labels_absent,
+    places_of_answers,
+    short,
+    unseen_words,
+)
 from tasks.types import InputRefused, Split, TaskType
-from tasks.types.clsumm.topics import Topic
 from tasks.types.files import InputFile, open_inputs
 from tasks.types.forms.instances import (
     Content,
@@ -37,67 +44,53 @@ from tasks.types.jsonlines import read_records, record_id
 from tasks.types.problems import Problems, Unavailable
 from tasks.types.tables import TABLES, table_records
 from tasks.types.trivial import (
+    answers_of,
+    candidate_lists,
+    form_of,
+    ranked_runs,
+    run_of,
+    trivial_answers,
+)
+from tasks.types.trivial_runs import (
     CONSTANT,
     EMPTY,
     RANDOM,
     RANDOM_BEST,
-    Answers,
-    answers_of,
-    candidate_lists,
-    form_of,
-    ranked_answers,
-    ranked_run,
-    run_of,
-    trivial_answers,
+    TrivialRuns,
 )
 
-#: By metric the share of its scale; None where a value is undefined.
+#: The value of each metric as a share of its scale; None if undefined.
 Shares = dict[str, float | None]
-#: Significance level: chance alone reports a position in at most this share of gold files.
-SIGNIFICANT = 0.001
-#: Positions looked at from the front; the last one is looked at as well.
-POSITIONS = 20
-#: A constant run with this share of a main measure leaves systems too little to win.
+#: If a constant run reaches this share of a main metric, systems can hardly be
+#: distinguished.
 CONSTANT_WINS = 0.9
-#: Measures whose tokens are words of Latin letters and digits.
-_LATIN_WORDS = ("rouge",)
-#: The share of the gold's letters that tokens have to cover, and the letters of a text that one token may be.
-LEAST_COVERED, ONE_TOKEN = 0.5, 20
-_TOKENS_OF_ROUGE = re.compile("[a-z0-9]+")
-MAX_LINES = 20
-#: Characters of the best constant answer that a site keeps.
+#: Maximum characters of the best constant answer that a site stores.
 MAX_ANSWER = 80
-#: Where someone waits for the report, so many instances are drawn, of which runs are tried: of texts, and of
-#: other answers; of rankings fewer the more candidates there are.
+#: Prefixes of CL-Summ metrics that a run with few right and no wrong answers can
+#: maximise.
+_PARTS = ("facet_precision", "facet_recall")
+#: Limits for trivial runs while a user waits: the number of instances with texts, the
+#: number of other instances, and the total number of ranking candidates.
 MOST_TEXTS, MOST, MOST_CANDIDATES = 200, 2_000, 200_000
-#: Rankings of a built-in type with more candidates in all are not tried.
-MOST_RANKED_IN_ALL = 200_000
-
-
-@dataclass(frozen=True, kw_only=True)
-class GoldFinding:
-    """An anomaly of gold: `count` things, the first `lines` of the gold's files, and a sentence."""
-
-    kind: str
-    count: int
-    lines: list[int] = field(default_factory=list)
-    message: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class GoldReport:
-    """What `gold --json` prints, and the constant answer that scores best."""
+    """The output of `gold --json`, and the constant answer with the best score."""
 
     instances: int
     findings: list[GoldFinding]
     trivial: dict[str, Shares]
     best_constant: str = ""
-    #: The instances on which runs were tried.
+    #: Number of instances on which trivial runs were scored.
     tried: int = 0
+    #: Number of rows read; None if rows were not counted.
+    rows: int | None = None
 
     def as_dict(self) -> dict[str, Any]:
         return {
             "instances": self.instances,
+            "rows": self.rows,
             "findings": [asdict(finding) for finding in self.findings],
             "trivial": self.trivial,
         }
@@ -106,7 +99,9 @@ class GoldReport:
 def report_on_gold(
     task_type: TaskType, gold: Sequence[Path], options: Mapping[str, str]
 ) -> GoldReport:
-    """Read the gold and try trivial runs on it. Raise InputRefused if it cannot be read."""
+    """Read the gold and score trivial runs on it. Raises InputRefused if the gold is
+    invalid.
+    """
     files = open_inputs(gold)
     split = task_type.gold_of(files, options)
     return report_on_split(task_type, files, split, options)
@@ -120,23 +115,29 @@ def report_on_split(
     *,
     is_quick: bool = False,
 ) -> GoldReport:
-    """Try trivial runs, on a part of the instances if it is to be quick; findings are of all instances."""
-    trials = _Trials(
-        task_type, _drawn(task_type, split) if is_quick else split, options
-    )
+    """Score trivial runs and find anomalies. If ``is_quick`` is True, trivial runs use
+    a sample of the instances; anomalies always use all instances.
+    """
+    trials = _Trials(task_type, files, split, options, is_quick=is_quick)
     shares, best = trials.all()
     findings: list[GoldFinding] = []
+    names = [metric.name for metric in trials.metrics]
     if (form := form_of(task_type)) is not None:
-        names = [metric.name for metric in trials.metrics]
-        findings = list(_Anomalies(form, files, split, names).all())
-    findings += _clsumm_offsets(split)
-    findings += _constant_wins(trials.metrics, shares.get(CONSTANT, {}), best)
+        findings += _Anomalies(form, files, split, names).all()
+    findings += built_in_findings(task_type, files, split, names)
+    competing = trials.metrics
+    if form is None:
+        # A constant run can predict one facet for all citances and maximise these
+        # metrics.
+        competing = [one for one in competing if not one.name.startswith(_PARTS)]
+    findings += _constant_wins(competing, shares.get(CONSTANT, {}), best)
     return GoldReport(
         instances=split.instances,
         findings=findings,
         trivial=shares,
         best_constant=best,
         tried=trials.split.instances,
+        rows=split.rows,
     )
 
 
@@ -146,7 +147,9 @@ def quick_report(
     split: Split,
     options: Mapping[str, str],
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Return findings and the scores of trivial runs as a site keeps them."""
+    """Return findings and the scores of trivial runs, in the format that a site
+    stores.
+    """
     report = report_on_split(task_type, files, split, options, is_quick=True)
     findings = [
         {
@@ -165,7 +168,6 @@ def quick_report(
 
 
 def _drawn(task_type: TaskType, split: Split) -> Split:
-    """Return the split with at most so many drawn instances that trivial runs take little time."""
     form = form_of(task_type)
     if form is None:
         return split
@@ -183,12 +185,28 @@ def _drawn(task_type: TaskType, split: Split) -> Split:
 
 
 class _Trials:
-    """Trivial runs on one split, scored by the default rules without what needs a model."""
+    """Trivial runs on one split, scored under the default rules. Metrics that need a
+    model are omitted.
+    """
 
     def __init__(
-        self, task_type: TaskType, split: Split, options: Mapping[str, str]
+        self,
+        task_type: TaskType,
+        files: Sequence[InputFile],
+        split: Split,
+        options: Mapping[str, str],
+        *,
+        is_quick: bool,
     ) -> None:
-        self.task_type, self.split, self.options = task_type, split, options
+        self.task_type, self.options = task_type, options
+        self.form = form_of(task_type)
+        self.built_in: TrivialRuns | None = None
+        if self.form is not None:
+            self.split = _drawn(task_type, split) if is_quick else split
+        else:
+            runs_of = task_type.trivial_runs or ranked_runs
+            self.built_in = runs_of(files, split, options, is_quick=is_quick)
+            self.split = self.built_in.split
         self.rules = task_type.default_rules
         self.metrics = [
             metric
@@ -197,42 +215,52 @@ class _Trials:
         ]
 
     def all(self) -> tuple[dict[str, Shares], str]:
-        """Return the shares of each run that can be scored, and the best constant answer."""
+        """Return the shares of each valid run, and the best constant answer."""
         shares: dict[str, Shares] = {}
+        constants: dict[str, Shares] = {}
+        draws: list[Shares] = []
         best = ""
-        if (empty := self._scored([])) is not None:
-            shares[EMPTY] = empty
-        form = form_of(self.task_type)
-        answers = (
-            ranked_answers(self.split, MOST_RANKED_IN_ALL)
-            if form is None
-            else trivial_answers(form, self.split)
-        )
-        for name, own in answers.runs.items():
-            if (scored := self._answered(form, own)) is not None:
+        for kind, name, files in self._runs():
+            if (scored := self._scored(files)) is None:
+                continue
+            if kind == CONSTANT:
+                constants[name] = scored
+            elif kind == RANDOM:
+                draws.append(scored)
+            else:
                 shares[name] = scored
-        constants = {
-            name: scored
-            for name, own in answers.constants.items()
-            if (scored := self._answered(form, own)) is not None
-        }
         if constants:
             best = max(constants, key=lambda name: self._rank(constants[name]))
             shares[CONSTANT] = constants[best]
-        draws = [
-            scored
-            for own in answers.draws
-            if (scored := self._answered(form, own)) is not None
-        ]
         if draws:
             shares[RANDOM] = {
-                name: _mean([draw[name] for draw in draws]) for name in draws[0]
+                name: _mean([draw.get(name) for draw in draws]) for name in draws[0]
             }
             shares[RANDOM_BEST] = max(draws, key=self._rank)
         return shares, best
 
+    def _runs(self) -> Iterator["_Run"]:
+        """Yield the runs one after another to save memory: a declared task may have
+        many instances.
+        """
+        yield _Run(EMPTY, EMPTY, [])
+        if self.built_in is not None:
+            runs = self.built_in
+            yield from (_Run(name, name, files) for name, files in runs.runs.items())
+            constants = runs.constants.items()
+            yield from (_Run(CONSTANT, name, files) for name, files in constants)
+            yield from (_Run(RANDOM, RANDOM, files) for files in runs.draws)
+        if self.form is None:
+            return
+        answers, content = trivial_answers(self.form, self.split), self.split.content
+        for name, own in answers.runs.items():
+            yield _Run(name, name, run_of(self.form, content, own))
+        for name, own in answers.constants.items():
+            yield _Run(CONSTANT, name, run_of(self.form, content, own))
+        for own in answers.draws:
+            yield _Run(RANDOM, RANDOM, run_of(self.form, content, own))
+
     def _rank(self, shares: Shares) -> tuple[float, ...]:
-        """Return a sort key: the share of each metric in order, with signs such that higher is better."""
         ranks = []
         for metric in self.metrics:
             value = shares.get(metric.name)
@@ -241,11 +269,6 @@ class _Trials:
             else:
                 ranks.append(-value if metric.higher_is_better is False else value)
         return tuple(ranks)
-
-    def _answered(self, form: InstanceTask | None, answers: Answers) -> Shares | None:
-        if form is None:
-            return self._scored(ranked_run(self.split, answers))
-        return self._scored(run_of(form, self.split.content, answers))
 
     def _scored(self, files: Sequence[InputFile]) -> Shares | None:
         """Return the shares of a run; None if the task refuses the run."""
@@ -257,7 +280,7 @@ class _Trials:
                 return None
             pairs = self.task_type.pairs_of(self.split, run, self.rules, self.options)
         except (InputRefused, KeyError, TypeError):
-            # Forms whose answers may not be missing have no empty run.
+            # Some forms do not allow missing answers, so the empty run is invalid.
             return None
         shares: Shares = {}
         for metric in self.metrics:
@@ -270,6 +293,14 @@ class _Trials:
         return shares
 
 
+class _Run(NamedTuple):
+    """A trivial run. There are several runs of the kinds constant and random."""
+
+    kind: str
+    name: str
+    files: Sequence[InputFile]
+
+
 def _mean(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return math.fsum(known) / len(known) if known else None
@@ -280,33 +311,32 @@ def _constant_wins(
 ) -> Iterator[GoldFinding]:
     """Yield a finding if a constant run scores near the top of a measure.
 
-    Measures of one class count only if they rank: a constant has full recall of its own class.
+    A metric of one class counts only if it ranks: a constant run always has full recall
+    of its class.
     """
     won = {
         metric.name: share
         for place, metric in enumerate(metrics)
         if (share := shares.get(metric.name)) is not None
         and share >= CONSTANT_WINS
-        and metric.higher_is_better is not False
+        and metric.higher_is_better
         and (place == 0 or not isinstance(metric, OneClass | Coverage))
     }
     if won:
         values = ", ".join(f"{name} {value:.4f}" for name, value in won.items())
-        message = (
-            f"a run that always answers “{_short(best)}” has {values} of its scale"
-        )
+        message = f"a run that always answers “{short(best)}” has {values} of its scale"
         yield GoldFinding(kind="constant_wins", count=len(won), message=message)
 
 
 class _Lines(NamedTuple):
-    """By id the line of each instance, and of each document of the pool."""
+    """Line numbers of instances and of pool documents, keyed by id."""
 
     instances: dict[str, int]
     pool: dict[str, int]
 
 
 class _Anomalies:
-    """What is odd about the gold of a declared task."""
+    """Anomalies in the gold of a declared task."""
 
     def __init__(
         self,
@@ -329,36 +359,18 @@ class _Anomalies:
         yield from self._words_not_seen()
 
     def _answer_first(self) -> Iterator[GoldFinding]:
-        """Yield a finding for each position in candidate lists that holds the answer more often than chance.
+        """Yield a finding for each position of candidate lists that contains the answer
+        more often than by chance.
 
-        A shared pool is not examined: some of its documents may simply be right often.
+        A pool shared by all instances is skipped, because some of its documents may
+        naturally be right often.
         """
         lists = candidate_lists(self.form, self.content.instances)
         if not lists:
             return
         gold = [answers_of(instance) for instance in self.content.instances]
-        chances = [
-            len(own.intersection(names)) / len(names)
-            for own, names in zip(gold, lists, strict=True)
-        ]
-        places = [*range(min(max(map(len, lists)), POSITIONS)), -1]
-        for place in places:
-            # The last of a short list was looked at from the front.
-            least = max(2, place + 1) if place >= 0 else POSITIONS + 1
-            rows = [row for row, names in enumerate(lists) if len(names) >= least]
-            hits = [row for row in rows if lists[row][place] in gold[row]]
-            if not hits:
-                continue
-            expected = math.fsum(chances[row] for row in rows)
-            # The sum of unequal chances varies less than the binomial of their mean.
-            p = bdtrc(len(hits) - 1, len(rows), expected / len(rows))
-            if p * len(places) < SIGNIFICANT:
-                where = "the last" if place < 0 else f"number {place + 1}"
-                message = (
-                    f"{where} of the candidates is right in {len(hits)} of {len(rows)} instances, by chance "
-                    f"in {expected:.1f}: a run can win by their order"
-                )
-                yield self._of_instances("answer_first", hits, message)
+        for place in places_of_answers(lists, gold):
+            yield self._of_instances("answer_first", place.rows, place.message)
 
     def _of_instances(
         self, kind: str, rows: Sequence[int], message: str
@@ -380,21 +392,18 @@ class _Anomalies:
             for label in answers_of(instance)
         }
         if absent := [label for label in self.form.labels if label not in present]:
-            named = ", ".join(f"“{_short(label)}”" for label in absent)
-            message = (
-                f"no instance has the label {named}: a macro average over all labels counts it as 0, even of "
-                'a perfect run, unless the rule set says zero = "left-out"'
-            )
-            yield GoldFinding(kind="label_absent", count=len(absent), message=message)
+            yield labels_absent(absent)
 
     def _tags_of_no_entity(self) -> Iterator[GoldFinding]:
-        """Yield the types that no entity has, and sentences with an `I-` that goes on no entity."""
+        """Yield findings for types without an entity, and for sentences with an `I-`
+        tag that continues no entity.
+        """
         if not isinstance(self.form, TagTask):
             return
         instances, labels = self.content.instances, self.form.labels
         present = {label for instance in instances for _, _, label in instance.gold}
         if absent := [label for label in labels if label not in present]:
-            named = ", ".join(f"“{_short(label)}”" for label in absent)
+            named = ", ".join(f"“{short(label)}”" for label in absent)
             message = f"no entity has the type {named}"
             yield GoldFinding(kind="label_absent", count=len(absent), message=message)
         rows = [
@@ -420,18 +429,8 @@ class _Anomalies:
         }
 
     def _same_text_in_pool(self) -> Iterator[GoldFinding]:
-        by_text: dict[str, list[str]] = defaultdict(list)
-        for name, text in self._pool_texts().items():
-            if text:
-                by_text[text].append(name)
-        same = [names for names in by_text.values() if len(names) > 1]
-        if same:
-            names = [name for group in same for name in group]
-            message = (
-                f"{len(names)} documents of the pool have the text of another, such as "
-                f"“{_short(same[0][0])}” and “{_short(same[0][1])}”: a run that ranks the other one is wrong"
-            )
-            yield self._of_pool("same_text_in_pool", names, message)
+        if same := equal_texts(self._pool_texts()):
+            yield self._of_pool("same_text_in_pool", same.names, same.message)
 
     def _of_pool(self, kind: str, names: Sequence[str], message: str) -> GoldFinding:
         lines = sorted(
@@ -457,12 +456,14 @@ class _Anomalies:
         if rows:
             message = (
                 f"{len(rows)} queries are candidates themselves, such as that of "
-                f"“{_short(self.content.instances[rows[0]].id)}”: a search finds them first"
+                f"“{short(self.content.instances[rows[0]].id)}”: a search finds them first"
             )
             yield self._of_instances("query_in_pool", rows, message)
 
     def _offset_text_mismatch(self) -> Iterator[GoldFinding]:
-        """Spans beside a field that quotes the text of each, whatever the field is called."""
+        """Find spans whose text differs from a quotation in another field of the
+        record.
+        """
         if not isinstance(self.form, SpanTask):
             return
         names = {
@@ -475,80 +476,28 @@ class _Anomalies:
                 if (same := _quotes_match(instance, name, self.form.text)) is not None
             }
             rows = [row for row, same in compared.items() if not same]
-            # A list of other texts matches nowhere.
+            # If no instance matches, the field does not contain quotations.
             if rows and len(rows) < len(compared):
                 message = f"the offsets of {len(rows)} instances cover another text than “{name}” quotes"
                 yield self._of_instances("offset_text_mismatch", rows, message)
 
     def _words_not_seen(self) -> Iterator[GoldFinding]:
-        blind = [name for name in self.metrics if name.startswith(_LATIN_WORDS)]
-        if not isinstance(self.form, TextTask) or not blind:
+        if not isinstance(self.form, TextTask):
             return
-        rows = []
-        letters = seen = 0
-        for row, instance in enumerate(self.content.instances):
-            own, covered, tokens = _coverage(instance.gold)
-            letters, seen = letters + own, seen + covered
-            if covered < LEAST_COVERED * own or (own > ONE_TOKEN and tokens == 1):
-                rows.append(row)
-        if rows and seen < LEAST_COVERED * letters:
-            message = (
-                f"the words of {', '.join(blind)} cover {seen} of {letters} letters of the references, less "
-                f"than half in {len(rows)} of {len(self.content.instances)} instances"
-            )
-            yield self._of_instances("words_not_seen", rows, message)
+        references = [instance.gold for instance in self.content.instances]
+        if unseen := unseen_words(references, self.metrics):
+            yield self._of_instances("words_not_seen", unseen.rows, unseen.message)
 
 
 def _quotes_match(instance: Instance, name: str, text_field: str) -> bool | None:
-    """Return False if a span covers another text than the field quotes; None if the field quotes none."""
+    """Return False if the texts of the spans differ from the quotations in the field;
+    None if the field contains no quotations.
+    """
     quotes, text = instance.record.get(name), str(at_path(instance.record, text_field))
     if not isinstance(quotes, list) or not quotes or len(quotes) != len(instance.gold):
         return None
     covered = [text[start:end] for start, end, _ in instance.gold]
     return sorted(map(str, quotes)) == sorted(covered)
-
-
-def _clsumm_offsets(split: Split) -> Iterator[GoldFinding]:
-    """Citances of CL-Summ whose offsets name other sentences than their text quotes."""
-    topics = split.content if isinstance(split.content, list) else []
-    odd = [
-        citance
-        for topic in topics
-        if isinstance(topic, Topic)
-        for file in topic.files
-        for citance in file.citances
-        if not any(sid.startswith("piece ") for sid in citance.texts)
-        and set(citance.texts) != set(citance.sentences)
-    ]
-    if odd:
-        first = odd[0]
-        message = (
-            f"the offsets of {len(odd)} citances name other sentences than their text quotes, such as "
-            f"{', '.join(first.sentences)} beside {', '.join(first.texts)} in {first.topic}"
-        )
-        yield GoldFinding(
-            kind="offset_text_mismatch",
-            count=len(odd),
-            lines=[citance.line for citance in odd][:MAX_LINES],
-            message=message,
-        )
-
-
-def _coverage(texts: Iterable[str]) -> tuple[int, int, int]:
-    """Return the letters of the texts, those within tokens of ROUGE, and the tokens."""
-    letters = seen = tokens = 0
-    for text in texts:
-        letters += sum(unicodedata.category(char)[0] in "LMN" for char in text)
-        found = _TOKENS_OF_ROUGE.findall(text.lower())
-        seen += sum(map(len, found))
-        tokens += len(found)
-    return letters, seen, tokens
-
-
-def canonical(value: Any) -> str:
-    """Return a text without differences of case, white space and letter forms."""
-    text = "\n".join(value) if isinstance(value, list) else str(value)
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def _lines_of(form: InstanceTask, files: Sequence[InputFile]) -> _Lines:
@@ -572,7 +521,3 @@ def _lines_of(form: InstanceTask, files: Sequence[InputFile]) -> _Lines:
             if record.line is not None and (name := record_id(record.value, key)):
                 found.setdefault(name, record.line)
     return lines
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 60 else f"{text[:59]}…"

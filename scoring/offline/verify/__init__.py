@@ -1,4 +1,4 @@
-"""Compute every number of a season's archive again from its runs and gold, and compare.
+"""Recompute all numbers of a season's archive from its runs and gold, and compare them.
 
 Counts must be equal. Values must agree to 12 significant digits, intervals to 10, and
 values that a model computes to 5 decimals. Values of ROUGE and BERTScore are also
@@ -21,6 +21,7 @@ from scoring.offline.verify.files import (
     refused,
     tests_of,
 )
+from scoring.offline.verify.means import FOUND_OF_MEANS
 from scoring.offline.verify.numbers import numbers
 from scoring.offline.verify.report import Verified, is_same
 
@@ -28,6 +29,7 @@ __all__ = [
     "CHECKSUMS",
     "FORMAT",
     "FORMAT_VERSION",
+    "FOUND_OF_MEANS",
     "LOG",
     "SEASON",
     "FileMissing",

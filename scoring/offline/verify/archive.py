@@ -4,7 +4,9 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from scoring.offline.verify.battles import check_battles
 from scoring.offline.verify.commitments import check_draws
+from scoring.offline.verify.estimates import check_estimates
 from scoring.offline.verify.files import (
     FileMissing,
     changed_files,
@@ -12,6 +14,8 @@ from scoring.offline.verify.files import (
     read_season,
     refused,
 )
+from scoring.offline.verify.judgements import check_judgements
+from scoring.offline.verify.means import check_means
 from scoring.offline.verify.ranks import check_ranks
 from scoring.offline.verify.receipts import check_receipts
 from scoring.offline.verify.report import Verified
@@ -25,9 +29,10 @@ def verify(
     progress: Callable[[float], None] = lambda done: None,
     keys: Collection[str] = (),
 ) -> Verified:
-    """Verify an archive; without `keys`, its receipts by the keys that it names.
+    """Verify an archive.
 
-    Raise InputRefused if the folder is not an archive, or names files outside it.
+    Without ``keys``, receipts are verified with the public keys in the archive. Raises
+    InputRefused if the folder is not an archive or refers to files outside of it.
     """
     season = read_season(archive)
     verified = Verified()
@@ -35,7 +40,10 @@ def verify(
         verified.differs(line)
     try:
         rescored = _check_runs(archive, season, progress, keys, verified)
+        check_judgements(archive, season, rescored.evaluations.values(), verified)
         _check_boards(archive, season, rescored, verified)
+        check_battles(archive, season, verified)
+        check_estimates(archive, season, rescored, verified)
     except (AttributeError, KeyError, TypeError, ValueError) as fault:
         raise refused(
             archive, f"not as an archive is written: {type(fault).__name__} {fault}"
@@ -89,6 +97,7 @@ def _check_boards(
         try:
             board = read_json(archive, path)
             check_board(path, board, rescored.evaluations, verified)
+            check_means(path, board, rescored, verified)
             check_ranks(archive, path, board, rescored, verified)
         except FileMissing as missing:
             verified.differs(str(missing))

@@ -1,4 +1,6 @@
-"""Check the digests of gold that an archive opens, and the commitments to the draws of public parts."""
+"""Check the digests of released gold, and the commitments to samples of public
+parts.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +14,9 @@ TaskAndPhase = tuple[str, str]
 
 
 def check_digest(gold: Gold, read: Mapping[str, Any], verified: Verified) -> None:
-    """Compare the plain digest and the HMAC of gold that was read again with those of the archive."""
+    """Compare the plain digest and the HMAC of the gold files with those in the
+    archive.
+    """
     archived = gold.get("plain_sha256", gold["sha256"])
     place = f"gold {gold['sha256'][:12]}"
     digests = {
@@ -29,7 +33,9 @@ def check_digest(gold: Gold, read: Mapping[str, Any], verified: Verified) -> Non
 
 
 def check_draws(season: Season, verified: Verified) -> dict[TaskAndPhase, str]:
-    """Check the commitments that the archive opens; return the nonces of the draws by task and phase."""
+    """Check the commitments whose nonces the archive contains. Return the nonces, keyed
+    by task and phase.
+    """
     nonces = {}
     for task in season["tasks"]:
         for phase in task["phases"]:

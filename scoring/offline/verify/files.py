@@ -13,11 +13,11 @@ FORMAT, FORMAT_VERSION = "citeboard-season-archive", 1
 
 
 class FileMissing(Exception):
-    """The archive names a file that it does not have."""
+    """The archive refers to a file that it does not contain."""
 
 
 class OutsideArchive(InputRefused):
-    """The archive names a file outside its folder."""
+    """The archive refers to a file outside of its folder."""
 
 
 def tests_of(board: str) -> str:
@@ -26,7 +26,9 @@ def tests_of(board: str) -> str:
 
 
 def read_season(archive: Path) -> dict[str, Any]:
-    """Raise InputRefused if the folder is not an archive of a format that this version reads."""
+    """Read the season of an archive. Raises InputRefused if the folder is not an
+    archive in a supported format.
+    """
     try:
         season = read_json(archive, SEASON)
     except FileMissing as missing:
@@ -47,7 +49,9 @@ def read_season(archive: Path) -> dict[str, Any]:
 
 
 def read_json(archive: Path, name: str) -> Any:
-    """Raise FileMissing, or InputRefused if the file is outside the archive or is not JSON."""
+    """Read a JSON file of the archive. Raises FileMissing, or InputRefused if the file
+    is outside of the archive or is not JSON.
+    """
     path = existing(archive, name)
     try:
         return json_reader.read_json(path.read_bytes())
@@ -68,9 +72,9 @@ def existing(archive: Path, name: str) -> Path:
 
 
 def changed_files(archive: Path) -> Iterator[str]:
-    """Yield a line for each file that is missing or has another checksum than the archive lists."""
+    """Yield a message for each file that is missing or has a wrong checksum."""
     try:
-        # A file name that is not UTF-8 is reported as missing.
+        # Files whose name is not UTF-8 are reported as missing.
         lines = (
             existing(archive, CHECKSUMS)
             .read_text(encoding="utf-8", errors="replace")

@@ -1,4 +1,4 @@
-"""The numbers of an evaluation that are computed again."""
+"""The numbers of an evaluation that verification compares."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -7,14 +7,16 @@ from typing import Any, NamedTuple
 from scoring.stats.interval_methods import WILSON_JACKKNIFE
 from scoring.stats.signature import INTERVAL_VERSION, provenance_of
 
-#: Packages whose arithmetic differs in the last digits from machine to machine.
+#: Packages whose results differ in the last digits between machines.
 MODELS = {"torch", "transformers"}
 
 Evaluation = Mapping[str, Any]
 
 
 class Numbers(NamedTuple):
-    """The numbers of a metric or of a class by name, and True if a model computes them."""
+    """The numbers of a metric or of a class, keyed by name. ``is_model`` is True if a
+    model computes them.
+    """
 
     values: dict[str, Any]
     is_model: bool
@@ -24,7 +26,7 @@ NO_NUMBERS = Numbers({}, is_model=False)
 
 
 def numbers(evaluation: Evaluation) -> Iterator[tuple[str, Numbers]]:
-    """Yield the place of each metric and each class, with its numbers."""
+    """Yield the path and the numbers of each metric and each class."""
     models = {}
     for name, metric in evaluation["metrics"].items():
         models[name] = uses_model(metric)
@@ -38,7 +40,9 @@ def numbers(evaluation: Evaluation) -> Iterator[tuple[str, Numbers]]:
 
 
 def number_parts(cell: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    """Return the value of a cell, which may be infinite, and the parts with these names."""
+    """Return the value of a cell, which may be infinite, and the fields with these
+    names.
+    """
     value = math.inf if cell.get("infinite") else cell["value"]
     return {"value": value, **{name: cell[name] for name in names}}
 
@@ -52,13 +56,15 @@ def interval_version(metric: Mapping[str, Any]) -> str:
 
 
 def has_intervals_of(metric: Mapping[str, Any], version: str) -> bool:
-    """Return False if the default interval of an archived metric is of another version."""
+    """Return False if an archived metric has a default interval of another version."""
     is_default = provenance_of(metric["signature"]).get("interval") == WILSON_JACKKNIFE
     return interval_version(metric) == version or not is_default
 
 
 def has_earlier_version(metric: Mapping[str, Any], column: str) -> bool:
-    """Return whether an archived metric has the column but for an earlier version of its arithmetic."""
+    """Return True if the column keys differ only in the metric's version, and the
+    archived version is earlier.
+    """
     archived, today = (key.rpartition("|v:") for key in (metric["column"], column))
     is_same = archived[0] == today[0] and archived[2].isdecimal()
     return is_same and 1 <= int(archived[2]) < int(today[2] or 0)

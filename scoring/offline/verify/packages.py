@@ -1,4 +1,6 @@
-"""Compare values with those of the packages that compute the same metrics (`Metric.engine`)."""
+"""Compare values with those of packages that implement the same metrics
+(`Metric.engine`).
+"""
 
 from collections.abc import Mapping
 
@@ -15,7 +17,9 @@ from tasks.types.problems import Unavailable
 def compare_with_packages(
     head: str, scoring: Scoring, printed: Mapping[str, Numbers], verified: Verified
 ) -> None:
-    """Compare each value that a package can compute, unless the package computed it at first."""
+    """Compare each value with that of a package that implements the metric, unless the
+    package computed the archived value.
+    """
     if scoring.options.get(ENGINE.name, PACKAGE) == PACKAGE:
         return
     for package, metrics in _metrics_by_package(scoring, printed).items():

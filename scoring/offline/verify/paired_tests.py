@@ -19,7 +19,7 @@ from scoring.offline.verify.scores import (
 )
 from scoring.stats.significance import APPROXIMATE, MAX_EXACT_UNITS, SEED, trials_for
 
-#: Reasons not to check a number.
+#: Reasons for not checking a number.
 NOT_REPEATED = "not all paired tests behind them can be repeated"
 MODEL_TESTS = "they rest on a model, whose last digits differ from machine to machine"
 
@@ -29,25 +29,39 @@ Tests = Sequence[Mapping[str, Any]]
 
 
 class Repeatable(NamedTuple):
-    """The paired tests that can be repeated, and the reason why the others cannot."""
+    """The paired tests that can be repeated, and the reason why the remaining tests
+    cannot be repeated.
+    """
 
     tests: Tests
     why_not_others: str
 
 
 def has_sound_tests(
-    path: str, board: Board, rows: Rows, tests: Tests, verified: Verified
+    path: str,
+    board: Board,
+    rows: Rows,
+    tests: Tests,
+    tests_of_means: Tests,
+    verified: Verified,
 ) -> bool:
-    """Return False if ranks cannot rest on the tests; report what is wrong with them."""
-    compared = {frozenset((test["first"], test["second"])) for test in tests}
+    """Report faults of the tests. Return False if ranks cannot be computed from the
+    tests.
+    """
+    means = {run for run, row in rows.items() if row.get("runs")}
     pairs = math.comb(len(rows), 2)
-    if len(compared) < len(tests) or not all(
-        pair <= rows.keys() and len(pair) == 2 for pair in compared
+    every = [*tests, *tests_of_means]
+    compared = {frozenset((test["first"], test["second"])) for test in every}
+    if (
+        len(compared) < len(every)
+        or not all(pair <= rows.keys() and len(pair) == 2 for pair in compared)
+        or any({test["first"], test["second"]} & means for test in tests)
+        or not all({test["first"], test["second"]} & means for test in tests_of_means)
     ):
         verified.differs(f"{path}: its paired tests are not each of two rows")
         return False
-    if board["compared"] and len(tests) < pairs:
-        lacking = pairs - len(tests)
+    if board["compared"] and len(every) < pairs:
+        lacking = pairs - len(every)
         verified.differs(
             f"{path}: it is said to be compared, and {lacking} paired tests are missing"
         )
@@ -65,7 +79,7 @@ def has_sound_tests(
 def repeatable_tests(
     board: Board, rows: Rows, tests: Tests, tested_metric: str, rescored: Rescored
 ) -> Repeatable:
-    """Return the tests whose two runs were scored again with the gold of the board."""
+    """Return the tests whose runs were both rescored with the gold of the board."""
     rules, gold = board["rules"], board["gold"]["sha256"]
     evaluations = {
         run: rescored.evaluations[run, rules]
@@ -80,9 +94,8 @@ def repeatable_tests(
     archived = [evaluation["metrics"][tested_metric] for evaluation in of_gold.values()]
     if any(uses_model(metric) for metric in archived):
         return Repeatable([], MODEL_TESTS)
-    today = _metric_of_today(rules, tested_metric, [*of_gold], rescored)
-    versions = [metric["column"].rpartition("|v:")[2] for metric in archived]
-    if today and min(map(_number, versions)) < today.version:
+    today = metric_of_today(rules, tested_metric, [*of_gold], rescored)
+    if today and min(map(version_number, archived)) < today.version:
         return Repeatable([], OLD_METRIC)
     repeatable = [
         test for test in tests if {test["first"], test["second"]} <= of_gold.keys()
@@ -98,16 +111,14 @@ def repeat_tests(
     rescored: Rescored,
     verified: Verified,
 ) -> bool:
-    """Return False if the tests are not of the metric that ranks; report this."""
+    """Repeat the tests and report differences. Return False if the tests do not use the
+    ranking metric.
+    """
     rules = board["rules"]
-    first = rescored.scorings[tests[0]["first"], rules]
-    ranking = metrics_of(first.task_type, first.rules, first.options)[0]
-    ranked_by = board.get("rank_by", ranking.name)
-    metric = _metric_of_today(rules, ranked_by, [tests[0]["first"]], rescored)
-    if metric is None or ranked_by != tested_metric:
-        verified.differs(
-            f"{path}: ranked by {ranked_by}, and tested by {tested_metric}"
-        )
+    metric = tested_metric_of(
+        path, board, tests[0]["first"], tested_metric, rescored, verified
+    )
+    if metric is None:
         return False
 
     @cache
@@ -119,11 +130,8 @@ def repeat_tests(
     for test, again in zip(tests, repeated, strict=True):
         place = f"{path} runs {test['first']} and {test['second']}"
         runs = (rescored.evaluations[test[side], rules] for side in ("first", "second"))
-        version = str(metric.interval_version)
         names: Sequence[str] = FOUND
-        if not all(
-            has_intervals_of(run["metrics"][tested_metric], version) for run in runs
-        ):
+        if not lists_ends(metric, [run["metrics"][tested_metric] for run in runs]):
             names = [name for name in FOUND if name not in ENDS]
             verified.unchecked[OLD_INTERVALS] += len(ENDS)
         verified.compare(
@@ -134,14 +142,46 @@ def repeat_tests(
     return True
 
 
-def _number(version: str) -> float:
+def tested_metric_of(
+    path: str,
+    board: Board,
+    run: int,
+    tested_metric: str,
+    rescored: Rescored,
+    verified: Verified,
+) -> Metric | None:
+    """Return the ranking metric. If the tests use another metric, report this and
+    return None.
+    """
+    first = rescored.scorings[run, board["rules"]]
+    ranking = metrics_of(first.task_type, first.rules, first.options)[0]
+    ranked_by = board.get("rank_by", ranking.name)
+    metric = metric_of_today(board["rules"], ranked_by, [run], rescored)
+    if metric is None or ranked_by != tested_metric:
+        verified.differs(
+            f"{path}: ranked by {ranked_by}, and tested by {tested_metric}"
+        )
+        return None
+    return metric
+
+
+def lists_ends(metric: Metric, archived: Sequence[Mapping[str, Any]]) -> bool:
+    """Return False if archived intervals were computed by another version."""
+    version = str(metric.interval_version)
+    return all(has_intervals_of(numbers, version) for numbers in archived)
+
+
+def version_number(archived: Mapping[str, Any]) -> float:
+    version: str = archived["column"].rpartition("|v:")[2]
     return int(version) if version.isdecimal() else math.inf
 
 
-def _metric_of_today(
+def metric_of_today(
     rules: str, name: str, runs: Sequence[int], rescored: Rescored
 ) -> Metric | None:
-    """Return the metric by which runs were scored again; None without runs, or if there is no such metric."""
+    """Return the current metric with this name; None without runs, or if the metric
+    does not exist.
+    """
     for run in runs[:1]:
         scoring = rescored.scorings[run, rules]
         metrics = metrics_of(scoring.task_type, scoring.rules, scoring.options)

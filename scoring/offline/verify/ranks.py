@@ -1,4 +1,6 @@
-"""Check the ranks and groups of a board, which follow from values and paired tests."""
+"""Check the ranks and groups of a board, which are computed from values and paired
+tests.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -6,6 +8,7 @@ from typing import Any
 
 from scoring.offline.compare import FOUND, ranks_again
 from scoring.offline.verify.files import FileMissing, read_json, tests_of
+from scoring.offline.verify.means import repeat_tests_of_means
 from scoring.offline.verify.paired_tests import (
     has_sound_tests,
     repeat_tests,
@@ -14,7 +17,7 @@ from scoring.offline.verify.paired_tests import (
 from scoring.offline.verify.report import VALUE_DIGITS, Verified
 from scoring.offline.verify.scores import Rescored
 
-#: A reason not to check a number.
+#: A reason for not checking a number.
 NO_TESTS = "the archive does not hold the paired tests that ranks and groups rest on"
 RANKED = ("rank", "rank_low", "rank_high", "group")
 
@@ -36,21 +39,29 @@ def check_ranks(
         )
         return
     tests, metric = archived["tests"], archived["metric"]
-    if not has_sound_tests(path, board, rows, tests, verified):
+    of_means = archived.get("tests_of_means", [])
+    if not has_sound_tests(path, board, rows, tests, of_means, verified):
         return
-    repeatable = repeatable_tests(board, rows, tests, metric, rescored)
+    single = {run: row for run, row in rows.items() if not row.get("runs")}
+    repeatable = repeatable_tests(board, single, tests, metric, rescored)
     not_repeated = len(tests) - len(repeatable.tests)
     verified.unchecked[repeatable.why_not_others] += len(FOUND) * not_repeated
     if repeatable.tests and not repeat_tests(
         path, board, repeatable.tests, metric, rescored, verified
     ):
         return
-    # The rank follows from the value; the other numbers follow from the tests.
+    means_left = repeat_tests_of_means(
+        path, board, rows, of_means, metric, rescored, verified
+    )
+    if means_left is None:
+        return
+    not_repeated += means_left
+    # The rank depends only on values; rank ranges and groups depend on tests.
     names = RANKED[:1] if not_repeated else RANKED
     left_out = len(RANKED) - len(names)
     verified.unchecked[repeatable.why_not_others] += len(rows) * left_out
     values = _ranking_values(board, rows, metric)
-    for run, standing in ranks_again(values, tests).items():
+    for run, standing in ranks_again(values, [*tests, *of_means]).items():
         expected = {
             "rank": standing.rank,
             "rank_low": standing.low,
@@ -65,7 +76,7 @@ def check_ranks(
 
 
 def _ranking_values(board: Board, rows: Rows, metric: str) -> dict[int, float | None]:
-    """Return the rounded values by run, with a sign that makes higher values better."""
+    """Return the rounded values, keyed by run. The sign makes higher values better."""
     [column] = [column for column in board["columns"] if column["name"] == metric]
     sign = -1 if column["higher_is_better"] is False else 1
     values: dict[int, float | None] = {}

@@ -1,4 +1,6 @@
-"""Check the receipts of an archive, and compare the newest ones with the archive's numbers."""
+"""Check the receipts of an archive, and compare the newest receipts with the archive's
+numbers.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -19,7 +21,9 @@ def check_receipts(
     pinned_keys: Collection[str],
     verified: Verified,
 ) -> None:
-    """Check each receipt of a run, and the newest receipt of each rule set against the numbers."""
+    """Check each receipt of a run. Compare the newest receipt of each rule set with the
+    archive's numbers.
+    """
     if "receipts" not in run:
         verified.without_receipt += len(evaluations)
         return
@@ -38,7 +42,7 @@ def check_receipts(
 def _newest_receipts(
     archive: Path, run: Mapping[str, Any], keys: Collection[str], verified: Verified
 ) -> dict[str, Mapping[str, Any]]:
-    """Return the content of the newest valid receipt by rule set."""
+    """Return the content of the newest valid receipt for each rule set."""
     newest: dict[str, Mapping[str, Any]] = {}
     for receipt in read_json(archive, run["receipts"]):
         checked = check_receipt(receipt, keys)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-#: Significant digits to which values and bounds of intervals must agree, and decimals
-#: to which values that a model computes must agree.
+#: Significant digits to which values and interval bounds must agree, and decimals to
+#: which values computed by a model must agree.
 VALUE_DIGITS, INTERVAL_DIGITS, MODEL_DECIMALS = 12, 10, 5
 
 
@@ -15,15 +15,16 @@ VALUE_DIGITS, INTERVAL_DIGITS, MODEL_DECIMALS = 12, 10, 5
 class Verified:
     equal: int = 0
     unequal: int = 0
-    #: A line for each number that differs and for each other fault.
+    #: A message for each number that differs, and for each other fault.
     differing: list[str] = field(default_factory=list)
-    #: How many numbers were not checked, by reason.
+    #: Number of unchecked values for each reason.
     unchecked: Counter[str] = field(default_factory=Counter)
-    #: How many values a package confirms, by package with its version.
+    #: Number of values that a package confirms, keyed by package and version.
     witnessed: Counter[str] = field(default_factory=Counter)
-    #: How many values a package that is not installed could confirm, by package.
+    #: Number of values that a missing package could confirm, keyed by package.
     unwitnessed: Counter[str] = field(default_factory=Counter)
-    #: The digests of gold that were computed again, each with its name; and the draws whose commitment holds.
+    #: Recomputed digests of gold, with their names, and the number of samples with a
+    #: valid commitment.
     digests: set[str] = field(default_factory=set)
     draws: int = 0
     receipts: int = 0
@@ -35,7 +36,7 @@ class Verified:
         return self.equal + self.unequal
 
     def differs(self, line: str) -> None:
-        """Add a line about a fault that is not a single number."""
+        """Report a fault that does not concern a single number."""
         if line not in self.differing:
             self.differing.append(line)
 
@@ -47,7 +48,9 @@ class Verified:
         *,
         is_model: bool = False,
     ) -> None:
-        """Compare numbers by name; a number that only one of the two has differs."""
+        """Compare numbers by name. A number that one of both mappings lacks is
+        different.
+        """
         for name in dict.fromkeys([*archived, *expected]):
             one, other = archived.get(name), expected.get(name)
             if is_same(name, one, other, is_model=is_model):
@@ -59,7 +62,9 @@ class Verified:
                 )
 
     def summary(self) -> list[str]:
-        """Return lines: differences, unchecked numbers, receipts; the count of equal numbers last."""
+        """Return lines with differences, unchecked numbers and receipts. The last line
+        counts equal numbers.
+        """
         counted = {
             **{f"not checked, {why}": count for why, count in self.unchecked.items()},
             **{
@@ -104,7 +109,7 @@ class Verified:
 
 
 def is_same(part: str, one: object, other: object, *, is_model: bool = False) -> bool:
-    """Return True if two numbers are equal to the digits that the kind of number allows."""
+    """Return True if two numbers are equal to the precision required for their kind."""
     if not isinstance(one, int | float) or not isinstance(other, int | float):
         return one is None and other is None
     if part == "n":

@@ -1,4 +1,6 @@
-"""Compute the evaluations of an archive again, and compare them with the archive and its boards."""
+"""Recompute the evaluations of an archive, and compare them with the archive and its
+boards.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -25,7 +27,7 @@ from tasks.types import InputRefused, OptionRefused, TaskType, UnknownTaskType
 from tasks.types.declared.own_measures import MeasureFailed
 from tasks.types.problems import Unavailable
 
-#: Reasons not to check a number.
+#: Reasons for not checking a number.
 OLD_INTERVALS = "intervals of another version, which is not computed here"
 OLD_METRIC = "numbers of an earlier version of the metric, which is not computed here"
 NO_GOLD = "the gold is not in the archive"
@@ -43,7 +45,7 @@ RunAndRules = tuple[int, str]
 
 @dataclass
 class Rescored:
-    """The evaluations of an archive, and the scorings that computed them again."""
+    """The evaluations of an archive, and the scorings that recomputed them."""
 
     evaluations: dict[RunAndRules, Evaluation] = field(default_factory=dict)
     scorings: dict[RunAndRules, Scoring] = field(default_factory=dict)
@@ -57,8 +59,8 @@ def check_evaluation(
     draw: str,
     verified: Verified,
 ) -> Scoring | None:
-    """Return the scoring that computed the evaluation again, or None if this is impossible. ``draw`` is the
-    nonce of the draw of its part, where the archive has it.
+    """Recompute and compare an evaluation. Return its scoring, or None if it cannot be
+    recomputed. ``draw`` is the nonce of the part's sample, or empty.
     """
     printed = dict(numbers(evaluation))
     count = sum(len(place.values) for place in printed.values())
@@ -101,7 +103,7 @@ def check_board(
 ) -> None:
     """Compare the scores of a board with the evaluations in the archive."""
     metrics = {column["name"]: column["metric"] for column in board["columns"]}
-    # The numbers of a mean over seeds are those of its runs.
+    # For means over seeds, check the scores of their runs.
     rows = [run for row in board["rows"] for run in row.get("runs") or [row]]
     for row in rows:
         verified.unchecked["teams report them"] += len(row["team_reported"])
@@ -123,7 +125,7 @@ def check_board(
 def _check_columns(
     head: str, evaluation: Evaluation, again: Evaluation, verified: Verified
 ) -> None:
-    """Check that the same run was scored, and that each metric has the same column."""
+    """Check that run file and column keys are the same."""
     if evaluation["run"]["sha256"] != again["run"]["sha256"]:
         verified.differs(f"{head}: not the file that was scored")
     for name, metric in evaluation["metrics"].items():
@@ -152,7 +154,7 @@ def _compare_numbers(
             verified.unchecked[OLD_INTERVALS] += len(ENDS)
             values = _without_interval(values)
             expected_values = _without_interval(expected_values)
-        # The archive leaves out classes with few instances.
+        # Archives omit classes with few instances.
         if values or not place.startswith("breakdowns"):
             verified.compare(
                 f"{head} {place}", values, expected_values, is_model=archived.is_model
@@ -166,7 +168,9 @@ def _without_interval(values: Mapping[str, Any]) -> dict[str, Any]:
 def _places_of_earlier_versions(
     evaluation: Evaluation, again: Evaluation, printed: Mapping[str, Numbers]
 ) -> dict[str, str]:
-    """Return the places of numbers whose arithmetic was another with the reason."""
+    """Return the paths of numbers whose computation has changed since, with the
+    reason.
+    """
     old = {
         name
         for name, metric in evaluation["metrics"].items()
@@ -181,7 +185,7 @@ def _uncomparable_places(
     printed: Mapping[str, Numbers],
     expected: Mapping[str, Numbers],
 ) -> dict[str, str]:
-    """Return the places of withheld, rounded and withdrawn numbers with the reason."""
+    """Return the paths of withheld, rounded and withdrawn numbers, with the reason."""
     by_label = tuple(f"breakdowns {dimension} " for dimension in kind.label_dimensions)
     reasons = {
         place: WITHDRAWN

@@ -12,7 +12,7 @@ from scoring.offline.verify.files import FileMissing, existing, read_season
 from scoring.stats.interval_methods import METHODS
 from scoring.stats.signature import PART, provenance_of
 from tasks.types import TaskType, UnknownTaskType, task_type
-from tasks.types.base import DECLARED, REFERENCED
+from tasks.types.base import DECLARED, REFERENCED, base_rules
 from tasks.types.declared.folder import read_declaration
 from tasks.types.positional_citations.options import ENTAILMENT, LABELS
 from tasks.types.problems import Unavailable
@@ -24,10 +24,10 @@ Gold = Mapping[str, Any]
 def scoring_of(
     archive: Path, run: str, evaluation: Evaluation, gold: Gold, draw: str
 ) -> Scoring:
-    """Return the scoring that the evaluation and the signatures of its numbers describe; ``draw`` is the
-    nonce of the draw of its part.
+    """Return the scoring that the evaluation and its signatures describe.
 
-    Raise FileMissing, OutsideArchive, OptionRefused, UnknownTaskType or Unavailable.
+    ``draw`` is the nonce of the part's sample. Raises FileMissing, OutsideArchive,
+    OptionRefused, UnknownTaskType or Unavailable.
     """
     task_type = _task_type_of(archive, evaluation["task_type"])
     options = _local_options(archive, evaluation)
@@ -38,7 +38,7 @@ def scoring_of(
         task_type=task_type,
         gold=[existing(archive, gold["file"])],
         run=existing(archive, run),
-        rules=task_type.checked_rules(evaluation["rules"]),
+        rules=task_type.checked_rules(base_rules(evaluation["rules"])),
         options=task_type.checked_options(options),
         resamples=int(provenance.get("resamples", 1000)),
         seed=int(provenance.get("seed", 0)),
@@ -71,16 +71,16 @@ def _task_type_of(archive: Path, slug: str) -> TaskType:
 
 
 def _local_options(archive: Path, evaluation: Evaluation) -> dict[str, str]:
-    """Return the options with paths to the archive's files.
+    """Return the options with paths to files of the archive.
 
-    Raise Unavailable if an option names a file outside the archive.
+    Raises Unavailable if an option refers to another file.
     """
     options = dict(evaluation["options"])
     for name, file in evaluation["files"].items():
         path = existing(archive, file)
         options[name] = f"{LABELS}:{path}" if name == ENTAILMENT.name else str(path)
     for name in options.keys() - evaluation["files"].keys():
-        # An archive from elsewhere must not make this machine read a file of its own.
+        # An untrusted archive must not cause local files of this machine to be read.
         if _may_be_local_path(options[name]):
             raise Unavailable(
                 f"the file that the option {name} names is not in the archive"

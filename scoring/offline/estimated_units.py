@@ -1,0 +1,162 @@
+"""Read the units of a run that people can label to estimate its score, with their
+texts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from scoring.metrics.entailed import case_of
+from scoring.metrics.entailment import Case, Pair
+from tasks.types import Pairs, Split
+from tasks.types.cited_reports.judgements import CREDITS
+from tasks.types.cited_reports.pairing import (
+    NO_TEXT,
+    OUT_OF_RANGE,
+    JudgedNugget,
+    JudgedReport,
+)
+from tasks.types.cited_reports.topics import Collection, NuggetOfTopic, Topic
+from tasks.types.ledger import ASSIGNS, ENTAILS, SUPPORTS
+from tasks.types.positional_citations.questions import ScoredClaim
+
+NUGGETS, CITATIONS, CLAIMS = "nuggets", "citations", "claims"
+#: The kind of judgement for each kind of unit.
+KINDS = {NUGGETS: ASSIGNS, CITATIONS: SUPPORTS, CLAIMS: ENTAILS}
+Texts = Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unit:
+    """A unit that can be sampled: its row in the matrices, its index within the row,
+    and the texts to judge.
+
+    ``key`` identifies the unit within its topic. A unit without texts has a known value
+    and needs no label.
+    """
+
+    row: int
+    topic: str
+    key: str
+    texts: tuple[Texts, ...] = ()
+    place: int = 0
+
+
+def units_of(of: str, split: Split, pairs: Pairs) -> list[Unit]:
+    """Return the units of a run, in the order of its rows."""
+    return list(READERS[of](split, pairs))
+
+
+def _nuggets(split: Split, pairs: Pairs) -> Iterator[Unit]:
+    """Yield each nugget of each topic, and topics without nuggets. All runs have the
+    same units.
+    """
+    places: Counter[str] = Counter()
+    reports: dict[str, str] = {}
+    for row, (gold, answer) in enumerate(zip(pairs.gold, pairs.answers, strict=True)):
+        if isinstance(gold, Topic):
+            if isinstance(answer, JudgedReport) and answer.report is not None:
+                reports[gold.id] = answer.report.text
+            if not gold.nuggets:
+                yield Unit(row=row, topic=gold.id, key="")
+        elif isinstance(gold, NuggetOfTopic):
+            topic = gold.topic
+            key = str(places[topic.id])
+            places[topic.id] += 1
+            texts: tuple[Texts, ...] = ()
+            if isinstance(answer, JudgedNugget) and topic.id in reports:
+                shown = {"topic": topic.title or topic.id, "report": reports[topic.id]}
+                # The second name of a part contains question and answer.
+                texts = tuple(
+                    {**shown, "nugget": part.names[1]} for part in gold.nugget.parts
+                )
+            yield Unit(row=row, topic=topic.id, key=key, texts=texts)
+
+
+def _citations(split: Split, pairs: Pairs) -> Iterator[Unit]:
+    """Yield each citation of a document with text, and topics without citations.
+
+    The units do not depend on labels of the judge, so a sheet can be written before the
+    judge runs.
+    """
+    content: Collection = split.content
+    for row, (gold, answer) in enumerate(zip(pairs.gold, pairs.answers, strict=True)):
+        if not isinstance(gold, Topic) or not isinstance(answer, JudgedReport):
+            continue
+        if not answer.citations:
+            yield Unit(row=row, topic=gold.id, key="")
+        place = -1
+        for sentence in answer.sentences:
+            for citation in sentence.citations:
+                place += 1
+                if citation.label == NO_TEXT:
+                    continue
+                texts: tuple[Texts, ...] = ()
+                if citation.label != OUT_OF_RANGE:
+                    name = citation.citation.document
+                    document = content.documents[name or ""]
+                    shown = f"{document.title}\n{document.text}"
+                    asked = {
+                        "sentence": sentence.sentence.text,
+                        "document": shown if document.title else document.text,
+                    }
+                    texts = (asked,)
+                yield Unit(
+                    row=row, topic=gold.id, key=str(place), texts=texts, place=place
+                )
+
+
+def _claims(split: Split, pairs: Pairs) -> Iterator[Unit]:
+    """Yield each claim of each response, with all pairs that may influence its
+    verdict.
+    """
+    places: Counter[str] = Counter()
+    for row, answer in enumerate(pairs.answers):
+        if isinstance(answer, ScoredClaim):
+            name = answer.question.id
+            case = case_of(answer.question, answer.claim.text, answer.claim.marks)
+            yield Unit(
+                row=row,
+                topic=name,
+                key=str(places[name]),
+                texts=tuple(map(_pair, pairs_of_case(case))),
+            )
+            places[name] += 1
+
+
+def pairs_of_case(case: Case) -> list[Pair]:
+    """Return all pairs of a claim: with all passages, with each passage alone, and with
+    all passages except one.
+    """
+    pairs = [case.joint]
+    if case.has_several:
+        for passage in case.first_places:
+            pairs += [case.alone(passage), case.others(passage)]
+    return list(dict.fromkeys(pairs))
+
+
+def _pair(pair: Pair) -> Texts:
+    return {"premise": pair.premise, "hypothesis": pair.hypothesis}
+
+
+READERS: Mapping[str, Callable[[Split, Pairs], Iterator[Unit]]] = {
+    NUGGETS: _nuggets,
+    CITATIONS: _citations,
+    CLAIMS: _claims,
+}
+
+
+def citation_credit(
+    answers: Sequence[Any], unit: Unit, *, is_strict: bool
+) -> float | None:
+    """Return the credit of a unit of `CITATIONS`; None if its citation has no label."""
+    citations = answers[unit.row].citations
+    if not citations:
+        return 0.0
+    citation = citations[unit.place]
+    if citation.label not in (*CREDITS[SUPPORTS], OUT_OF_RANGE):
+        return None
+    return float(citation.credit(is_strict=is_strict))

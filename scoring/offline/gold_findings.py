@@ -1,0 +1,375 @@
+"""Checks that find anomalies in the gold of built-in task types."""
+
+import itertools
+import math
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from scipy.special import bdtrc
+
+from tasks.types import Split, TaskType
+from tasks.types.cited_reports.topics import Collection
+from tasks.types.clsumm.citances import FACETS, merged_facets, named_sentences
+from tasks.types.clsumm.topics import Topic
+from tasks.types.files import Files
+
+#: Significance level: the maximum share of gold files with a false report of a
+#: position.
+SIGNIFICANT = 0.001
+#: Number of positions that are checked from the start of a list. The last position is
+#: also checked.
+POSITIONS = 20
+#: Prefixes of metrics whose tokens consist of Latin letters and digits.
+_LATIN_WORDS = ("rouge",)
+#: Minimum share of the gold's letters that tokens cover, and maximum letters of a text that is a single
+#: token.
+LEAST_COVERED, ONE_TOKEN = 0.5, 20
+_TOKENS_OF_ROUGE = re.compile("[a-z0-9]+")
+MAX_LINES = 20
+#: Maximum number of documents of a built-in type whose texts are compared.
+MAX_DOCUMENTS = 200_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class GoldFinding:
+    """An anomaly of gold: the number of cases, the line numbers of the first cases, and
+    a message.
+    """
+
+    kind: str
+    count: int
+    lines: list[int] = field(default_factory=list)
+    message: str
+
+
+class PlaceOfAnswers(NamedTuple):
+    """A position in lists of candidates that is right more often than by chance: the
+    rows in which it is right, and a message.
+    """
+
+    rows: list[int]
+    message: str
+
+
+def places_of_answers(
+    lists: Sequence[Sequence[str]], gold: Sequence[Container[str]]
+) -> Iterator[PlaceOfAnswers]:
+    """Yield the positions that contain a right answer significantly more often than by
+    chance.
+    """
+    chances = [
+        sum(name in own for name in names) / len(names) if names else 0.0
+        for own, names in zip(gold, lists, strict=True)
+    ]
+    places = [*range(min(max(map(len, lists), default=0), POSITIONS)), -1]
+    for place in places:
+        # The last position of a short list was already checked from the front.
+        least = max(2, place + 1) if place >= 0 else POSITIONS + 1
+        rows = [row for row, names in enumerate(lists) if len(names) >= least]
+        hits = [row for row in rows if lists[row][place] in gold[row]]
+        if not hits:
+            continue
+        expected = math.fsum(chances[row] for row in rows)
+        # A sum of unequal chances has a smaller variance than the binomial of their mean.
+        p = bdtrc(len(hits) - 1, len(rows), expected / len(rows))
+        if p * len(places) < SIGNIFICANT:
+            where = "the last" if place < 0 else f"number {place + 1}"
+            yield PlaceOfAnswers(
+                hits,
+                f"{where} of the candidates is right in {len(hits)} of {len(rows)} instances, by chance "
+                f"in {expected:.1f}: a run can win by their order",
+            )
+
+
+class UnseenWords(NamedTuple):
+    """The rows whose references contain words that ROUGE ignores, and a message."""
+
+    rows: list[int]
+    message: str
+
+
+def unseen_words(
+    references: Sequence[Sequence[str]], metrics: Iterable[str]
+) -> UnseenWords | None:
+    """Return the rows with words that ROUGE ignores; None if its tokens cover half of all letters."""
+    blind = [name for name in metrics if name.startswith(_LATIN_WORDS)]
+    rows = []
+    letters = seen = 0
+    for row, texts in enumerate(references):
+        own, covered, tokens = _coverage(texts)
+        letters, seen = letters + own, seen + covered
+        if covered < LEAST_COVERED * own or (own > ONE_TOKEN and tokens == 1):
+            rows.append(row)
+    if not blind or not rows or seen >= LEAST_COVERED * letters:
+        return None
+    return UnseenWords(
+        rows,
+        f"the words of {', '.join(blind)} cover {seen} of {letters} letters of the references, less "
+        f"than half in {len(rows)} of {len(references)} instances",
+    )
+
+
+def _coverage(texts: Iterable[str]) -> tuple[int, int, int]:
+    """Return the number of letters, the number of letters in ROUGE tokens, and the
+    number of tokens.
+    """
+    letters = seen = tokens = 0
+    for text in texts:
+        letters += sum(unicodedata.category(char)[0] in "LMN" for char in text)
+        found = _TOKENS_OF_ROUGE.findall(text.lower())
+        seen += sum(map(len, found))
+        tokens += len(found)
+    return letters, seen, tokens
+
+
+class EqualTexts(NamedTuple):
+    """Documents with the same text as another document, and a message."""
+
+    names: list[str]
+    message: str
+
+
+def equal_texts(texts: Mapping[str, str]) -> EqualTexts | None:
+    """Return the documents with equal canonical texts; None if all texts differ."""
+    by_text: dict[str, list[str]] = defaultdict(list)
+    for name, text in texts.items():
+        if text:
+            by_text[text].append(name)
+    same = [names for names in by_text.values() if len(names) > 1]
+    if not same:
+        return None
+    names = [name for group in same for name in group]
+    return EqualTexts(
+        names,
+        f"{len(names)} documents of the pool have the text of another, such as "
+        f"“{short(same[0][0])}” and “{short(same[0][1])}”: a run that ranks the other one is wrong",
+    )
+
+
+def canonical(value: Any) -> str:
+    """Return the text after case folding, NFKC and whitespace normalisation."""
+    text = "\n".join(value) if isinstance(value, list) else str(value)
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def short(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:59]}…"
+
+
+def labels_absent(absent: Sequence[str]) -> GoldFinding:
+    named = ", ".join(f"“{short(label)}”" for label in absent)
+    message = (
+        f"no instance has the label {named}: a macro average over all labels counts it as 0, even of "
+        'a perfect run, unless the rule set says zero = "left-out"'
+    )
+    return GoldFinding(kind="label_absent", count=len(absent), message=message)
+
+
+#: A function from a task type, its gold files, the parsed gold and the names of its
+#: metrics to findings.
+Finder = Callable[[TaskType, Files, Split, Sequence[str]], Iterable[GoldFinding]]
+
+
+def built_in_findings(
+    task_type: TaskType, files: Files, split: Split, metrics: Sequence[str]
+) -> Iterator[GoldFinding]:
+    """Yield the anomalies of the gold of a built-in type."""
+    for find in FINDERS.get(task_type.slug, ()):
+        yield from find(task_type, files, split, metrics)
+
+
+def _cited_places(
+    task_type: TaskType, files: Files, split: Split, metrics: Sequence[str]
+) -> Iterator[GoldFinding]:
+    """Find positions of sentences to which citances refer more often than by chance."""
+    rows = [
+        ([*topic.order], set(named_sentences(citance)), citance.line)
+        for topic in split.content
+        if topic.order
+        for file in topic.files
+        for citance in file.citances
+    ]
+    lists, gold = [row[0] for row in rows], [row[1] for row in rows]
+    for place in places_of_answers(lists, gold):
+        lines = [rows[row][2] for row in place.rows][:MAX_LINES]
+        yield GoldFinding(
+            kind="answer_first",
+            count=len(place.rows),
+            lines=lines,
+            message=place.message,
+        )
+
+
+def _absent_facets(
+    task_type: TaskType, files: Files, split: Split, metrics: Sequence[str]
+) -> Iterator[GoldFinding]:
+    present = {
+        facet
+        for topic in split.content
+        for file in topic.files
+        for citance in file.citances
+        for facet in merged_facets(citance.facets)
+    }
+    if absent := [facet for facet in FACETS if facet not in present]:
+        named = ", ".join(f"“{facet}”" for facet in absent)
+        message = f"no citance has the facet {named}"
+        yield GoldFinding(kind="label_absent", count=len(absent), message=message)
+
+
+def _odd_offsets(
+    task_type: TaskType, files: Files, split: Split, metrics: Sequence[str]
+) -> Iterator[GoldFinding]:
+    """Find citances of CL-Summ whose offsets and quoted text refer to different
+    sentences.
+    """
+    topics: Sequence[Topic] = split.content
+    odd = [
+        citance
+        for topic in topics
+        for file in topic.files
+        for citance in file.citances
+        if not any(sid.startswith("piece ") for sid in citance.texts)
+        and set(citance.texts) != set(citance.sentences)
+    ]
+    if odd:
+        first = odd[0]
+        message = (
+            f"the offsets of {len(odd)} citances name other sentences than their text quotes, such as "
+            f"{', '.join(first.sentences)} beside {', '.join(first.texts)} in {first.topic}"
+        )
+        yield GoldFinding(
+            kind="offset_text_mismatch",
+            count=len(odd),
+            lines=[citance.line for citance in odd][:MAX_LINES],
+            message=message,
+        )
+
+
+def _unseen(
+    references: Sequence[Sequence[str]], metrics: Sequence[str]
+) -> Iterator[GoldFinding]:
+    if unseen := unseen_words(references, metrics):
+        yield GoldFinding(
+            kind="words_not_seen", count=len(unseen.rows), message=unseen.message
+        )
+
+
+def _unseen_summaries(
+    task_type: TaskType, files: Files, split: Split, metrics: Sequence[str]
+) -> Iterator[GoldFinding]:
+    texts = [
+        [line for one in topic.references for line in one.lines]
+        for topic in split.content
+    ]
+    yield from _unseen(texts, metrics)
+
+
+def _unseen_targets(
+    task_type: TaskType, files: Files, split: Split, metrics: Sequence[str]
+) -> Iterator[GoldFinding]:
+    yield from _unseen([[one.target] for one in split.content], metrics)
+
+
+def _unseen_references(
+    task_type: TaskType, files: Files, split: Split, metrics: Sequence[str]
+) -> Iterator[GoldFinding]:
+    yield from _unseen([one.references for one in split.content], metrics)
+
+
+def _candidate_places(
+    task_type: TaskType, files: Files, split: Split, metrics: Sequence[str]
+) -> Iterator[GoldFinding]:
+    """Find positions of right candidates that are too frequent. A pool shared by all
+    queries is skipped, because some of its candidates are naturally frequent.
+    """
+    pools, pool_of = split.index["pools"], split.index["pool_of"]
+    if pool_of is None:
+        return
+    lists = [pools[number] for number in pool_of]
+    gold = [
+        {names[number] for number in own}
+        for names, own in zip(lists, split.content.gold, strict=True)
+    ]
+    for place in places_of_answers(lists, gold):
+        yield GoldFinding(
+            kind="answer_first", count=len(place.rows), message=place.message
+        )
+
+
+def _pool_texts(
+    task_type: TaskType, files: Files, split: Split, metrics: Sequence[str]
+) -> Iterator[GoldFinding]:
+    """Find documents of a ranking with equal texts, and queries with the text of a document."""
+    if task_type.trec is None or sum(map(len, split.index["pools"])) > MAX_DOCUMENTS:
+        return
+    texts = {name: canonical(text) for name, text in task_type.trec.documents(files)}
+    queries = [canonical(text) for _name, text in task_type.trec.topics(files)]
+    yield from _texts_and_queries(texts, queries)
+
+
+def _report_texts(
+    task_type: TaskType, files: Files, split: Split, metrics: Sequence[str]
+) -> Iterator[GoldFinding]:
+    """Find documents of cited reports with equal texts, and topics with the text of a document."""
+    gold: Collection = split.content
+    texts = {name: canonical(one.text) for name, one in gold.documents.items()}
+    queries = [
+        canonical(topic.shown.get("problem_statement") or topic.title)
+        for topic in gold.topics.values()
+    ]
+    yield from _texts_and_queries(texts, queries)
+
+
+def _texts_and_queries(
+    texts: Mapping[str, str], queries: Sequence[str]
+) -> Iterator[GoldFinding]:
+    if same := equal_texts(texts):
+        yield GoldFinding(
+            kind="same_text_in_pool", count=len(same.names), message=same.message
+        )
+    known = set(texts.values())
+    if found := sum(bool(query) and query in known for query in queries):
+        message = (
+            f"{found} queries are the text of a document: a search finds them first"
+        )
+        yield GoldFinding(kind="query_in_pool", count=found, message=message)
+
+
+def _order_of_systems(
+    task_type: TaskType, files: Files, split: Split, metrics: Sequence[str]
+) -> Iterator[GoldFinding]:
+    """Find a correlation between the order of system ids and the true ranking, in
+    either direction.
+    """
+    scores = [own.score for own in split.content.values()]
+    pairs = itertools.combinations(scores, 2)
+    balance = sum((one > other) - (one < other) for one, other in pairs)
+    count = len(scores)
+    if count < 2:
+        return
+    tau = 2 * balance / (count * (count - 1))
+    # Kendall 1938: τ without ties is approximately normal; ties reduce the variance.
+    error = math.sqrt(2 * (2 * count + 5) / (9 * count * (count - 1)))
+    if math.erfc(abs(tau) / error / math.sqrt(2)) < SIGNIFICANT:
+        message = (
+            f"the order of the systems' ids is like that of the truth (τ {tau:.2f}): a judge "
+            "can win by the names"
+        )
+        yield GoldFinding(kind="answer_first", count=count, message=message)
+
+
+FINDERS: Mapping[str, Sequence[Finder]] = {
+    "clsumm-1a": (_cited_places, _odd_offsets),
+    "clsumm-1b": (_absent_facets, _odd_offsets),
+    "clsumm-2": (_unseen_summaries,),
+    "citation-text": (_unseen_targets,),
+    "positional-citations": (_unseen_references,),
+    "citation-recommendation": (_pool_texts,),
+    "citation-resolution": (_candidate_places, _pool_texts),
+    "cited-reports": (_report_texts,),
+    "judge-leaderboards": (_order_of_systems,),
+}

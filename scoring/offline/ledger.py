@@ -1,0 +1,376 @@
+"""Read judgement files, one JSON object per line, with little memory per row.
+
+A row has the format of the judgement ledger, or the format of entailment labels that
+`python -m scoring decide` writes. If the first line has no items, it sets values for
+all rows.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from scoring.metrics import entailment
+from tasks.types.files import open_input
+from tasks.types.ledger import (
+    ENTAILS,
+    KINDS,
+    MAX_BY,
+    MAX_JUDGE,
+    MAX_RATIONALE,
+    MAX_REPEAT,
+    NO,
+    NO_LABEL,
+    YES,
+    Judgement,
+    digest_of,
+    shown_items,
+)
+from tasks.types.problems import InputRefused, Problem, Problems
+from tasks.types.text import json_kind, json_lines
+
+EXAMPLE = (
+    '{"kind": "supports", "items": ["sha256:…", "sha256:…"], "label": "full", '
+    '"judge": "NAME"}'
+)
+FIELDS = frozenset(
+    (
+        "kind",
+        "items",
+        "texts",
+        "judge",
+        "digest",
+        "by",
+        "repeat",
+        "label",
+        "score",
+        "rationale",
+        "at",
+        "cost",
+    )
+)
+_SHA256 = re.compile("sha256:[0-9a-f]{64}")
+_SHA1 = re.compile("sha1:[0-9a-f]{40}")
+#: Some databases and time zones cannot represent times outside these years.
+YEARS = (1900, 2999)
+#: Number of bytes of a row's digest, which is used to detect duplicate rows.
+_SHORT = 16
+
+
+class Placed(NamedTuple):
+    """A judgement and its line number in the file."""
+
+    line: int
+    row: Judgement
+
+
+class _Fault(Exception):
+    """A fault of a row: the actual value, and the expected form."""
+
+    def __init__(self, message: str, expected: str = EXAMPLE) -> None:
+        self.message, self.expected = message, expected
+        super().__init__(message)
+
+
+@dataclass
+class Summary:
+    """The number of rows in a file, and the values that all rows share."""
+
+    kind: str = ""
+    judge: str = ""
+    digest: str = ""
+    rows: int = 0
+    has_sha1: bool = False
+    problems: list[Problem] = field(default_factory=list)
+
+
+def read_judgements(
+    path: Path, shown: str, out: IO[str], *, is_joined: bool = False
+) -> Summary:
+    """Write the distinct rows of a file to ``out``, in the format that `placed_rows`
+    reads.
+
+    The summary contains the problems. If ``is_joined`` is True, the file is a
+    concatenation of several files with headers.
+    """
+    reading, problems = _Reading(is_joined=is_joined), Problems()
+    try:
+        for file in open_input(path, shown=shown):
+            reading.begin_file()
+            for line, record, raw in json_lines(file, problems):
+                try:
+                    row = reading.row(record)
+                except _Fault as fault:
+                    problems.append(
+                        file.problem(fault.message, fault.expected, line=line, raw=raw)
+                    )
+                    continue
+                if row is not None and not problems:
+                    out.write(f"{json.dumps([line, *row])}\n")
+        reading.summary.problems = [*problems]
+    except InputRefused as refused:
+        reading.summary.problems = [*refused.problems]
+    return reading.summary
+
+
+def placed_rows(lines: Iterable[str | bytes]) -> Iterator[Placed]:
+    """Yield the rows that `read_judgements` wrote."""
+    for text in lines:
+        line, *values = json.loads(text)
+        yield Placed(line, Judgement(*values))
+
+
+class _Reading:
+    def __init__(self, *, is_joined: bool) -> None:
+        self.summary = Summary()
+        self._is_joined = is_joined
+        self._common: Mapping[str, Any] = {}
+        self._is_first = True
+        #: Labels, keyed by a short digest of items, person and repeat.
+        self._labels: dict[bytes, str] = {}
+
+    def begin_file(self) -> None:
+        """Reset the shared values before the next file."""
+        self._common, self._is_first = {}, True
+
+    def row(self, record: Mapping[str, Any]) -> Judgement | None:
+        """Return the row of a line; None for a line of shared values and for a duplicate row."""
+        is_first, self._is_first = self._is_first or self._is_joined, False
+        if record.keys() - {entailment.KEPT} == {"model"} or (
+            is_first and "items" not in record and record.keys() <= FIELDS - {"texts"}
+        ):
+            self._common = self._header(record)
+            return None
+        if "items" in record or "texts" in record:
+            row = ledger_row({**self._common, **record})
+        else:
+            row = label_row(record, str(self._common.get("judge", "")))
+        return row if self._is_new(row) else None
+
+    def _header(self, record: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the shared values. In label files, the header contains the model."""
+        if "model" not in record:
+            return record
+        if not isinstance(record["model"], str):
+            raise _Fault(f"“model” is {json_kind(record['model'])}", "a text")
+        if not self.summary.rows:
+            self.summary.kind = self.summary.kind or ENTAILS
+            self.summary.judge = record["model"]
+        return {"judge": record["model"], "kind": ENTAILS}
+
+    def _is_new(self, row: Judgement) -> bool:
+        summary = self.summary
+        if not summary.rows:
+            summary.kind, summary.judge = row.kind, row.judge
+            summary.digest = row.digest
+        self._refuse_second_judge(row)
+        key = hashlib.blake2b(
+            f"{row.items}\0{row.by}\0{row.repeat}".encode(), digest_size=_SHORT
+        ).digest()
+        # Shared label strings reduce the memory of a row to about a hundred bytes.
+        if (before := self._labels.setdefault(key, _LABELS[row.label])) != row.label:
+            if row.kind == ENTAILS:
+                raise _Fault(
+                    "an earlier line decides this pair otherwise",
+                    "one label for each pair",
+                )
+            raise _Fault(
+                f"an earlier line says “{before}” of the same",
+                "one label for each person and repeat",
+            )
+        is_new = len(self._labels) > summary.rows
+        summary.rows += is_new
+        summary.has_sha1 = summary.has_sha1 or row.items.find(" ") == 40
+        return is_new
+
+    def _refuse_second_judge(self, row: Judgement) -> None:
+        summary = self.summary
+        if row.kind != summary.kind:
+            raise _Fault(
+                f"a judgement of kind {row.kind}, before of kind {summary.kind}",
+                "a file for each kind",
+            )
+        if row.judge == summary.judge and row.digest == summary.digest:
+            return
+        if row.kind == ENTAILS and row.judge != summary.judge:
+            raise _Fault(
+                f"labels of “{row.judge}”, before of “{summary.judge}”",
+                "a file for each model",
+            )
+        found, before = (
+            " ".join((f"“{one.judge}”", one.digest)).strip() for one in (row, summary)
+        )
+        raise _Fault(
+            f"judgements of {found}, before of {before}", "a file for each judge"
+        )
+
+
+_LABELS = {NO_LABEL: NO_LABEL} | {
+    label: label for kind in KINDS.values() for label in kind.labels
+}
+
+
+def label_row(record: Mapping[str, Any], model: str) -> Judgement:
+    """Convert a label of an entailment model to a row. Raises _Fault with the first
+    fault.
+    """
+    for message, expected in entailment.faults_of(record):
+        raise _Fault(message, expected)
+    (premise, hypothesis), entailed = entailment.label_of(record)
+    return Judgement(
+        kind=ENTAILS,
+        judge=str(record.get("model") or model),
+        digest="",
+        items=f"{premise} {hypothesis}",
+        by="",
+        repeat=0,
+        label=YES if entailed else NO,
+    )
+
+
+def ledger_row(value: Mapping[str, Any]) -> Judgement:
+    """Validate a row in the format of the judgement ledger. Raises _Fault with the
+    first fault.
+    """
+    if unknown := value.keys() - FIELDS:
+        raise _Fault(
+            f"“{min(unknown)[:40]}” is no field of a judgement",
+            ", ".join(sorted(FIELDS)),
+        )
+    kind = value.get("kind")
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise _Fault(f"“kind” is {_shown(kind)}", " or ".join(KINDS))
+    label = value.get("label")
+    if label is None or label == "":
+        label = NO_LABEL
+    if label not in (*KINDS[kind].labels, NO_LABEL):
+        raise _Fault(f"“label” is {_shown(label)}", " or ".join(KINDS[kind].labels))
+    return Judgement(
+        kind=kind,
+        judge=_text(value, "judge", MAX_JUDGE),
+        digest=_text(value, "digest", MAX_JUDGE),
+        items=_items(kind, value),
+        by=_text(value, "by", MAX_BY),
+        repeat=_repeat(value.get("repeat")),
+        label=_LABELS[label],
+        score=_number(value, "score", "a number", lambda number: True),
+        rationale=_text(value, "rationale", MAX_RATIONALE, is_line=False),
+        at=_instant(value.get("at")),
+        cost=_number(value, "cost", "a number from 0 on", lambda number: number >= 0),
+    )
+
+
+def _items(kind: str, value: Mapping[str, Any]) -> str:
+    names = KINDS[kind].items
+    if ("items" in value) == ("texts" in value):
+        raise _Fault("“items” and “texts”", f"one of both: {', '.join(names)}")
+    where = "items" if "items" in value else "texts"
+    given = value[where]
+    if isinstance(given, dict) and given.keys() <= {*names}:
+        given = [given.get(name) for name in names]
+    if not isinstance(given, list):
+        raise _Fault(f"“{where}” is {json_kind(given)}", ", ".join(names))
+    if len(given) != len(names):
+        raise _Fault(f"“{where}” has {len(given)} parts", ", ".join(names))
+    digests = []
+    for name, one in zip(names, given, strict=True):
+        if not isinstance(one, str):
+            raise _Fault(f"“{name}” is {json_kind(one)}", "a text")
+        digests.append(digest_of(one) if where == "texts" else _digest(name, one))
+    return " ".join(digests)
+
+
+def _digest(name: str, given: str) -> str:
+    is_older = name == "premise" and _SHA1.fullmatch(given)
+    if not is_older and not _SHA256.fullmatch(given):
+        raise _Fault(f"“{name}” is no digest: {_shown(given)}", "sha256:…")
+    return given.partition(":")[2]
+
+
+def _text(
+    value: Mapping[str, Any], name: str, most: int, *, is_line: bool = True
+) -> str:
+    given = value.get(name)
+    if given is None:
+        return ""
+    if not isinstance(given, str):
+        raise _Fault(f"“{name}” is {json_kind(given)}", "a text")
+    is_kept = given.isprintable() and given == given.strip() if is_line else True
+    if len(given) > most or not is_kept or "\0" in given:
+        raise _Fault(
+            f"“{name}” cannot be kept: {_shown(given)}",
+            f"at most {most} {'printable ' if is_line else ''}characters",
+        )
+    return given
+
+
+def _repeat(given: object) -> int:
+    if given is None:
+        return 0
+    if type(given) is not int or not 0 <= given <= MAX_REPEAT:
+        raise _Fault(f"“repeat” is {_shown(given)}", f"0, 1, … {MAX_REPEAT}")
+    return given
+
+
+def _number(
+    value: Mapping[str, Any], name: str, expected: str, fits: Callable[[float], bool]
+) -> float | None:
+    given = value.get(name)
+    if given is None:
+        return None
+    is_number = isinstance(given, int | float) and not isinstance(given, bool)
+    if not is_number or abs(given) > 1e300 or not math.isfinite(given):
+        raise _Fault(f"“{name}” is {_shown(given)}", expected)
+    if not fits(given):
+        raise _Fault(f"“{name}” is {given}", expected)
+    return float(given)
+
+
+def _instant(given: object) -> str | None:
+    if given is None:
+        return None
+    try:
+        instant = dt.datetime.fromisoformat(given) if isinstance(given, str) else None
+    except ValueError:
+        instant = None
+    is_kept = instant is not None and YEARS[0] <= instant.year <= YEARS[1]
+    if instant is None or instant.tzinfo is None or not is_kept:
+        raise _Fault(f"“at” is {_shown(given)}", "2026-05-01T12:00:00+00:00")
+    return instant.isoformat()
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, str):
+        return f"“{value[:40]}”"
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)[:40]
+    return json_kind(value)
+
+
+def header_line(kind: str, judge: str, digest: str) -> str:
+    """Return the first line of a file, with the values that all rows share."""
+    common = {"kind": kind, "judge": judge} | ({"digest": digest} if digest else {})
+    return f"{json.dumps(common, ensure_ascii=False)}\n"
+
+
+def row_line(row: Judgement, **more: str) -> str:
+    """Return a row as a line of a file with a header. Empty values are omitted."""
+    value: dict[str, Any] = {"items": shown_items(row.items), "label": row.label}
+    optional = {
+        "by": row.by,
+        "repeat": row.repeat,
+        "rationale": row.rationale,
+        "at": row.at,
+        **more,
+    }
+    numbers = {"score": row.score, "cost": row.cost}
+    value |= {name: given for name, given in optional.items() if given}
+    value |= {name: given for name, given in numbers.items() if given is not None}
+    return f"{json.dumps(value, ensure_ascii=False)}\n"

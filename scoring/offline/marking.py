@@ -1,0 +1,134 @@
+"""Compute the marks of the parts of instances for each metric that counts parts. Scores
+store the marks.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from statistics import fmean
+from typing import Any
+
+from scoring.metrics import Metric, Unavailable
+from tasks.types import InputRefused, Pairs, TaskType
+from tasks.types.base import (
+    AnswerPart,
+    Credits,
+    Marks,
+    ShownInstance,
+    rows_by_name,
+)
+
+#: Number of decimals of a stored credit.
+DIGITS = 4
+
+
+def with_marks(
+    kind: TaskType,
+    shown: Iterable[ShownInstance],
+    metrics: Sequence[Metric],
+    pairs: Pairs,
+) -> Iterator[ShownInstance]:
+    """Yield instances with marks. Instances of task types without parts are not
+    changed.
+    """
+    if not kind.has_parts:
+        yield from shown
+        return
+    rows = rows_by_name(pairs.names)
+    last = max((own[-1] for own in rows.values()), default=-1)
+    by_metric = {
+        metric.name: marks
+        for metric in metrics
+        if (marks := _marks_of(metric, pairs, last + 1))
+    }
+    for instance in shown:
+        own_rows = rows.get(instance.name, [])
+        found: dict[Marks, list[str]] = {}
+        for name, marks in by_metric.items():
+            if kind.part_of_row is None:
+                own = next((marks[row] for row in own_rows), None)
+            else:
+                own = _joined(instance, own_rows, marks, pairs, kind.part_of_row)
+            if own is not None and (own := _of_parts(own, instance)) is not None:
+                found.setdefault(own, []).append(name)
+        yield replace(
+            instance,
+            marks=tuple(
+                own._replace(metrics=tuple(names)) for own, names in found.items()
+            ),
+        )
+
+
+def _marks_of(
+    metric: Metric, pairs: Pairs, count: int
+) -> Sequence[Marks | None] | None:
+    """Return the metric's marks of the first ``count`` rows.
+
+    Return None if the metric has no marks, is disabled, or cannot be computed.
+    """
+    if metric.unseen(pairs.gold):
+        return None
+    try:
+        marks = metric.marks(pairs.gold[:count], pairs.answers[:count])
+    except (InputRefused, Unavailable):
+        return None
+    return marks if any(one is not None for one in marks) else None
+
+
+def _joined(
+    instance: ShownInstance,
+    rows: Sequence[int],
+    marks: Sequence[Marks | None],
+    pairs: Pairs,
+    part_of_row: Callable[[Any], str],
+) -> Marks:
+    """Combine the marks of an instance's rows, which have one part each.
+
+    If several annotators' rows have the same part, its credit is the mean over these
+    rows.
+    """
+    gold: dict[str, list[float]] = {}
+    answer: dict[str, list[float]] = {}
+    for row in rows:
+        own = marks[row] or Marks((), ())
+        sides = (
+            (gold, pairs.gold[row], own.gold),
+            (answer, pairs.answers[row], own.answer),
+        )
+        for side, value, credits_ in sides:
+            counted = [credit for credit in credits_ if credit is not None]
+            side.setdefault(part_of_row(value), []).extend(counted)
+    return Marks(
+        _means(gold, instance.gold_parts), _means(answer, instance.answer_parts)
+    )
+
+
+def _means(
+    credits_by_name: Mapping[str, list[float]], parts: Sequence[AnswerPart]
+) -> Credits:
+    every = (credits_by_name.get(part.name) for part in parts)
+    return tuple(fmean(own) if own else None for own in every)
+
+
+def _of_parts(marks: Marks, instance: ShownInstance) -> Marks | None:
+    """Return the marks of the stored parts of gold and answer. They are empty if the
+    number of marks does not equal the number of parts. None if there is no credit.
+    """
+    gold = _fitted(marks.gold, instance.gold_parts)
+    answer = _fitted(marks.answer, instance.answer_parts)
+    is_empty = all(credit is None for credit in (*gold, *answer))
+    return None if is_empty else Marks(gold, answer)
+
+
+def _fitted(side: Credits, parts: Sequence[AnswerPart]) -> Credits:
+    if any(part.number >= 0 for part in parts):
+        chosen = [
+            side[part.number] if part.number < len(side) else None for part in parts
+        ]
+    elif len(side) >= len(parts) and all(
+        credit is None for credit in side[len(parts) :]
+    ):
+        # A metric from `measures.py` has one column per part of the longest answer.
+        chosen = list(side[: len(parts)])
+    else:
+        return ()
+    return tuple(None if credit is None else round(credit, DIGITS) for credit in chosen)

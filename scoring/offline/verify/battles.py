@@ -1,0 +1,80 @@
+"""Recompute the battle boards of an archive from their judgements."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from scoring.offline.battles import SIGNATURE, as_facts, read_battles
+from scoring.offline.verify.files import FileMissing, existing, read_json
+from scoring.offline.verify.report import Verified
+from scoring.stats.battles import board_of
+from tasks.types import InputRefused
+
+#: A reason for not checking a number.
+OTHER_METHOD = "another version computed the board of battles"
+#: Names of interval bounds, which are compared to fewer digits.
+ENDS = ("low", "high")
+
+
+def check_battles(archive: Path, season: Mapping[str, Any], verified: Verified) -> None:
+    """Compare all numbers of each battle board with numbers recomputed from its
+    judgements.
+    """
+    for task in season["tasks"]:
+        for phase in task["phases"]:
+            if entry := phase.get("battles"):
+                try:
+                    _check(archive, entry["rows"], entry["board"], verified)
+                except FileMissing as missing:
+                    verified.differs(str(missing))
+
+
+def _check(archive: Path, rows: str, board: str, verified: Verified) -> None:
+    archived, path = read_json(archive, board), existing(archive, rows)
+    if archived["signature"] != SIGNATURE:
+        numbers = [value for _, _, value in _values(archived) if _is_number(value)]
+        verified.unchecked[OTHER_METHOD] += len(numbers)
+        return
+    try:
+        expected = as_facts(board_of(read_battles(path, shown=rows)))
+    except InputRefused as refused:
+        for problem in refused.problems:
+            verified.differs(str(problem))
+        return
+    again = {(place, name): value for place, name, value in _values(expected)}
+    for place, name, value in _values(archived):
+        other = again.pop((place, name), None)
+        if isinstance(value, str) or isinstance(other, str):
+            if value != other:
+                words = f"the archive has {value}, computed again it is {other}"
+                verified.differs(f"{board}{place} {name}: {words}")
+        else:
+            verified.compare(f"{board}{place}", {name: value}, {name: other})
+    for (place, name), other in again.items():
+        verified.compare(f"{board}{place}", {}, {name: other})
+
+
+def _values(content: Any, place: str = "") -> Iterator[tuple[str, str, Any]]:
+    """Yield path, name and value of each leaf of a JSON value. Interval bounds are
+    named `low` and `high`.
+    """
+    pairs = content.items() if isinstance(content, dict) else enumerate(content)
+    for key, value in pairs:
+        name = str(key)
+        if isinstance(value, dict | list):
+            yield from _values(value, f"{place} {name}")
+            continue
+        of, _, end = name.rpartition("_")
+        yield (
+            (f"{place} {of}", end, value)
+            if of and end in ENDS
+            else (
+                place,
+                name,
+                value,
+            )
+        )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,112 @@
+"""Recompute the estimated scores of an archive from its runs and human labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from scoring.offline.estimates import (
+    Plan,
+    as_facts,
+    labels_of_people,
+    read_people_rows,
+    read_run,
+)
+from scoring.offline.scoring import Scoring
+from scoring.offline.verify.files import existing
+from scoring.offline.verify.report import Verified
+from scoring.offline.verify.scores import Rescored
+from tasks.types import InputRefused, OptionRefused
+from tasks.types.problems import Unavailable
+
+#: The reasons why estimates are not checked.
+NO_RUN = "estimates of runs that are not computed again"
+NO_JUDGE = "estimates whose judge is not in the archive"
+NUMBERS = ("judge", "estimated", "low", "high", "judge_weight", "worth", "labels")
+
+
+def check_estimates(
+    archive: Path, season: Mapping[str, Any], rescored: Rescored, verified: Verified
+) -> None:
+    """Compare each estimate with an estimate recomputed from the sample and human
+    labels.
+    """
+    for entry in season.get("estimates", ()):
+        archived = _lines(entry["measures"])
+        scorings = _scorings(entry, rescored)
+        checked = {
+            key: line
+            for key, line in archived.items()
+            if scorings.keys() >= {name for name in key[1:] if name}
+        }
+        verified.unchecked[NO_RUN] += len(archived) - len(checked)
+        if not checked:
+            continue
+        try:
+            computed = _lines(_measures(archive, entry, scorings))
+        except (InputRefused, OptionRefused, Unavailable):
+            verified.unchecked[NO_JUDGE] += len(checked)
+            continue
+        for key, line in checked.items():
+            place = f"estimates {' '.join(filter(None, key))}"
+            again = computed.get(key, {})
+            verified.compare(
+                place,
+                {name: line[name] for name in NUMBERS},
+                {name: again.get(name) for name in NUMBERS},
+            )
+
+
+def _scorings(entry: Mapping[str, Any], rescored: Rescored) -> dict[str, Scoring]:
+    """Return the scorings of runs with the sheet's rules and gold, keyed by run
+    name.
+    """
+    return {
+        str(run): replace(scoring, run_name=str(run))
+        for (run, rules), scoring in rescored.scorings.items()
+        if rules == entry["rules"]
+        and rescored.evaluations[run, rules]["gold"]["sha256"] == entry["gold"]
+        and any(
+            line["run"] == str(run)
+            for facts in entry["measures"].values()
+            for line in facts["systems"]
+        )
+    }
+
+
+def _measures(
+    archive: Path, entry: Mapping[str, Any], scorings: Mapping[str, Scoring]
+) -> Mapping[str, Any]:
+    plan = Plan(of=entry["of"], labels=entry["labels"], seed=entry["seed"])
+    rows = read_people_rows(existing(archive, entry["people"]), plan.of)
+    people = labels_of_people(rows, plan.of)
+    runs = [(scoring, read_run(scoring, plan.of)) for scoring in scorings.values()]
+    measures: Mapping[str, Any] = as_facts(plan, runs, people)["measures"]
+    return measures
+
+
+Key = tuple[str, str, str]
+
+
+def _lines(measures: Mapping[str, Any]) -> dict[Key, Mapping[str, Any]]:
+    """Return the estimates, keyed by metric and run, or by metric and two runs."""
+    return dict(_keyed(measures))
+
+
+def _keyed(measures: Mapping[str, Any]) -> Iterator[tuple[Key, Mapping[str, Any]]]:
+    for name, facts in measures.items():
+        for line in facts["systems"]:
+            yield (name, line["run"], ""), line
+        for line in facts["differences"]:
+            first, second = sorted((line["first"], line["second"]))
+            is_turned = first != line["first"]
+            yield (name, first, second), _turned(line) if is_turned else line
+
+
+def _turned(line: Mapping[str, Any]) -> dict[str, Any]:
+    ends = {"low": line["high"], "high": line["low"]}
+    signed = {name: line[name] for name in ("judge", "estimated")} | ends
+    minus = {name: None if value is None else -value for name, value in signed.items()}
+    return {**line, **minus}
