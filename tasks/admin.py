@@ -1,4 +1,6 @@
-"""Seasons in Django's admin. What a season file says is better changed there, and loaded again."""
+"""Seasons in Django's admin. Organisers should change settings in the season file and
+load it again.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -45,7 +47,9 @@ from tasks.seasons.organisers import add_organiser, remove_organiser
 
 
 class AskingAdmin(RowsAdmin):
-    """What would let something out before its time is asked again, as on the organisers' pages."""
+    """Views that ask for confirmation before an embargo is broken, like the organisers'
+    pages.
+    """
 
     def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         return _asking(super().changeform_view, request, *args, **kwargs)
@@ -58,7 +62,7 @@ class AskingAdmin(RowsAdmin):
 
 
 class SeasonPartAdmin(AskingAdmin, NotedAdmin):
-    """What is changed here stands in the season's history, and on its boards at once."""
+    """Records changes in the season's history and updates the boards of the season."""
 
     def place_of(self, row: Any) -> Model:
         return season_of(row)
@@ -87,7 +91,7 @@ def _asking(
     view: Callable[..., Any], request: HttpRequest, *args: Any, **kwargs: Any
 ) -> Any:
     try:
-        # Of several rows chosen at once none is done where one is refused.
+        # If one of several selected rows is refused, change none of the rows.
         with (
             transaction.atomic(),
             going_on(*(request.POST.get(name, "") for name in GOING_ON)),
@@ -111,7 +115,7 @@ admin.site.unregister(AuditEntry)
 
 @admin.register(AuditEntry)
 class SeasonEntryAdmin(AskingAdmin, AuditEntryAdmin):
-    """What comes back in a season is as it was, and shows what it would."""
+    """Restores deleted rows of a season. The boards of the season are updated."""
 
     def restore(self, entry: AuditEntry, by: Any) -> None:
         is_of_season = entry.place_type == "tasks.season"
@@ -130,7 +134,7 @@ admin.site.unregister(Team)
 
 @admin.register(Team)
 class NamedTeamAdmin(TeamAdmin):
-    """A team that gets another name has it on the boards of its seasons at once."""
+    """Updates the boards of a team's seasons when the name of the team changes."""
 
     def save_model(
         self, request: HttpRequest, obj: Any, form: Any, change: bool
@@ -142,7 +146,7 @@ class NamedTeamAdmin(TeamAdmin):
 
 
 class OrganiserInline(PartsInline):
-    """Organisers alone; helpers are made on the season's own page."""
+    """Lists organisers only. Helpers are managed on the season's own page."""
 
     model = Organiser
     fields = ["user"]
@@ -155,7 +159,9 @@ class OrganiserInline(PartsInline):
 
 @admin.register(Season)
 class SeasonAdmin(SeasonPartAdmin):
-    """A season comes from its file; organisers are added and removed here."""
+    """Seasons. Settings are loaded from the season file. The admin can add and remove
+    organisers.
+    """
 
     list_display = ["title", "slug", "is_public", "registration", "created_at"]
     list_filter = ["is_public", "registration"]
@@ -178,7 +184,7 @@ class SeasonAdmin(SeasonPartAdmin):
 
 @admin.register(Task)
 class TaskAdmin(SeasonPartAdmin):
-    """A task's type and options are what its runs were made for."""
+    """Tasks. Type and options are read-only, because existing runs depend on them."""
 
     list_display = ["title", "season", "slug", "type", "is_reported_only"]
     list_filter = ["season", "type"]
@@ -195,7 +201,9 @@ class TaskAdmin(SeasonPartAdmin):
 
 @admin.register(Phase)
 class PhaseAdmin(SeasonPartAdmin):
-    """Phases are moved on the organisers' page, which shows before what follows."""
+    """Phases. Dates are read-only: the organisers' page changes them and first shows
+    the consequences.
+    """
 
     list_display = ["title", "task", "split", "opens", "end", "board", "counting"]
     list_filter = ["task__season", "board"]
@@ -216,7 +224,9 @@ class PhaseAdmin(SeasonPartAdmin):
 
 @admin.register(Registration)
 class RegistrationAdmin(FactsAdmin):
-    """Teams are approved on their organisers' page, which knows who takes part with another team."""
+    """Registrations are read-only. The organisers' page approves teams and shows whose
+    members belong to several teams.
+    """
 
     list_display = [
         "team",
@@ -232,7 +242,9 @@ class RegistrationAdmin(FactsAdmin):
 
 @admin.register(Gold)
 class GoldAdmin(FactsAdmin):
-    """A version never changes: a fix is a new one, with a reason."""
+    """Versions of gold, which never change. A correction is a new version with a
+    reason.
+    """
 
     list_display = ["task", "split", "number", "instances", "reason", "created_at"]
     list_filter = ["task__season"]

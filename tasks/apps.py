@@ -22,6 +22,7 @@ class TasksConfig(AppConfig):
 def _count(using: str, apps: Any, **_: Any) -> None:
     from tasks.jobs import tallies
 
-    # A database that goes back to before there was such a table need not have the columns.
+    # In a database that is migrated back to an earlier state, the columns may be
+    # missing.
     if "tallied" in apps.all_models["tasks"]:
         tallies.watch(connections[using])

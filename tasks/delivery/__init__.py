@@ -1,1 +1,1 @@
-"""Notifications and webhooks, and how both are delivered."""
+"""Notifications and webhooks, and their delivery."""

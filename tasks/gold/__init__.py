@@ -1,1 +1,1 @@
-"""Gold: read, checked, packed and numbered."""
+"""Gold: reading, checking, packing and versions."""

@@ -1,4 +1,6 @@
-"""Digests of gold, instance by instance, and the instances that two golds share."""
+"""Digests of the instances in gold, and the number of instances that two versions of
+gold share.
+"""
 
 import hashlib
 import tempfile
@@ -23,15 +25,17 @@ from tasks.types.registry import task_types
 PACK = "tasks.gold.packing:pack"
 #: Key of an advisory lock in PostgreSQL.
 LOCK = 0x601D
-#: Bytes of a blinded digest.
+#: Bytes of a digest that was keyed with the site's secret.
 BLINDED = 8
 
 
 def note_content(gold: Gold, digests: bytes, held: bytes, papers: bytes) -> None:
-    """Keep digests, blinded by a key outside of the database, and count shared ones; in a transaction."""
+    """Store digests of the gold, keyed with a secret outside of the database, and count
+    the instances that the gold shares with other gold. Call this in a transaction.
+    """
     key, key_name = _key()
     if connection.vendor == "postgresql":
-        # Two simultaneous loads would not see each other's rows.
+        # Two simultaneous transactions would not see each other's rows.
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
     own, own_held = _blinded(digests, key), _blinded(held, key)
@@ -48,7 +52,8 @@ def note_content(gold: Gold, digests: bytes, held: bytes, papers: bytes) -> None
     content, _ = GoldContent.objects.update_or_create(
         gold=gold, defaults=facts, create_defaults=of_new
     )
-    # Facts about gold under another key, or without digests, hold until that gold is read again.
+    # Results of comparisons remain valid for gold under another key or without digests,
+    # until this gold is read again.
     anew = Q(gold=gold, other__content__key=key_name) | Q(
         other=gold, gold__content__key=key_name
     )
@@ -64,7 +69,7 @@ def note_content(gold: Gold, digests: bytes, held: bytes, papers: bytes) -> None
         *columns
     ).iterator():
         theirs, their_held = (_pairs(bytes(kept)) for kept in stored)
-        # Elsewhere another paper may have the same name.
+        # In another season, a different paper may have the same name.
         their_own = (
             set(_cut(bytes(their_papers or b""), BLINDED))
             if place == season
@@ -79,7 +84,8 @@ def note_content(gold: Gold, digests: bytes, held: bytes, papers: bytes) -> None
             "papers": len(own_papers & their_own),
         }
         pairs = ((gold.pk, other), (other, gold.pk)) if any(counts.values()) else ()
-        # Somebody who brought gold and left its season to others would see by theirs what they answer.
+        # Without this restriction, a person could upload gold in a season without
+        # organisers and find out answers by comparison with other gold.
         are_the_same = own_people == organisers.get(
             place, frozenset()
         ) and own_people.issuperset(content.organisers + their_organisers)
@@ -93,7 +99,7 @@ def note_content(gold: Gold, digests: bytes, held: bytes, papers: bytes) -> None
 
 
 def organisers_by_season() -> dict[int, frozenset[int]]:
-    """Without the seasons that staff alone look after."""
+    """Return the organisers of each season. Seasons that only staff manage are missing."""
     people: dict[int, set[int]] = {}
     rows = Organiser.objects.filter(role=Organiser.Role.ORGANISER).values_list(
         "season", "user"
@@ -104,8 +110,8 @@ def organisers_by_season() -> dict[int, frozenset[int]]:
 
 
 def part_from_strangers(season: Season) -> list[int]:
-    """Gold of a season that is of other organisers from now on has no effect on this one, nor this on it; the
-    seasons of which that is so.
+    """End embargoes between the season's gold and the gold of seasons that no longer have
+    the same organisers. Return the ids of these seasons.
     """
     parted = []
     organisers = organisers_by_season()
@@ -127,19 +133,23 @@ def part_from_strangers(season: Season) -> list[int]:
 
 
 def is_read_through() -> bool:
-    """Return whether all digests use the present key. Only digests of one key can be compared."""
+    """Return True if all digests use the current key. Digests can only be compared
+    under the same key.
+    """
     return not GoldContent.objects.exclude(key=_key()[1]).exists()
 
 
 def shown_by(gold: Gold) -> set[bytes]:
-    """Return blinded digests of the shown fields of each scored instance, without answers."""
+    """Return keyed digests of the public part of each scored instance, without answers."""
     content = GoldContent.objects.filter(gold=gold, key=_key()[1]).first()
     return _shown(_pairs(bytes(content.digests))) if content else set()
 
 
 @dataclass(frozen=True)
 class Compared:
-    """Instances of two versions: those they have in common, with another answer, added and gone."""
+    """The result of comparing two versions: the numbers of unchanged, changed, added
+    and removed instances.
+    """
 
     same: int
     answered: int
@@ -148,7 +158,9 @@ class Compared:
 
 
 def compared(before: Gold, after: Gold) -> Compared | None:
-    """None where the contents were not noted, or by different keys."""
+    """Return the comparison of two versions. Return None if the digests are missing or
+    have different keys.
+    """
     contents = {
         content.gold_id: content
         for content in GoldContent.objects.filter(gold__in=(before, after))
@@ -189,12 +201,16 @@ def _shown(pairs: set[bytes]) -> set[bytes]:
 
 
 def read_contents(most: int = 5) -> int:
-    """Note some gold of an earlier release or key; what cannot be read any more counts as one instance."""
+    """Compute the digests of at most ``most`` versions of gold whose digests are
+    missing or use an earlier key. Unreadable gold is treated as a single instance.
+    Return the number of versions.
+    """
     known = GoldContent.objects.filter(key=_key()[1]).values("gold")
     golds = list(Gold.objects.exclude(pk__in=known).select_related("task")[:most])
     for gold in golds:
         whole = hashlib.sha256(gold.digest.encode()).digest()
-        digests = _digests(gold) or (whole, whole, b"")
+        # A busy machine may end a first reading, which would hide shared texts for good.
+        digests = _digests(gold) or _digests(gold) or (whole, whole, b"")
         with transaction.atomic():
             note_content(gold, *digests)
     return len(golds)

@@ -1,4 +1,6 @@
-"""Acts that would let something be known of gold before its time: refused, unless an organiser goes on."""
+"""Actions that would disclose gold before the end of an embargo. They are refused
+unless an organiser confirms them.
+"""
 
 import datetime as dt
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,6 +17,7 @@ from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.core import audit, refusals
+from citeboard.core.instants import day_and_time
 from citeboard.core.words import listed
 from citeboard.teams.models import Membership, User
 from tasks.gold.secrecy import NEVER, Holder, Kind, hidden_until, looked_up, secrecy_of
@@ -23,13 +26,14 @@ from tasks.models import Phase, Season
 MAX_REASON = 500
 #: A dotted name, because scoring imports tasks and not the other way round.
 BUDGETS = "scoring.results.board.budget_limits.state_of"
-#: The kind of a budget in the API, beside the kinds of secrets.
+#: The kind of a budget in the API, in addition to the kinds of secrets.
 BUDGET = "budget"
-#: The fields in which organisers say that they go on; in the API they stand in the address.
+#: The fields with which organisers confirm an action. In the API they are query
+#: parameters.
 GOING_ON = ("let_out_task", "let_out_reason")
-#: The field in which what was shown comes back when somebody goes on.
+#: The field that repeats the displayed consequences in the confirmation.
 SHOWN = "rehearsed"
-#: Names of what a breach reveals.
+#: Maps kinds of content to names for messages about an embargo breach.
 WORDS = {
     Kind.INPUTS: gettext_lazy("the inputs"),
     Kind.OWN: gettext_lazy("teams' own scores"),
@@ -42,13 +46,15 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Early:
-    """A breach of an embargo: the phase, the end of the embargo, and the splits of withholding phases."""
+    """A breach of an embargo: the phase, the kind of content, the end of the embargo,
+    and the splits whose phases withhold the content.
+    """
 
     phase: Phase
     kind: Kind
     free_from: dt.datetime
     kept_by: tuple[Holder, ...] = ()
-    #: The instant of the embargo check; now if None.
+    #: The time at which the embargo is checked, or None for now.
     at: dt.datetime | None = None
 
     @property
@@ -63,13 +69,12 @@ class Early:
             said = _("%(what)s of %(phase)s, which %(who)s keeps back")
         if self.free_from == NEVER:
             return said % facts
-        at = self.free_from.astimezone(dt.UTC)
-        when = _("free from %(instant)s UTC") % {"instant": f"{at:%Y-%m-%d %H:%M}"}
+        at = day_and_time(self.free_from)
+        when = _("free from %(instant)s UTC") % {"instant": at}
         return f"{said % facts} ({when})"
 
     @property
     def meaning(self) -> str:
-        """Return what follows if somebody goes on; empty where the words say it."""
         if not self.kept_by:
             return ""
         words = _("%(phase)s shows %(what)s also then, although %(who)s hides them.")
@@ -78,7 +83,9 @@ class Early:
 
     @property
     def keepers(self) -> str:
-        """Return the splits of the same season by name. Those of other seasons stay unnamed."""
+        """Return the names of withholding splits in the same season. Splits of other
+        seasons are not named.
+        """
         season = self.phase.task.season_id
         names = [
             f"{phase.task}, {phase}"
@@ -101,12 +108,15 @@ class Early:
 
 @dataclass(frozen=True)
 class OverBudget:
-    """A phase whose gold teams would be told more of than its budget, by several phases together."""
+    """A phase whose gold would be disclosed beyond the phase's budget, because several
+    phases together disclose too much.
+    """
 
     phase: Phase
-    #: In the reader's language; the history has it in English.
+    #: Returns the description in the user's language. The history stores it in English.
     describe: Callable[[], str]
-    #: The bits found and expected, and the items of the sum.
+    #: The number of disclosed bits, the permitted number of bits, and the summands of
+    #: the disclosed bits.
     facts: Mapping[str, object]
     kind: str = BUDGET
 
@@ -121,7 +131,9 @@ class OverBudget:
 
 
 class EmbargoBreach(refusals.Refused):
-    """Nothing was done; ``told`` says what would be known before its time, or beyond a budget."""
+    """An error: the action would disclose content before the end of an embargo or
+    beyond a budget. ``told`` lists these disclosures.
+    """
 
     def __init__(self, told: Sequence[Early | OverBudget]) -> None:
         self.told = told
@@ -156,7 +168,9 @@ class EmbargoBreach(refusals.Refused):
 
 
 class UnequalPart(refusals.Refused):
-    """A public part would contain instances that are private in another phase; nobody can go on."""
+    """An error: the public part of a split would contain instances that are private in
+    another phase. Organisers cannot confirm such an action.
+    """
 
 
 def ask_first(
@@ -165,8 +179,10 @@ def ask_first(
     stored: Sequence[tuple[str, str]] = (),
     **context: Any,
 ) -> HttpResponse:
-    """What would be done and what follows; there somebody goes on with what was sent, and what is ``stored``
-    of its files.
+    """Render a page with the action, its consequences, and a confirmation form. The
+    form repeats the request.
+
+    ``stored`` contains the form fields with the names of stored files.
     """
     passed_over = ("csrfmiddlewaretoken", SHOWN, *GOING_ON, *dict(stored))
     lists = [
@@ -181,7 +197,7 @@ def ask_first(
         "files": () if stored else request.FILES,
         **context,
     }
-    # A season that does not exist yet has no pages for organisers.
+    # If the season does not exist yet, pages for organisers are missing.
     template = (
         "organise/rehearsal.html"
         if "season" in context
@@ -210,7 +226,9 @@ _going_on: ContextVar[GoingOn | None] = ContextVar("going_on", default=None)
 
 @contextmanager
 def going_on(task: str, reason: str) -> Iterator[None]:
-    """Acts in the block let out what they would, where the task's name is right."""
+    """Permit the block to disclose content. ``task`` must be the name of the affected
+    task, and a reason is required.
+    """
     token = _going_on.set(
         GoingOn(task.strip(), reason.strip()[:MAX_REASON]) if task or reason else None
     )
@@ -222,9 +240,11 @@ def going_on(task: str, reason: str) -> Iterator[None]:
 
 @contextmanager
 def nothing_early(season: Season, *, by: User | None) -> Iterator[None]:
-    """Refuse a block that lets something out too early or exceeds a budget, unless that was confirmed.
+    """Undo the changes in the block if they disclose content too early or exceed a
+    budget, unless an organiser has confirmed the disclosure.
 
-    Raises EmbargoBreach, and UnequalPart of public parts of the same content.
+    Raises EmbargoBreach. Raises UnequalPart if the public parts of the same content
+    differ.
     """
     budgets_of = import_string(BUDGETS)
     before, budgets = _state(season), budgets_of(season)
@@ -232,7 +252,7 @@ def nothing_early(season: Season, *, by: User | None) -> Iterator[None]:
     after = _state(season)
     told = [early for key, early in after.clashes.items() if key not in before.clashes]
     for key, early in before.hidden.items():
-        # A phase that is over keeps nothing back any more but gold under an embargo.
+        # A closed phase withholds nothing except gold under an embargo.
         is_embargoed = (
             early.kind is Kind.GOLD and early.free_from == early.phase.gold_from
         )
@@ -252,7 +272,9 @@ def nothing_early(season: Season, *, by: User | None) -> Iterator[None]:
 def not_told_early(
     phase: Phase, people: Iterable[User], kinds: Iterable[Kind], *, by: User
 ) -> None:
-    """Before people may read this of the gold, in a transaction. Raises EmbargoBreach."""
+    """Require that these people may currently see this content of the gold. Call this
+    in a transaction. Raises EmbargoBreach.
+    """
     running = Phase.objects.on_gold_of(phase).filter(closes__gt=timezone.now())
     teams = Membership.objects.filter(
         team__registrations__season__tasks__phases__in=running
@@ -273,7 +295,9 @@ def not_free_yet(phase: Phase, kinds: Iterable[Kind]) -> list[Early]:
 def go_on(
     season: Season, told: Sequence[Early | OverBudget], *, by: User | None
 ) -> None:
-    """In a transaction. Raises EmbargoBreach where something is told and nobody has said to go on."""
+    """Record the confirmed disclosures. Call this in a transaction. Raises
+    EmbargoBreach if the disclosures were not confirmed.
+    """
     if not told:
         return
     refused, typed = EmbargoBreach(told), _going_on.get()
@@ -301,7 +325,10 @@ def go_on(
 
 @dataclass(frozen=True)
 class _State:
-    """By phase and kind: what is shown, what is shown though others keep it back, what is kept until then."""
+    """The state of a season's embargoes. The keys are phases and kinds of content:
+    disclosed content, content that is disclosed despite the embargo of another phase,
+    and hidden content.
+    """
 
     shown: dict[tuple[int, Kind], Phase]
     clashes: dict[tuple[int, Kind], Early]
@@ -331,13 +358,15 @@ def _state(season: Season) -> _State:
 
 
 def kept_back(phases: Iterable[Phase]) -> list[Early]:
-    """Return what phases show now or when they open although others withhold it for longer."""
+    """Return the content that a phase shows now or when it opens, although another
+    phase withholds it for longer.
+    """
     found, now = [], timezone.now()
     for phase in looked_up(phases):
         at = max(now, phase.opens)
         for kind, is_on in _shows(phase, now).items():
             binding = secrecy_of(phase).binding(kind, at=at) if is_on else []
-            # Only staff can release claimed texts.
+            # Only staff can release texts that another season claims.
             binding = [
                 (until, holder) for until, holder in binding if not holder.is_claim
             ]
@@ -356,7 +385,7 @@ def kept_back(phases: Iterable[Phase]) -> list[Early]:
 
 
 def _shows(phase: Phase, now: dt.datetime) -> dict[Kind, bool]:
-    has_board = phase.board_now == Phase.Audience.EVERYONE
+    has_board = phase.shows_measures
     return {
         Kind.OWN: phase.shows_scores,
         Kind.OTHERS: has_board,

@@ -1,4 +1,4 @@
-"""Gold on its way into the site: packed, kept, and numbered where it is new; sealed and deleted versions."""
+"""Add gold to the site: pack, store and number new versions. Seal and delete versions."""
 
 import hashlib
 import io
@@ -38,23 +38,30 @@ from tasks.models.seasons import bump_version
 from tasks.types import Index, InputRefused, Options, Problem, TaskType
 from tasks.types.base import DIGEST_RULE
 from tasks.types.digests import NONCE_BYTES, salted_digest
-from tasks.types.files import NONCE_FILE, READING_VERSION, open_inputs
+from tasks.types.files import (
+    KIT,
+    NONCE_FILE,
+    READING_VERSION,
+    open_inputs,
+    open_kit,
+)
 from tasks.types.given_order import (
     has_given_order,
     ordered_index,
     ordered_public,
-    ranking_of,
 )
 from tasks.types.problems import from_values
 
-#: Copies of indexes on this machine; the oldest goes first.
+#: Maximum number of cached indexes on this machine. The oldest index is removed first.
 MAX_INDEXES = 40
-#: Bytes of an archive of gold that are held in memory while it is given out.
+#: Maximum number of bytes of a downloaded gold archive that are held in memory.
 MAX_IN_MEMORY = 8 << 20
 
 
 class EarlierGold(refusals.Refused):
-    """The content is that of a version that was corrected since; it is published again only when asked to."""
+    """An error: the content equals an older version, which was corrected later.
+    Publishing this content again requires an explicit request.
+    """
 
     def __init__(self, earlier: Gold) -> None:
         words = _(
@@ -66,8 +73,8 @@ class EarlierGold(refusals.Refused):
 
 @dataclass(frozen=True, kw_only=True)
 class KeptGold:
-    """Prepared gold whose files stand in the gold storage, under the names that are among ``columns``.
-    ``digests`` are the plain ones by rule.
+    """Prepared gold whose files are stored under the names in ``columns``. ``digests``
+    maps digest rules to plain digests.
     """
 
     digests: dict[str, str]
@@ -103,16 +110,19 @@ def prepare_for(
     options: Mapping[str, str],
     folder: Path,
 ) -> PreparedGold:
-    """Return what the files hold: as the present version is read if they are that version, else as gold is
-    read now. Raises InputRefused.
+    """Read the files of gold.
+
+    If the content equals the present version, use the reading version of the present
+    version, otherwise the current one. Raises InputRefused.
     """
+    kit = [file for path in paths for file in open_kit(path)]
     if present is not None and present.reading_version < READING_VERSION:
         files = open_inputs(paths, reading=present.reading_version)
         with suppress(InputRefused):
-            prepared = prepare_gold(task_type, files, options, folder)
+            prepared = prepare_gold(task_type, files, options, folder, kit)
             if present.holds(prepared.digests):
                 return prepared
-    return prepare_gold(task_type, open_inputs(paths), options, folder)
+    return prepare_gold(task_type, open_inputs(paths), options, folder, kit)
 
 
 def keep_uploaded_gold(
@@ -124,7 +134,7 @@ def keep_uploaded_gold(
     reading: int = READING_VERSION,
     encoding: str = "",
 ) -> KeptGold:
-    """What a file holds that came over the web, which is read in a confined process."""
+    """Read an uploaded gold file in a sandboxed process and store it."""
     with prepared_upload(
         task.task_type,
         task.options,
@@ -134,7 +144,7 @@ def keep_uploaded_gold(
         reading=reading,
         encoding=encoding,
     ) as prepared:
-        # A nonce is for the content of a season that comes as a whole.
+        # Only an export of a complete season may contain a nonce.
         return keep_gold(replace(prepared, nonce=""))
 
 
@@ -150,12 +160,14 @@ def prepared_upload(
     encoding: str = "",
     inputs: int = 0,
 ) -> Iterator[PreparedGold]:
-    """Yield the gold that a confined process has packed, as long as the block lasts. Raises InputRefused.
+    """Yield the gold that a sandboxed process has packed. The packed files exist until
+    the end of the block. Raises InputRefused.
 
-    With ``inputs``, the file is an archive of so many of them, each in a folder that is called by its number.
+    If ``inputs`` is given, the file is an archive with this number of inputs. Each
+    input is in a folder with a number as its name.
     """
     arguments = {
-        # The whole of a folder: participants are given some of it.
+        # Pass all files of a declared task, since participants get some of these files.
         "task_type": json.dumps(dict(chosen.declared.files))
         if chosen.declared
         else chosen.slug,
@@ -192,7 +204,8 @@ def prepared_upload(
 
 def keep_gold(prepared: PreparedGold) -> KeptGold:
     folder = prepared.folder
-    # The names of files show in the addresses of a bucket: nobody else can compute them from the gold.
+    # File names are visible in the URLs of a bucket. Because of the HMAC, people cannot
+    # derive the file names from the gold.
     named = salted_hmac("tasks.gold.files", prepared.digest, algorithm="sha256")
     digest = named.hexdigest()
     stored = {"file": packing.GOLD, "index": packing.INDEX, "public": packing.PUBLIC}
@@ -225,9 +238,12 @@ def record_gold(
     again: bool = True,
     anew: bool = False,
 ) -> tuple[Gold, bool]:
-    """The version that holds it; ``anew`` makes one of the same content, of which other numbers follow."""
+    """Return the version with this content, and True if the version is new. If ``anew``
+    is True, always create a version, because scores against the same content will
+    differ.
+    """
     with transaction.atomic():
-        # Two loads at once would give the same number.
+        # Two simultaneous loads would assign the same number.
         Task.objects.select_for_update().get(pk=task.pk)
         versions = Gold.objects.filter(task=task, split=split).select_related("task")
         present = versions.order_by("-number").first()
@@ -269,9 +285,11 @@ def record_gold(
 def _in_given_order(
     task: Task, columns: Mapping[str, Any], nonce: str, reading: int
 ) -> dict[str, str]:
-    """Store index and public inputs once more, with candidates in the order that the nonce gives them."""
-    form = ranking_of(task.task_type)
-    if form is None or not has_given_order(nonce, reading):
+    """Store the index and the public inputs again with candidates in the order that the
+    nonce determines. Return the names of the files.
+    """
+    task_type = task.task_type
+    if not has_given_order(task_type, nonce, reading):
         return {}
     with tempfile.TemporaryDirectory(prefix="citeboard-gold-") as folder:
         index, public = Path(folder) / packing.INDEX, Path(folder) / packing.PUBLIC
@@ -283,23 +301,64 @@ def _in_given_order(
             storage.gold.open(columns["public"], "rb") as stored,
             zipfile.ZipFile(stored) as archive,
         ):
-            given = [(name, archive.read(name)) for name in archive.namelist()]
-        packing.write_archive(
-            public,
-            [
-                (name, partial(io.BytesIO, content))
-                for name, content in ordered_public(form, given, nonce)
-            ],
-        )
+            names = archive.namelist()
+            kit = [name for name in names if name.startswith(f"{KIT}/")]
+            given = [(name, archive.read(name)) for name in names if name not in kit]
+            packing.write_archive(
+                public,
+                [
+                    *(
+                        (name, partial(io.BytesIO, content))
+                        for name, content in ordered_public(task_type, given, nonce)
+                    ),
+                    *((name, partial(archive.open, name)) for name in kit),
+                ],
+            )
         place = columns["file"].rpartition("/")[0]
         return {"index": _kept(index, place), "public": _kept(public, place)}
 
 
-def _key_of(season: int, kept: KeptGold) -> dict[str, Any]:
-    """Return the key of a new version: that of the same content where the season has it, else a new one.
+def kit_of(gold: Gold) -> dict[str, tuple[int, int]]:
+    """Return the size and checksum of each additional file for participants, by file
+    name.
 
-    Other seasons get a key of their own, so that equal keys never show that they have the same gold; a season
-    that was exported brings its own.
+    The result is empty if the archive is missing or damaged.
+    """
+    try:
+        with (
+            storage.gold.open(gold.public, "rb") as stored,
+            zipfile.ZipFile(stored) as archive,
+        ):
+            members = archive.infolist()
+    except (OSError, zipfile.BadZipFile):
+        return {}
+    return {
+        member.filename: (member.file_size, member.CRC)
+        for member in members
+        if member.filename.startswith(f"{KIT}/")
+    }
+
+
+def note_kit(
+    gold: Gold, before: Mapping[str, tuple[int, int]], by: User | None
+) -> None:
+    """Record in the history that the additional files of a version differ from
+    ``before``.
+    """
+    kit = kit_of(gold)
+    if kit == before:
+        return
+    facts = {"version": gold.number, "task": gold.task, "files": len(kit)}
+    place = gold.task.season
+    audit.record("kit-changed", actor=by, subject=gold, place=place, facts=facts)
+
+
+def _key_of(season: int, kept: KeptGold) -> dict[str, Any]:
+    """Return the key of a new version. Versions with equal content in one season have
+    the same key.
+
+    Different seasons have different keys, so that equal keys do not reveal equal gold.
+    An exported season contains the key.
     """
     known = Gold.objects.filter(task__season=season).order_by("pk")
     same = next((gold for gold in known if gold.holds(kept.digests)), None)
@@ -312,7 +371,9 @@ def _key_of(season: int, kept: KeptGold) -> dict[str, Any]:
 
 
 def open_archive(gold: Gold) -> IO[bytes]:
-    """Return the archive of the gold with its nonce, for those who may have both."""
+    """Return the archive of the gold including the nonce. The user must have permission
+    for both.
+    """
     archive = tempfile.SpooledTemporaryFile(MAX_IN_MEMORY)  # noqa: SIM115  (the caller closes it)
     with storage.gold.open(gold.file) as stored:
         shutil.copyfileobj(stored, archive)
@@ -331,7 +392,9 @@ def gold_change(before: Gold | None, after: Gold) -> audit.Change:
 
 
 def index_of(gold: Gold) -> Index:
-    """What checks an upload against this gold. It is shared between callers, who must not change it."""
+    """Return the index that validates uploads. All callers share the object and must
+    not change it.
+    """
     return _index(gold.index)
 
 
@@ -364,14 +427,15 @@ def _kept(path: Path, folder: str) -> str:
     if storage.gold.exists(name):
         if storage.gold.size(name) == path.stat().st_size:
             return name
-        # Left by a load that was interrupted while it wrote.
         storage.gold.delete(name)
     with path.open("rb") as content:
         return storage.gold.save(name, File(content))
 
 
 def seal_gold(*, gold: Gold, reason: str, by: User) -> Gold:
-    """From now on nobody but organisers gets its files or its instances, whatever phases say."""
+    """Seal the gold. Only organisers can then get the files and instances, whatever the
+    phases disclose.
+    """
     with transaction.atomic():
         sealed = _locked(gold, reason)
         if sealed.sealed_at is not None:
@@ -383,7 +447,9 @@ def seal_gold(*, gold: Gold, reason: str, by: User) -> Gold:
 
 
 def delete_gold(*, gold: Gold, reason: str, by: User) -> Gold:
-    """Its files go where no other version has them; of a split with phases the newest stays."""
+    """Delete the files of the gold unless another version uses them. If a split has
+    phases, the newest version of the split cannot be deleted.
+    """
     with transaction.atomic():
         with early.nothing_early(gold.task.season, by=by):
             deleted = _locked(gold, reason)

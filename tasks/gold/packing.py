@@ -1,4 +1,6 @@
-"""Gold read, looked over for what is odd about it, and packed with what follows, by a confined process."""
+"""Read gold, find anomalies, and pack the gold with derived files. This module runs in
+a sandboxed process.
+"""
 
 import io
 import json
@@ -8,7 +10,7 @@ import unicodedata
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
@@ -27,17 +29,20 @@ from tasks.types import (
 )
 from tasks.types.digests import is_nonce, salted_digest
 from tasks.types.files import (
+    KIT,
     NONCE_FILE,
     READING_VERSION,
     InputFile,
     Limits,
+    is_in_kit,
     open_input,
+    open_kit,
 )
 from tasks.types.references import referenced
 
-#: The files of packed gold. The last three hold digests: of each instance that of what is shown and that of
-#: all of it, one after the other; the same of all that its files hold, scored or not; and of its papers, or
-#: whatever else holds several instances.
+#: The files of packed gold. `CONTENT` contains two digests of each scored instance: of
+#: the public part and of the whole. `HELD` contains digests of all content, including
+#: unscored content. `PAPERS` contains digests of papers or other groups of instances.
 FILES = (
     "gold.zip",
     "index.json",
@@ -47,20 +52,26 @@ FILES = (
     "papers.bin",
 )
 GOLD, INDEX, PUBLIC, CONTENT, HELD, PAPERS = FILES
-#: Bytes of a file with a nonce that are looked at.
+#: Maximum number and total bytes of additional files that participants get with the
+#: inputs.
+MAX_KIT_FILES, MAX_KIT = 1_000, 256 << 20
+#: Maximum number of bytes that are read from a file with a nonce.
 MAX_NONCE = 200
-#: Bytes of each of the two digests that an instance has.
+#: Bytes of each of the two digests of an instance.
 DIGEST = 16
 Finding = dict[str, Any]
-#: Dotted name of the function that scores trivial runs; tasks must not import scoring.
+#: Dotted name of the function that scores trivial runs. It is not imported, because
+#: tasks must not import scoring.
 TRIVIAL_REPORT = "scoring.offline.trivial:quick_report"
-#: So much of a text is shown of an instance that something is said of, and so many of each kind are.
+#: Maximum length of quoted texts, and maximum number of instances that a finding names.
 MAX_QUOTE, MAX_NAMED = 80, 5
-#: What comes behind so many instances is not looked at, for their digests have to be remembered.
+#: Maximum number of examined instances, since their digests stay in memory.
 MAX_LOOKED_AT = 200_000
-#: A label that fewer instances have is told; of so many labels at most, else they are no classes.
+#: A label with fewer than ``FEW`` instances is reported. If there are more than
+#: ``MAX_LABELS`` labels, no label is reported, since the labels are not classes.
 FEW, MAX_LABELS = 5, 50
-#: The share of instances whose answer stands in a field of what is shown, from which that is told.
+#: A finding is reported if at least this share of the instances contains the answer in
+#: a public field.
 MUCH = 0.5
 _UNSEEN = re.compile(
     r"^\s|\s$|[\x00-\x1f\x7f\u00ad\u200b-\u200f\u2028-\u202e\u2060\ufeff]"
@@ -70,20 +81,23 @@ _UNSEEN = re.compile(
 @dataclass(frozen=True, kw_only=True)
 class PreparedGold:
     folder: Path
-    #: The plain digest by each rule; JSON has no numbers as keys.
+    #: The plain digest under each digest rule. The keys are texts because of JSON.
     digests: dict[str, str]
     instances: int
-    #: By data set, as the type's ``statistics`` are; none where it has none.
+    #: The statistics of each data set from the task type's ``statistics``, or an empty
+    #: list.
     statistics: list[dict[str, Any]]
-    #: What is odd about it, for its organisers.
+    #: Anomalies that organisers see.
     findings: list[Finding]
-    #: The scores of trivial runs, for its organisers.
+    #: The scores of trivial runs, which only organisers see.
     trivial: dict[str, Any]
-    #: How many rows, objects or lines its files have; None where nobody counted.
+    #: The number of rows, objects or lines in the files, or None if they are not
+    #: counted.
     rows: int | None = None
-    #: The version by which it was read.
+    #: The version of the reading rules.
     reading: int = READING_VERSION
-    #: The nonce that an archive of a site brings for this content.
+    #: The nonce from an archive that a site exported, if the archive contains this
+    #: content.
     nonce: str = ""
 
     @property
@@ -96,9 +110,10 @@ class PreparedGold:
 
 
 def nonce_of(paths: Iterable[Path], digest: str) -> str:
-    """Return the nonce that one of the inputs has for the content with this digest; empty without one.
+    """Return the nonce from an exported archive if the content has this digest,
+    otherwise an empty text.
 
-    The nonce of other content is not taken, since that content may have been released.
+    The nonce of other content is not used, since that content may have been released.
     """
     for path in paths:
         nonce, _, public = _nonce_lines(path).partition("\n")
@@ -123,7 +138,9 @@ def _nonce_lines(path: Path) -> str:
 
 
 def pack(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """The program of a confined process: the packed files stand in its folder unless there is a problem."""
+    """Pack gold in a sandboxed process. If there is no fatal problem, the packed files
+    are written to the working folder.
+    """
     chosen, name = task_type(facts["task_type"]), facts["filename"]
     try:
         opened = _opened(name, int(facts.get("inputs", 0)))
@@ -132,7 +149,7 @@ def pack(facts: Mapping[str, Any]) -> dict[str, Any]:
             replace(file, reading=facts["reading"], encoding=encoding)
             for file in opened.files
         ]
-        prepared = prepare_gold(chosen, files, facts["options"], Path())
+        prepared = prepare_gold(chosen, files, facts["options"], Path(), kit=opened.kit)
         nonce = nonce_of(opened.with_nonces, prepared.digest)
         prepared = replace(prepared, nonce=nonce)
     except InputRefused as refused:
@@ -144,26 +161,31 @@ def pack(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Opened:
-    """``with_nonces`` are the inputs that may have a nonce beside their files."""
-
     files: list[InputFile]
     with_nonces: list[Path]
+    kit: list[InputFile] = field(default_factory=list)
 
 
 def _opened(shown: str, inputs: int) -> _Opened:
-    """Return the files of the upload, which may hold several ``inputs``. Raises InputRefused.
+    """Return the files of the upload, which may contain several ``inputs``. Raises
+    InputRefused.
 
-    Each of several inputs stands in a folder that is called by its number: a file, a zip of its own, or a
-    folder with its name, as `open_inputs` reads them on a disk.
+    If there are several inputs, each is in a folder with a number as its name. An input
+    is a file, a zip archive, or a folder.
     """
     if not inputs:
-        return _Opened(open_input(Path(UPLOAD), shown=shown), [Path(UPLOAD)])
+        upload = Path(UPLOAD)
+        kit = open_kit(upload, shown=shown)
+        return _Opened(open_input(upload, shown=shown), [upload], kit)
     opened = _Opened([], [])
     limits = Limits(nested=tuple(map(str, range(inputs))))
     for file in open_input(Path(UPLOAD), shown=shown, limits=limits):
         number, _, name = file.name.partition("/")
         parts = PurePosixPath(name).parts
         is_nonce_file = parts[1:] == (NONCE_FILE,)
+        if is_in_kit(PurePosixPath(*parts[1:])):
+            opened.kit.append(replace(file, name="/".join(parts[1:])))
+            continue
         if not is_nonce_file and (len(parts) > 1 or not name.endswith(".zip")):
             opened.files.append(replace(file, name=name))
             continue
@@ -177,6 +199,7 @@ def _opened(shown: str, inputs: int) -> _Opened:
         else:
             opened.with_nonces.append(copy)
             opened.files.extend(open_input(copy, shown=file.shown))
+            opened.kit.extend(open_kit(copy, shown=file.shown))
     return opened
 
 
@@ -185,11 +208,16 @@ def prepare_gold(
     files: Sequence[InputFile],
     options: Mapping[str, str],
     folder: Path,
+    kit: Sequence[InputFile] = (),
 ) -> PreparedGold:
+    """Write the packed files into ``folder``. Participants get the files of ``kit``
+    unchanged. Raises InputRefused.
+    """
     checked = task_type.checked_options(options)
     split = task_type.gold_of(files, checked)
     members = [file for file in files if task_type.is_gold_file(file.name)]
-    _refuse_shared_names(members)
+    _refuse_shared_names([*members, *kit])
+    _refuse_kit(kit, members)
     odd = Findings()
     odd.name(keys_in(split.index))
     contents = (
@@ -209,7 +237,9 @@ def prepare_gold(
     odd.units(units, is_chosen=bool(checked.get(base.UNIT.name)))
     if task_type.unreachable:
         odd.unreachable(task_type.unreachable(members, split))
-    write_archive(folder / GOLD, [(file.name, _opener(file)) for file in members])
+    given = [(file.name, file.open) for file in kit]
+    packed_gold = [(file.name, _opener(file)) for file in members]
+    write_archive(folder / GOLD, [*packed_gold, *given])
     index = json.dumps(
         split.index, ensure_ascii=False, allow_nan=False, separators=(",", ":")
     )
@@ -223,7 +253,7 @@ def prepare_gold(
     public = task_type.public_files(files, checked)
     write_archive(
         folder / PUBLIC,
-        [(name, partial(io.BytesIO, content)) for name, content in public],
+        [*((name, partial(io.BytesIO, content)) for name, content in public), *given],
     )
     again = open_input(folder / GOLD, shown=GOLD, reading=split.reading)
     packed = task_type.gold_of(again, checked)
@@ -257,7 +287,7 @@ def _tried(
     split: Split,
     options: Mapping[str, str],
 ) -> tuple[list[Finding], dict[str, Any]]:
-    """Return the anomalies of the gold, and what trivial runs score on it."""
+    """Return the anomalies of the gold, and the scores of trivial runs."""
     report: Callable[..., tuple[list[Finding], dict[str, Any]]] = referenced(
         TRIVIAL_REPORT
     )
@@ -268,14 +298,15 @@ def _tried(
 
 
 def _opener(file: InputFile) -> Callable[[], IO[bytes]]:
-    """Return what opens a file for the archive: its bytes, or UTF-8 where somebody has named the encoding."""
     return partial(io.BytesIO, file.read()) if file.encoding else file.open
 
 
 def _units(
     task_type: TaskType, split: Split, options: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
-    """With the instances of each, as runs are paired that answer nothing. Raises InputRefused."""
+    """Yield each resampling unit with its instances, computed from the pairs of an
+    empty run. Raises InputRefused.
+    """
     run, _problems = task_type.read_run([], split.index, options)
     pairs = task_type.pairs_of(split, run, next(iter(task_type.rules)), options)
     names = (
@@ -297,7 +328,7 @@ def _digests(
 
 
 def _canonical(value: Any) -> bytes:
-    """As JSON, whatever its case, its spaces and the forms of its letters."""
+    """Return JSON with normalised case, white space and Unicode forms."""
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     text = text.replace("\\n", " ").replace("\\t", " ").replace("\\r", " ")
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split()).encode(
@@ -320,7 +351,40 @@ def _refuse_shared_names(files: Sequence[InputFile]) -> None:
         raise InputRefused(shared)
 
 
-#: The first moment that a zip archive can name.
+def _refuse_kit(kit: Sequence[InputFile], gold: Sequence[InputFile]) -> None:
+    """Raise InputRefused if the additional files for participants are too many, too
+    large, or equal to a file of the gold.
+    """
+    if len(kit) > MAX_KIT_FILES:
+        message, expected = f"{len(kit):,} files", f"at most {MAX_KIT_FILES:,}"
+        raise InputRefused([Problem(file=KIT, message=message, expected=expected)])
+    secret = {_sha256_of(file): file.shown for file in gold} if kit else {}
+    size = 0
+    found = []
+    for file in kit:
+        for chunk in file.chunks():
+            size += len(chunk)
+            if size > MAX_KIT:
+                expected = f"at most {MAX_KIT >> 20} MB to give out"
+                problem = Problem(
+                    file=KIT, message="the files are larger", expected=expected
+                )
+                raise InputRefused([problem])
+        if name := secret.get(_sha256_of(file)):
+            expected = "files that teams may have"
+            found.append(file.problem(f"this is the gold, {name}", expected))
+    if found:
+        raise InputRefused(found)
+
+
+def _sha256_of(file: InputFile) -> bytes:
+    digest = sha256()
+    for chunk in file.chunks():
+        digest.update(chunk)
+    return digest.digest()
+
+
+#: The earliest time that a zip archive can store.
 NO_TIME = (1980, 1, 1, 0, 0, 0)
 ORDINARY_FILE = 0o100644 << 16
 
@@ -342,7 +406,7 @@ def write_archive(
 
 
 class Findings:
-    """Looks at instances as they pass: what is shown of each, and what is secret of it."""
+    """Collects findings about the public and the secret part of each instance."""
 
     def __init__(self) -> None:
         self._answers: dict[bytes, bytes] = {}
@@ -372,7 +436,9 @@ class Findings:
                 self._count("names", repr(name)[1:-1])
 
     def units(self, instances: Iterable[tuple[str, str]], *, is_chosen: bool) -> None:
-        """By the unit that each stands in. Where all units are single ones the instance may be meant."""
+        """Count the resampling units with a single instance. If all units have a single
+        instance, count nothing, since the instance may be the intended unit.
+        """
         counts = Counter(unit for unit, _instance in set(instances))
         single = [unit for unit, count in counts.items() if count == 1]
         if is_chosen or len(single) < len(counts):
@@ -407,7 +473,9 @@ class Findings:
 
 
 def shown_values(shown: Any) -> Iterator[str]:
-    """The texts that are a field's whole value; candidates in a list are no answer."""
+    """Return the fields whose value is a text. Lists are ignored, because a list of
+    candidates may contain the answer.
+    """
     values = shown.values() if isinstance(shown, Mapping) else ()
     return (value for value in values if isinstance(value, str))
 

@@ -1,36 +1,40 @@
-"""Gold that comes to stand in a public season: what organisers read of it by then, and what is claimed of it.
+"""The publication of gold in a public season: notifications for organisers, and claims
+on its texts.
 
-Texts are compared by what is shown of them alone: an answer would be told by what follows. Hidden gold of a
-public season claims the texts that it shows. The season that published them later, which is by the first gold
-that it published, follows what the earlier one keeps back until staff release it.
+Only the public parts of texts are compared, since a comparison of answers could reveal
+the answers. Hidden gold of a public season claims the texts that the season publishes.
+If another season publishes the same texts later, the earlier season's embargo also
+applies to the later season until staff release the later season.
 """
 
 from collections.abc import Iterable, Iterator
-from functools import partial
 
 from django.db import transaction
 from django.db.models import Min
 from django.utils import timezone
 
+from citeboard.core.commits import after_commit
 from tasks.delivery.notifications.events import tell_claim, tell_shared
 from tasks.gold.content import is_read_through, shown_by
 from tasks.gold.secrecy import Kind, hidden_until, inputs_are_free, looked_up
 from tasks.models import Claim, Gold, GoldOverlap, GoldPublication, Phase
 from tasks.models.seasons import bump_version
 
-#: Minimum number of shared instances in a message. Fewer would reveal single texts.
+#: Minimum number of shared instances for a notification. A smaller number would reveal
+#: single texts.
 TOLD_FROM = 20
-#: The share of the smaller one, in per cent, from which a gold claims what another shows too.
+#: Minimum number of shared instances for a claim, in per cent of the smaller gold.
 CLAIMED_FROM = 5
 
 
 def follow() -> None:
-    """Once the transaction is through: a rehearsal and whatever else is taken back publishes nothing."""
-    transaction.on_commit(note_publications, robust=True)
+    after_commit(note_publications)
 
 
 def note_publications() -> int:
-    """Compare newly published versions with those of others, once each. Return their number."""
+    """Compare each newly published version once with the gold of other organisers.
+    Return the number of compared versions.
+    """
     new = Gold.objects.filter(
         task__season__is_public=True, publication=None
     ).select_related("task")
@@ -45,7 +49,7 @@ def note_publications() -> int:
         )
     if not is_read_through():
         return 0
-    # Gold of an earlier release is read by a sweep first.
+    # A sweep first computes the digests of gold from earlier releases.
     waiting = GoldPublication.objects.filter(
         compared_at=None, gold__content__isnull=False
     )
@@ -73,7 +77,7 @@ def _compare(number: int) -> bool:
         if GoldOverlap.objects.filter(
             gold__task=gold.task_id, gold__split=gold.split, is_claimed=True
         ).exists():
-            # The previous version is independent now.
+            # The restriction from the previous version no longer applies.
             for phase in Phase.objects.filter(
                 task=gold.task_id, split=gold.split
             ).order_by("pk"):
@@ -82,7 +86,7 @@ def _compare(number: int) -> bool:
 
 
 def _with_texts_of(gold: Gold) -> list[GoldPublication]:
-    """Return gold of public seasons of other organisers that shares texts."""
+    """Return published gold of other organisers' seasons that contains the same texts."""
     overlaps = GoldOverlap.objects.filter(gold=gold, binds=False, shown__gte=TOLD_FROM)
     publications = GoldPublication.objects.filter(
         gold__in=overlaps.values("other"), gold__task__season__is_public=True
@@ -92,7 +96,7 @@ def _with_texts_of(gold: Gold) -> list[GoldPublication]:
 
 
 def claims(earlier: GoldPublication, later: GoldPublication) -> bool:
-    """Return whether the earlier gold claims enough texts of the later one."""
+    """Return True if the earlier gold claims enough texts of the later gold."""
     gold, other = earlier.gold, later.gold
     if not (
         gold.task.season.is_public and other.task.season.is_public and _is_hidden(gold)
@@ -112,7 +116,9 @@ def _is_hidden(gold: Gold) -> bool:
 
 
 def _given_out_before(publication: GoldPublication) -> Iterable[Gold]:
-    """Golds of other seasons whose texts were public before these were published."""
+    """Return gold of other seasons that was published before this publication and
+    contains some of the same texts.
+    """
     gold = publication.gold
     overlaps = GoldOverlap.objects.filter(
         gold=gold,
@@ -132,9 +138,11 @@ def _given_out_before(publication: GoldPublication) -> Iterable[Gold]:
 
 
 def _make_claim(earlier: GoldPublication, later: GoldPublication) -> None:
-    """It binds at once whom it may bind, unless the two seasons are for staff to decide on."""
+    """Create a claim. The claim is binding at once, unless staff must decide on the two
+    seasons.
+    """
     season, other = earlier.gold.task.season, later.gold.task.season
-    # Gold that was public before cannot be restricted by a later season.
+    # A later season cannot restrict gold that was public before.
     is_later = earlier.at < later.first_at and not (
         earlier.is_of_before and later.is_of_before
     )
@@ -153,9 +161,11 @@ def _make_claim(earlier: GoldPublication, later: GoldPublication) -> None:
 
 
 def follow_parting(season: int, others: Iterable[int]) -> None:
-    """Seasons that were of the same organisers, and held for each other: what is hidden is claimed by now."""
+    """Create claims for hidden gold between seasons that no longer have the same
+    organisers.
+    """
     for other in others:
-        transaction.on_commit(partial(_claim_between, season, other), robust=True)
+        after_commit(_claim_between, season, other)
 
 
 def _claim_between(season: int, other: int) -> None:
@@ -166,7 +176,7 @@ def _claim_between(season: int, other: int) -> None:
 
 
 def bind(claim: Claim) -> None:
-    """All that is published of the later season follows the earlier one from now on."""
+    """Apply the earlier season's embargo to all published gold of the later season."""
     for one, other in _pairs(claim.season_id, claim.later_id):
         earlier, later = (
             (one, other) if one.gold.task.season_id == claim.season_id else (other, one)
@@ -178,7 +188,9 @@ def bind(claim: Claim) -> None:
 def _pairs(
     season: int, other: int
 ) -> Iterator[tuple[GoldPublication, GoldPublication]]:
-    """Return pairs of published gold of both seasons that share many texts, the earlier first."""
+    """Yield pairs of published gold from both seasons that share many texts. The
+    earlier publication is first in each pair.
+    """
     of_both = GoldPublication.objects.filter(gold__task__season__in=(season, other))
     publications = {
         row.gold_id: row for row in of_both.select_related("gold__task__season")

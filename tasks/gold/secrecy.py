@@ -1,4 +1,6 @@
-"""When what is known of gold is free: by its content, whatever phase, split, version or task holds it."""
+"""Embargoes of gold content. An embargo applies to all phases, splits, versions and
+tasks that contain the content.
+"""
 
 import datetime as dt
 from collections.abc import Iterable, Iterator
@@ -14,7 +16,7 @@ from tasks.models import Gold, Phase, Task
 
 
 class Kind(StrEnum):
-    """Kinds of knowledge about gold, the least revealing first."""
+    """Kinds of information about gold, the least revealing kind first."""
 
     INPUTS = "inputs"
     OWN = "own"
@@ -24,10 +26,12 @@ class Kind(StrEnum):
     GOLD = "gold"
 
 
-#: Fields of other phases that the rule depends on. They are part of page keys.
+#: Fields of other phases that determine embargoes. Cache keys of pages include these
+#: fields.
 ASKED = (
     "board",
     "board_then",
+    "battles_alone",
     "own_scores",
     "shows_instances",
     "gold_is_public",
@@ -39,26 +43,28 @@ ASKED = (
     "frozen_until",
     "gold_from",
 )
-#: An embargo without an end.
+#: The end of an embargo that never ends.
 NEVER = dt.datetime.max.replace(tzinfo=dt.UTC)
-#: The numbers of runs, which a frozen board keeps back as well.
+#: Kinds of information that contain scores of runs. A frozen board also withholds these
+#: kinds.
 _NUMBERS = (Kind.OWN, Kind.CLASSES, Kind.OTHERS)
 
 
 def hidden_until(phase: Phase, kind: Kind, at: dt.datetime) -> dt.datetime | None:
-    """Return the end of the embargo by the phase's own settings, or None if nothing is withheld."""
+    """Return the end of the embargo under the phase's own settings, or None if the
+    phase withholds nothing.
+    """
     if kind is Kind.INPUTS:
         return _later(phase.inputs_released_at, at)
-    # A run's classes stand on the page of its team beside its scores.
+    # A team's page shows the class results of a run next to its scores.
     is_own = kind in (Kind.OWN, Kind.CLASSES)
-    is_shown = (
-        phase.shows_scores if is_own else phase.board_now == Phase.Audience.EVERYONE
-    )
+    is_shown = phase.shows_scores if is_own else phase.shows_measures
     end = phase.closes if phase.has_end else NEVER
     ends = []
     if not is_shown:
         is_announced = (
             phase.board_then == Phase.Audience.EVERYONE
+            and not phase.battles_alone
             and not phase.has_changed_board(at)
         )
         ends.append(phase.board_from if is_announced and phase.board_from else end)
@@ -77,15 +83,19 @@ def _later(instant: dt.datetime, at: dt.datetime) -> dt.datetime | None:
 
 @dataclass(frozen=True)
 class Holder:
-    """A split that holds some of the same content, with its phases and with how many instances."""
+    """Another split with some of the same content. Contains the phases of this split
+    and the versions of gold that share instances.
+    """
 
     task: int
     split: str
     phases: tuple[Phase, ...]
-    #: Versions of the gold asked about that are scored by instances of it, and whose files hold some.
+    #: ``versions`` share scored instances. The files of ``held`` contain some of the
+    #: same content.
     versions: frozenset[int] = frozenset()
     held: frozenset[int] = frozenset()
-    #: True if another organiser's season had the texts first, see `tasks.gold.publishing`.
+    #: True if another organiser's season published the texts first; see
+    #: `tasks.gold.publishing`.
     is_claim: bool = False
 
     def sharing(self, kind: Kind) -> frozenset[int]:
@@ -94,7 +104,9 @@ class Holder:
     def hidden_until(
         self, kind: Kind, at: dt.datetime, asked: Phase
     ) -> dt.datetime | None:
-        """None where it keeps nothing of this back from a phase of another split."""
+        """Return the end of this split's embargo for a phase of another split, or None
+        without an embargo.
+        """
         if not self.phases:
             return None
         released = min(phase.inputs_released_at for phase in self.phases)
@@ -111,19 +123,21 @@ def _ends(
         frozen_from = phase.frozen_from
         is_of_before = frozen_from is not None and asked.closes <= frozen_from
         if kind in _NUMBERS and phase.is_frozen(at) and is_of_before:
-            # Its runs had all come by then, and what was seen was seen.
+            # All runs were submitted before the freeze, when their scores were visible.
             continue
         yield hidden_until(phase, kind, at)
 
 
 @dataclass(frozen=True)
 class Secrecy:
-    """Embargoes of other phases on a phase's content. The phase's own settings apply in addition."""
+    """The embargoes that other phases impose on a phase with the same content. The
+    settings of the phase itself also apply.
+    """
 
     phase: Phase
     newest: int | None
     sealed: frozenset[int]
-    #: The other phases of its own split.
+    #: The other phases of the same split.
     beside: Holder
     elsewhere: tuple[Holder, ...]
     of_task: tuple[Phase, ...]
@@ -131,7 +145,9 @@ class Secrecy:
     def binding(
         self, kind: Kind, *, at: dt.datetime | None = None, version: int | None = None
     ) -> list[tuple[dt.datetime, Holder]]:
-        """Return the phases that withhold this version of the gold (or the newest), and until when."""
+        """Return the splits that withhold a version of the gold, each with the end of
+        its embargo. The default version is the newest.
+        """
         now, version = at or timezone.now(), version or self.newest
         found = [
             (end, self.beside)
@@ -145,7 +161,8 @@ class Secrecy:
                 else None
             )
             if end is not None:
-                # A claim names nobody, not even by an instant.
+                # A claim must not identify the other season, not even by the end of its
+                # embargo.
                 found.append((NEVER if holder.is_claim else end, holder))
         let_out = self.phase.let_out
         found = [
@@ -160,13 +177,17 @@ class Secrecy:
     def until(
         self, kind: Kind, *, at: dt.datetime | None = None, version: int | None = None
     ) -> dt.datetime | None:
-        """Return the end of the embargo: `NEVER` without an end, None if nothing is withheld."""
+        """Return the end of the embargo, `NEVER` if the embargo has no end, or None if
+        nothing is withheld.
+        """
         return max(
             (end for end, _ in self.binding(kind, at=at, version=version)), default=None
         )
 
     def free_from(self, kind: Kind) -> dt.datetime | None:
-        """When the content is free, its own phases and all others asked: `NEVER`, or None if that is now."""
+        """Return the time from which all phases disclose the content. Return None if
+        all phases disclose the content now, and `NEVER` if some phase never will.
+        """
         own = (self.phase, *self.beside.phases)
         at = timezone.now()
         if kind is Kind.INSTANCES and not any(phase.shows_instances for phase in own):
@@ -186,16 +207,20 @@ class Secrecy:
 
     @property
     def older(self) -> frozenset[int]:
-        """Versions before the newest that something else may hold for than for that."""
+        """Return older versions whose embargo may differ from that of the newest
+        version.
+        """
         return self.sealed.union(*(holder.held for holder in self.elsewhere)) - {
             self.newest
         }
 
     @property
     def min_class_size(self) -> int:
-        """The largest that any task with this content asks for, as long as it keeps instances back."""
+        """Return the largest minimum class size of all tasks with this content that
+        withhold instances.
+        """
         own = self.phase.task.min_class_size
-        # A sealed version is kept back by no phase, where its split has this one alone.
+        # A sealed version may be withheld although its split has no other phases.
         binding = (holder.phases[:1] for _, holder in self.binding(Kind.INSTANCES))
         return max(
             [
@@ -215,19 +240,21 @@ Split = tuple[int, str]
 
 
 class _Version(NamedTuple):
-    """A version of a split's gold beside one other split, and how many instances the two have in common."""
+    """The number of instances that a version of a split's gold shares with another
+    split.
+    """
 
     number: int
     pk: int
     sealed_at: str | None
-    #: These fields are empty if the gold shares nothing with another.
+    #: If the gold shares no instances with other gold, the following fields are empty.
     other_task: int
     other_split: str
     same: int
     held: int
     binds: bool
     is_claimed: bool
-    #: A version that was not held against others yet is taken as the one before it.
+    #: Until a version has been compared, the embargoes of the previous version apply.
     compared_at: str | None
 
 
@@ -240,7 +267,6 @@ class _Listed(models.Aggregate):
 
 
 def _listed(golds: models.QuerySet[Gold]) -> models.QuerySet[Gold, Any]:
-    """List shared gold. Other organisers' gold counts only by claims on shown fields, never by answers."""
     holds = models.Q(overlaps__binds=True) | models.Q(overlaps__is_claimed=True)
     binding = models.FilteredRelation("overlaps", condition=holds)
     of_others = ("other__task", "other__split", "same", "held", "binds", "is_claimed")
@@ -260,7 +286,7 @@ def with_gold(phases: models.QuerySet[Phase]) -> models.QuerySet[Phase]:
 
 
 def phase_by_address(season: str, task: str, phase: str) -> Phase | None:
-    """With what others keep back of it, by the same statement."""
+    """Return a phase together with the embargoes of other phases, in one query."""
     phases = Phase.objects.select_related("task__season")
     of_task = list(with_gold(phases.filter(task__season__slug=season, task__slug=task)))
     found = next((row for row in of_task if row.slug == phase), None)
@@ -272,13 +298,15 @@ def phase_by_address(season: str, task: str, phase: str) -> Phase | None:
 
 
 def secrecy_of(phase: Phase) -> Secrecy:
-    """Asked of the database once for each phase that was read from it."""
+    """Return the embargoes of a phase. They are loaded from the database once per
+    object.
+    """
     known: Secrecy = looked_up([phase])[0].__dict__["secrecy"]
     return known
 
 
 def looked_up(phases: Iterable[Phase]) -> list[Phase]:
-    """The phases, asked for all at once, so that a list takes as many statements as one of them."""
+    """Load the embargoes of all phases, with a constant number of queries."""
     asked = list(phases)
     unknown = [phase for phase in asked if "secrecy" not in phase.__dict__]
     if tasks := {phase.task_id: phase.task for phase in unknown}:
@@ -290,7 +318,7 @@ def looked_up(phases: Iterable[Phase]) -> list[Phase]:
 
 
 def with_phases(tasks: Iterable[Task]) -> None:
-    """These tasks know their phases from here on, and each phase what others keep back of it."""
+    """Prefetch the phases of these tasks, and the embargoes of each phase."""
     models.prefetch_related_objects(
         list(tasks), models.Prefetch("phases", with_gold(Phase.objects.all()))
     )
@@ -301,7 +329,6 @@ def with_phases(tasks: Iterable[Task]) -> None:
 def _bound_versions(
     own: Split, versions: Iterable[_Version]
 ) -> dict[Split, dict[int, int]]:
-    """Return, by split that shares gold and binds, the equal instances of each version."""
     bound: dict[Split, dict[int, int]] = {}
     for version in versions:
         other = (version.other_task, version.other_split)
@@ -311,7 +338,6 @@ def _bound_versions(
 
 
 def _look_up(phases: list[Phase], of_tasks: list[Phase]) -> None:
-    """``of_tasks`` are all that are stored of their tasks; what shares gold in others is read beside."""
     by_split: dict[Split, list[Phase]] = {}
     listed = {}
     for row in of_tasks:
@@ -379,7 +405,6 @@ def _look_up(phases: list[Phase], of_tasks: list[Phase]) -> None:
 
 
 def _claims(rows: list[_Version]) -> dict[Split, set[int]]:
-    """By the splits that claim something the versions they claim it of."""
     by_version: dict[int, set[Split]] = {}
     for row in rows:
         of_version = by_version.setdefault(row.pk, set())
@@ -409,18 +434,24 @@ def inputs_free_at(phase: Phase) -> dt.datetime:
 
 
 def shows_scores(phase: Phase) -> bool:
-    """Return whether teams see scores of their own runs: the phase shows them, no other withholds them."""
+    """Return True if teams see the scores of their own runs: the phase shows the
+    scores, and no other phase withholds them.
+    """
     return phase.shows_scores and secrecy_of(phase).is_free(Kind.OWN)
 
 
 def own_runs_show(phase: Phase) -> str:
-    """Return what a team sees of its own runs, apart from the phase's own setting."""
+    """Return what teams see of their own runs, taking embargoes of other phases into
+    account.
+    """
     kept_back = phase.shows_scores and not shows_scores(phase)
     return Phase.OwnRuns.SCORED if kept_back else phase.own_runs_show
 
 
 def may_give_gold(phase: Phase, version: int | None = None) -> bool:
-    """Return whether neither the phase nor another one on the same content withholds this gold."""
+    """Return True if neither this phase nor another phase with the same content
+    withholds the gold.
+    """
     at, known = timezone.now(), secrecy_of(phase)
     if not phase.gold_is_public or hidden_until(phase, Kind.GOLD, at) is not None:
         return False

@@ -1,1 +1,1 @@
-"""Jobs: who works on them, what wakes them, and what becomes of them."""
+"""Jobs: their workers, the wake-ups of workers, and their results."""

@@ -1,11 +1,14 @@
-"""Brokers of wakes: a list for each queue, from which worker groups fetch.
+"""Brokers of wake-ups. Each queue has a list of wake-ups, and worker groups fetch
+wake-ups from this list.
 
-As django-q's own brokers, but with several lists to a group, by the database's clock instead of each
-machine's, and told of a wake instead of asking for it. A wake says nothing, so one that waits is as good as
-many. While Redis is away, groups find in the database what waits.
+These brokers differ from django-q's own brokers: a group reads several lists, times
+come from the database's clock instead of each machine's clock, and groups are notified
+instead of polling. A wake-up has no content, so one waiting wake-up per list is enough.
+While Redis is unavailable, groups find waiting jobs in the database.
 
-PostgreSQL notifies whoever listens; beside SQLite each group has a pipe in the machine's work folder. Whoever
-cannot be told so, as behind a pooler of transactions, is late by the second after which jobs are looked for.
+PostgreSQL notifies listeners. With SQLite, each group has a pipe in the machine's work
+folder. A group that cannot be notified, for example behind a transaction pooler, polls
+for jobs once per second.
 """
 
 import errno
@@ -31,6 +34,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
+from citeboard.core.commits import after_commit
 from citeboard.core.database import from_now
 from citeboard.core.env import private_folder
 from citeboard.core.outages import REDIS, note_outage, note_recovery
@@ -44,7 +48,9 @@ CHANNEL = "citeboard_wakes"
 
 class Bell(Protocol):
     def is_heard(self, *, within: float) -> bool:
-        """Return whether a wake arrived, or may have arrived before this process listened."""
+        """Return True if a wake-up arrived, or may have arrived before this process
+        started to listen.
+        """
 
 
 class Notifications:
@@ -71,13 +77,13 @@ class Pipe:
     def is_heard(self, *, within: float) -> bool:
         if self._end is None:
             with suppress(OSError):
-                # Its reading end. It gets its name when it is open: a pipe that nobody
-                # reads is removed.
+                # The pipe is renamed after opening, because pipes without a reader are
+                # removed.
                 private_folder(settings.WORK_DIR)
                 _pipes().mkdir(mode=0o700, exist_ok=True)
                 draft = _pipes() / f"{secrets.token_hex(8)}.new"
                 os.mkfifo(draft, 0o600)
-                # With an end to write, so that it is never closed.
+                # Also open the pipe for writing, so that it is never closed.
                 end = os.open(draft, os.O_RDWR | os.O_NONBLOCK)
                 draft.rename(draft.with_suffix(".pipe"))
                 self._end = end
@@ -95,12 +101,14 @@ def bell() -> Bell:
 
 
 def ring() -> None:
-    """In the transaction that gives the wake, with which it is heard or never was."""
+    """Notify the groups in the transaction that adds the wake-up. The notification and
+    the wake-up are committed or rolled back together.
+    """
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute(f"NOTIFY {CHANNEL}")
     else:
-        transaction.on_commit(_ring_pipes, robust=True)
+        after_commit(_ring_pipes)
 
 
 def _pipes() -> Path:
@@ -116,17 +124,19 @@ def _ring_pipes() -> None:
                 pipe.unlink(missing_ok=True)
             continue
         try:
-            # A full pipe is heard anyway.
+            # A full pipe needs no further bytes: its reader will wake up.
             with suppress(BlockingIOError):
                 os.write(end, b".")
         finally:
             os.close(end)
 
 
-#: Seconds that Redis may take, one of which it may wait for a wake; for which it is not asked again after it
-#: did not answer; and after which whoever was told of no wake looks for jobs.
+#: Times in seconds. The timeout for Redis includes one second of waiting for a wake-up.
+#: The second number is the pause after Redis did not answer. The third is the polling
+#: interval of groups without notifications.
 PATIENCE, PAUSE, LOOK = 3.0, 5.0, 1.0
-#: Seconds after which every process has noticed that Redis is back, and gives wakes again.
+#: Seconds after which every process has noticed that Redis is available again. From
+#: then on, all processes send wake-ups to Redis.
 SETTLED = 30.0
 
 Wakes = list[tuple[Any, bytes | str]]
@@ -134,7 +144,9 @@ _AWAY: Any = object()
 
 
 def _database_answers(action: Callable[[], Any]) -> Any:
-    """None while it does not: a process of the queue that ended for it would be started for the same end."""
+    """Call the action. Return None while the database is unavailable, because an
+    exception would end the queue process again and again.
+    """
     answer = default_on_database_error(
         action, _AWAY, "the queue cannot be read or written"
     )
@@ -154,7 +166,8 @@ class DatabaseWakes(ORM):
             waiting = self.get_connection().filter(
                 key=self.list_key, lock__lte=from_now()
             )
-            # Held until this transaction ends: whoever fetches it then sees what this one has made.
+            # Lock the row until the end of this transaction. A process that fetches the
+            # row later sees the changes of this transaction.
             same = waiting.select_for_update(skip_locked=True).order_by("pk").first()
             row = same or self.get_connection().create(
                 key=self.list_key, payload=task, lock=from_now()
@@ -178,7 +191,7 @@ class DatabaseWakes(ORM):
         wake = wakes.order_by("pk").first()
         if wake is None:
             return None if self._bell.is_heard(within=LOOK) else _found()
-        # If two groups see a wake at once, one gets it.
+        # If two groups read the same wake-up, only one group takes the wake-up.
         same = self.get_connection().filter(pk=wake.pk, lock=wake.lock)
         return (
             [(wake.pk, wake.payload)]
@@ -188,17 +201,21 @@ class DatabaseWakes(ORM):
 
 
 class RedisWakes(Redis):
-    """A wake that Redis does not take is lost, as any may be: the job's row stays."""
+    """Wake-ups in Redis. If Redis does not accept a wake-up, the wake-up is lost, but
+    the row of the job remains.
+    """
 
-    #: The lists that were ever written to, for groups that serve all queues.
+    #: Redis key of a set with the names of all used lists. Groups that serve all queues
+    #: read this set.
     LISTS: ClassVar[str] = f"django_q:{Conf.PREFIX}:lists"
-    #: Shared by the process, so that only one caller waits for a Redis that is away.
+    #: All objects of the process share this state, so that only one caller waits for an
+    #: unavailable Redis.
     away_until: ClassVar[float] = -SETTLED
     _sign: SignOfLife | None = None
 
     @staticmethod
     def get_connection(list_key: str | None = None) -> redis.Redis:
-        # An idle connection may have been closed by the server, so that one is tried twice.
+        # Try a second time, because the server may have closed an idle connection.
         waits: dict[str, Any] = dict.fromkeys(
             ("socket_timeout", "socket_connect_timeout"), PATIENCE
         )
@@ -243,7 +260,7 @@ class RedisWakes(Redis):
     def _fetched(self) -> Wakes | None:
         lists = [f"django_q:{queue}:q" for queue in settings.QUEUES]
         lists = lists or [self.list_key, *sorted(self.connection.smembers(self.LISTS))]
-        # For one second; then there may be a new list.
+        # Wait for at most one second, because new lists may be created in the meantime.
         wake = self.connection.blpop(lists, 1)
         return [(None, wake[1])] if wake else None
 

@@ -1,4 +1,6 @@
-"""Posting the events that are due to organisers' programs: at least once, again with growing pauses."""
+"""Post due events to webhooks. Each event is posted at least once. Failed posts are
+repeated after increasing pauses.
+"""
 
 import logging
 import time
@@ -17,7 +19,8 @@ from tasks.models import Delivery, Job, Webhook
 State = Job.State
 
 MAX_AT_ONCE, BUDGET_SECONDS = 50, 15
-#: The pauses before each further attempt; after the last it is given up.
+#: Pauses in seconds before further attempts. After the last attempt, the delivery
+#: fails.
 PAUSES = (60, 300, 1800, 7200, 21_600, 86_400)
 MAX_ERROR = 300
 

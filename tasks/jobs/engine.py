@@ -1,10 +1,12 @@
 """The durable job engine: claims, leases and results for every kind of work.
 
-Runs to be computed, checked or scored, work in the background, boards to be compared, e-mails and webhooks
-share one table, whose rows are the truth: every change of one is one conditional UPDATE. A claim counts an
-attempt and is recognised by its owner and that attempt, so whoever lost a job changes nothing any more.
-Leases go by the database's clock. Whoever is free takes the job of the smallest priority; django-q2 only
-wakes workers, for no job in particular. Rows are locked in one order: group, job, submission, phase.
+All kinds of work share one table: computing, checking and scoring runs, background
+work, comparisons of boards, e-mails and webhooks. The rows of this table are the only
+state, and every change of a row is one conditional UPDATE. Each claim increases the
+number of attempts. Owner and attempt identify a claim, so a worker that lost a job
+cannot change the job. Leases use the database's clock. A free worker takes the job with
+the smallest priority number. django-q2 only wakes workers, for no particular job. Rows
+are locked in one order: group, job, submission, phase.
 """
 
 import datetime as dt
@@ -24,6 +26,7 @@ from django.utils.module_loading import import_string
 from django.utils.translation import gettext_noop
 from django_q.tasks import async_task
 
+from citeboard.core.commits import after_commit
 from citeboard.core.database import database_now, from_now
 from citeboard.core.logs import request_id
 from tasks.jobs import tallies
@@ -38,9 +41,10 @@ from tasks.models import Job, WorkerGroup
 
 State = Job.State
 
-#: The function that a wake calls. Its name is a string, like those below, since scoring imports tasks.
+#: The function that a wake-up calls. It is a dotted name instead of an import, because
+#: the package scoring imports the package tasks.
 WAKE = "tasks.jobs.work.take_jobs"
-#: Properties of each kind of work.
+#: The properties of each kind of work.
 KINDS = {
     **dict.fromkeys(Job.OF_RUNS, "tasks.jobs.leases.RUNS"),
     Job.Kind.BACKGROUND: "scoring.worker.background.BACKGROUND",
@@ -50,9 +54,11 @@ KINDS = {
     Job.Kind.WEBHOOK: "tasks.jobs.deliveries.DELIVERIES",
 }
 
-#: Jobs woken again in one sweep. A worker that takes one of them wakes the next.
+#: Maximum number of jobs for which one sweep wakes workers again. A worker that takes
+#: such a job wakes the next worker.
 MAX_WOKEN = 20
-#: Seconds, beside the time between sweeps, after which a job that waits for something is tried again.
+#: Maximum time in seconds before a waiting job is tried again. The actual time may be
+#: longer by one interval of sweeps.
 MAX_WAIT = 300
 
 log = logging.getLogger(__name__)
@@ -61,18 +67,21 @@ log = logging.getLogger(__name__)
 class Kind:
     """The properties of one kind of work."""
 
-    #: Name of the function that handles a job; empty if sweeps send it when it is due.
+    #: Dotted name of the function that does the work. If the name is empty, sweeps
+    #: process due jobs.
     handler = ""
-    #: The rows worked on, each of which names its job; the job's own columns say it where it is None.
+    #: The model whose rows refer to the job. None if the columns of the job itself
+    #: describe the work.
     model: type[models.Model] | None = None
     related: tuple[str, ...] = ()
-    #: Seconds; by default those of the settings.
+    #: Lease in seconds. If 0, the lease in the settings is used.
     lease = 0
-    #: True if a job fails after the number of attempts in the settings.
+    #: True if a job fails after the maximum number of attempts. The settings contain
+    #: this maximum.
     is_given_up = True
     lost_reason = "The worker that was at it was gone."
     stopped_reason = ""
-    #: Stored in English; pages translate it.
+    #: A message that is stored in English and translated on pages.
     fault = gettext_noop("The site failed by a fault of its own, which its log has.")
 
     @property
@@ -81,7 +90,9 @@ class Kind:
         return self.model._default_manager.select_related(*self.related)  # noqa: SLF001  (documented)
 
     def moved(self, job: Job, state: Job.State, reason: str) -> None:
-        """In the transaction that claims the job, queues it or has it wait."""
+        """Update related rows after the job was claimed, queued or deferred, in the
+        same transaction.
+        """
 
     def fail_last(self, job: Job, reason: str) -> bool:
         return end_lease(job, state=State.FAILED, finished_at=from_now(), reason=reason)
@@ -93,11 +104,11 @@ def kind_of(job: Job) -> Kind:
 
 
 class JobLost(Exception):
-    """The job is another's by now, or what it works on is gone."""
+    """An error: another worker has the job, or the job's related row was deleted."""
 
 
 def row_of(job: Job) -> Any:
-    """Return the row that the job works on. Raises JobLost."""
+    """Return the row of another table that the job processes. Raises JobLost."""
     if (row := kind_of(job).rows.filter(job=job.pk).first()) is None:
         raise JobLost
     return row
@@ -111,16 +122,20 @@ def described(job: Job) -> dict[str, object]:
 
 
 def new_job(kind: Job.Kind, priority: Job.Priority, **facts: Any) -> Job:
-    """In the transaction that makes what it works on; whoever has made that wakes it."""
+    """Create a job in the same transaction as the row that the job processes. The
+    caller must wake a worker.
+    """
     trace = request_id.get()
     trace = "" if trace == "-" else trace
     return Job.all_kinds.create(kind=kind, priority=priority, trace=trace, **facts)
 
 
 def wake(job: Job) -> None:
-    """In the transaction that makes a job ready. Where the database holds the queue, the wake is committed or
-    rolled back with the row. Redis knows nothing of transactions, so there the wake is given on commit; if
-    that fails, the row stands and a sweep wakes it.
+    """Wake a worker. Call this in the transaction that makes a job ready.
+
+    If the queue is in the database, the wake-up is committed or rolled back with the
+    row. Redis is not part of the transaction, so the wake-up is sent on commit. If
+    sending fails, a sweep wakes a worker later.
     """
     if not kind_of(job).handler:
         return
@@ -133,7 +148,7 @@ def _wake_queue(queue: str) -> None:
     if "orm" in settings.Q_CLUSTER:
         enqueue()
     else:
-        transaction.on_commit(enqueue, robust=True)
+        after_commit(enqueue)
 
 
 def leased(job: Job) -> QuerySet[Job]:
@@ -143,8 +158,11 @@ def leased(job: Job) -> QuerySet[Job]:
 
 
 def claim(number: int, owner: str, jobs: QuerySet[Job] | None = None) -> Job | None:
-    """Take this one of the jobs, or of all that are queued, and count the attempt; None if it is gone."""
-    # The state stands in the update itself, where PostgreSQL looks again once another has let go of the row.
+    """Claim the job with this id and count the attempt. Return None if the job is not
+    queued or not among ``jobs``.
+    """
+    # The condition on the state is part of the UPDATE, so PostgreSQL checks the
+    # condition again after waiting for a lock.
     same = Job.all_kinds.filter(pk=number, state=State.QUEUED)
     same = same if jobs is None else same.filter(pk__in=jobs.order_by().values("pk"))
     facts: dict[str, Any] = {
@@ -152,7 +170,8 @@ def claim(number: int, owner: str, jobs: QuerySet[Job] | None = None) -> Job | N
         "lease_expires_at": from_now(settings.LEASE_SECONDS),
     }
     facts |= {"attempt": F("attempt") + 1, "started_at": from_now(), "woken_at": None}
-    # One that could not be taken in its turn has the present one; those of a season never go back.
+    # Give the current turn to jobs that were passed over. The turns of a season never
+    # decrease.
     present = Subquery(
         present_turns(season=OuterRef("season"), priority=OuterRef("priority"))[:1]
     )
@@ -177,23 +196,26 @@ def claim(number: int, owner: str, jobs: QuerySet[Job] | None = None) -> Job | N
 
 
 def claim_next(owner: str, group: str) -> Job | None:
-    # Most wakes that come twice end here, before anything is locked.
+    # Most duplicate wake-ups end here, before any row is locked.
     while claimable(group).exists():
         with transaction.atomic():
-            # Until the end of the transaction; processes of one group claim one after the other.
+            # The lock lasts until the end of the transaction, so processes of one group
+            # claim jobs one after the other.
             if not WorkerGroup.objects.select_for_update().filter(name=group).exists():
                 note_group(group)
                 WorkerGroup.objects.select_for_update().get(name=group)
             first = next(iter(in_turn(claimable(group))), None)
             job = None if first is None else claim(first.pk, owner)
-        # Another may have taken it, or the last of the sender whose turn it was.
+        # Another process may have taken this job, or the last job of the same sender.
         if job is not None:
             return job
     return None
 
 
 def wake_next(job: Job) -> None:
-    """A wake is one worker's: whoever has taken a job sees to it that the next is taken too."""
+    """Wake a worker for the next job. Each worker that takes a job calls this function,
+    since one wake-up wakes one worker.
+    """
     others = (
         served()
         if job.submission_id is None
@@ -204,13 +226,15 @@ def wake_next(job: Job) -> None:
 
 
 def heartbeat(job: Job, **facts: object) -> bool:
-    """A sign of life that renews the lease; False once the job is no longer ours."""
+    """Renew the lease. Return False if this worker lost the job."""
     seconds = kind_of(job).lease or settings.LEASE_SECONDS
     return bool(leased(job).update(lease_expires_at=from_now(seconds), **facts))
 
 
 def end_lease(job: Job, *, is_counted: bool = True, **facts: object) -> bool:
-    """Write what became of the job, whose attempt may not count; False once it is no longer ours."""
+    """Store the result of the job and end its lease. Return False if this worker lost
+    the job. If ``is_counted`` is False, the attempt is not counted.
+    """
     facts |= {} if is_counted else {"attempt": F("attempt") - 1}
     is_ours = bool(leased(job).update(lease_expires_at=None, **facts))
     if is_ours and facts.get("state") == State.DONE and job.started_at is not None:
@@ -235,7 +259,9 @@ def release(job: Job) -> bool:
 
 
 def defer(job: Job, reason: str, *, until: dt.datetime | None = None) -> bool:
-    """Something is missing that is not its fault: it waits, and a sweep resumes it ever more seldom."""
+    """Let the job wait for a missing dependency. Sweeps resume it after increasing
+    intervals.
+    """
     waited = (timezone.now() - job.created_at).total_seconds()
     waking = until or from_now(
         min(max(waited - settings.LEASE_SECONDS, 0) / 4, MAX_WAIT)
@@ -265,7 +291,9 @@ def resume(job: Job) -> bool:
 
 
 def crashed(job: Job, reason: str) -> bool:
-    """The work ended without a word: begin again, or fail once every attempt is used up."""
+    """Handle a job that ended without a result: queue the job again, or fail the job
+    after the last attempt.
+    """
     kind = kind_of(job)
     if kind.is_given_up and job.attempt >= settings.MAX_ATTEMPTS:
         return kind.fail_last(job, reason)
@@ -273,7 +301,7 @@ def crashed(job: Job, reason: str) -> bool:
 
 
 def begin_anew(job: Job, **facts: object) -> bool:
-    """Queue a job that has ended once more, as if it were new."""
+    """Queue a finished job again in the state of a new job."""
     with transaction.atomic():
         facts = {
             "attempt": 0,
@@ -290,7 +318,9 @@ def begin_anew(job: Job, **facts: object) -> bool:
 
 
 def expire_lease(job: Job, now: dt.datetime) -> bool:
-    """Take it from its worker, unless that has renewed the lease since the row was read."""
+    """End the worker's claim on the job, unless the worker has renewed the lease since
+    ``job`` was read.
+    """
     with transaction.atomic():
         lost = leased(job).filter(lease_expires_at__lt=now)
         if not lost.update(progress=0, leases_lost=F("leases_lost") + 1):
@@ -300,7 +330,9 @@ def expire_lease(job: Job, now: dt.datetime) -> bool:
 
 
 def expire_lost(now: dt.datetime, *kinds: Job.Kind) -> int:
-    """Take jobs, of these kinds or all, whose worker gave no sign of life until its lease ended."""
+    """Queue or fail jobs whose lease expired without a heartbeat. If ``kinds`` is
+    given, process only jobs of these kinds.
+    """
     jobs = Job.all_kinds.filter(
         state=State.RUNNING, lease_expires_at__lt=now, kind__in=kinds or Job.Kind
     )
@@ -336,7 +368,7 @@ def _wake_once(job: Job) -> bool:
 
 
 def orphaned() -> QuerySet[Job]:
-    """Return jobs whose row was deleted."""
+    """Return jobs whose related row was deleted."""
     is_orphaned = Q(pk__in=())
     for name, path in KINDS.items():
         if (model := import_string(path).model) is not None:
@@ -347,7 +379,9 @@ def orphaned() -> QuerySet[Job]:
 
 
 def move_each(jobs: Iterable[Job], move: Callable[[Job], bool]) -> int:
-    """Move each job and return the number moved. A failure stops others only if the database is away."""
+    """Apply ``move`` to each job and return the number of successes. After an
+    exception, continue with the next job, unless the database is unavailable.
+    """
     moved = 0
     for job in jobs:
         try:
@@ -362,14 +396,14 @@ def move_each(jobs: Iterable[Job], move: Callable[[Job], bool]) -> int:
 
 
 class PostedKind(Kind):
-    """A kind of job that sweeps send when it is due, and repeat after pauses until it succeeds."""
+    """A kind of job that sweeps process. A failed job is repeated after a pause."""
 
     is_given_up = False
     name: Job.Kind
 
     @property
     def due(self) -> QuerySet[Job]:
-        # A second more, since SQLite counts in milliseconds.
+        # Add a second, since SQLite stores times with milliseconds only.
         now = database_now() + dt.timedelta(seconds=1)
         due = Job.all_kinds.filter(kind=self.name, state=State.QUEUED, due_at__lte=now)
         return due.order_by("due_at", "pk")

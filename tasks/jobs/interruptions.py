@@ -1,4 +1,6 @@
-"""A worker whose database is away waits; one that is asked to end gives its job back first."""
+"""Workers wait while the database is unavailable, and release their job before they
+stop.
+"""
 
 import signal
 import threading
@@ -9,14 +11,14 @@ from typing import ParamSpec, TypeVar
 
 from django.db import InterfaceError, OperationalError, connection
 
-from citeboard.core.outages import DATABASE, note_outage, note_recovery
+from citeboard.core.outages import DATABASE, note_database_error, note_recovery
 
 LONGEST = 90.0  # seconds; then the lease has ended and the job is begun again
 PAUSE = 0.5
 
 DATABASE_ERRORS = (OperationalError, InterfaceError)
 
-_LOCKED = "the database is locked or away; going on without it"
+_WITHOUT = "going on without the database"
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -24,7 +26,9 @@ R = TypeVar("R")
 def retry_on_database_error(
     action: Callable[P, R], *given: P.args, **named: P.kwargs
 ) -> R:
-    """Do it as often as it takes. The action must be one transaction that does nothing the second time."""
+    """Repeat the action until the database is available. The action must be a single,
+    idempotent transaction.
+    """
     until = time.monotonic() + LONGEST
     while True:
         try:
@@ -32,10 +36,7 @@ def retry_on_database_error(
         except DATABASE_ERRORS as reason:
             if time.monotonic() > until:
                 raise
-            note_outage(
-                DATABASE,
-                f"the database is locked or away, and is tried again: {reason}",
-            )
+            note_database_error(reason, "the database is tried again")
             connection.close()
             time.sleep(PAUSE)
         else:
@@ -44,12 +45,12 @@ def retry_on_database_error(
 
 
 def default_on_database_error(
-    action: Callable[[], R], otherwise: R, words: str = _LOCKED
+    action: Callable[[], R], otherwise: R, words: str = _WITHOUT
 ) -> R:
     try:
         answer = action()
     except DATABASE_ERRORS as reason:
-        note_outage(DATABASE, f"{words}: {reason}")
+        note_database_error(reason, words)
         connection.close()
         return otherwise
     note_recovery(DATABASE)
@@ -74,9 +75,9 @@ def check() -> None:
 
 @contextmanager
 def held_back() -> Iterator[None]:
-    """A SIGTERM is noted in this block and ends the process after it."""
+    """Defer SIGTERM until the end of the block."""
     if threading.current_thread() is not threading.main_thread():
-        # Signals are the main thread's alone.
+        # Only the main thread can handle signals.
         yield
         return
     before = signal.signal(signal.SIGTERM, lambda *_: _asked.set())

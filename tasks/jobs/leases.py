@@ -1,4 +1,6 @@
-"""Jobs of runs: made, begun and ended; a submission follows its job."""
+"""The jobs of runs: their creation, start and end. The status of a submission follows
+its job.
+"""
 
 import hashlib
 import json
@@ -18,21 +20,27 @@ from tasks.jobs.queue_choice import facts_of
 from tasks.models import Gold, Job, LateReading, Phase, Registration, Submission
 from tasks.models.seasons import bump_version
 from tasks.registration.entries import lock_entry
+from tasks.types.base import OF_JUDGE
+from tasks.types.judge_views import further_judge, options_of
 
 log = logging.getLogger(__name__)
 
 State, Status = Job.State, Submission.Status
 
-#: States from which a submission follows its job. A scored run stays scored while it is scored anew, and
-#: what its team cancelled or withdrew stays so.
+#: The status of a submission changes with the job only if the present status is one of
+#: these. Scored runs keep their status during rescoring, and so do cancelled and
+#: withdrawn runs.
 FOLLOWING = (*Submission.MOVING, Status.FAILED)
-#: Minutes in which a run can be replaced that was refused by its job.
+#: If a job refuses a run after the deadline, the team can submit a replacement within
+#: this number of minutes.
 REPLACE_MINUTES = 15
-#: The rules of a job that scores nothing.
+#: The value of ``rules`` in jobs that compute no scores.
 NO_RULES = ""
-#: Failed and cancelled runs cost nothing and stay so: a score would use up one of their team's tries.
+#: Statuses of runs that are rescored. Failed and cancelled runs are not rescored: they
+#: did not use up one of the team's tries, but a score would.
 SCORED_AGAIN = (*Submission.MOVING, Status.SCORED)
-#: A baseline whose run is still being computed is scored when it is there.
+#: Matches baseline submissions whose run has not been computed. Such runs are scored
+#: after the computation.
 UNWRITTEN = Q(kind=Submission.Kind.BASELINE, file="")
 
 
@@ -40,9 +48,10 @@ Told = Sequence[Mapping[str, Any]]
 
 
 def lacks_supply() -> Exists:
-    """Match runs that have to be scored with what somebody has to supply, such as a package.
+    """Match runs whose scoring waits for an administrator, for example to install a
+    package.
 
-    Labels of entailment are none of this: they come by themselves.
+    Missing entailment labels are not included, because jobs produce them.
     """
     return Exists(
         Job.objects.filter(
@@ -52,7 +61,9 @@ def lacks_supply() -> Exists:
 
 
 def is_unsupplied() -> Q:
-    """Match the same runs, found along the few jobs that wait and not along all runs."""
+    """Match the same runs as `lacks_supply`, in a query that starts from the few
+    waiting jobs.
+    """
     waiting = Job.objects.filter(state=State.WAITING, pending_labels=None)
     return Q(pk__in=waiting.values("submission"))
 
@@ -68,7 +79,10 @@ class Runs(Kind):
         moving = Status.CHECKING if job.kind == Job.Kind.CHECK else begun
         if state == State.WAITING:
             others = Job.objects.filter(submission=job.submission_id, gold=job.gold_id)
-            if others.filter(kind=Job.Kind.SCORE, state=State.DONE).exists():
+            done = others.filter(kind=Job.Kind.SCORE, state=State.DONE)
+            # The scores under an additional judge do not replace the scores that
+            # determine ranks.
+            if done.exclude(rules__contains=OF_JUDGE).exists():
                 _publish_other_rule_sets(job)
                 return
             moving = Status.WAITING
@@ -98,7 +112,9 @@ def options_digest(options: Mapping[str, str]) -> str:
 
 
 def create_jobs(submission: Submission, gold: Gold) -> list[Job]:
-    """The jobs that were missing for scoring the run against the gold under each of the task's rule sets."""
+    """Create jobs that score the run against the gold under each rule set of the task.
+    Return only the new jobs.
+    """
     jobs = [
         _job(submission, gold, rules, sets_status=position == 0)
         for position, rules in enumerate(submission.phase.task.rules)
@@ -123,7 +139,8 @@ def _job(
     kind: Job.Kind = Job.Kind.SCORE,
 ) -> tuple[Job, bool]:
     options, trace = submission.phase.task.options, request_id.get()
-    facts = {"options": options, "sets_status": sets_status, "kind": kind}
+    facts = {"options": options_of(rules, options), "sets_status": sets_status}
+    facts |= {"kind": kind}
     facts |= {"trace": "" if trace == "-" else trace, **facts_of(submission, kind)}
     job, is_new = Job.objects.get_or_create(
         submission=submission,
@@ -139,7 +156,12 @@ def _job(
 
 
 def claim_others(job: Job) -> list[Job]:
-    """Claim the other waiting jobs of this run (its other rule sets) for the worker of this job."""
+    """Claim the run's waiting jobs for other rule sets, for the worker of this job.
+
+    A waiting or failing official program must not delay other rule sets, so rule sets
+    with and without the program are scored separately. Rule sets with different judges
+    need different labels and are also scored separately.
+    """
     if job.kind != Job.Kind.SCORE or job.submission.kind == Submission.Kind.HUMAN:
         return []
     same = Job.objects.filter(
@@ -150,8 +172,14 @@ def claim_others(job: Job) -> list[Job]:
         queue=job.queue,
         state=State.QUEUED,
     )
+    runs_program = job.submission.phase.task.task_type.runs_program
     with transaction.atomic():
-        numbers = list(same.order_by("pk").values_list("pk", flat=True))
+        numbers = [
+            number
+            for number, rules in same.order_by("pk").values_list("pk", "rules")
+            if runs_program(rules) == runs_program(job.rules)
+            and further_judge(rules) == further_judge(job.rules)
+        ]
         claimed = [claim(number, job.lease_owner) for number in numbers]
     return [other for other in claimed if other is not None]
 
@@ -169,7 +197,7 @@ def complete(job: Job, record: Callable[[], object]) -> bool:
         if not job.writes_run:
             tell_scored(job, is_first=has_moved)
             if has_moved:
-                # Earlier failures of the team need no attention any more.
+                # Earlier failures of the team need no attention after a successful run.
                 team = {
                     "phase": job.submission.phase_id,
                     "team": job.submission.team_id,
@@ -178,7 +206,8 @@ def complete(job: Job, record: Callable[[], object]) -> bool:
                     **team, has_failed=True, status=Status.FAILED
                 )
                 failed.filter(number__lt=job.submission.number).update(has_failed=False)
-                # Runs that an organiser or the demo loads have earlier dates of their own.
+                # Use the time when the first job was created, because runs that an
+                # organiser or the demo loads may have older dates.
                 arrived = job.submission.jobs.aggregate(first=Min("created_at"))
                 seconds = (database_now() - arrived["first"]).total_seconds()
                 tallies.observe(tallies.UPLOAD_TO_SCORE, job.queue, max(seconds, 0.0))
@@ -195,17 +224,18 @@ def complete(job: Job, record: Callable[[], object]) -> bool:
 def accept(
     job: Job, warnings: Told, record: Callable[[], object] | None = None
 ) -> bool:
-    """The run can be scored: make the jobs that do it in the transaction that ends the check."""
+    """End the check of a run and create the scoring jobs in one transaction."""
     submission = job.submission
     with transaction.atomic():
-        # As when a run is sent: either a new gold sees this run, or this run sees the new gold.
+        # Lock the team's entry, as submissions do. Then either rescoring with new gold
+        # includes this run, or this run is scored with the new gold.
         if submission.team is not None:
             lock_entry(submission.phase, submission.team)
         if not end_lease(
             job, state=State.DONE, finished_at=from_now(), progress=1, reason=""
         ):
             return False
-        # Rules and options may be others than when the check began.
+        # Rules and options may have changed since the check began.
         submission = Submission.objects.select_related("phase__task").get(
             pk=submission.pk
         )
@@ -248,12 +278,14 @@ def fail(
         if job.kind == Job.Kind.CHECK and problems and job.submission.team_id:
             late = LateReading.objects.filter(submission=job.submission_id).first()
             if late is not None and not late.is_named:
-                # One file for whichever tasks it fits, and it does not fit this one.
+                # The sender did not name the task, and the file does not have the
+                # format of this one.
                 status = Status.CANCELLED
             elif not job.submission.phase.is_late(
                 job.submission.begun_at or job.submission.submitted_at
             ):
-                # A replacement after the end cannot be replaced again.
+                # If a run replaced another run after the deadline, the run cannot be
+                # replaced again.
                 facts["replace_until"] = from_now(60 * REPLACE_MINUTES)
         _sync_submission_status(job, status, reason, **facts)
         Submission.objects.filter(pk=job.submission.pk).update(has_failed=True)
@@ -276,10 +308,13 @@ def restart(job: Job) -> bool:
 
 
 def rescore(phase: Phase, most: int | None = None) -> list[Job]:
-    """Queue what is missing: each run against the gold of this moment, under each of the task's rule sets."""
+    """Queue the missing scoring jobs, so that each run has scores against the current
+    gold under each rule set of the task.
+    """
     rules = phase.task.rules
     with transaction.atomic():
-        # A run that is being sent holds its team's entry: it is waited for, and later ones see the new gold.
+        # Every submission locks the entry of its team. Locking all entries waits for
+        # submissions in progress. Later submissions use the new gold.
         list(
             Registration.objects.select_for_update()
             .filter(season=phase.task.season_id)
@@ -288,7 +323,7 @@ def rescore(phase: Phase, most: int | None = None) -> list[Job]:
         gold = Gold.objects.current(phase)
         if gold is None:
             return []
-        # Runs that are still computed or checked are scored afterwards.
+        # Runs that are being computed or checked are scored afterwards.
         checks = Job.objects.filter(
             submission=OuterRef("pk"), kind=Job.Kind.CHECK, state__in=Job.MOVING
         )

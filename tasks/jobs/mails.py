@@ -1,4 +1,6 @@
-"""Sending e-mails, each at least once; an address that is refused is given up after some attempts."""
+"""Send e-mails, each at least once. After several refusals by the mail server, an
+address is not used again.
+"""
 
 import datetime as dt
 import logging
@@ -51,18 +53,20 @@ class Mails(PostedKind):
         self.related = related
 
 
-#: Sources of e-mails, with the related rows that their texts need.
+#: Models whose rows are sent as e-mails, and the related rows that the texts of the
+#: e-mails need.
 NOTIFICATIONS = Mails(
     Job.Kind.MAIL, Notification, "user", "season", "team", "phase__task", "submission"
 )
 INVITATIONS = Mails(Job.Kind.INVITATION, MailedInvitation, "team", "created_by")
 KINDS = (NOTIFICATIONS, INVITATIONS)
 
-#: Sent in one sweep, in at most so many seconds: the sweep has other work.
+#: Maximum number of e-mails per sweep, and maximum duration in seconds, because sweeps
+#: also do other work.
 MAX_AT_ONCE, BUDGET_SECONDS = 200, 20
-#: Pause between two mails to a person. Mails about dates are not delayed.
+#: Pause between two e-mails to the same person. E-mails about dates are not delayed.
 TOGETHER = dt.timedelta(minutes=10)
-#: After which an address that the server refuses is given up.
+#: If the mail server refuses an address this many times, the address is not used again.
 MAX_REFUSALS = 6
 MAX_ERROR = 300
 SHOWN = 50
@@ -72,7 +76,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class MailState:
-    """The state of the site's e-mails; ``error`` is the last error of a waiting mail."""
+    """The state of the site's e-mails. ``error`` is the last error of a waiting e-mail."""
 
     waiting: int
     since: dt.datetime | None
@@ -82,7 +86,9 @@ class MailState:
 
 
 def send_mails() -> int:
-    """Send what is due; how many were sent. Ends where the mail server does not answer."""
+    """Send due e-mails and return their number. Stop if the mail server does not
+    answer.
+    """
     sent, until = 0, time.monotonic() + BUDGET_SECONDS
     connection = get_connection()
     try:
@@ -107,7 +113,8 @@ def send_mails() -> int:
                 if not _is_refusal(trouble):
                     log.warning("The mail server does not answer: %s", error)
                     _end(together, state=State.QUEUED, reason=error, due_at=pause)
-                    # All that is due waits, so that a server that does not answer is asked once at a time.
+                    # Postpone all due e-mails, so that only one connection is attempted
+                    # per pause.
                     for kind in KINDS:
                         kind.due.order_by().update(due_at=pause)
                     break
@@ -120,7 +127,8 @@ def send_mails() -> int:
                 state = State.FAILED if job.attempt >= MAX_REFUSALS else State.QUEUED
                 _end(together, state=state, reason=error, due_at=pause)
             except ValueError as unwritable:
-                # After OSError, since a certificate that is refused is both.
+                # The clause for OSError precedes this clause, since a refused
+                # certificate has both exception classes.
                 error = f"no mail can be written to this address: {type(unwritable).__name__}"
                 _end(together, state=State.FAILED, reason=error)
             else:
@@ -137,12 +145,14 @@ def _end(together: Sequence[tuple[Job, Any]], **facts: Any) -> None:
 
 
 def _together(job: Job, row: Notification | MailedInvitation) -> list[tuple[Job, Any]]:
-    """With what else the person is due to be told; nothing, and later, where their last mail is too new."""
+    """Claim all due e-mails to the same person in order to send them together. If the
+    last e-mail to the person was too recent, postpone the job and return no e-mails.
+    """
     taken: list[tuple[Job, Any]] = [(job, row)]
     if isinstance(row, MailedInvitation) or row.kind in OF_DATES or not TOGETHER:
         return taken
     own = Notification.objects.filter(user=row.user).exclude(kind__in=OF_DATES)
-    # Another process may be sending this person one.
+    # Another process may be sending an e-mail to the same person.
     if own.filter(
         job__state=State.RUNNING, job__started_at__lt=job.started_at
     ).exists():
@@ -159,7 +169,8 @@ def _together(job: Job, row: Notification | MailedInvitation) -> list[tuple[Job,
     if last is not None and last + TOGETHER > database_now():
         end_lease(job, state=State.QUEUED, due_at=last + TOGETHER, is_counted=False)
         return []
-    # One that could be taken back until now waits for what was told meanwhile and still can be.
+    # The cause of an e-mail may be undone for some time. After this time, an e-mail
+    # waits for later e-mails whose cause can still be undone.
     if row.created_at + TOGETHER <= database_now():
         others = own.filter(
             job__state=State.QUEUED, created_at__lte=row.created_at + TOGETHER
@@ -171,7 +182,7 @@ def _together(job: Job, row: Notification | MailedInvitation) -> list[tuple[Job,
         if (due_at := until.aggregate(last=Max("job__due_at"))["last"]) is not None:
             end_lease(job, state=State.QUEUED, due_at=due_at, is_counted=False)
             return []
-    # Mails that only wait for others are sent together with the first of them.
+    # Include e-mails whose only reason to wait is the pause between e-mails.
     waits = Q(
         job__state=State.QUEUED,
         job__reason="",
@@ -300,7 +311,9 @@ def mail_of(
 
 
 def notification_mail(*told: Notification) -> EmailMessage:
-    """Return one mail for several notifications of a person, with an unsubscribe link for each kind."""
+    """Return a single e-mail for several notifications of a person, with an unsubscribe
+    link for each kind.
+    """
     person, words = told[0].user, [words_of(row) for row in told]
     kinds = {
         row.kind: reverse("unsubscribe", args=[unsubscribe_secret(person, row.kind)])
@@ -314,7 +327,7 @@ def notification_mail(*told: Notification) -> EmailMessage:
             _("No more such e-mails: %(address)s")
             % {"address": f"{settings.BASE_URL}{path}"}
         )
-    # A title holds names that people chose; a subject is one line.
+    # A title may contain names that users chose. The subject must be a single line.
     subject = " ".join(words[0].title.split())
     if len(told) > 1:
         subject = _("%(first)s, and %(more)s more") % {
@@ -322,7 +335,8 @@ def notification_mail(*told: Notification) -> EmailMessage:
             "more": len(told) - 1,
         }
     headers = {
-        # The same each time, so that of a mail that is sent twice programs show one.
+        # The id is the same in each attempt, so that mail programs show a repeated
+        # e-mail only once.
         "Message-ID": f"<notification-{told[0].pk}@{urlsplit(settings.BASE_URL).hostname}>",
         "Auto-Submitted": "auto-generated",
     }

@@ -1,4 +1,6 @@
-"""Queues: their worker groups, the queue of each job, the next job in turn, and places in the queue."""
+"""Functions that choose the queue of a job and the next job of a worker group, and
+compute positions in the queue.
+"""
 
 import datetime as dt
 import time
@@ -27,12 +29,13 @@ from citeboard.core.writability import is_writable
 from tasks.jobs.interruptions import default_on_database_error
 from tasks.models import Job, Submission, Task, WorkerGroup
 
-#: Seconds between two signs of life, and without one after which a group counts as gone, or is forgotten.
+#: Times in seconds: the time between two heartbeats, the time without a heartbeat after
+#: which a group counts as stopped, and the time after which a stopped group is deleted.
 PACE, MAX_SILENCE, FORGOTTEN = 5.0, 60, 24 * 60 * 60
 
 
 class SignOfLife:
-    """A worker group's heartbeat, written by its process that fetches wakes."""
+    """The heartbeat of a worker group. The process that fetches wake-ups writes it."""
 
     def __init__(self, group: int) -> None:
         self._name = group_name(group)
@@ -66,7 +69,9 @@ def forget_group(name: str) -> None:
 
 
 def why_unserved(queue: str) -> str:
-    """Why nothing takes jobs of the queue, as a clause; empty where some group does."""
+    """Return a clause that explains why no worker takes jobs of the queue. Return an
+    empty text if a group serves the queue.
+    """
     if not (groups := living_groups()):
         return _("no worker is running")
     if any(group.serves(queue) for group in groups):
@@ -79,7 +84,7 @@ SHORTEST = 5.0  # seconds that a busy machine may let a free worker wait, howeve
 
 
 class Watchdog:
-    """Watches one group of workers, known by how its claims begin."""
+    """Monitors one worker group. All claims of the group have the same prefix."""
 
     def __init__(self, owner: str, *, workers: int) -> None:
         self.owner = owner
@@ -88,7 +93,9 @@ class Watchdog:
         self._since = time.monotonic() + START
 
     def is_stuck(self) -> bool:
-        """Return whether free workers leave jobs; while writes fail no worker can take one."""
+        """Return True if free workers leave jobs in the queue. Return False while the
+        database is not writable, because workers then cannot take jobs.
+        """
         now = time.monotonic()
         if not is_writable():
             self._since = max(self._since, now)
@@ -106,15 +113,17 @@ class Watchdog:
 
 
 LIGHT, MODELS, GPU = Job.LIGHT, "models", "gpu"
-#: Named and not imported: what metrics need is known to scoring, which stands to the right of tasks.
+#: A dotted name instead of an import, because scoring depends on tasks.
 NEEDS_MODELS = "scoring.metrics.needs_models"
-#: A run is heavy where runs of its phase have lately taken so long.
+#: A run is heavy if recent runs of the same phase took at least this time.
 HEAVY = dt.timedelta(seconds=20)
 RECENT = 5
 
 
 def queue_of(task: Task) -> str:
-    """The one its organisers have named, or by what its metrics need under its options."""
+    """Return the queue that organisers have set. By default, the queue depends on
+    whether the task's metrics need models.
+    """
     if task.queue:
         return task.queue
     return (
@@ -156,28 +165,29 @@ def facts_of(submission: Submission, kind: Job.Kind) -> dict[str, object]:
         submission=submission
     )
     own = before.order_by("-turn").values_list("turn", flat=True).first()
-    # One turn after the team's last, and none that has gone by.
+    # Use the turn after the team's latest turn. If this turn has passed, use the
+    # current turn.
     turn = max(0 if own is None else own + 1, present_turns(**facts).first() or 0)
     facts |= {"team": submission.team_id or 0, "turn": turn}
     return {"queue": queue, "is_heavy": is_heavy(submission, queue, kind), **facts}
 
 
 def present_turns(**of: Any) -> QuerySet[Job, int]:
-    """Return the turns of started work, latest first."""
+    """Return the turns of jobs that have started, the latest first."""
     begun = Job.objects.filter(started_at__isnull=False, **of).order_by("-started_at")
     return begun.values_list("turn", flat=True)
 
 
-#: Seconds after which a season's last turn is forgotten.
+#: A job that started more than this number of seconds ago no longer affects the order.
 MEMORY = 3600
 MAX_TURN = 2**31 - 1
 NEVER = dt.datetime.min.replace(tzinfo=dt.UTC)
-#: Said so, and without a parameter, where the index of what is so is to be used.
+#: SQL conditions without parameters, so that databases use the partial index.
 _IS = "state = 'queued'", "state = 'running'"
 QUEUED, RUNNING = (RawSQL(state, (), BooleanField()) for state in _IS)  # noqa: S611  (texts of our own)
-#: The first in turn of each group that is queued, one after the other along an index. To compare rows by it,
-#: SQLite looks at all that are equal, so that none may be, and takes no column as such; it is told the index,
-#: since it sorts all that waits where it does not know how much that is.
+#: SQL that finds the first queued job of each group along an index. SQLite scans equal
+#: rows when it compares row values, so the values must be distinct. The query names the
+#: index because SQLite would otherwise sort all waiting jobs.
 _GROUP, _ORDER = (", ".join(names) for names in (Job.GROUP, Job.ORDER))
 _SAME = ", ".join(f"nullif(job.{name}, NULL)" for name in Job.GROUP)
 _FIRST = f"ORDER BY {_GROUP}, {_ORDER} LIMIT 1"
@@ -199,8 +209,8 @@ def served() -> QuerySet[Job]:
     return waiting.filter(queue__in=settings.QUEUES) if settings.QUEUES else waiting
 
 
-#: Long kinds of work. A group does at most `CITEBOARD_WORKERS` jobs of each kind at once, so that light runs
-#: do not wait.
+#: Kinds of work that take long. A group runs at most `CITEBOARD_WORKERS` jobs of each
+#: such kind at once, so that light runs do not wait.
 LONG = {
     "long": Q(kind=Job.Kind.BACKGROUND) | Q(kind__in=Job.OF_RUNS, is_heavy=True),
     "comparing": Q(kind=Job.Kind.COMPARE),
@@ -208,11 +218,14 @@ LONG = {
 
 
 def claimable(group: str) -> QuerySet[Job]:
-    """Return the jobs that a worker of this group may claim now: the first in turn of each kind."""
+    """Return the jobs that a worker of this worker group may claim now. For each group
+    of jobs, only the first job is returned.
+    """
     jobs = heads(served())
     if not settings.FAST_LANE:
         return jobs
-    # One process may have all rule sets of a run.
+    # One process may claim all rule sets of a run. Therefore processes are counted, not
+    # jobs.
     at_work = Job.all_kinds.filter(
         RUNNING, lease_owner__gt="", lease_owner__startswith=group
     ).aggregate(
@@ -237,7 +250,9 @@ def heads(jobs: QuerySet[Job]) -> QuerySet[Job]:
 
 
 def in_turn(jobs: QuerySet[Job]) -> list[Job]:
-    """In the order in which workers take them, where these are the first of their groups."""
+    """Return the first job of each group of jobs, in the order in which workers take
+    them.
+    """
     begun = Job.objects.filter(
         season=OuterRef("season"), started_at__gt=from_now(-MEMORY)
     )
@@ -256,12 +271,15 @@ def in_turn(jobs: QuerySet[Job]) -> list[Job]:
     return sorted(rows, key=lambda job: seasons[job.priority, job.season])
 
 
-#: Further places are not counted, so that one costs no more where ten thousand wait.
+#: Positions above this number are not computed, so that the computation takes constant
+#: time.
 MAX_PLACE = 100
 
 
 def place_in_queue(submission: Submission) -> int | None:
-    """1 for what is next in its queue, more than MAX_PLACE after so many; None for what does not wait."""
+    """Return the position in the queue, from 1, at most MAX_PLACE + 1. Return None if
+    the run is not queued.
+    """
     job = (
         submission.jobs.filter(sets_status=True, state=Job.State.QUEUED)
         .order_by("-id")
@@ -282,7 +300,8 @@ def place_in_queue(submission: Submission) -> int | None:
     own: list[int] = []
     others = Counter[tuple[int, int]]()
     for first in firsts:
-        # With `IN`, as SQLite finds no truth value by an index.
+        # Use `IN`, because SQLite does not use the index for comparisons of truth
+        # values.
         group = {f"{name}__in": [getattr(first, name)] for name in Job.GROUP}
         waiting = Job.all_kinds.filter(QUEUED, sets_status=True, **group).order_by(
             *Job.ORDER
@@ -294,10 +313,11 @@ def place_in_queue(submission: Submission) -> int | None:
         else:
             others[first.priority, first.season] += waiting[: MAX_PLACE + 1].count()
     if len(own) <= MAX_PLACE and job.pk not in own:
-        return None  # A worker has taken it meanwhile.
+        return None  # A worker has taken the job in the meantime.
     mine, place = order.index((job.priority, job.season)), len(own)
     for position, key in enumerate(order):
-        # A season of the same priority has one turn between two of this one's.
+        # Jobs of other seasons with the same priority alternate with jobs of this
+        # season.
         turns = MAX_PLACE if key[0] < job.priority else len(own) - (position > mine)
         place += min(others[key], turns)
     return min(place, MAX_PLACE + 1)

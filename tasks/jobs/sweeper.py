@@ -1,4 +1,4 @@
-"""The sweeper finds jobs whose worker is gone, and lost wakes."""
+"""The sweeper finds lost wake-ups, and jobs whose worker has stopped."""
 
 import datetime as dt
 import logging
@@ -15,7 +15,7 @@ from tasks.jobs.engine import expire_lost, move_each, orphaned, resume, wake_aga
 from tasks.jobs.queue_choice import FORGOTTEN
 from tasks.models import Job, WorkerGroup
 
-#: A wake that the queue handed out so long ago is in nobody's hands any more.
+#: A wake-up is considered lost if it was fetched more than this time ago.
 WAKE_LIFE = dt.timedelta(hours=2)
 SIGN_OF_LIFE = "last-sweep"
 
@@ -40,8 +40,9 @@ def sweep(now: dt.datetime | None = None) -> Swept:
     swept = Swept(
         expire_lost(now), move_each(waiting, resume), wake_again(before=now - lease / 2)
     )
-    # The queue keeps a wake until it is acknowledged; one whose worker died would come back in a week. A wake
-    # that was handed out is locked from then on for the time of a retry; a fresh one until now.
+    # The queue keeps a wake-up until a worker acknowledges it. If the worker died, the
+    # queue would repeat the wake-up after a week. Fetched wake-ups have a lock that
+    # ends after the retry time. New wake-ups have no future lock.
     handed_out = now + dt.timedelta(seconds=Conf.RETRY)
     OrmQ.objects.filter(
         lock__gt=now + WAKE_LIFE, lock__lt=handed_out - WAKE_LIFE
@@ -51,7 +52,8 @@ def sweep(now: dt.datetime | None = None) -> Swept:
     try:
         caches["queue"].set(SIGN_OF_LIFE, database_now(), timeout=None)
     except Exception:
-        # For `doctor` alone; a sweep that has done its work is none the worse for it.
+        # Only the command `doctor` reads the time of the last sweep. The sweep itself
+        # has succeeded.
         log.warning("The sweep could not leave a sign of life", exc_info=True)
     if swept != Swept():
         log.info("Swept: %s", swept)

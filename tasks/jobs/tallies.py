@@ -1,4 +1,6 @@
-"""Counters of `/metrics` that outlive the rows they are of, and how many runs and jobs there are."""
+"""Counters for `/metrics`, which keep their values when rows are deleted, and the
+numbers of runs and jobs.
+"""
 
 from bisect import bisect_left
 from collections import defaultdict
@@ -11,7 +13,7 @@ from django.db.models import Count, F, Q, Sum
 
 from tasks.models import Tallied, Tally
 
-#: Seconds at which a histogram is divided; the last part has no end.
+#: Upper bounds of the histogram's buckets in seconds. The last bucket is unbounded.
 BUCKETS = (0.5, 1, 2, 5, 10, 30, 60, 300, 1800)
 
 JOB_SECONDS, UPLOAD_TO_SCORE = "job_seconds", "upload_to_score_seconds"
@@ -19,7 +21,9 @@ LEASES_LOST, BEGUN_AGAIN = "leases_lost", "jobs_begun_again"
 
 
 def count(name: str, label: str = "", *, place: int = 0, total: float = 0.0) -> None:
-    """In the transaction of what is counted, as late as can be: it holds the counter until that ends."""
+    """Increment a counter in the transaction of the event. Call this as late as
+    possible, because the counter stays locked.
+    """
     key = {"name": name, "label": label, "place": place}
     same = Tally.objects.filter(**key)
     if not same.update(number=F("number") + 1, total=F("total") + total):
@@ -39,7 +43,9 @@ def counted(name: str) -> dict[str, int]:
 
 
 def histogram(name: str) -> dict[str, tuple[list[int], float]]:
-    """By label how many were at most each of BUCKETS, then all, and the sum of their seconds."""
+    """Return for each label the cumulative counts of the buckets with the total count
+    last, and the sum of seconds.
+    """
     numbers: dict[str, list[int]] = {}
     sums: dict[str, float] = {}
     for tally in Tally.objects.filter(name=name):
@@ -53,13 +59,14 @@ def histogram(name: str) -> dict[str, tuple[list[int], float]]:
     }
 
 
-#: Kinds of rows of ``Tallied``. Days are in UTC.
+#: Kinds of rows in ``Tallied``: runs, runs by day, and jobs. Days are in UTC.
 RUNS, DAYS, JOBS = "run", "day", "job"
 KEY = ("what", "phase", "team", "day", "queue", "state")
-#: Rows that one statement takes away; SQLite would not take many more.
+#: Maximum number of rows that one statement deletes. SQLite does not accept many more.
 AT_ONCE = 5000
 
-# A run counts for its team and, where it has one, for its day; a job of a run for its queue.
+# Runs are counted for each team and day. The day may be unknown. Jobs of runs are
+# counted for each queue.
 _RUN = """
     SELECT 'run' AS what, {row}phase_id AS phase, COALESCE({row}team_id, 0) AS team,
         CAST(NULL AS date) AS day, '' AS queue, {row}status AS state, {sign}1 AS number,
@@ -80,7 +87,8 @@ TABLES = {
     "tasks_submission": ((_RUN, _DAY), _RUN_DIFFERS),
     "tasks_job": ((_JOB,), _JOB_DIFFERS),
 }
-#: By name, which is another one once they do something else.
+#: Maps the names of triggers to tables and events. A trigger must get a new name when
+#: its SQL changes.
 TRIGGERS = {
     f"tallied_{table}_{event.lower()}": (table, event)
     for table in TABLES
@@ -95,7 +103,9 @@ CREATE TABLE IF NOT EXISTS tasks_tallied (
 
 
 def watch(connection: BaseDatabaseWrapper) -> None:
-    """Have the database count, unless it does; SQLite drops triggers where it makes a table anew."""
+    """Create missing triggers that count rows. SQLite drops triggers when it rebuilds a
+    table.
+    """
     is_postgresql = connection.vendor == "postgresql"
     with transaction.atomic(connection.alias), connection.cursor() as cursor:
         cursor.execute(
@@ -143,9 +153,11 @@ def watch(connection: BaseDatabaseWrapper) -> None:
 
 
 def mend(connection: BaseDatabaseWrapper = connection) -> int:
-    """Count all runs and jobs anew, and add what is lacking: how many numbers were wrong.
+    """Count all runs and jobs again and correct the counters. Return the number of
+    corrected counters.
 
-    One statement, which sees one moment, so that runs may come in meanwhile.
+    The count is a single statement on one snapshot, so new runs may arrive at the same
+    time.
     """
     parts = [
         _filled(part, connection, rows=f"FROM {table}")
@@ -180,7 +192,9 @@ def _filled(
 
 
 def number_of_runs(which: Q) -> int:
-    """Return the number of runs with the given ``phase``, ``team`` (0 for none) and ``state``."""
+    """Return the number of runs that match conditions on ``phase``, ``team`` (0 for
+    none) and ``state``.
+    """
     return int(
         Tallied.objects.filter(which, what=RUNS).aggregate(
             all=Sum("number", default=0)
@@ -189,7 +203,9 @@ def number_of_runs(which: Q) -> int:
 
 
 def add_up() -> None:
-    """Rows that are alike become one; those that others are adding meanwhile stay for the next time."""
+    """Merge rows with the same key. The next sweep merges rows of concurrent
+    transactions.
+    """
     if (
         not Tallied.objects.values(*KEY)
         .annotate(rows=Count("pk"))

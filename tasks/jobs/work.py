@@ -1,4 +1,6 @@
-"""The function that the queue wakes: claim the next job, call its handler, and store the result."""
+"""The function that a wake-up calls: it claims the next job, calls the handler of the
+job, and stores the result.
+"""
 
 import logging
 import os
@@ -19,21 +21,27 @@ log = logging.getLogger(__name__)
 
 
 class JobWaits(Exception):
-    """Something is missing, which is not the job's fault. The message names it."""
+    """An error: the job must wait because something is missing. The message names the
+    missing thing.
+    """
 
 
 class JobDied(Exception):
-    """The process that did the work ended without a message."""
+    """An error: the process of the job ended without a message."""
 
 
 def take_next() -> bool:
-    """Take the next job that this group may take, and do it; return False if there was none."""
+    """Claim the next job that this worker group may take, and do its work. Return False
+    if there was no job.
+    """
     group = group_name(os.getpgrp())
     return _claimed_and_done(lambda: engine.claim_next(process_name(), group))
 
 
 def take_jobs(*_: object) -> None:
-    """As long as this group may take one. A wake of an earlier release names one, which is its turn's."""
+    """Take jobs until there are no jobs that this worker group may take. Arguments are
+    ignored: wake-ups of earlier releases name a job.
+    """
     while take_next():
         pass
 
@@ -43,9 +51,11 @@ def take_job(number: int) -> None:
 
 
 def _claimed_and_done(claim: Callable[[], Job | None]) -> bool:
-    """Do one job and return whether there was one. The job stores errors; the queue never sees them."""
+    """Claim a job and do its work. Return True if there may be more jobs. Errors are
+    stored with the job and not raised.
+    """
     if not is_writable():
-        # The sweep wakes workers again.
+        # A later sweep wakes workers again.
         return False
     with interruptions.held_back():
         job = None
@@ -56,7 +66,7 @@ def _claimed_and_done(claim: Callable[[], Job | None]) -> bool:
                 else interruptions.retry_on_database_error(claim)
             )
             if job is not None:
-                # Log lines carry the id of the request that made the job.
+                # Log lines contain the id of the HTTP request that created the job.
                 token = request_id.set(job.trace or f"job-{job.pk}")
                 try:
                     interruptions.default_on_database_error(
@@ -72,7 +82,8 @@ def _claimed_and_done(claim: Callable[[], Job | None]) -> bool:
                 finally:
                     request_id.reset(token)
         except interruptions.DATABASE_ERRORS as reason:
-            # The job stays ours in name until its lease ends, and then a sweep queues it again.
+            # The claim of this worker remains until the lease ends. Then a sweep queues
+            # the job again.
             words = "The database failed while a worker was at job %s: %s"
             log.error(words, job and job.pk, one_line(reason))  # noqa: TRY400  (not worth a traceback)
             return False
@@ -87,7 +98,7 @@ def _work(job: Job) -> None:
 
 
 def settle(job: Job, reason: Exception) -> None:
-    """Write what becomes of a job whose work has ended so."""
+    """Store the result of a job whose work raised this exception."""
     match reason:
         case JobDied():
             interruptions.retry_on_database_error(engine.crashed, job, str(reason))

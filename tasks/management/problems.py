@@ -1,4 +1,6 @@
-"""How commands tell what is wrong with files: one line each, then one that says what follows from it."""
+"""Print the problems of files in management commands: one line per problem, then a line
+with the consequence.
+"""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -10,7 +12,7 @@ from tasks.types import InputRefused
 from tasks.types.problems import Problem, alike, capped, counted
 
 LET_OUT = "the task's name, where something may be known of its gold before its time; --reason says why"
-#: As the offline scorer ends on refused input.
+#: The exit code of refused input, which is the same as in the offline scorer.
 REFUSED = 2
 
 
@@ -28,7 +30,7 @@ def season_named(slug: str) -> Season:
 
 @contextmanager
 def refusing(*kinds: type[Exception], words: str = "{}") -> Iterator[None]:
-    """What a service refuses ends the command with what it says."""
+    """Convert an exception of a service to a CommandError with the same message."""
     try:
         yield
     except kinds as reason:

@@ -1,1 +1,1 @@
-"""A team's place in a season."""
+"""Entries of teams in seasons."""

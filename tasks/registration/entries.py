@@ -1,4 +1,6 @@
-"""A team's place in a season: its terms accepted, asked for, decided on, taken back; and who may be in it."""
+"""Entries of teams in seasons: terms, requests, decisions and withdrawals, and the
+requirements for members.
+"""
 
 import datetime as dt
 import json
@@ -30,23 +32,26 @@ from tasks.models import (
 )
 from tasks.models.seasons import bump_versions
 
-#: Maximum length of a team's message to the organisers who decide on its entry.
+#: Maximum length of a team's message to the organisers, who decide on the entry.
 MAX_MESSAGE = 2000
 
 
 class EntryRefused(refusals.Refused):
-    """The team, or the person, cannot enter as things stand; the message says why."""
+    """The team or the person cannot enter the season at present. The message gives the
+    reason.
+    """
 
 
 class TermsFirst(EntryRefused):
-    """The person who enters a team must accept the season's terms first."""
+    """The person who enters a team must first accept the terms of the season."""
 
 
 def register_team(
     *, season: Season, team: Team, by: User | None = None, message: str = ""
 ) -> Registration:
     with transaction.atomic():
-        # The team first, then the season, as everywhere: somebody may be joining the team right now.
+        # Lock the team before the season, as everywhere, because a person may be
+        # joining the team at the same time.
         membership.locked(team)
         season = Season.objects.select_for_update().get(pk=season.pk)
         if (
@@ -91,7 +96,9 @@ def draw_alias(season: Season) -> int:
 
 
 def any_invitation(secret: str) -> Invitation | MailedInvitation:
-    """Return the invitation of a team's link or of a mail. Raises InvitationNotValid."""
+    """Return the invitation for the secret in a team's link or in an e-mail. Raises
+    InvitationNotValid.
+    """
     try:
         return membership.invitation_for(secret)
     except membership.InvitationNotValid:
@@ -99,7 +106,9 @@ def any_invitation(secret: str) -> Invitation | MailedInvitation:
 
 
 def join_team(*, invitation: Invitation | MailedInvitation, user: User) -> Membership:
-    """Take the place that an invitation offers; one by e-mail is used up."""
+    """Add the user to the team of the invitation. An invitation by e-mail becomes
+    invalid.
+    """
     with transaction.atomic():
         membership.locked(invitation.team)
         standing: QuerySet[Invitation] | QuerySet[MailedInvitation] = (
@@ -109,7 +118,7 @@ def join_team(*, invitation: Invitation | MailedInvitation, user: User) -> Membe
             standing = MailedInvitation.objects.filter(
                 state=MailedInvitation.State.WAITING
             )
-        # It may have been renewed, answered or revoked since it was looked at.
+        # The invitation may have been renewed, answered or revoked in the meantime.
         if not standing.filter(nonce=invitation.nonce).exists():
             raise membership.InvitationNotValid
         joined = take_place(invitation.team, user)
@@ -119,7 +128,9 @@ def join_team(*, invitation: Invitation | MailedInvitation, user: User) -> Membe
 
 
 def take_place(team: Team, user: User) -> Membership:
-    """Let the person into the team, whatever brought them; what they had asked of it is answered by that."""
+    """Add the user to the team. If the user has requested to join the team, the request
+    is deleted.
+    """
     with transaction.atomic():
         check_joining(membership.locked(team), user)
         for asked in JoinRequest.objects.filter(team=team, user=user):
@@ -178,7 +189,9 @@ def refuse_team(*, registration: Registration, by: User, reason: str) -> None:
 def take_decision_back(
     *, season: Season, team: int, facts: Mapping[str, Any]
 ) -> Registration:
-    """As it was before the decision whose entry of the history keeps these facts. Raises EntryRefused."""
+    """Undo a decision on an entry. The previous state comes from the data in the
+    history. Raises EntryRefused.
+    """
     changed = (
         Registration.objects.select_for_update()
         .filter(season=season, team=team)
@@ -225,7 +238,7 @@ def change_entry(*, season: Season, entry: str, by: User) -> Season:
 
 
 def change_entry_list(*, season: Season, addresses: str, by: User) -> Season:
-    """Change the list of people who may enter. Teams that have entered stay."""
+    """Change the list of addresses that may enter. Existing entries remain."""
     lines = entry_lines(addresses.splitlines())
     return _change(
         season, by, "list-changed", {"entry_list": "\n".join(lines)}, lines=len(lines)
@@ -337,7 +350,9 @@ def _check_rivals(season: Season, team: Team, people: QuerySet[User]) -> None:
 
 
 def lock_entry(phase: Phase, team: Team) -> Registration | None:
-    """The team's approved place in the season, held until the transaction ends; None if it has none."""
+    """Return the team's approved entry in the season, or None. The row is locked until
+    the end of the transaction.
+    """
     entries = Registration.objects.select_for_update().approved()
     return entries.filter(season=phase.task.season_id, team=team).first()
 
@@ -346,7 +361,7 @@ MAX_LENGTH = 30_000
 
 
 class NotTheTerms(refusals.Refused):
-    """The version that was accepted is not the one that holds; the message says so."""
+    """The accepted version of the terms is not the current one."""
 
 
 def current_terms(season: Season) -> Terms | None:
@@ -360,13 +375,16 @@ def acceptance_of(terms: Terms, user: object) -> TermsAcceptance | None:
 
 
 def terms_to_accept(season: Season, user: object) -> Terms | None:
-    """The terms that the person has yet to accept; None where there are none, and for who organises."""
+    """Return the terms that the user must still accept. Return None without terms, and
+    for organisers.
+    """
     terms = current_terms(season)
     if terms is None:
         return None
     least = terms.number
     if terms.counts_from and terms.counts_from > timezone.now():
-        # It is not asked for before its day of who has accepted the one before.
+        # Until the new version applies, people who accepted the previous version need
+        # not accept the new one.
         in_force = (
             Terms.objects.filter(season=season)
             .exclude(counts_from__gt=timezone.now())
@@ -396,7 +414,7 @@ def publish_terms(
     by: User | None,
     counts_from: dt.datetime | None = None,
 ) -> Terms:
-    """Another version, of which everybody who takes part is told."""
+    """Publish a new version of the terms and notify all participants."""
     with transaction.atomic():
         Season.objects.select_for_update().get(pk=season.pk)
         before, text = current_terms(season), terms_text(text)
@@ -419,8 +437,10 @@ def publish_terms(
 def accept_terms(
     *, season: Season, number: int, user: User, **given: str
 ) -> TermsAcceptance:
-    """Accept the terms once. Missing answers come from the profile. Raises
-    NotTheTerms where another version has been published meanwhile, ValidationError for what lacks.
+    """Accept the terms once. Missing answers come from the profile.
+
+    Raises NotTheTerms if another version was published meanwhile. Raises
+    ValidationError for missing answers.
     """
     with transaction.atomic():
         season = Season.objects.select_for_update().get(pk=season.pk)
@@ -477,9 +497,10 @@ def entry_lines(lines: Iterable[str]) -> tuple[str, ...]:
 
 
 MAX_REQUEST = 1000
-#: Maximum number of a person's open requests.
+#: Maximum number of open requests per person.
 MAX_WAITING = 5
-#: Also where each was taken back: every one is told to the whole team.
+#: Maximum number of requests per person and day, including withdrawn requests, since
+#: each request notifies the whole team.
 MAX_A_DAY = 20
 
 
@@ -513,7 +534,8 @@ def ask_to_join(*, season: Season, team: Team, user: User, message: str) -> Join
                 "%(number)s requests of yours wait for an answer; take one back first"
             )
             raise EntryRefused(words % {"number": MAX_WAITING})
-        # Messages of the team's other seasons are for its members, when they answer.
+        # Do not reveal the team's other seasons. The other seasons are checked when a
+        # member answers the request.
         check_joining(team, user, only=season)
         said = plain_text.plain_paragraphs(message)
         asked = JoinRequest.objects.create(

@@ -1,1 +1,1 @@
-"""Seasons: their files, phases, announcements, and who may see them."""
+"""Seasons: their files, phases, announcements, and visibility."""

@@ -1,4 +1,6 @@
-"""How views and commands find what an address names; what somebody may not see is not there."""
+"""Look up the seasons, tasks and phases in URLs, for views and commands. Hidden objects
+appear to be missing.
+"""
 
 from collections.abc import Callable
 
@@ -30,7 +32,7 @@ from tasks.models.registrations import RegistrationQuerySet
 from tasks.registration.entries import terms_to_accept
 from tasks.submissions.refusals import InputsNotReleased, TermsNotAccepted
 
-#: What staff may give to other accounts in the admin.
+#: A permission that staff can grant to accounts in the admin.
 CREATE_SEASONS = "tasks.add_season"
 
 
@@ -87,7 +89,7 @@ def may_create_seasons(user: object) -> bool:
 
 
 def season_to_organise(user: object, season: str) -> Season:
-    """A season that the user organises. Raises Http404: to everybody else these pages are not there."""
+    """Return a season that the user organises. Raises Http404 for all others."""
     return _season_for_whom(user, season, may_organise)
 
 
@@ -109,7 +111,9 @@ def _season_for_whom(
 
 
 def may_have_inputs(user: object, phase: Phase) -> bool:
-    """Organisers and staff always; once released everybody, or who has accepted the season's terms."""
+    """Return True if the user may have the inputs. Organisers and staff always may.
+    After the release, everybody may who has accepted the terms of the season.
+    """
     if may_organise(user, phase.task.season):
         return True
     return inputs_are_free(phase) and terms_to_accept(phase.task.season, user) is None
@@ -178,7 +182,7 @@ def merge_proposal_of(team: Team, number: int) -> MergeProposal:
 
 
 class NoSuchPlace(LookupError):
-    """Nothing has this name; the message lists what there is."""
+    """An error: no object has this name. The message lists the existing names."""
 
 
 def task_at(address: str) -> Task:
@@ -225,7 +229,9 @@ WORDS = gettext_lazy(
 
 
 class SecondFactorMiddleware:
-    """Sends whoever organises and has none to where it is turned on; their tokens do nothing until then."""
+    """Redirects organisers without a second factor to the page that sets it up. Until
+    then, their API tokens are refused.
+    """
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response

@@ -1,4 +1,4 @@
-"""What organisers announce, what participants ask, and reports of abuse."""
+"""Announcements of organisers, questions of participants, and reports of abuse."""
 
 import datetime as dt
 from typing import Any
@@ -15,7 +15,7 @@ from tasks.models import Announcement, AnnouncementEdit, Question, Report, Seaso
 
 MAX_TEXT, MAX_ADDRESS = 4000, 400
 AN_HOUR = dt.timedelta(hours=1)
-#: Of one person, over all seasons.
+#: The limits per person over all seasons.
 MAX_QUESTIONS_AN_HOUR, MAX_REPORTS_AN_HOUR = 10, 5
 
 
@@ -47,7 +47,9 @@ def announce(*, season: Season, text: str, by: User | None) -> Season:
 def edit_announcement(
     *, announcement: Announcement, text: str, by: User
 ) -> Announcement:
-    """Let it say something else; what it said before stays readable. Nobody is told once more."""
+    """Change an announcement. The earlier text remains readable, and no new
+    notification is sent.
+    """
     text = text.strip()
     with transaction.atomic():
         season = Season.objects.select_for_update().get(pk=announcement.season_id)

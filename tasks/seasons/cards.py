@@ -1,19 +1,53 @@
-"""A task type's card: what it says of itself, for participants and readers."""
+"""Task cards: descriptions of task types for participants and readers."""
 
 import re
 from dataclasses import dataclass
 from functools import cache
 
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
 
 from citeboard.core.markdown import rendered
 from tasks.models import Task
 from tasks.types import task_types
 from tasks.types.registry import card_text
 
-#: The section that describes each rule set under a heading of its own, and the one of the format.
+#: Titles of card sections: one section has a heading for each rule set, the other
+#: describes the format.
 RULES, FORMAT = "Rules", "Format"
-#: A section "### `official`", and an item that begins with the rules or the option that it is for.
+#: Describes the task of each built-in type in one sentence.
+SENTENCES = {
+    "citation-recommendation": _(
+        "Which paper of a collection does this sentence cite?"
+    ),
+    "citation-resolution": _(
+        "Which of the paper's own references is cited at this place?"
+    ),
+    "citation-text": _(
+        "Write what a paper says of the papers that it cites, from their abstracts."
+    ),
+    "cited-reports": _(
+        "Write a report on a topic and name the documents behind each sentence."
+    ),
+    "clsumm-1a": _("Which sentences of the cited paper does this citation mean?"),
+    "clsumm-1b": _(
+        "What does a citation take from the cited paper: an aim, a hypothesis, a method, results or an "
+        "implication?"
+    ),
+    "clsumm-2": _(
+        "Summarise a paper in at most 250 words, from the paper and from what others say when they cite it."
+    ),
+    "judge-leaderboards": _(
+        "Does an automatic judge rank systems in the order of the true scores?"
+    ),
+    "positional-citations": _(
+        "Answer a question from passages, with a mark behind each claim that names its passage."
+    ),
+}
+#: Maximum number of characters. Longer sentences of cards are not shown.
+MAX_SENTENCE = 240
+#: Match a section "### `official`", and a list item that begins with names of rule sets
+#: or options.
 _OF_RULES_OR_OPTION = re.compile(
     r"^### (?P<rules>`[\w-]+`)\n(?:(?!#{1,3} ).*\n?)*"
     r"|^- (?:\*\*.+?\*\* \((?P<of>`[\w-]+`(?:, `[\w-]+`)*)\)"
@@ -27,7 +61,9 @@ class Card:
     text: str
 
     def html(self, task: Task) -> SafeString:
-        """Without the rule sets that the task does not have, and the options that it does not set."""
+        """Return the card without the rule sets that the task lacks, and without unset
+        options.
+        """
 
         def part(found: re.Match[str]) -> str:
             rules = re.findall(r"`([\w-]+)`", found["rules"] or found["of"] or "")
@@ -59,6 +95,24 @@ def card(task: Task) -> Card:
 @cache
 def card_of_type(task_type: str) -> Card:
     return Card(card_text(task_type) if task_type in task_types() else "")
+
+
+def sentence_of(task: Task) -> str:
+    """Return a sentence that describes the task. It comes from the organisers, the task
+    type or the card. Return an empty text if there is no sentence.
+    """
+    return task.sentence or str(SENTENCES.get(task.type, "")) or opening(card(task))
+
+
+def opening(card: Card) -> str:
+    """Return the first sentence below the title, without Markdown syntax."""
+    text = re.sub(r"\A\s*# .*\n+", "", card.text)
+    paragraph = " ".join(text.strip().partition("\n\n")[0].split())
+    if paragraph.startswith(("#", "|", "-", "<", "```")):
+        return ""
+    linked = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", paragraph)
+    sentence = re.split(r"(?<=[.?!]) ", re.sub(r"\*\*|[*`]", "", linked))[0]
+    return sentence if len(sentence) <= MAX_SENTENCE else ""
 
 
 def section(text: str, heading: str, level: int = 2) -> str:

@@ -1,4 +1,6 @@
-"""What staff decide on seasons that show the same texts: whether the later one follows the earlier one."""
+"""Staff decisions on two seasons with the same texts. Staff decide if the embargo of
+the earlier season applies to the later season.
+"""
 
 from django.db import transaction
 from django.shortcuts import get_object_or_404
@@ -22,7 +24,9 @@ def claim_of_site(user: object, claim: int) -> Claim:
 
 
 def decide_claim(*, claim: Claim, decision: str, reason: str, by: User) -> Claim:
-    """The later season is released, or bound until it is; both organisers read why. Raises Refused."""
+    """Release the later season from the claim, or apply the earlier season's embargo to
+    the later season. Organisers of both seasons see the reason. Raises Refused.
+    """
     reason = reason.strip()[:MAX_REASON]
     if not reason:
         raise refusals.Refused(_("say why"))
@@ -41,7 +45,7 @@ def decide_claim(*, claim: Claim, decision: str, reason: str, by: User) -> Claim
             publishing.release(row)
         bump_versions(row.later)
         for season in (row.season, row.later):
-            # Neither history names the other season.
+            # The history of each season does not name the other season.
             key = "claim-bound" if binds else "claim-released"
             audit.record(
                 key, actor=by, subject=season, place=season, facts={"reason": reason}

@@ -1,4 +1,6 @@
-"""A season's history: who reads which part of it, and taking back what it says."""
+"""The history of a season: which users can read each kind of entry, and undoing
+entries.
+"""
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
@@ -16,7 +18,7 @@ from tasks.models.seasons import bump_versions
 from tasks.registration.entries import EntryRefused, approve_team
 from tasks.seasons.access import may_organise
 
-#: Changes that everybody can see on the season's pages anyhow.
+#: Kinds of changes that are visible to everybody on the season's pages.
 OF_EVERYBODY = (
     "phase-moved",
     "phase-opened",
@@ -47,7 +49,7 @@ def concerning(season: Season, teams: list[Team]) -> QuerySet[AuditEntry]:
     return history(season).filter(Q(action__in=OF_EVERYBODY) | about_teams | about_runs)
 
 
-#: The action of an entry that says that a team was kept out.
+#: The action of an entry that records the exclusion of a team.
 REFUSED = "team-refused"
 
 
@@ -66,7 +68,7 @@ def undo(*, season: Season, entry: AuditEntry, by: User) -> None:
                 approve_team(registration=registration, by=by)
         else:
             with transaction.atomic(), nothing_early(season, by=by):
-                # What comes back is as it was.
+                # The restored row keeps its earlier state.
                 bump_versions(season)
                 audit.restore(entry=entry, by=by)
     except (audit.NotRestored, EntryRefused) as refused:

@@ -1,4 +1,6 @@
-"""Who organises a season. Where no account may organise yet, a token, good once, makes the first that may."""
+"""The organisers of a season. On a new site, a person creates the first organiser with
+a one-time token.
+"""
 
 import datetime as dt
 import secrets
@@ -58,10 +60,12 @@ def hand_season_over(*, season: Season, to: User, by: User) -> None:
 
 
 def remove_organiser(*, organiser: Organiser, by: User | None) -> None:
-    """Remove somebody, who gets a mail; the last organiser stays."""
+    """Remove an organiser and send an e-mail to this person. The last organiser cannot
+    be removed.
+    """
     with transaction.atomic():
         Season.objects.select_for_update().get(pk=organiser.season_id)
-        # A rehearsal before has deleted the row that it was given.
+        # A rehearsal may have deleted the given row before.
         known = Organiser.objects.select_related("user", "season")
         organiser = known.get(season=organiser.season_id, user=organiser.user_id)
         if by is not None:
@@ -91,7 +95,6 @@ def take_removal_back(*, season: Season, user: User, role: str, by: User) -> Non
 
 
 def _require_another(organiser: Organiser, by: User) -> None:
-    """Raise Refused for the last organiser; staff alone may take one from a season without runs of teams."""
     runs = Submission.objects.filter(phase__task__season=organiser.season_id)
     if by.is_staff and not runs.exclude(team=None).exists():
         return
@@ -106,7 +109,7 @@ def _require_another(organiser: Organiser, by: User) -> None:
 
 PATH = "/first-organiser/"
 GOOD_FOR = dt.timedelta(days=1)
-#: Of those that were printed; each stays good while there is no organiser.
+#: The maximum number of valid tokens. Tokens become invalid when an organiser exists.
 MAX_TOKENS = 10
 
 
@@ -119,7 +122,9 @@ def is_awaited() -> bool:
 
 @sensitive_variables("secret")
 def how_to_begin() -> str:
-    """With a new token; empty where somebody may organise."""
+    """Return instructions with a new token. Return an empty text if an organiser
+    exists.
+    """
     if not is_awaited():
         return ""
     secret = secrets.token_urlsafe(30)
@@ -139,7 +144,7 @@ def make_first_organiser(*, secret: str, email: str, name: str, password: str) -
     with transaction.atomic():
         tokens = list(FirstOrganiserToken.objects.select_for_update().order_by("pk"))
         since = timezone.now() - GOOD_FOR
-        # All are compared, so that the time it takes tells of none.
+        # Compare all tokens, so that timing reveals nothing.
         is_good = sum(
             [
                 compare_digest(token.digest, digest) and token.made_at > since

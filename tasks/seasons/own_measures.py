@@ -1,4 +1,9 @@
-"""Measures of a task's own: who may bring them, and what staff decide on them."""
+"""Measures and official programs of tasks: uploads, and their approval by staff."""
+
+import tempfile
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
 
 from django.conf import settings
 from django.db import transaction
@@ -7,6 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit, confinement, refusals
+from citeboard.core.confined.turns import PoolFull
 from citeboard.teams.models import User
 from tasks.models import MeasuresFile, Season, Task
 from tasks.models.declarations import may_be_run
@@ -14,14 +20,19 @@ from tasks.seasons.access import staff
 from tasks.types import Problem
 from tasks.types.declared.own_measures import digest_of
 
+#: The function that reads a program in a sandboxed process.
+WARNINGS = "tasks.submissions.reading:program_warnings"
+
 
 class MeasuresRefused(refusals.Refused):
     pass
 
 
 def bring_measures(text: str, *, by: User | None, season: Season | None = None) -> None:
-    """What may not be run yet is kept for staff to decide on; the site's operator has no account. Raises
-    MeasuresRefused.
+    """Store measures of a task. Staff must approve the measures before the site runs
+    them. ``by`` is None for the operator of the site.
+
+    Raises MeasuresRefused.
     """
     if may_be_run(text):
         return
@@ -36,6 +47,45 @@ def bring_measures(text: str, *, by: User | None, season: Season | None = None) 
             )
         )
     is_approved = by is None or by.is_staff or settings.OWN_MEASURES == "organisers"
+    row = _keep(text, by=by, season=season, is_approved=is_approved)
+    if not is_approved:
+        words = _(
+            "measures.py (%(digest)s) waits until those who run the site have approved it"
+        )
+        raise MeasuresRefused(words % {"digest": row.digest[:12]})
+
+
+def bring_program(text: str, *, by: User | None, season: Season | None = None) -> None:
+    """Store an official program. Staff must approve the program, even if this site
+    cannot run it.
+    """
+    if may_be_run(text):
+        return
+    mode = settings.OWN_MEASURES
+    is_approved = mode == "organisers" or (
+        mode == "staff" and (by is None or by.is_staff)
+    )
+    _keep(text, by=by, season=season, is_approved=is_approved)
+
+
+def why_program_waits(text: str) -> str:
+    """Return the reason why the site does not run an official program, or an empty text
+    if the site runs the program.
+    """
+    if may_be_run(text):
+        return ""
+    if settings.OWN_MEASURES == "nobody":
+        return _("this site stores official programs and runs none")
+    if not confinement.closes_all():
+        return _(
+            "this machine has no sandbox for official programs: the program is stored and not run"
+        )
+    return _("the official program waits until those who run the site approve it")
+
+
+def _keep(
+    text: str, *, by: User | None, season: Season | None, is_approved: bool
+) -> MeasuresFile:
     with transaction.atomic():
         row, is_new = MeasuresFile.objects.get_or_create(
             digest=digest_of(text),
@@ -44,16 +94,13 @@ def bring_measures(text: str, *, by: User | None, season: Season | None = None) 
         if is_approved:
             MeasuresFile.objects.filter(pk=row.pk).update(approved_at=timezone.now())
         if is_new or is_approved:
-            action = "measures-brought/approved" if is_approved else "measures-brought"
+            kind = "program" if row.is_program else "measures"
+            action = f"{kind}-brought/approved" if is_approved else f"{kind}-brought"
             facts = {"digest": row.digest[:12]}
             audit.record(
                 action, actor=by, subject=row, place=season or row, facts=facts
             )
-    if not is_approved:
-        words = _(
-            "measures.py (%(digest)s) waits until those who run the site have approved it"
-        )
-        raise MeasuresRefused(words % {"digest": row.digest[:12]})
+    return row
 
 
 def measures_of_site(user: object, measures: int) -> MeasuresFile:
@@ -61,14 +108,39 @@ def measures_of_site(user: object, measures: int) -> MeasuresFile:
     return get_object_or_404(MeasuresFile, pk=measures)
 
 
+@lru_cache(maxsize=32)
+def _warnings_of(text: str) -> tuple[str, ...]:
+    with tempfile.TemporaryDirectory(prefix="citeboard-program-") as folder:
+        path = Path(folder) / "program.json"
+        path.write_text(text, encoding="utf-8")
+        with confinement.read_upload(WARNINGS, path, {}, owner=None) as done:
+            return tuple(map(str, done.result))
+
+
+def program_warnings(row: MeasuresFile) -> Sequence[str]:
+    """Return a sentence for each resource that a waiting program needs and this machine does not provide.
+
+    A sandboxed process parses the program.
+    """
+    if row.approved_at is not None or not row.is_program:
+        return ()
+    try:
+        return _warnings_of(row.text)
+    except (confinement.UploadUnreadable, PoolFull):
+        return (_("its code could not be read within the limits of the site"),)
+
+
 def decide_measures(*, measures: MeasuresFile, decision: str, by: User) -> MeasuresFile:
-    """Approved, it is run from now on; withdrawn, runs of its tasks wait."""
+    """Approve measures or withdraw the approval. Without approval, runs of tasks with
+    these measures wait.
+    """
     with transaction.atomic():
         row = MeasuresFile.objects.select_for_update().get(pk=measures.pk)
         wanted = timezone.now() if decision == "approve" else None
         if (wanted is None) != (row.approved_at is None):
             changes = audit.set_fields(row, {"approved_at": wanted})
-            action = "measures-approved" if wanted else "measures-withdrawn"
+            kind = "program" if row.is_program else "measures"
+            action = f"{kind}-approved" if wanted else f"{kind}-withdrawn"
             facts = {"digest": row.digest[:12]}
             audit.record(
                 action,
@@ -82,7 +154,7 @@ def decide_measures(*, measures: MeasuresFile, decision: str, by: User) -> Measu
 
 
 def tell_organisers(task: Task, why: Problem) -> None:
-    """In the season's history, once for each reason."""
+    """Record a failure in the season's history, once per reason."""
     facts = {"task": task.title, "why": str(why)}
     if (
         not audit.history(task.season)

@@ -1,4 +1,6 @@
-"""What organisers do with a phase while it runs: its times, who sees its board, and freezing that."""
+"""Actions of organisers on a running phase: change the dates or the board's audience,
+and freeze the board.
+"""
 
 import datetime as dt
 from collections.abc import Iterable
@@ -9,7 +11,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
-from citeboard.core.instants import WITHOUT_END, utc_minute
+from citeboard.core.instants import (
+    WITHOUT_AN_END,
+    WITHOUT_END,
+    stored_minute,
+    utc_minute,
+)
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from tasks.delivery.notifications.events import PhaseFacts, tell_changed_phase
@@ -56,7 +63,9 @@ def open_now(*, phase: Phase, by: User) -> Phase:
 
 
 def planned_ends(phases: Iterable[Phase]) -> dict[int, dt.datetime]:
-    """When those that were closed by hand, and not moved since, would close; where that is ahead."""
+    """Return the future planned closing time of each phase that was closed early by
+    hand and whose dates have not changed since.
+    """
     now = timezone.now()
     over = {phase.pk: phase for phase in phases if phase.closes <= now}
     planned: dict[int, dt.datetime] = {}
@@ -119,12 +128,8 @@ def _set(
 
 def _span(opens: dt.datetime, closes: dt.datetime) -> str:
     if closes >= WITHOUT_END:
-        return f"{_clock(opens)} UTC without an end"
-    return f"{_clock(opens)} – {_clock(closes)} UTC"
-
-
-def _clock(instant: dt.datetime) -> str:
-    return f"{instant.astimezone(dt.UTC):%Y-%m-%d %H:%M}"
+        return f"{stored_minute(opens)} UTC{WITHOUT_AN_END}"
+    return f"{stored_minute(opens)} – {stored_minute(closes)} UTC"
 
 
 def change_board(
@@ -140,7 +145,7 @@ def change_board(
             facts = {"audience": str(Phase.Audience(board).label)}
             if board_from is not None:
                 facts |= {
-                    "instant": _clock(board_from),
+                    "instant": stored_minute(board_from),
                     "then": str(Phase.Audience(board_then).label),
                 }
         key = "board-changed" if board_from is None else "board-changed/later"
@@ -217,7 +222,8 @@ def reveal_frozen(*, phase: Phase, by: User) -> Phase:
         changed = locked_phase(phase)
         if not changed.is_frozen(now):
             raise Refused(_("the board is not frozen"))
-        # A freeze that has just begun ends a moment after it: the database holds them to that order.
+        # If a freeze has just begun, it ends slightly later, because a database
+        # constraint requires this order.
         assert changed.frozen_from is not None
         until = max(now, changed.frozen_from + dt.timedelta(microseconds=1))
         return _freeze(changed, changed.frozen_from, until, by)
@@ -235,7 +241,7 @@ def _freeze(
         else "board-frozen/not"
     )
     facts = {
-        name: utc_minute(instant)
+        name: f"{stored_minute(instant)} UTC"
         for name, instant in ends.items()
         if instant is not None
     }

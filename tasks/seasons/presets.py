@@ -29,15 +29,19 @@ from tasks.seasons.organisers import add_organiser
 from tasks.types import task_types
 
 TASK = "main"
-#: Seasons whose tasks are offered for the next, the newest ones.
+#: The maximum number of earlier seasons whose tasks are offered. The newest seasons are
+#: offered.
 MAX_EARLIER = 20
-#: Per cent of a split whose gold may come out in a phase without an end (`bench/leak.py`).
+#: The percentage of a split that is public in a phase without an end. The gold of such
+#: a phase may leak (`bench/leak.py`).
 PUBLIC_PART = 30
 
 
 @dataclass(frozen=True)
 class PhasePlan:
-    """``opens`` and ``closes`` name dates of the preset; an empty one is no end."""
+    """A phase of a preset. ``opens`` and ``closes`` name dates of the preset. An empty
+    ``closes`` means that the phase has no end.
+    """
 
     slug: str
     opens: str
@@ -52,7 +56,7 @@ class Preset:
     summary: str | Promise
     dates: Mapping[str, Any]
     phases: tuple[PhasePlan, ...]
-    #: Addresses and titles of tasks of seasons that whoever uses it organises.
+    #: URLs and titles of tasks in the user's seasons.
     earlier: tuple[tuple[str, str], ...] = ()
 
 
@@ -146,9 +150,11 @@ def season_from(
     by: User,
     organisers: Sequence[User] = (),
 ) -> Season:
-    """``task_type`` names types, and tasks as `SEASON/TASK`, with commas between; all get the same phases.
+    """Create a season from a preset.
 
-    A season without tasks keeps the phases for the tasks that are made from their gold.
+    ``task_type`` contains names of task types, or of existing tasks as `SEASON/TASK`,
+    separated by commas. All tasks get the same phases. A season without tasks stores
+    the phases for later tasks.
     """
     try:
         zone = zone_of(time_zone)
@@ -237,17 +243,17 @@ def _tasks(named: str, by: User) -> list[dict[str, Any]]:
 
 
 def forget(model: type[Configured], table: dict[str, Any]) -> None:
-    """What stays behind where a row is made anew after another."""
+    """Remove the settings that a copied row does not inherit."""
     for name, setting in model.SETTINGS.items():
         if not setting.is_cloned:
             table.pop(model.key(name), None)
 
 
-#: The same day of the week, a year later.
+#: The number of days that moves a date to the same day of the week one year later.
 A_YEAR = 364
 MAX_DAYS = 20 * 365
 
-#: What organisers let out when a phase is over, by the name of its field.
+#: Fields of settings through which organisers disclose data after a phase.
 LET_OUT = (
     "board",
     "board_from",
@@ -260,7 +266,9 @@ LET_OUT = (
 
 
 def _as_begun(season: Season) -> dict[str, dict[str, Any]]:
-    """By phase what it had before organisers let something out, or closed it by hand, after it opened."""
+    """Return each phase's settings at its opening, before organisers disclosed anything
+    or closed the phase early.
+    """
     phases = Phase.objects.filter(task__season=season).select_related("task")
     begun = {
         entries.phase_prefix(phase.task.slug, phase.slug): phase for phase in phases
@@ -284,10 +292,10 @@ def _as_begun(season: Season) -> dict[str, dict[str, Any]]:
 
 
 def _stricter(first: Mapping[str, Any], present: Mapping[str, Any]) -> dict[str, Any]:
-    """Return for each disclosure setting of a phase the stricter of its first and its present value.
+    """For each disclosure setting of a phase, return the first value or the present
+    value, whichever is stricter.
 
-    Boards and own scores are in the order of their choices, from nothing to all; a phase that shows its
-    board to others at an instant tells more than one that never does.
+    A board that opens at a certain time reveals more than a board that never opens.
     """
     found = dict(first)
     for name, choices in (
@@ -316,7 +324,7 @@ def _stricter(first: Mapping[str, Any], present: Mapping[str, Any]) -> dict[str,
 
 
 def _postponed(table: Mapping[str, Any], by: dt.timedelta) -> dict[str, Any]:
-    """Return a planned phase, whose instants are texts, so much later."""
+    """Return a planned phase with all times postponed. Times are texts."""
     planned = dict(table)
     for name in Phase.SETTINGS:
         key = Phase.key(name)

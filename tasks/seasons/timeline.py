@@ -13,14 +13,17 @@ from django.utils.translation import gettext as _, pgettext
 from tasks.models import Phase, Season
 from tasks.seasons.phase_acts import planned_ends
 
-#: Nothing further away than this is drawn to scale, so that a phase without an end does not flatten the rest.
+#: Dates further away than this are not drawn to scale, so that a phase without an end
+#: does not compress all other phases.
 FURTHEST = dt.timedelta(days=400)
-#: Per cent between two marks at least, so that their labels do not run into each other.
+#: Minimum distance between two marks in per cent, so that labels do not overlap.
 BETWEEN_MARKS = 12
-#: Between two marks of the scale, in days or in months; the first that gives few enough is taken.
+#: Possible distances between marks of the scale, in days or months. The first distance
+#: that leads to few enough marks is used.
 DAYS, MONTHS = (1, 2, 7, 14), (1, 2, 3, 6, 12)
 MAX_MARKS = 4
-#: Where the longest phase is so many times the shortest, the scale is compressed, by the power of a span.
+#: If the longest phase is this many times longer than the shortest, the scale is
+#: compressed: lengths are raised to this power.
 UNEVEN, POWER = 20, 1 / 3
 LAST_MARK = 88  # per cent from the left, so that its label ends within the line
 
@@ -36,7 +39,7 @@ class TimeLine:
     start: dt.datetime
     end: dt.datetime
     now: dt.datetime
-    #: Where phases begin and end between; none where the scale is even.
+    #: The beginnings and ends of phases. Empty for a linear scale.
     edges: tuple[dt.datetime, ...] = ()
 
     @classmethod
@@ -46,7 +49,9 @@ class TimeLine:
         now: dt.datetime,
         dates: Sequence[dt.datetime] = (),
     ) -> "TimeLine | None":
-        """All of the phases and dates, as far as they are not too far away; None where there are none."""
+        """Return a time line for the phases and dates, without distant dates. Return
+        None if there are no phases or dates.
+        """
         if not phases and not dates:
             return None
         start = max(min([*dates, *(phase.opens for phase in phases)]), now - FURTHEST)
@@ -173,7 +178,7 @@ class TimeLine:
 
 
 def time_line(season: Season) -> dict[str, Any]:
-    """What tables of a season's phases and dates show, on one scale."""
+    """Return the table data of a season's phases and dates, all on the same scale."""
     at = timezone.now()
     rows = Phase.objects.filter(task__season=season).select_related("task__season")
     ordered = list(rows.order_by("task__position", "task_id", "position", "opens"))

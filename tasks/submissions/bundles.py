@@ -1,4 +1,6 @@
-"""One file that enters every task whose format it carries: all of its runs are taken, or none."""
+"""Bundles: one file contains runs for several tasks. Either all runs of the file are
+accepted, or no run is.
+"""
 
 import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +27,9 @@ from tasks.types.problems import capped, from_values, merged
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """What the file is to one task: its run there, what is odd about it, or why it is not taken."""
+    """The result of reading the file for one task: the run and its warnings, or the
+    refusal.
+    """
 
     phase: Phase
     findings: run_card.Findings = field(default_factory=run_card.Findings)
@@ -58,7 +62,8 @@ class Part:
         }
 
 
-#: What a file is refused for first: a part that is wrong, then what the other runs lack or have used up.
+#: Reasons to refuse a file, in order: a faulty part, then missing fields or exhausted
+#: limits of other runs.
 WEIGHTS: tuple[tuple[type[refusals.RunNotTaken], ...], ...] = (
     (refusals.RunRejected,),
     (refusals.CardIncomplete, refusals.QuotaExceeded),
@@ -66,7 +71,13 @@ WEIGHTS: tuple[tuple[type[refusals.RunNotTaken], ...], ...] = (
 
 
 class BundleRefused(refusals.RunNotTaken):
-    """At least one part is not taken, and so none is; ``parts`` says of each what it is."""
+    """An error: a file for several tasks was refused because of at least one part.
+    ``parts`` describes each part.
+
+    ``repair`` describes a possible repair of the file for API clients, or is None.
+    """
+
+    repair: Mapping[str, object] | None = None
 
     def __init__(self, parts: Sequence[Part]) -> None:
         self.parts = list(parts)
@@ -105,11 +116,9 @@ class BundleRefused(refusals.RunNotTaken):
             )
             entries = [problem.as_dict() for problem in problems]
             parts = [part.as_dict() for part in self.parts]
-            return super().answer() | {
-                "problems": entries,
-                "more": more,
-                "parts": parts,
-            }
+            answer = {"problems": entries, "more": more, "parts": parts}
+            told = {} if self.repair is None else {"repair": self.repair}
+            return super().answer() | answer | told
         reasons = [
             f"{one.phase.task}: {str(one.refusal).rstrip('.')}."
             for one in self.parts
@@ -133,7 +142,9 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
     team_figures: Mapping[str, object] | None = None,
     warnings: Sequence[Problem] = (),
 ) -> Bundle:
-    """Enter the file in each task whose format it carries, or in those named: one run, one try in each."""
+    """Submit a file to several tasks: to the named tasks, or to each task whose format
+    occurs in the file. Each task gets one run, which uses up one try.
+    """
     said = run_card.Metadata(
         description=details.description, card=run_card.checked_card(card or {})
     )
@@ -153,7 +164,8 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
         parts = [_with_card(part, own[part.phase.task.type]) for part in parts]
     except PoolFull:
         unread = submit.unread_facts(metadata, is_named=bool(tasks))
-        # One for each task that may be meant; of tasks that nobody has named, those that take a run.
+        # One phase for each possible task; without named tasks, only phases that accept
+        # a run.
         meant, nothing = (
             open_phases(season, phase, tasks, upload.begun_at),
             submit.unread_findings(),
@@ -173,7 +185,8 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
     _refuse(parts)
     is_read = all(part.findings.is_read for part in parts)
     with stored_run(upload, sha256, is_checked=is_read) as stored, transaction.atomic():
-        # The team's one entry in the season: its runs in all phases are counted one sender after the other.
+        # Lock the team's entry in the season, so that the team's submissions to all
+        # phases are counted one after the other.
         lock_entry(parts[0].phase, team)
         if before := _sent_before(season, team, details, sha256):
             discard(stored.file)
@@ -183,6 +196,8 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
             _entered(replace(part, phase=phases.get(pk=part.phase.pk)), team, upload)
             for part in parts
         ]
+        for part in parts:
+            seeds.check_declared(part.phase, team, details.seeds_of)
         _refuse(parts)
         at = timezone.now()
         bundle = Bundle.objects.create(
@@ -194,7 +209,8 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
             submitted_at=at,
             idempotency_key=details.idempotency_key,
         )
-        # The key is the bundle's; in a phase it would stand in the way of one that is used there.
+        # The key belongs to the bundle. In a phase it could conflict with another use
+        # of the key.
         nameless = replace(details, idempotency_key="")
         for part in parts:
             again = submit.sent_again(part.phase, team, stored.sha256)
@@ -263,7 +279,9 @@ def open_phases(
     tasks: Sequence[str] = (),
     begun: dt.datetime | None = None,
 ) -> list[Phase]:
-    """One phase of each task, or of each that is named, that takes an upload that has ``begun``."""
+    """Return one phase for each task that accepts an upload. If ``tasks`` is given,
+    consider only these tasks. ``begun`` is the time when the upload started.
+    """
     at = timezone.now()
     begun = min(begun or at, at)
     known = {task.slug: task for task in season.tasks.filter(is_reported_only=False)}

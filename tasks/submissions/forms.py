@@ -1,4 +1,4 @@
-"""What a team says of the run it sends."""
+"""Forms for the description of a run."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,7 +21,9 @@ KINDS = {
 
 
 def card_form_field(known: CardField) -> forms.Field:
-    """Whether it must be filled in is decided with the run, since its `ir_metadata` may fill it."""
+    """Return the form field. Required fields are checked with the run, since its
+    `ir_metadata` may contain them.
+    """
     shared: dict[str, Any] = {
         "label": known.label,
         "required": False,
@@ -142,10 +144,10 @@ class RunForm(forms.Form):
             "size": counted(upload_limit() >> 20, "megabyte")
         }
         if is_kept:
-            # The file came with an earlier request.
+            # The file was uploaded with an earlier request.
             self.fields["run"].required = False
         if is_check:
-            # A check looks at the file alone.
+            # A check needs only the file.
             self.fields["system"].required = False
         if not has_priority:
             del self.fields["priority"]
@@ -231,6 +233,8 @@ class BundleForm(RunForm):
 
     def __init__(self, *args: Any, phases: Sequence[Phase], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        # A file for several tasks is stored at every upload.
+        del self.fields["again"]
         slugs = {phase.slug: phase.title for phase in phases}
         choice, several = self.fields["phase"], self.fields["tasks"]
         assert isinstance(choice, forms.ChoiceField)

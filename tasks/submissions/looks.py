@@ -1,4 +1,4 @@
-"""Names of systems that must not look like those of other teams."""
+"""Check that names of systems do not look like the names of other teams' systems."""
 
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
@@ -10,9 +10,9 @@ from tasks.models import Season, Submission
 
 
 def check_look(season: Season, team: Team, name: str, *, field: str = "system") -> None:
-    """Raise ValidationError for a name in other letters than a system of another team has.
+    """Raise ValidationError if a name resembles the name of another team's system.
 
-    ASCII is what another name would be made to look like.
+    ASCII names are exempt, since other names would imitate them.
     """
     others: QuerySet[Submission] = Submission.objects.filter(
         phase__task__season=season
@@ -25,7 +25,6 @@ def check_look(season: Season, team: Team, name: str, *, field: str = "system") 
 
 
 def _looks_like_another(runs: QuerySet[Submission], name: str) -> bool:
-    """Return True if a run, or a system of seeds, has this name in other letters."""
     if written_otherwise(runs, "system", name):
         return True
     own = skeleton(name)

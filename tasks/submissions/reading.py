@@ -1,4 +1,6 @@
-"""Programs of confined processes that read what a team sent; plain Python, with JSON values in and out."""
+"""Functions of sandboxed processes that read uploads: plain Python, with JSON values as
+input and output.
+"""
 
 import datetime as dt
 import re
@@ -10,6 +12,7 @@ from typing import Any
 from citeboard.core.confined import UPLOAD
 from tasks.submissions.yaml_reader import read_yaml
 from tasks.types import Index, InputRefused, Problem, repairs, task_type
+from tasks.types.declared import official_program
 from tasks.types.files import InputFile, open_input
 from tasks.types.guarded.encodings import GZIP
 from tasks.types.guarded.limits import Unreadable
@@ -18,7 +21,7 @@ from tasks.types.ranking.runs import header_of
 from tasks.types.repairs import encodings_of
 from tasks.types.runs import read_run
 
-#: What a confined process calls the file that it has repaired.
+#: Name of the repaired file in a sandboxed process.
 REPAIRED = "repaired"
 
 
@@ -38,7 +41,7 @@ def check(given: Mapping[str, Any], index: Index) -> dict[str, Any]:
 
 
 def repair(given: Mapping[str, Any], index: Index) -> dict[str, Any]:
-    """Write the repaired file of a run that is refused, if what it means is certain."""
+    """Write a repaired file for a refused run if the intent is certain."""
     told: dict[str, Any] = {"encodings": [], "name": "", "changes": [], "problems": []}
     options, chosen = given["options"], task_type(given["task_type"])
     try:
@@ -66,7 +69,7 @@ def repair(given: Mapping[str, Any], index: Index) -> dict[str, Any]:
 
 def header(given: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        # Every version reads the header of a TREC run alike.
+        # All versions read the header of a TREC run in the same way.
         files = open_input(Path(UPLOAD), shown=given["filename"], reading=1)
         return said_in_header(files)
     except InputRefused:
@@ -77,7 +80,8 @@ def tasks_meant(given: Mapping[str, Any]) -> dict[str, Any]:
     meant: dict[str, bool | None] = {}
     problems: list[Problem] = []
     try:
-        # Version 1 refuses nothing that another one takes; the check of each task follows.
+        # Reading version 1 accepts every file that other versions accept. The check of
+        # each task follows.
         files = open_input(Path(UPLOAD), shown=given["filename"], reading=1)
         for chosen in map(task_type, given["task_types"]):
             meant[chosen.slug] = chosen.accepts(files) if chosen.accepts else None
@@ -119,6 +123,12 @@ def references(given: Mapping[str, Any]) -> dict[str, str]:
     return dict(chosen.human_evaluation.references(files))
 
 
+def program_warnings(_given: Mapping[str, Any]) -> list[str]:
+    """Return what the official program in the upload needs and this machine does not provide."""
+    text = Path(UPLOAD).read_text(encoding="utf-8")
+    return official_program.warnings_of(official_program.program_of(text))
+
+
 def unpacked_size(path: Path) -> int:
     if not zipfile.is_zipfile(path):
         return max(path.stat().st_size, _size_in_gzip(path))
@@ -127,7 +137,7 @@ def unpacked_size(path: Path) -> int:
 
 
 def _size_in_gzip(path: Path) -> int:
-    """Return the size that a gzip file states at its end; 0 of another file."""
+    """Return the size that a gzip file states at its end. Return 0 for other files."""
     with path.open("rb") as file:
         if file.read(len(GZIP)) != GZIP or file.seek(0, 2) < 4:
             return 0
@@ -136,18 +146,18 @@ def _size_in_gzip(path: Path) -> int:
 
 
 _INDEXING = ("tokenizer", "stemmer", "stopwords")
-#: By name, what an identifier stands behind where it is no address.
+#: The URL prefixes of identifiers by name.
 _PUBLICATION = {
     "doi": "https://doi.org/",
     "arxiv": "https://arxiv.org/abs/",
     "dblp": "",
     "url": "",
 }
-#: Under this name a file may give every field of the card by its own.
+#: A key in `ir_metadata`. The object under this key contains fields of the run card.
 RUN_CARD = "run card"
-#: Of one value; a description is not the place for more.
+#: The maximum length of one value in the description.
 MAX_VALUE = 400
-#: Trackers write series of measurements too.
+#: Tracking programs also write series of measurements.
 MAX_FILE = 1 << 18
 _MARKS = (b"ir_metadata.start", b"ir_metadata.end")
 _AMOUNT = re.compile(r"(\d{1,15}(?:\.\d{1,15})?) (\w{1,5})")
@@ -159,7 +169,7 @@ Said = dict[str, Any]
 
 
 class MetadataUnreadable(Exception):
-    """The file is no `ir_metadata`; the message is a clause for its sender."""
+    """An error: the file is not `ir_metadata`. The message is a clause for the sender."""
 
 
 def said_in_header(files: Sequence[InputFile]) -> Said:
@@ -194,7 +204,7 @@ def said_in_file(path: Path) -> Said:
 
 
 def said_of(metadata: Mapping[str, Any]) -> Said:
-    """`description`, `card` and `figures`, as they stand there: nothing of it is judged yet."""
+    """Return `description`, `card` and `figures` of the metadata, without validation."""
     card = {name: text for name, value in _card(metadata) if (text := _text(value))}
     description = "\n".join(_lines(metadata, card))
     return {

@@ -1,11 +1,13 @@
-"""Why a run is not taken. Each says it in a sentence; what a program needs to know stands in attributes."""
+"""Reasons for refusing a run. Each reason has a message for people and attributes for
+API clients.
+"""
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
 
 from django.utils.translation import gettext as _, ngettext
 
-from citeboard.core.instants import WITHOUT_END, utc_minute
+from citeboard.core.instants import WITHOUT_END, day_and_time, utc_minute
 from citeboard.core.refusals import Refused
 from citeboard.core.words import exact_duration
 from tasks.types import Problem
@@ -13,11 +15,13 @@ from tasks.types.problems import capped, counted
 
 
 class RunNotTaken(Refused):
-    """Nothing was stored and nothing counted."""
+    """An error: the run was not stored, and no try was used up."""
 
 
 class RunUnusable(RunNotTaken):
-    """What was sent cannot be meant; without ``problems`` of a file the sentence is the problem."""
+    """An error: the upload cannot be a run. If ``problems`` is empty, the message
+    describes the problem.
+    """
 
     status = 422
     problems: Sequence[Problem] | None = None
@@ -34,9 +38,10 @@ class RunUnusable(RunNotTaken):
 
 
 class RunRejected(RunUnusable):
-    """The file cannot be read or cannot be meant; ``more`` fatal problems were found beyond those listed.
+    """An error: the file cannot be read or cannot be a run. ``more`` is the number of
+    fatal problems that are not listed.
 
-    ``repair`` tells a program what can be done with the file, if anything can.
+    ``repair`` describes possible repairs for API clients.
     """
 
     repair: Mapping[str, object] | None = None
@@ -60,7 +65,9 @@ class RunRejected(RunUnusable):
 
 
 class CardIncomplete(RunUnusable):
-    """The run's card lacks what the phase requires; ``missing`` are the names of those fields."""
+    """An error: required fields of the run card are missing. ``missing`` contains the
+    names of these fields.
+    """
 
     def __init__(self, missing: Sequence[str], names: str) -> None:
         self.missing = list(missing)
@@ -72,7 +79,9 @@ class CardIncomplete(RunUnusable):
 
 
 class QuotaExceeded(RunNotTaken):
-    """The team has no run left; ``renews_at`` is None where none is added later."""
+    """An error: the team has no tries left. ``renews_at`` is the time of the next try,
+    or None if there will be none.
+    """
 
     status = 429
 
@@ -102,14 +111,16 @@ class StorageUsed(RunNotTaken):
 
 
 class PhaseClosed(RunNotTaken):
-    """The phase does not accept runs now; ``late_by`` is how long after its end the upload ``begun``."""
+    """An error: the phase does not accept runs now. ``late_by`` is the time between the
+    end of the phase and the beginning of the upload.
+    """
 
     def __init__(
         self, opens: dt.datetime, closes: dt.datetime, begun: dt.datetime | None = None
     ) -> None:
         self.opens, self.closes = opens, None if closes >= WITHOUT_END else closes
         self.late_by = begun - closes if begun is not None and begun >= closes else None
-        first, last = (utc_minute(at).removesuffix(" UTC") for at in (opens, closes))
+        first, last = (day_and_time(at) for at in (opens, closes))
         facts = {
             "first": first,
             "last": last,
@@ -142,7 +153,9 @@ class NotRegistered(RunNotTaken):
 
 
 class InputsNotReleased(RunNotTaken):
-    """Whoever may not have the inputs yet may not learn them from a check either."""
+    """An error: the team may not have the inputs yet. Checks are also refused, because
+    a check could reveal the inputs.
+    """
 
     def __init__(self, at: dt.datetime | None) -> None:
         words = _("the inputs are not given out yet; runs are checked once they are")

@@ -1,4 +1,4 @@
-"""What is offered with a refused run: the repaired file, encodings to choose from, or another phase."""
+"""Offers for a refused run: the repaired file, a choice of encodings, or another phase."""
 
 import secrets
 from collections.abc import Callable, Iterator, Sequence
@@ -16,35 +16,38 @@ from citeboard.core import storage
 from citeboard.core.confined.turns import PoolFull
 from citeboard.core.confinement import UploadUnreadable, read_upload
 from citeboard.core.refusals import Refused
-from citeboard.teams.models import User
+from citeboard.teams.models import Team, User
 from tasks.gold.gold_files import index_file
-from tasks.models import Gold, Phase
+from tasks.models import Gold, Phase, Season
+from tasks.submissions import team_storage
 from tasks.submissions.reading import REPAIRED
 from tasks.submissions.run_card import READING, sender_of
 from tasks.submissions.submit import findings
-from tasks.submissions.uploads import Upload, checksum
+from tasks.submissions.uploads import Upload
 from tasks.types import Problem
 from tasks.types.jsonlines import NOT_IN_SPLIT
 from tasks.types.problems import from_values
+from tasks.types.repairs import ARCHIVE
 from tasks.types.runs import RIGHT_TASK
 
 #: Maximum number of other phases that check whether they accept the file.
 MAX_PHASES = 6
-#: Maximum size, in bytes, of a repaired text that an answer of the API includes.
+#: Maximum size in bytes of a repaired text that an API response includes.
 MAX_IN_ANSWER = 100_000
-#: Time in which a stored file can be submitted; it is then removed like other files without a run.
-KEPT_SECONDS = 3_600
 SALT = "kept-run"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Repair:
-    """``upload`` is the repaired file with its ``changes``; ``phase`` is another one that takes the file."""
+    """A possible repair of a refused run. ``upload`` is the repaired file, and
+    ``changes`` lists the changes. ``phase`` is another phase that accepts the file.
+    """
 
     upload: Upload | None = None
     changes: Sequence[str] = ()
     encodings: Sequence[str] = ()
-    #: What is wrong with the file in the encoding that its sender has named.
+    #: The problem of the file, if the file is decoded with the encoding that the sender
+    #: selected.
     problems: Sequence[Problem] = field(default_factory=tuple)
     phase: Phase | None = None
 
@@ -61,17 +64,24 @@ class Repair:
         ]
 
     def content(self) -> str | None:
-        """Return the text of the repaired file; None without one, and for a long one."""
-        if self.upload is None or self.upload.size > MAX_IN_ANSWER:
+        """Return the text of the repaired file. Return None for archives and long
+        files, and if there is no repair.
+        """
+        upload = self.upload
+        if upload is None or upload.size > MAX_IN_ANSWER:
             return None
-        return self.upload.path.read_text(encoding="utf-8")
+        if upload.filename.endswith(ARCHIVE):
+            return None
+        return upload.path.read_text(encoding="utf-8")
 
 
 @contextmanager
 def repaired(
     phase: Phase, upload: Upload, by: User | None, *, encoding: str = ""
 ) -> Iterator[Repair]:
-    """Yield what can be done with a file that is refused; its repaired copy lasts as long as the block."""
+    """Yield the possible repairs of a refused file. The repaired copy exists until the
+    end of the block.
+    """
     gold = Gold.objects.current(phase)
     with TemporaryDirectory(prefix="citeboard-repaired-") as folder:
         try:
@@ -125,9 +135,11 @@ def right_phase(
     problems: Sequence[Problem],
     has_inputs: Callable[[User | None, Phase], bool],
 ) -> Phase | None:
-    """Return another phase of the season that takes the file, as its instances are of other data.
+    """Return another phase of the season that accepts the file, because the file
+    answers the instances of that phase.
 
-    Try phases of the same task first, open before closed; skip phases unless the user ``has_inputs``.
+    Phases of the same task are tried first, and open phases before closed phases.
+    Phases whose inputs the user may not have are skipped.
     """
     signs = (NOT_IN_SPLIT, RIGHT_TASK)
     if not any(problem.message.endswith(signs) for problem in problems):
@@ -154,29 +166,50 @@ def _takes(phase: Phase, upload: Upload, by: User | None) -> bool:
     return found.is_read and not found.errors
 
 
-def keep(phase: Phase, upload: Upload, by: User) -> str:
-    """Store a file for an hour, and return a signed token for its sender."""
-    sha256 = checksum(upload.path)
-    name = f"{sha256[:2]}/{sha256}/{secrets.token_hex(4)}/{upload.filename}"
+#: Target of a stored file: one phase, or the tasks of a season.
+Place = Phase | Season
+
+
+def _key(place: Place) -> str:
+    return f"{place._meta.model_name}-{place.pk}"  # noqa: SLF001  (public by name)
+
+
+def keep(place: Place, upload: Upload, by: User, team: Team) -> str:
+    """Store a file for an hour, and return a signed token for the sender. Return an
+    empty text if the team's storage is full.
+    """
+    if not team_storage.has_room(team, upload.size):
+        return ""
+    name = f"{team_storage.folder_of(team)}/{secrets.token_hex(16)}/{upload.filename}"
     with upload.path.open("rb") as content:
         stored = storage.runs.save(name, File(content))
     facts = {"stored": stored, "filename": upload.filename}
-    return signing.dumps({**facts, "phase": phase.pk, "by": by.pk}, salt=SALT)
+    return signing.dumps({**facts, "place": _key(place), "by": by.pk}, salt=SALT)
+
+
+def forget(token: str) -> None:
+    """Remove the file of the token after the file was submitted as a run.
+
+    Call `kept` first: this function does not check the place and the user of the token.
+    """
+    storage.runs.delete(signing.loads(token, salt=SALT)["stored"])
 
 
 @contextmanager
-def kept(token: str, phase: Phase, by: User) -> Iterator[Upload | None]:
-    """Yield the token's stored file; None if it is gone, or the token is of another phase or user."""
+def kept(token: str, place: Place, by: User) -> Iterator[Upload | None]:
+    """Yield the stored file of the token. Yield None if the file was removed, or if the
+    token belongs to another target or user.
+    """
     with TemporaryDirectory(prefix="citeboard-kept-") as folder:
-        yield _kept(token, phase, by, Path(folder))
+        yield _kept(token, place, by, Path(folder))
 
 
-def _kept(token: str, phase: Phase, by: User, folder: Path) -> Upload | None:
+def _kept(token: str, place: Place, by: User, folder: Path) -> Upload | None:
     try:
-        facts = signing.loads(token, salt=SALT, max_age=KEPT_SECONDS)
+        facts = signing.loads(token, salt=SALT, max_age=team_storage.KEPT_SECONDS)
     except signing.BadSignature:
         return None
-    if facts["phase"] != phase.pk or facts["by"] != by.pk:
+    if facts.get("place") != _key(place) or facts["by"] != by.pk:
         return None
     try:
         path = storage.local_copy(storage.runs, facts["stored"], folder)

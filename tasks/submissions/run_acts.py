@@ -1,5 +1,5 @@
-"""What is done with a run that was sent: taken back, excluded, chosen, put in order, described; its failures
-acknowledged, so that what still needs attention stands out.
+"""User actions on a submitted run: withdraw, exclude, select, order and describe the
+run, and acknowledge failures.
 """
 
 from collections.abc import Iterable, Mapping
@@ -36,7 +36,9 @@ Status = Submission.Status
 
 
 class NotInThisState(refusals.Refused):
-    """What is asked cannot be done with the run as it is; the message says what can."""
+    """An error: the action is not possible in the run's state. The message names
+    possible actions.
+    """
 
 
 class PhaseOver(NotInThisState):
@@ -72,7 +74,8 @@ def withdraw(submission: Submission, user: User, reason: str = "") -> Submission
             by=user,
             reason=reason,
         )
-        # What failed of its team is for organisers to look at again, where no other run after it was scored.
+        # The team's earlier failures need the organisers' attention again, unless a
+        # later run was scored.
         own.filter(status=Status.FAILED, number__lt=submission.number).update(
             has_failed=True
         )
@@ -89,7 +92,7 @@ def revoke_run(submission: Submission, user: User, reason: str = "") -> Submissi
 
 
 def accept_late(submission: Submission, user: User, reason: str) -> Submission:
-    """An organiser lets a late run count as if it had come in time. Once more changes nothing."""
+    """Accept a late run as if it were in time. A repeated call changes nothing."""
     with transaction.atomic():
         late = Submission.objects.filter(pk=submission.pk, is_late=True)
         if late.update(
@@ -158,7 +161,7 @@ def _move(
         if not reason:
             require_open(submission)
         if _set(submission, status, allowed, told):
-            # The object still says what it was.
+            # The object in memory still has the previous state.
             change = audit.Change("status", submission.status, status.value)
             note_change(submission, by, status.value, reason, [change])
     submission.refresh_from_db()
@@ -173,7 +176,8 @@ def _move(
 def _set(
     submission: Submission, status: Status, allowed: tuple[str, ...], reason: str
 ) -> int:
-    # The jobs come first, as everywhere: a worker that publishes meanwhile locks them in this order.
+    # Lock jobs before runs, as everywhere, because a worker that records results uses
+    # this order.
     list(submission.jobs.select_for_update().order_by("pk"))
     moved = Submission.objects.filter(pk=submission.pk, status__in=allowed).update(
         status=status, status_since=timezone.now(), reason=reason
@@ -212,12 +216,14 @@ def _exclude(
     return submission
 
 
-#: A run stays off every board, of these the first ones also off comparisons; another reason takes its place.
+#: Remove a run from every board, or reinstate the run. A disqualified run is also removed
+#: from comparisons. A new reason replaces the earlier reason.
 disqualify = partial(_exclude, exclusion=Exclusion.DISQUALIFIED)
 hide = partial(_exclude, exclusion=Exclusion.HIDDEN)
 reinstate = partial(_exclude, exclusion="")
 
-#: A run that is not scored yet can be chosen too: at the deadline there may be no time to wait for it.
+#: Statuses of runs that teams can select. Unscored runs are included, because there may
+#: be no time to wait for scores at the deadline.
 MAY_BE_CHOSEN = (*Submission.MOVING, Submission.Status.SCORED)
 
 
@@ -257,7 +263,9 @@ def select_run(submission: Submission, user: User, reason: str = "") -> Submissi
 
 
 def in_priority(phase: Phase, team: Team | None) -> QuerySet[Submission]:
-    """The runs that have a place, first things first: primary ones in time that used up a try."""
+    """Return the runs with a position, in order: primary runs in time that used up a
+    try.
+    """
     runs = Submission.objects.filter(
         phase=phase,
         team=team,
@@ -344,7 +352,8 @@ def describe_run(
         "links": plain_text.checked_links(links),
         "card": submission.card if card is None else checked_card(card),
     }
-    # What was missing before may stay so: the phase may ask for more since the run came.
+    # Fields that were empty before may remain empty, since the phase may have required
+    # them later.
     stood = Metadata(description=submission.description, card=submission.card)
     missing = missing_from(submission.phase, stood)
     gone = missing_from(
@@ -471,7 +480,9 @@ def _note(given: ExtraTries, by: User, key: str, change: audit.Change) -> None:
 def acknowledge(
     *, run: Submission, job: Job | None = None, note: str, by: User
 ) -> Acknowledgement:
-    """Of the run, or of its ``job`` that could not score it again. Once more it changes nothing."""
+    """Acknowledge the failure of a run, or of its ``job`` that could not rescore it. A
+    repeated call changes nothing.
+    """
     note = plain_text.one_line(note)
     words = _("the note has %(found)s characters; at most %(most)s fit")
     plain_text.check_length("note", note, MAX_NOTE, words)

@@ -1,4 +1,6 @@
-"""What a sender says of a run, what its header fills, what organisers require, and what a check finds."""
+"""Validate the description of a run: the sender's fields, the run's header, and
+required fields.
+"""
 
 import math
 import re
@@ -34,7 +36,8 @@ from tasks.submissions import refusals, uploads
 from tasks.types import Options, Problem, TaskType
 from tasks.types.problems import fatal, from_values
 
-#: The module of the programs that read runs, each in a confined process.
+#: The module with the functions that read runs. Each function runs in a sandboxed
+#: process.
 READING = "tasks.submissions.reading"
 READER = f"{READING}:metadata"
 _DATE = re.compile(
@@ -136,7 +139,9 @@ def missing_warnings(phase: Phase, said: Metadata) -> list[Problem]:
 
 
 def unknown_fields(sent: Iterable[str], known: Collection[str]) -> list[Problem]:
-    """Warn of fields that a run does not have, with the nearest name."""
+    """Return warnings about fields that runs do not have. Each warning suggests the
+    most similar name.
+    """
     unknown = [name for name in sent if name not in known]
     problems = []
     for name in map(quoted, unknown[:MAX_UNKNOWN]):
@@ -162,7 +167,9 @@ def missing_from(phase: Phase, said: Metadata) -> list[str]:
 def sender_of(
     by: User | None, upload: uploads.Upload, team: Team | None
 ) -> Sender | None:
-    """For whom a run is read; it is submitted where its team is known, else only checked."""
+    """Return the account for which a run is read. The run is submitted if the team is
+    known, otherwise only checked.
+    """
     if by is None and team is None:
         return None
     account, key = str(by.pk if by else ""), str(team.pk if team else "")
@@ -197,7 +204,9 @@ def read_metadata(
 
 
 def metadata_of_header(task_type: TaskType, said: Mapping[str, Any]) -> Metadata:
-    """What the header of a run says; what cannot be meant is passed over, since no score depends on it."""
+    """Return the description in the header of a run. Invalid values are ignored, since
+    scores do not depend on the description.
+    """
     return _metadata(task_type, said, _passing(checked_card, said["card"]))
 
 
@@ -214,7 +223,7 @@ def _metadata(
 def _passing(
     check: Callable[[dict[str, object]], dict[str, T]], given: Mapping[str, object]
 ) -> dict[str, T]:
-    """What can be meant of it, name by name."""
+    """Return the valid values by name."""
     found: dict[str, T] = {}
     for name, value in given.items():
         with suppress(ValidationError):
@@ -295,7 +304,7 @@ def as_warnings(
 
 MAX_SYSTEM = 80
 MAX_KEY = 100
-#: What a team may call its run; baselines come with the season.
+#: The kinds of runs that teams send; organisers add baselines.
 TEAM_KINDS = (Submission.Kind.PRIMARY.value, Submission.Kind.CONTRASTIVE.value)
 
 
@@ -350,7 +359,9 @@ def checked_details(
 
 @dataclass(frozen=True, kw_only=True)
 class TeamMeasure(Asked):
-    """What a number is of; ``highest`` is the largest that can be meant, in ``unit``."""
+    """A quantity that teams report. ``highest`` is the largest plausible value in the
+    unit ``unit``.
+    """
 
     unit: str
     highest: float
@@ -412,7 +423,7 @@ COST_MEASURES = (
         asks=gettext_noop("US dollars paid for services, on the whole split."),
     ),
 )
-#: What a task type may leave to teams, by name.
+#: Scores that a task type may let teams report, by name.
 SCORES = {
     "mauve": TeamMeasure(
         name="mauve",
@@ -425,7 +436,7 @@ SCORES = {
         ),
     ),
 }
-#: By name, those of every task type.
+#: The quantities of all task types, by name.
 EVERY = {cost.name: cost for cost in (*COST_MEASURES, *SCORES.values())}
 
 
@@ -436,7 +447,9 @@ def measures_for(task_type: TaskType) -> tuple[TeamMeasure, ...]:
 def checked_figures(
     task_type: TaskType, given: Mapping[str, object]
 ) -> dict[str, float]:
-    """By name, without those that are left empty. Raises ValidationError with every field that is refused."""
+    """Return the reported values by name, without empty values. Raises ValidationError
+    with every invalid field.
+    """
     known = {measure.name: measure for measure in measures_for(task_type)}
     found: dict[str, float] = {}
     faults: dict[str, str] = {}

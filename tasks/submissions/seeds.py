@@ -1,4 +1,6 @@
-"""Runs that a team declares to be seeds of one system, whose mean the board ranks."""
+"""Seeds: runs that a team declares as repetitions of one system with different seeds.
+The board ranks the mean scores of these runs.
+"""
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -33,7 +35,9 @@ def check_declared(phase: Phase, team: Team, seeds_of: str) -> None:
 
 
 def may_declare(submission: Submission) -> bool:
-    """Return whether the phase takes seeds now, and the run can become one or cease to be one."""
+    """Return True if the phase accepts seeds now and the team may change whether the
+    run is a seed.
+    """
     phase, now = submission.phase, timezone.now()
     is_offered = phase.seeds != Task.Seeds.REFUSED or bool(submission.seeds_of)
     is_at_rest = phase.closes <= now or phase.is_frozen(now)
@@ -48,7 +52,9 @@ def may_declare(submission: Submission) -> bool:
 def declare_seed(
     submission: Submission, user: User, reason: str = "", *, seeds_of: str
 ) -> Submission:
-    """Make a run a seed of the system, or with an empty name a run on its own again."""
+    """Declare that a run is a seed of the system. An empty name makes the run
+    independent again.
+    """
     group = plain_text.one_line(seeds_of)
     words = _("the name has %(found)s characters; at most %(most)s fit")
     plain_text.check_length("seeds_of", group, run_card.MAX_SYSTEM, words)

@@ -1,4 +1,6 @@
-"""Taking a run: checked, counted and queued; or, where no reader is free, taken and read in its turn."""
+"""Accept a run: check, count and queue the run. If no reading process is free, accept
+the run and read the file later.
+"""
 
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
@@ -8,13 +10,13 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.db.models import Max, Q, QuerySet, Sum
+from django.db.models import Max, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from citeboard.core.commits import after_commit
 from citeboard.core.confined.turns import PoolFull
 from citeboard.core.confinement import UploadUnreadable, read_upload
 from citeboard.teams.models import Team, User
@@ -31,7 +33,15 @@ from tasks.models import (
     Task,
 )
 from tasks.registration.entries import lock_entry, terms_to_accept
-from tasks.submissions import reading, refusals, run_acts, run_card, seeds
+from tasks.submissions import (
+    reading,
+    refusals,
+    run_acts,
+    run_card,
+    seeds,
+    team_storage,
+)
+from tasks.submissions.alike import mark_same_file
 from tasks.submissions.looks import check_look
 from tasks.submissions.refusals import CardIncomplete, RunRejected
 from tasks.submissions.uploads import StoredRun, Upload, checksum, discard, stored_run
@@ -90,7 +100,7 @@ def submit_run(  # noqa: PLR0913  (each is a field of the form)
     seeds_of: str = "",
     warnings: Sequence[Problem] = (),
 ) -> Submission:
-    """Store a run that can be scored and queue it; one that is refused costs its team nothing."""
+    """Store and queue a run that can be scored. A refused run does not use up a try."""
     run_acts.check_priority(phase, kind, priority)
     details = run_card.checked_details(
         system=system,
@@ -108,7 +118,8 @@ def submit_run(  # noqa: PLR0913  (each is a field of the form)
         return before
     check_look(phase.task.season, team, details.system)
     seeds.check_declared(phase, team, details.seeds_of)
-    # What is refused in any case is refused before the file is read, and asked again under the lock.
+    # These reasons to refuse a run are checked before the file is read, and again under
+    # the lock.
     check_entry(phase, team, timezone.now(), upload.begun_at, upload.size)
     require_terms(phase.task.season, user)
     unread = None
@@ -159,12 +170,80 @@ def submit_baseline(
         stored_run(upload, sha256, is_checked=found.is_read) as stored,
         transaction.atomic(),
     ):
-        # Two baselines at once would get the same number.
+        # Without the lock, two simultaneous baselines would get the same number.
         Task.objects.select_for_update().get(pk=phase.task_id)
         said = run_card.Metadata(description=description).before(found.about)
         return queue_run(
             phase, stored, details, found, said, team=None, submitted_at=timezone.now()
         )
+
+
+def submit_earlier_run(
+    *,
+    phase: Phase,
+    enter: Callable[[], Team],
+    upload: Upload,
+    system: str,
+    by: User | None,
+    idempotency_key: str = "",
+) -> Submission:
+    """Queue a run that a team submitted on another platform. Dates and limits of the
+    phase are ignored.
+
+    ``enter`` returns the team. It is called in the transaction that stores the run, so that a refused run
+    creates no team. If the team has a run with the same file in the phase, return that run.
+    """
+    details = run_card.checked_details(
+        system=system,
+        kind=Submission.Kind.PRIMARY,
+        idempotency_key=idempotency_key,
+    )
+    sha256 = checksum(upload.path)
+    found = _checked(phase, upload, by, None)
+    said = run_card.Metadata().before(found.about)
+    with (
+        stored_run(upload, sha256, is_checked=found.is_read) as stored,
+        transaction.atomic(),
+    ):
+        team = enter()
+        lock_entry(phase, team)
+        before = Submission.objects.filter(phase=phase, team=team, sha256=sha256)
+        if present := before.order_by("pk").first():
+            discard(stored.file)
+            return present
+        now = timezone.now()
+        return queue_run(
+            phase, stored, details, found, said, team=team, submitted_at=now
+        )
+
+
+def submit_dated_run(
+    *,
+    phase: Phase,
+    team: Team,
+    upload: Upload,
+    details: run_card.RunDetails,
+    said: run_card.Metadata | None = None,
+    facts: Mapping[str, Any],
+    by: User | None = None,
+) -> Submission:
+    """Queue a run that was submitted at another time or on another site. Dates and
+    limits of the phase are ignored.
+
+    ``facts`` contains at least the time of submission.
+    """
+    sha256 = checksum(upload.path)
+    found = _checked(phase, upload, by, None)
+    said = (said or run_card.Metadata()).before(found.about)
+    with (
+        stored_run(upload, sha256, is_checked=found.is_read) as stored,
+        transaction.atomic(),
+    ):
+        lock_entry(phase, team)
+        if before := _sent_before(phase, team, details, sha256):
+            discard(stored.file)
+            return before
+        return queue_run(phase, stored, details, found, said, team=team, **facts)
 
 
 def findings(
@@ -206,27 +285,17 @@ def check_entry(
     begun: dt.datetime | None = None,
     size: int = 0,
 ) -> dict[str, Any]:
-    """Deadlines go by when the upload has ``begun``, limits by now; also tells whether it was late."""
+    """Check deadlines and limits. Return True if the run is late. ``begun`` is the time
+    when the upload started; deadlines are checked for this time.
+    """
     check_registered(phase.task.season, team)
     begun = min(begun or at, at)
     replaced = replaceable(phase, team, begun).first() if phase.is_late(begun) else None
     if replaced is None and not phase.takes_upload(at, begun):
         raise refusals.PhaseClosed(phase.opens, phase.closes, begun)
     check_quota(phase, team, at)
-    # Runs of one bundle share a file.
-    runs = (
-        Submission.objects.filter(team=team)
-        .exclude(file="")
-        .order_by()
-        .values("file", "size")
-        .distinct()
-    )
-    used, most = (
-        runs.aggregate(all=Sum("size"))["all"] or 0,
-        settings.TEAM_STORAGE_MB << 20,
-    )
-    if used + size > most:
-        raise refusals.StorageUsed(used, most)
+    if not team_storage.has_room(team, size):
+        raise refusals.StorageUsed(team_storage.used(team), team_storage.most())
     return {
         "begun_at": begun,
         "is_late": replaced is None and phase.is_late(begun),
@@ -304,7 +373,9 @@ def queue_run(
     replaced: Submission | None = None,
     **facts: Any,
 ) -> Submission:
-    """The submission with its number and its jobs, against the gold of this moment; in a transaction."""
+    """Create the submission and the jobs that score it against the current gold. Call
+    this in a transaction.
+    """
     earlier = Submission.objects.filter(phase=phase, team=facts["team"])
     last = earlier.aggregate(last=Max("number"))["last"] or 0
     facts |= {
@@ -323,11 +394,11 @@ def queue_run(
         status=Submission.Status.QUEUED
         if stored.is_checked
         else Submission.Status.CHECKING,
-        status_since=facts["submitted_at"],
+        status_since=timezone.now(),
         **facts,
     )
     run_card.keep_figures(submission, said.figures)
-    transaction.on_commit(partial(_mark_same_file, submission), robust=True)
+    after_commit(mark_same_file, submission)
     if replaced is not None:
         Submission.objects.filter(pk=replaced.pk).update(replace_until=None)
     if unread is not None:
@@ -342,13 +413,6 @@ def queue_run(
     ):
         run_acts.give_priority(submission, place)
     return submission
-
-
-def _mark_same_file(run: Submission) -> None:
-    """Once all can see it: of two that are sent at once neither would see the other before."""
-    same = Submission.objects.filter(sha256=run.sha256, team__isnull=False)
-    if same.exclude(team=run.team_id).exists():
-        same.update(is_alike=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -376,10 +440,10 @@ def quota(phase: Phase, team: Team, at: dt.datetime | None = None) -> Quota:
     counted = [counted_runs(one, team) for one in phases]
 
     def spent(runs: QuerySet[Submission], limit: int) -> int:
-        """Return the tries that the runs spent.
+        """Return the number of tries that the runs used up.
 
-        A run that waits for a package or model spends no try. At most ``limit`` waiting runs
-        are exempt, since all of them are scored in the end.
+        A run that waits for a package or model uses up no try. At most ``limit``
+        waiting runs are exempt, since all waiting runs are scored in the end.
         """
         waiting = runs.filter(lacks_supply(), status=Submission.Status.WAITING)
         return runs.count() - min(waiting.count(), limit)
@@ -416,7 +480,9 @@ def quota(phase: Phase, team: Team, at: dt.datetime | None = None) -> Quota:
 
 
 def counted_runs(phase: Phase, team: Team) -> QuerySet[Submission]:
-    """The runs that used up a try; failed ones from the second on that ran into a limit of time or memory."""
+    """Return the runs that used up a try. The first failure at a time or memory limit
+    does not count.
+    """
     own = Submission.objects.filter(phase=phase, team=team)
     is_over_limit = Q(status=Submission.Status.FAILED, hit_limit=True)
     forgiven = own.filter(is_over_limit).order_by("number").values("pk")[:1]
@@ -444,11 +510,13 @@ HEADER = f"{run_card.READING}:header"
 
 
 def unread_facts(metadata: Upload | None, *, is_named: bool = True) -> dict[str, Any]:
-    """The file of ir_metadata, and whether the sender has named the task."""
+    """Return the uploaded `ir_metadata` file as data for a later reading, and whether
+    the sender named the task.
+    """
     if metadata is None:
         return {"is_named": is_named}
     with metadata.path.open("rb") as file:
-        # A byte more than it may have, so that its reader says so.
+        # Read one byte more than allowed, so that the reader reports the excess.
         content = file.read(reading.MAX_FILE + 1)
     return {
         "metadata": content,
@@ -466,7 +534,9 @@ def unread_findings() -> run_card.Findings:
 def read_late(
     submission: Submission, run: Path, folder: Path
 ) -> Callable[[], None] | None:
-    """What header and metadata say of a run that was not read when it came. Raises RunRejected."""
+    """Read the header and metadata of a run that was not read on arrival. Raises
+    RunRejected.
+    """
     if (late := LateReading.objects.filter(submission=submission).first()) is None:
         return None
     phase, figures = (

@@ -1,4 +1,4 @@
-"""Files of runs: on their way in, stored, and removed where nothing names them."""
+"""Files of runs: receive them, store them, and delete files without a reference."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ from citeboard.core import refusals, storage
 from citeboard.core.confined.limits import MEGABYTE
 from citeboard.core.upload_queue import UploadQueue
 from tasks.models import Submission
+from tasks.submissions import team_storage
 
 #: In bytes, since that is how file systems count.
 MAX_NAME = 100
@@ -53,9 +54,9 @@ class UploadTooLarge(refusals.Refused):
 class Upload:
     path: Path
     filename: str
-    #: When its first byte came; None where that is not known.
+    #: The arrival time of the first byte, or None if unknown.
     begun_at: dt.datetime | None = None
-    #: From which it came; readers of files are shared out by it.
+    #: The sender's network. File readers are shared fairly between networks.
     network: str = ""
 
     def __post_init__(self) -> None:
@@ -80,7 +81,9 @@ def _shortened(text: str, most: int) -> str:
 
 
 class DiskUploadHandler(TemporaryFileUploadHandler):
-    """Writes uploaded files to disk as they arrive, and of one request no more than a run may have."""
+    """Writes uploaded files to disk as they arrive. The size of one request is limited
+    to the maximum size of a run.
+    """
 
     def __init__(self, request: HttpRequest | None = None) -> None:
         super().__init__(request)
@@ -123,7 +126,7 @@ def network_of(request: HttpRequest) -> str:
 
 @contextmanager
 def received(file: UploadedFile[Any]) -> Iterator[Upload]:
-    """Return the file as it came, when it is its turn."""
+    """Yield the received file, after waiting in the upload queue."""
     account = getattr(file, "account", None) or getattr(file, "network", "")
     megabytes = (file.size or 0) / MEGABYTE
     with upload_queue().turn(str(account), megabytes), _received(file) as upload:
@@ -163,23 +166,28 @@ def upload_limit() -> int:
     return int(settings.UPLOAD_MAX_MB) << 20
 
 
-#: The time for which a file must have been left alone.
+#: Abandoned files are removed if they have not changed for this time.
 SAFE_AGE = dt.timedelta(hours=1)
-#: Stored runs lie in folders by the beginning of their checksum.
+#: Stored runs are in folders. The name of a folder is the beginning of the checksum.
 FOLDERS = [f"{number:02x}" for number in range(256)]
 
 log = logging.getLogger(__name__)
 
 
 def remove_abandoned(now: dt.datetime | None = None) -> int:
-    return remove_half_uploads(now) + remove_unnamed_runs(random.choice(FOLDERS), now)  # noqa: S311
+    """Remove partial files, and stored files without a row: in one folder, and refused
+    files.
+    """
+    folders = (random.choice(FOLDERS), team_storage.KEPT)  # noqa: S311
+    removed = remove_half_uploads(now)
+    return removed + sum(remove_unnamed_runs(folder, now) for folder in folders)
 
 
 def remove_half_uploads(now: dt.datetime | None = None) -> int:
     before = ((now or timezone.now()) - SAFE_AGE).timestamp()
     removed = 0
     for path in Path(settings.FILE_UPLOAD_TEMP_DIR).iterdir():
-        # It may come to its end, and go, while it is looked at.
+        # The upload may end and disappear during the check.
         with suppress(FileNotFoundError):
             if path.stat().st_mtime < before:
                 path.unlink()
@@ -194,7 +202,8 @@ def remove_unnamed_runs(folder: str, now: dt.datetime | None = None) -> int:
     old = [
         entry.name for entry in storage.runs.entries(folder) if entry.modified < before
     ]
-    # Asked after the files were found: a row that is written later belongs to a file that is younger.
+    # Query the rows after listing the files. A row that is written later belongs to a
+    # newer file.
     named = set(Submission.objects.filter(file__in=old).values_list("file", flat=True))
     unnamed = [name for name in old if name not in named]
     for name in unnamed:
@@ -220,7 +229,7 @@ def checksum(path: Path) -> str:
 
 @contextmanager
 def stored_run(upload: Upload, sha256: str, *, is_checked: bool) -> Iterator[StoredRun]:
-    """The run in the run storage; it stays there if the block succeeds and is removed if it fails."""
+    """Yield the run in the run storage. If the block fails, the stored run is removed."""
     name = f"{sha256[:2]}/{sha256}/{secrets.token_hex(4)}/{upload.filename}"
     with upload.path.open("rb") as content:
         file = storage.runs.save(name, File(content))

@@ -1,4 +1,6 @@
-"""Read YAML from outside: the safe subset, without aliases."""
+"""Read untrusted YAML with a safe loader. Aliases are refused unless a caller allows
+short aliases.
+"""
 
 from typing import Any
 
@@ -12,15 +14,25 @@ from tasks.types.guarded.limits import (
     within_size,
 )
 
-#: The parser looks ahead by 1,024 characters, at each level of brackets for each of them.
+#: At each level of brackets, the parser looks ahead by 1,024 characters.
 YAML = Limits(size=1 << 18, depth=20, digits=60)
 
 
-def read_yaml(text: str | bytes, limits: Limits = YAML) -> Any:
-    """Return the value of a text. Raises Unreadable."""
+#: Maximum number of nodes in an aliased value, and maximum number of aliases in a text.
+MAX_ANCHORED, MAX_ALIASES = 50, 1_000
+
+
+def read_yaml(
+    text: str | bytes, limits: Limits = YAML, *, takes_aliases: bool = False
+) -> Any:
+    """Return the value of a text. Raises Unreadable.
+
+    Aliases are refused unless ``takes_aliases`` is True. Small aliased values are then
+    copied.
+    """
     checked = within_size(text, limits)
     try:
-        loader = _Loader(checked)
+        loader = (_AliasLoader if takes_aliases else _Loader)(checked)
         loader.limits = limits
         return loader.get_single_data()
     except yaml.MarkedYAMLError as fault:
@@ -37,7 +49,9 @@ def read_yaml(text: str | bytes, limits: Limits = YAML) -> Any:
 
 
 class _Loader(yaml.SafeLoader):
-    """A short text can stand for a very large one by aliases and long numbers, and take long by depth."""
+    """A loader with limits: aliases and long numbers can make a short text very large,
+    and nesting can make it slow.
+    """
 
     limits = YAML
     _depth = 0
@@ -75,9 +89,44 @@ class _Loader(yaml.SafeLoader):
             raise _refused(too_deep(depth, self.limits).message, mark)
 
 
+class _AliasLoader(_Loader):
+    """A loader that copies aliased values. An aliased value must not contain an alias,
+    so the size of the result is limited.
+    """
+
+    _aliases = 0
+    #: Number of nodes since the current anchor; None outside of anchors.
+    _anchored: int | None = None
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        event = self.peek_event()  # type: ignore[no-untyped-call]
+        if isinstance(event, yaml.AliasEvent):
+            self._aliases += 1
+            if self._anchored is not None:
+                message = "an alias within a value that has an anchor"
+                raise _refused(message, event.start_mark)
+            if self._aliases > MAX_ALIASES:
+                raise _refused(f"over {MAX_ALIASES:,} aliases", event.start_mark)
+            return yaml.SafeLoader.compose_node(self, parent, index)
+        is_first = self._anchored is None and event.anchor is not None
+        if is_first:
+            self._anchored = 0
+        if self._anchored is not None:
+            self._anchored += 1
+            if self._anchored > MAX_ANCHORED:
+                message = f"an anchor around more than {MAX_ANCHORED} values"
+                raise _refused(message, event.start_mark)
+        node = super().compose_node(parent, index)
+        if is_first:
+            self._anchored = None
+        return node
+
+
 def _refused(message: str, mark: Any) -> yaml.MarkedYAMLError:
     return yaml.MarkedYAMLError(problem=message, problem_mark=mark)
 
 
 for _tag in ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float"):
+    # A derived loader copies the table of its base class when an entry is added.
+    _AliasLoader.add_constructor(_tag, _Loader.construct_number)
     _Loader.add_constructor(_tag, _Loader.construct_number)

@@ -11,6 +11,7 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from citeboard.core import storage
+from tasks.gold import drafts
 from tasks.models import Submission
 from tasks.submissions import uploads
 from tests.factories import make_submission
@@ -89,3 +90,43 @@ def test_sweeping_by_hand_says_what_was_removed(incoming, monkeypatch, capsys):
     call_command("sweep")
     assert "2 files of uploads that broke off removed" in capsys.readouterr().out
     assert not orphan.exists()
+
+
+def test_a_refused_file_that_nobody_sends_repaired_goes_after_an_hour(
+    incoming, monkeypatch
+):
+    monkeypatch.setattr(uploads, "FOLDERS", ["5b"])
+    refused = put("kept/7/0123abcd/run.jsonl")
+    uploads.remove_abandoned()
+    assert storage.runs.exists(refused)
+    assert uploads.remove_abandoned(later()) >= 1
+    assert not storage.runs.exists(refused)
+
+
+def test_a_draft_goes_when_nobody_can_confirm_it_any_more(tmp_path):
+    (tmp_path / "bundle.zip").write_bytes(b"a bundle")
+    draft = drafts.keep_draft(tmp_path / "bundle.zip")
+    gold = storage.gold.save("3f/3fab/gold-0123456789abcdef.zip", ContentFile(b"gold"))
+    last = timezone.now() + drafts.MAX_AGE
+    drafts.remove_old_drafts(last)
+    assert storage.gold.exists(draft)
+    late = timezone.now() + drafts.KEPT_FOR + dt.timedelta(minutes=1)
+    assert drafts.remove_old_drafts(late) >= 1
+    assert not storage.gold.exists(draft)
+    assert storage.gold.exists(gold)
+
+
+def test_pruning_leaves_a_draft_that_somebody_may_confirm(tmp_path, capsys):
+    (tmp_path / "bundle.zip").write_bytes(b"a bundle")
+    draft = drafts.keep_draft(tmp_path / "bundle.zip")
+    orphan = storage.gold.save(
+        "3f/3fab/gold-0123456789abcdef.zip", ContentFile(b"gold")
+    )
+    for name in (draft, orphan):
+        os.utime(storages["default"].path(f"gold/{name}"), (0, 0))
+    call_command("prune")
+    assert storage.gold.exists(draft)
+    assert not storage.gold.exists(orphan)
+    call_command("sweep")
+    assert "drafts that nobody confirmed removed" in capsys.readouterr().out
+    assert not storage.gold.exists(draft)

@@ -234,7 +234,7 @@ def test_a_broken_file_of_answers(phase, content, words):
     assert words in refusal(phase, content, "run.jsonl")
 
 
-@pytest.mark.parametrize("filename", ["run.exe", "run", "run.pdf", "run.tar.gz"])
+@pytest.mark.parametrize("filename", ["run.exe", "run.pdf", "run.tar.gz"])
 def test_a_file_of_another_kind(phase, filename):
     assert "JSON lines" in refusal(phase, run_bytes(), filename)
 

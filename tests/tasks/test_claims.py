@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from citeboard.core.audit import history
+from citeboard.core.instants import written_day
 from scoring.results.board.visibility import Audience, Visibility, visibility_of
 from tasks.delivery.notifications.wording import words_of
 from tasks.gold.content import read_contents
@@ -347,14 +348,15 @@ class TestWhatTheLaterSeasonFollows:
     def test_no_page_says_whose_texts_they_are_or_until_when_scores_are_kept_back(
         self, pair
     ):
-        task = pair.later.task
+        task, closes = pair.later.task, pair.earlier.closes + dt.timedelta(days=9)
+        Phase.objects.filter(pk=pair.earlier.pk).update(closes=closes)
         page = text_of(
             Client().get(
                 reverse("board", args=[task.season.slug, task.slug, pair.later.slug])
             )
         )
         assert "scores are kept back until staff of the site have decided" in page
-        assert f"{pair.earlier.closes:%Y-%m-%d}" not in page
+        assert written_day(closes) not in page
         assert "Earlier" not in page
 
     def test_gold_read_anew_is_claimed_as_before(self, pair, settings):

@@ -141,3 +141,10 @@ def test_equal_scores_keep_the_order_given_out_with_the_nonce_and_that_of_the_fi
     expected = sum(1 / place for place in places) / len(places)
     value = scored("--nonce", NONCE)["metrics"]["mrr@10"]["value"]
     assert value == pytest.approx(expected)
+    # A table without ranks orders equal scores likewise, whatever its rows are ordered by.
+    table = [f"{row['id']},{name},0.5" for row in ROWS for name in reversed(NAMES)]
+    words[5] = str(tmp_path / "run.csv")
+    (tmp_path / "run.csv").write_text("\n".join(["id,document,score", *table]))
+    assert scored()["metrics"]["mrr@10"]["value"] == 1
+    value = scored("--nonce", NONCE)["metrics"]["mrr@10"]["value"]
+    assert value == pytest.approx(expected)

@@ -249,7 +249,7 @@ def test_load_gold_makes_a_version_and_queues_every_scored_run_again(tmp_path):
     )
     assert err == ""
     assert out.splitlines() == [
-        "split test: version 2, 4 instances",
+        "split test: version 2, 4 instances from 4 rows",
         f"1 scorings queued in phase {phase.slug}",
     ]
     assert [job.gold.number for job in run.jobs.order_by("pk")] == [1, 2]
@@ -259,7 +259,9 @@ def test_load_gold_makes_a_version_and_queues_every_scored_run_again(tmp_path):
     out, _ = run_command(
         "load_gold", str(phase.task.pk), str(fixed), reason="Citance 1 was wrong."
     )
-    assert out.splitlines() == ["split test: version 2, 4 instances, as it was"]
+    assert out.splitlines() == [
+        "split test: version 2, 4 instances from 4 rows, as it was"
+    ]
 
 
 def test_load_gold_tells_what_it_cannot_do(tmp_path):

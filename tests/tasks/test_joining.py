@@ -88,7 +88,7 @@ def test_an_invitation_by_mail(team, ada):
         "Ada invites you to the team Night Shift.\n\n"
         "Teams take part in shared tasks together: their members see each other's names and all runs of the "
         "team, and may send runs.\n\n"
-        "Accept or decline until 2091-05-08 (UTC):\n"
+        "Accept or decline until 8 May 2091 (UTC):\n"
         f"https://board.example.org/join/{mailed_secret(invitation)}/\n\n"
         "If you expect no invitation, decline it, or leave it: it ends by itself. Whoever abuses invitations "
         "can be reported: https://board.example.org/report/\n"

@@ -232,7 +232,7 @@ def test_a_refusal_says_in_words_when_the_next_run_may_be_sent(db):
     team = make_team(season=phase.task.season)
     sent(phase, team, "2026-03-01 12:00")
     with pytest.raises(
-        QuotaExceeded, match=r"no run is left .* at 2026-03-02 10:00 UTC"
+        QuotaExceeded, match=r"no run is left .* at 2 Mar 2026, 10:00 UTC"
     ):
         check_quota(phase, team, at("2026-03-01 13:00"))
 

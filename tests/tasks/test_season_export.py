@@ -42,7 +42,8 @@ def folder(tmp_path):
             (
                 'type = "clsumm-1a"\noptions = { annotation = "annv3" }\nmin_class_size = 2\n'
                 'rank_by = "overlap_f1_macro"\nshown_measures = ["overlap_f1_macro", "overlap_f1_micro"]\n'
-                'hub_dataset = "our-lab/clsumm"\nseeds = "needed"'
+                'hub_dataset = "our-lab/clsumm"\nseeds = "needed"\n'
+                'sentence = "Which sentences does a citation mean?"'
             ),
         ),
         (

@@ -79,6 +79,20 @@ FAULTS = [
     ),
     (
         '["corrected", "official-2017"]',
+        '["corrected", "corrected@support-b"]',
+        [
+            "season.toml:10: no further judge can decide “corrected@support-b”; expected a first judge"
+        ],
+    ),
+    (
+        '["corrected", "official-2017"]',
+        '["corrected@support-b", "corrected"]',
+        [
+            "season.toml:10: no further judge can decide “corrected@support-b”; expected the rule sets"
+        ],
+    ),
+    (
+        '["corrected", "official-2017"]',
         '["as-published"]',
         [
             "season.toml:10: clsumm-1a has no rules “as-published”; expected some of corrected, official-2014"
@@ -131,7 +145,7 @@ FAULTS = [
     (
         "2020-01-01T00:00:00Z",
         "2091-01-01T00:00:00Z",
-        ["season.toml:19: the phase closes at 2090-01-01"],
+        ["season.toml:19: the phase closes at 1 Jan 2090, 00:00 UTC"],
     ),
     (
         "runs_per_day = 3",

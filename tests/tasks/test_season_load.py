@@ -321,7 +321,7 @@ def test_what_is_perhaps_not_meant_is_noted(folder):
     )
     assert [line for line in load(folder) if line.startswith("note: ")] == [
         "note: organiser bob@example.org has no account yet; load the season again when there is one",
-        "note: phase 1a/practice is over: it closed 2020-02-01 00:00 UTC",
+        "note: phase 1a/practice is over: it closed 1 Feb 2020, 00:00 UTC",
         "note: phase 1a/final: split tset has no gold yet, so that no run is accepted",
         "note: gold 1a/dev: no phase is scored on it",
     ]
@@ -417,7 +417,11 @@ def test_a_new_task_of_citation_texts_counts_the_taggers_labels_and_one_that_is_
     (tmp_path / "season.toml").write_text(CITATION_TEXTS)
     load(tmp_path)
     task = Task.objects.get(slug="texts")
-    assert task.options == {"bertscore": "absent", "discourse_labels": "tagger"}
+    assert task.options == {
+        "bertscore": "absent",
+        "discourse_labels": "tagger",
+        "intent_tagger": "acl-arc",
+    }
     assert load(tmp_path) == ["season mice: nothing to change"]
     Task.objects.filter(pk=task.pk).update(options={})
     SeasonFile.objects.all().delete()

@@ -117,10 +117,10 @@ def test_a_new_season_is_told_with_its_phases_and_a_conflict_leaves_nothing_to_r
     told = load(folder, dry_run=True)
     practice, final = part(told, "What would be made")
     assert practice.startswith(
-        "Cited text spans, Practice: 2020-01-01 00:00 – 2090-01-01 00:00; organ"
+        "Cited text spans, Practice: 1 Jan 2020, 00:00 – 1 Jan 2090, 00:00; organ"
     )
     assert final.startswith(
-        "Cited text spans, Final: 2020-03-01 12:00 – 2090-05-08 23:59:59; nobody; "
+        "Cited text spans, Final: 1 Mar 2020, 12:00 – 8 May 2090, 23:59; nobody; "
     )
     assert not Season.objects.exists()
     load(folder)

@@ -8,6 +8,7 @@ import pytest
 from django.conf import settings
 from django.utils import timezone
 
+from citeboard.core.confinement import UploadUnreadable, read_upload
 from citeboard.core.instants import WITHOUT_END
 from tasks.gold.content import read_contents
 from tasks.gold.early import EmbargoBreach, going_on
@@ -204,6 +205,22 @@ class TestContentInSeveralPlaces:
         assert free_from(practice)[Kind.OTHERS] is None
         assert (read_contents(), read_contents()) == (2, 0)
         assert free_from(practice)[Kind.OTHERS] == hidden.closes
+
+    def test_gold_whose_first_reading_exceeds_a_limit_is_read_again(
+        self, hidden, monkeypatch
+    ):
+        before = bytes(GoldContent.objects.get().digests)
+        GoldContent.objects.all().delete()
+        refusals = [UploadUnreadable("it took more than 1 s")]
+
+        def read_when_quiet(*values, **options):
+            if refusals:
+                raise refusals.pop()
+            return read_upload(*values, **options)
+
+        monkeypatch.setattr("tasks.gold.content.read_upload", read_when_quiet)
+        assert read_contents() == 1
+        assert bytes(GoldContent.objects.get().digests) == before
 
     def test_digests_that_the_database_keeps_follow_from_a_key_that_it_has_not(
         self, hidden, settings

@@ -22,7 +22,7 @@ from tasks.models.declarations import keep
 from tasks.seasons.file.export import export_season
 from tasks.types import task_type
 from tasks.types.digests import salted_digest
-from tasks.types.files import open_inputs
+from tasks.types.files import READING_VERSION, open_inputs
 from tests.api.conftest import API
 from tests.api.sending import score
 from tests.factories import (
@@ -68,7 +68,7 @@ def test_gold_is_named_by_an_hmac_of_its_digest(hidden):
     assert len(gold.nonce) == 64
     assert gold.digest == salted_digest(gold.plain_digest, gold.nonce)
     assert gold.digest not in gold.digests.values()
-    assert (gold.digest_rule, gold.reading_version) == (2, 2)
+    assert (gold.digest_rule, gold.reading_version) == (2, READING_VERSION)
 
 
 def test_a_visitor_reads_neither_the_plain_digest_nor_the_nonce_before_the_release(
@@ -78,6 +78,7 @@ def test_a_visitor_reads_neither_the_plain_digest_nor_the_nonce_before_the_relea
     told = read_phase(hidden)
     assert told["gold"]["sha256"] == told["commitments"]["gold"] == gold.digest
     assert told["commitments"]["gold_nonce"] is None
+    assert (told["gold"]["instances"], told["gold"]["rows"]) == (gold.instances, None)
     page = Client().get(board_of(hidden)).content.decode()
     for secret in (gold.plain_digest, gold.nonce):
         assert secret not in json.dumps(told)
@@ -93,7 +94,9 @@ def board_of(phase: Phase) -> str:
 def test_the_release_of_the_gold_opens_its_key(hidden):
     phase = release(hidden)
     gold = Gold.objects.get()
-    told = read_phase(phase)["commitments"]
+    read = read_phase(phase)
+    assert (read["gold"]["rows"], gold.rows is None) == (gold.rows, False)
+    told = read["commitments"]
     assert salted_digest(gold.plain_digest, told["gold_nonce"]) == told["gold"]
     season, task = phase.task.season.slug, phase.task.slug
     address = reverse("gold", args=[season, task, phase.slug, gold.number])
@@ -209,7 +212,7 @@ def test_the_organisers_alone_read_the_plain_digest_and_the_nonce(hidden):
     [version] = client.get(address).json()["results"]
     assert version["plain_sha256"] == gold.plain_digest
     assert (version["nonce"], version["sha256"]) == (gold.nonce, gold.digest)
-    assert (version["digest_rule"], version["reading_version"]) == (2, 2)
+    assert (version["digest_rule"], version["reading_version"]) == (2, READING_VERSION)
     client.force_login(make_user())
     assert client.get(address).status_code == 404
 

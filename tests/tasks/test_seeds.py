@@ -8,9 +8,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from citeboard.core.audit import history
-from tasks.models import Phase, Submission
+from tasks.models import Phase, Submission, Task
+from tasks.submissions import bundles
 from tasks.submissions.looks import check_look
 from tasks.submissions.run_acts import NotInThisState, PhaseOver
+from tasks.submissions.run_card import RunDetails
 from tasks.submissions.seeds import declare_seed
 from tests import factories
 from tests.scoring import boards
@@ -69,6 +71,30 @@ def test_a_task_allows_needs_or_refuses_seeds(setting, name, is_refused):
         return
     with pytest.raises(ValidationError) as refused:
         factories.submit_run(**sent)
+    assert set(refused.value.message_dict) == {"seeds_of"}
+    assert not Submission.objects.exists()
+
+
+@pytest.mark.both_databases
+def test_a_task_that_refuses_seeds_while_a_file_for_several_tasks_is_read_gets_none(
+    monkeypatch,
+):
+    phase = factories.make_phase()
+    other = factories.make_phase(task=factories.make_task(season=phase.task.season))
+    team = factories.make_team(season=phase.task.season)
+    lock = bundles.lock_entry
+
+    def setting_changed(entered, by):
+        Task.objects.filter(pk=other.task_id).update(seeds="refused")
+        lock(entered, by)
+
+    monkeypatch.setattr(bundles, "lock_entry", setting_changed)
+    details = RunDetails(
+        system="A", description="", kind=Submission.Kind.PRIMARY, seeds_of="Owl"
+    )
+    sent = {"season": phase.task.season, "team": team, "details": details}
+    with pytest.raises(ValidationError) as refused:
+        bundles.submit_bundle(**sent, user=None, upload=factories.make_upload())
     assert set(refused.value.message_dict) == {"seeds_of"}
     assert not Submission.objects.exists()
 

@@ -1,1 +1,3 @@
-"""Notifications: rows written with the event, read on the site, sent by e-mail."""
+"""Notifications. A notification is stored in the transaction of the event, shown on the
+site, and sent by e-mail.
+"""

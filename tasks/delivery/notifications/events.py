@@ -1,4 +1,6 @@
-"""Telling people of events: in the event's transaction, once for each person, however often it is tried."""
+"""Create notifications about events, in the transaction of the event. Each person is
+notified once, even if a function is called repeatedly.
+"""
 
 import datetime as dt
 from collections.abc import Iterable, Mapping
@@ -17,7 +19,7 @@ from tasks.delivery.webhooks.services import due_at, holding, queue_event
 from tasks.models.notifications import Channel, Kind
 from tasks.models.registrations import name_to_others
 
-#: Mails about dates, which are never delayed.
+#: Kinds of e-mails about dates, which are sent without delay.
 OF_DATES = (Kind.DEADLINE, Kind.MOVED)
 
 
@@ -32,7 +34,9 @@ def notify(
     submission: models.Submission | None = None,
     facts: Mapping[str, Any] | None = None,
 ) -> int:
-    """Tell the people, given by id, of an event; who was told of it already is not told again."""
+    """Notify people of an event. ``people`` are ids of users. A person who was already
+    notified of the event is skipped.
+    """
     if submission is not None:
         phase, team = submission.phase, submission.team
     already = models.Notification.objects.filter(event=event).values_list(
@@ -214,7 +218,7 @@ def tell_question(question: models.Question, *, by: User) -> None:
 
 
 def tell_answered(question: models.Question) -> None:
-    """Also when an answer is changed."""
+    """Notify the person who asked. An edited answer is a new event."""
     if question.asked_by_id is None:
         return
     event = f"question-{question.pk}-answered-{as_json(question.answered_at)}"
@@ -237,7 +241,9 @@ def tell_report(report: models.Report) -> None:
 
 
 def tell_shared(season: models.Season, other: int) -> None:
-    """Once, that a season of other organisers, which is not named, has many of its texts."""
+    """Notify the organisers once that another organiser's season contains many of the
+    same texts. The notification does not name the other season.
+    """
     theirs = models.Organiser.objects.filter(season=other).values("user")
     people = models.Organiser.objects.filter(
         season=season, role=models.Organiser.Role.ORGANISER
@@ -247,7 +253,9 @@ def tell_shared(season: models.Season, other: int) -> None:
 
 
 def tell_claim(claim: models.Claim) -> None:
-    """Organisers of both seasons, of which neither is told the other, and staff, who decide."""
+    """Notify the organisers of both seasons, without naming the other season. Also
+    notify the staff, who decide on the claim.
+    """
     _tell_claim(claim, "made")
     staff = User.objects.filter(is_staff=True, is_active=True).values_list(
         "pk", flat=True
@@ -284,7 +292,9 @@ def tell_to_confirm(
     gold: int,
     by: User | None = None,
 ) -> int:
-    """That results of these teams, of these runs, wait; how many leads wanted to be told."""
+    """Notify the leads of teams whose runs have results that wait for confirmation.
+    Return the number of notified leads.
+    """
     event = f"{_prefix(phase)}{phase.confirmation_reopened}-{phase.closes.timestamp()}-{gold}"
     where = {"task": phase.task.slug, "phase": phase.slug}
     is_reopened = by is not None
@@ -363,7 +373,9 @@ def tell_changed_phase(
 
 
 def remind_of_deadlines(at: dt.datetime | None = None) -> int:
-    """Tell participants once of each phase that closes within 48 hours; how many were told."""
+    """Remind participants once of each phase that closes within 48 hours. Return the
+    number of reminders.
+    """
     at = at or timezone.now()
     soon = models.Phase.objects.open(at).filter(
         closes__lte=at + AHEAD,
@@ -469,10 +481,11 @@ def sheet_event(sheet: int) -> str:
     return f"sheet-{sheet}"
 
 
-def tell_sheet(sheet: int, phase: models.Phase, person: int) -> None:
-    notify(
-        Kind.SHEET, sheet_event(sheet), [person], phase=phase, facts={"sheet": sheet}
-    )
+def tell_sheet(
+    sheet: int, phase: models.Phase, person: int, *, has_pairs: bool = False
+) -> None:
+    facts = {"sheet": sheet, **({"pairs": True} if has_pairs else {})}
+    notify(Kind.SHEET, sheet_event(sheet), [person], phase=phase, facts=facts)
 
 
 def tell_join_asked(asked: models.JoinRequest) -> None:

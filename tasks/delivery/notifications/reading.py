@@ -53,7 +53,9 @@ def unread(request: HttpRequest) -> int:
 
 
 def _may_have(user: User) -> tuple[bool, bool]:
-    """Return whether the person has unread notifications or invitations, by one query."""
+    """Return two truth values: if the user has unread notifications, and if invitations
+    wait for the user. The function uses a single query.
+    """
     values: dict[str, int | str] = {
         "user": user.pk,
         "waiting": MailedInvitation.State.WAITING.value,
@@ -68,7 +70,7 @@ def unread_messages(request: HttpRequest) -> dict[str, Any]:
     return {"unread_messages": lambda: unread(request)}
 
 
-#: Frequent events that need no action.
+#: Kinds of frequent events that require no user action.
 _WITHOUT_MAIL = (Kind.SCORED,)
 _SIGNER = Signer(salt="tasks.notifications.unsubscribe", sep=".")
 
@@ -106,7 +108,9 @@ def choose(*, user: User, wanted: Mapping[str, str]) -> None:
 
 
 def unsubscribe_secret(user: User, kind: str) -> str:
-    """Return the secret of an unsubscribe link, which ends mails of one kind to one person."""
+    """Return the secret of an unsubscribe link. The link ends e-mails of one kind to
+    one user.
+    """
     return _SIGNER.sign(f"{user.pk}-{kind}")
 
 

@@ -1,4 +1,6 @@
-"""A notification in words, as its reader may know it now. No score is ever part of it."""
+"""The texts of notifications. They contain only facts that the reader may currently
+know, and no scores.
+"""
 
 import datetime as dt
 from collections.abc import Callable
@@ -8,13 +10,13 @@ from typing import Any
 from django.urls import reverse
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
-from citeboard.core.instants import is_no_end
+from citeboard.core.instants import day_and_time, is_no_end
 from citeboard.core.words import counted, listed, thousands
 from citeboard.teams.models import Team
 from tasks.models import Notification, Organiser, Phase, Submission
 from tasks.models.notifications import Kind
 
-#: Anywhere on Earth: a day has passed when it has passed everywhere.
+#: The time zone Anywhere on Earth. A day ends there when it has ended everywhere.
 AOE = dt.timezone(dt.timedelta(hours=-12), "AoE")
 
 
@@ -67,7 +69,7 @@ def _rescored(told: Notification) -> Words:
             "Gold, options and rules are the same as before. Nothing has to be sent again."
         ),
     }
-    # Older notifications only store whether the gold was the cause.
+    # Older notifications store only if the gold was the cause.
     text = texts[
         told.facts.get("changed")
         or ("gold" if told.facts.get("is_of_gold", True) else "options")
@@ -228,6 +230,12 @@ def _role(told: Notification) -> Words:
 
 
 def _sheet(told: Notification) -> Words:
+    if told.facts.get("pairs"):
+        text = _(
+            "You see two texts without the names of the systems that wrote them, and choose the better one."
+        )
+        title = _("Pairs of texts of %(phase)s wait for you") % {"phase": _phase(told)}
+        return Words(title, text, reverse("judge", args=[told.facts["sheet"]]))
     text = _(
         "You see texts without the names of the systems that wrote them, and rate each."
     )
@@ -334,7 +342,8 @@ def _reported(told: Notification) -> Words:
     )
 
 
-#: Effects of a claim on texts for organisers, by the side of their season.
+#: The effects of a claim, in texts for organisers of the earlier and of the later
+#: season.
 _CLAIMED = {
     ("earlier", "open"): gettext_lazy(
         "That season came later, and nothing follows from it until they decide."
@@ -382,7 +391,8 @@ def _claim(told: Notification) -> Words:
     )
 
 
-#: Each kind has the function above that bears its name.
+#: For each kind of notification, a function with the kind's name after an underscore
+#: writes the text.
 _WRITERS: dict[Kind, Callable[[Notification], Words]] = {
     kind: globals()[f"_{kind.name.lower()}"] for kind in Kind
 }
@@ -420,7 +430,7 @@ def _season(told: Notification) -> str:
 
 def _instant(written: str) -> str:
     at = dt.datetime.fromisoformat(written)
-    return f"{at.astimezone(dt.UTC):%Y-%m-%d %H:%M} UTC ({at.astimezone(AOE):%Y-%m-%d %H:%M} AoE)"
+    return f"{day_and_time(at)} UTC ({day_and_time(at, AOE)} AoE)"
 
 
 def _limit(limits: list[Any]) -> str:

@@ -1,1 +1,3 @@
-"""Signed requests to organisers' programs: written with the event, posted by the sweeper."""
+"""Webhooks: signed requests to organisers' programs. A delivery is stored in the
+transaction of its event. The sweeper sends all deliveries.
+"""

@@ -1,4 +1,4 @@
-"""One request to the machine that was looked up, with its signature; redirects are not followed."""
+"""Post a signed request to the IP address that was checked. Redirects are not followed."""
 
 import hashlib
 import hmac
@@ -19,13 +19,15 @@ from django.utils.translation import gettext as _
 
 from citeboard.core.refusals import Refused
 
-#: Seconds that a request may take in all, however slowly the other side sends.
+#: Maximum duration of a request in seconds, however slowly the server responds.
 TIMEOUT = 10
 SIGNATURE, TIMESTAMP = "Citeboard-Signature", "Citeboard-Timestamp"
 
 
 def signature_of(secret: str, timestamp: int, body: bytes) -> str:
-    """HMAC-SHA256 of the timestamp, a full stop and the body, in hexadecimal."""
+    """Return the HMAC-SHA256 of the timestamp, a full stop and the body, in hexadecimal
+    after `sha256=`.
+    """
     signed = f"{timestamp}.".encode() + body
     return f"sha256={hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()}"
 
@@ -39,7 +41,9 @@ def body_of(payload: dict[str, Any]) -> bytes:
 def post(
     target: "Target", *, body: bytes, secret: str, timestamp: int, delivery: int
 ) -> int:
-    """The status of the answer, whose body is not read. Raises OSError or HTTPException."""
+    """Post a delivery and return the status of the response. The body of the response
+    is not read. Raises OSError or HTTPException.
+    """
     connection = _Pinned(target)
     limit = threading.Timer(TIMEOUT, connection.cut)
     limit.daemon = True
@@ -63,7 +67,9 @@ def post(
 
 
 class _Pinned(http.client.HTTPConnection):
-    """Connects to the number that was checked; the name counts for the certificate alone."""
+    """A connection to the IP address that was checked. The host name is only used to
+    verify the certificate.
+    """
 
     def __init__(self, target: "Target") -> None:
         super().__init__(target.host, target.port, timeout=TIMEOUT)
@@ -84,9 +90,10 @@ class _Pinned(http.client.HTTPConnection):
                 self.sock.shutdown(socket.SHUT_RDWR)
 
 
-#: That a name may take to be looked up.
+#: The timeout in seconds of a DNS lookup.
 LOOKUP_SECONDS = 5
-#: Ranges that lead on to addresses which the check would not see.
+#: Address ranges that are translated to other addresses. The check cannot see the other
+#: address.
 _TRANSLATED = tuple(
     map(
         ipaddress.ip_network,
@@ -137,7 +144,9 @@ def checked_url(url: str) -> str:
 
 
 def target_of(url: str) -> Target:
-    """Look the host up, once. Raises AddressRefused where any of its numbers is one of a private network."""
+    """Resolve the host once. Raises AddressRefused if any IP address of the host is
+    private.
+    """
     parts = urlsplit(checked_url(url))
     host, scheme = parts.hostname or "", parts.scheme
     port = parts.port or (443 if scheme == "https" else 80)

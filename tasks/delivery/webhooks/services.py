@@ -1,4 +1,6 @@
-"""Webhooks of a season: made, given a new secret, turned off, removed, and posted to once more."""
+"""Manage the webhooks of a season: create, renew the secret, disable, remove, and
+repeat a delivery.
+"""
 
 import datetime as dt
 import secrets
@@ -21,7 +23,8 @@ from tasks.delivery.webhooks.posting import checked_url
 from tasks.models import Delivery, Job, Season, Webhook
 
 MAX_A_SEASON = 10
-#: Time in which organisers can take an act back. Its webhooks wait so long.
+#: Organisers can undo an action within this time. E-mails and webhooks about the action
+#: are delayed until then.
 TO_TAKE_BACK = dt.timedelta(minutes=10)
 _held: ContextVar[tuple[list[str], dt.datetime | None] | None] = ContextVar(
     "held", default=None
@@ -30,8 +33,10 @@ _held: ContextVar[tuple[list[str], dt.datetime | None] | None] = ContextVar(
 
 @contextmanager
 def holding(since: dt.datetime | None = None) -> Iterator[list[str]]:
-    """Mails and webhooks of the block wait until its act, of now unless given, cannot be taken back; gives
-    the events that they are of.
+    """Delay the e-mails and webhooks that the block creates until the user can no
+    longer undo the action. Yield a list that collects the events.
+
+    ``since`` is the time of the action, by default now.
     """
     events: list[str] = []
     token = _held.set((events, since))
@@ -42,7 +47,7 @@ def holding(since: dt.datetime | None = None) -> Iterator[list[str]]:
 
 
 def due_at(event: str, at: dt.datetime) -> dt.datetime:
-    """When what is posted of an event goes out."""
+    """Return the time at which messages about an event are sent."""
     held = _held.get()
     if held is None:
         return at
@@ -75,7 +80,7 @@ def make_webhook(*, season: Season, url: str, by: User) -> Webhook:
 
 
 def renew_secret(*, webhook: Webhook, by: User) -> Webhook:
-    """Replace the secret. Signatures by the old secret are no longer valid."""
+    """Replace the secret. Signatures with the old secret become invalid."""
     with transaction.atomic():
         changed = Webhook.objects.select_for_update().get(pk=webhook.pk)
         changed.nonce = secrets.token_hex(12)
@@ -122,7 +127,9 @@ def _note(
 
 
 def queue_event(kind: str, event: str, season: Season | int, **facts: Any) -> None:
-    """Each webhook gets an event once, however often it is written."""
+    """Queue one delivery of an event for each active webhook. Repeated calls add no
+    deliveries.
+    """
     number = season if isinstance(season, int) else season.pk
     told = Delivery.objects.filter(webhook=OuterRef("pk"), event=event)
     webhooks = Webhook.objects.filter(

@@ -8,7 +8,13 @@ from django.core.management.base import BaseCommand, CommandError
 
 from citeboard.core import audit
 from tasks.gold.early import EmbargoBreach, UnequalPart, going_on
-from tasks.gold.gold_files import EarlierGold, gold_change, load_gold
+from tasks.gold.gold_files import (
+    EarlierGold,
+    gold_change,
+    kit_of,
+    load_gold,
+    note_kit,
+)
 from tasks.jobs.leases import rescore
 from tasks.management.problems import LET_OUT, problems_told, refusing
 from tasks.models import Gold
@@ -53,6 +59,7 @@ class Command(BaseCommand):
             before = (
                 Gold.objects.filter(task=task, split=split).order_by("-number").first()
             )
+            kit = kit_of(before) if before is not None else {}
             with (
                 refusing(EmbargoBreach, words="{}, by --let-out and --reason"),
                 refusing(UnequalPart),
@@ -77,6 +84,8 @@ class Command(BaseCommand):
                 facts=facts,
                 changes=changes,
             )
+        if before is not None:
+            note_kit(gold, kit, None)
         known = "" if is_new else ", as it was"
         rows = "" if gold.rows is None else f" from {gold.rows} rows"
         self.stdout.write(

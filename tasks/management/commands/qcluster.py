@@ -1,4 +1,4 @@
-"""The queue's processes, as django-q starts them, but ended by one signal as well as by many."""
+"""Starts the queue's processes like django-q, but handles repeated signals to stop."""
 
 import os
 import signal
@@ -14,9 +14,11 @@ FAREWELL_SECONDS = (
 
 
 class EndingCluster(Cluster):
-    """django-q's parent of all, which may be told to end again while it ends. The kernel tells of the
-    parent's death once for each of its threads, and django-q's own handler, interrupted by itself while it
-    sets an event, waits for ever for a lock that it holds.
+    """django-q's parent process, which may receive several signals to stop.
+
+    If a parent process dies, the kernel sends a signal for each of its threads.
+    django-q's own handler would deadlock: if a second signal interrupts the handler
+    while it sets an event, the handler waits for a lock that the process already holds.
     """
 
     def __init__(self) -> None:

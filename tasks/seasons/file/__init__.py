@@ -1,1 +1,3 @@
-"""A season from its file: read as tables, then as entries, judged as a plan, and loaded."""
+"""Read a season file as tables and entries, compare the entries with the site in a
+plan, and load the plan.
+"""

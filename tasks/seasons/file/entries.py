@@ -1,4 +1,6 @@
-"""A season file as it stands: every value read and judged by itself, before anything else is looked at."""
+"""Read a season file and validate each value by itself, before any comparison with the
+site.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +15,7 @@ from django.db import models
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
-from citeboard.core.instants import read_end, read_instant, zone_of
+from citeboard.core.instants import read_end, read_instant, utc_minute, zone_of
 from tasks.models import Organiser, Phase, Season, Task
 from tasks.models.run_cards import REQUIRABLE
 from tasks.models.seasons import Configured, validate_zone
@@ -27,7 +29,7 @@ from tasks.seasons.file.tables import (
     near,
     one_of,
 )
-from tasks.seasons.own_measures import MeasuresRefused, bring_measures
+from tasks.seasons.own_measures import MeasuresRefused, bring_measures, bring_program
 from tasks.types import (
     InputRefused,
     OptionRefused,
@@ -36,15 +38,23 @@ from tasks.types import (
     TaskType,
     task_types,
 )
-from tasks.types.base import ACCEPT, CUTOFFS, current_rules
+from tasks.types.base import ACCEPT, CUTOFFS, base_rules, current_rules
+from tasks.types.declared.official_program import PROGRAM
 from tasks.types.declared.own_measures import MEASURES
 from tasks.types.guarded.limits import Unreadable
 from tasks.types.guarded.toml_reader import read_toml
+from tasks.types.judge_views import (
+    MAX_RULES,
+    first_judge,
+    further_judge,
+    is_view,
+)
 from tasks.types.registry import folder_type, stored
 from tasks.types.toml_lines import KeyLines
 
 NAME = "season.toml"
-#: What stands in addresses where the slug of a task or of a phase would.
+#: Words that URLs contain at the position of a task's or phase's slug. Such words
+#: cannot be slugs.
 RESERVED_TASKS, RESERVED_PHASES = ("organise", "overall", "submit"), ("published",)
 #: The values of one row's fields.
 Facts = dict[str, Any]
@@ -55,11 +65,12 @@ SEASON = "season"
 class Roots:
     folder: Path
     data: Path | None = None
-    #: True for the files of a zip that somebody sent, which confined processes alone read.
+    #: True if the files are from an uploaded zip archive. Only sandboxed processes may
+    #: read such files.
     is_sent: ClassVar[bool] = False
 
     def file(self, table: Table, key: str, name: str) -> Path | None:
-        """What a relative path means: it is looked for in the folder, then in the data root."""
+        """Return the file of a relative path, from the folder or the data root."""
         roots = [root for root in (self.folder, self.data) if root is not None]
         folders = {"folders": _(" or ").join(str(root) for root in roots)}
         if not name or Path(name).is_absolute() or "\0" in name:
@@ -90,7 +101,9 @@ class Roots:
 
 
 class FileAlone(Roots):
-    """``types`` are those of declared tasks that the season has already, by the slugs of the tasks."""
+    """A season file without other files. ``types`` maps the slugs of the season's
+    existing tasks to declared task types.
+    """
 
     def __init__(self, types: Mapping[str, TaskType] | None = None) -> None:
         super().__init__(Path())
@@ -100,7 +113,7 @@ class FileAlone(Roots):
         return None
 
     def declared_type(self, table: Table, name: str) -> TaskType | None:
-        """Return what the folder ``name`` declares, here the type that the task has."""
+        """Return the task's existing type instead of the type in the folder ``name``."""
         if present := self.types.get(str(table.values.get("slug"))):
             return present
         words = _("“%(name)s” is a folder") % {"name": name}
@@ -129,7 +142,9 @@ class GoldEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class BaselineEntry:
-    """``phases`` are the slugs of those it stands in, empty for all phases of its task that have gold."""
+    """A baseline. ``phases`` are slugs of phases. If empty, the baseline runs in all
+    phases of the task that have gold.
+    """
 
     table: Table
     system: str
@@ -142,7 +157,7 @@ class BaselineEntry:
 class TaskEntry:
     table: Table
     slug: str
-    #: None where it is not known, or its folder is wrong.
+    #: None if the type is unknown or the folder of the type is invalid.
     task_type: TaskType | None
     values: Facts
     phases: tuple[PhaseEntry, ...]
@@ -168,7 +183,7 @@ class TaskEntry:
         return options
 
 
-#: What the season's table calls them; who stands in both is an organiser.
+#: The keys of roles in the season's table. A person in both lists is an organiser.
 ROLES = {
     "organisers": Organiser.Role.ORGANISER.value,
     "helpers": Organiser.Role.HELPER.value,
@@ -177,21 +192,23 @@ ROLES = {
 
 @dataclass(frozen=True, kw_only=True)
 class SeasonEntry:
-    """What the file says; each entry keeps the table it was read from, for what is found later."""
+    """The content of the file. Each entry keeps the table from the file, so that later
+    checks can report line numbers.
+    """
 
     table: Table
     findings: Findings
     slug: str
     values: Facts
     terms: str
-    #: By e-mail address, who helps to run it and as what.
+    #: The role of each helper and organiser, by e-mail address.
     roles: Mapping[str, str]
     published: tuple[Path, ...]
     tasks: tuple[TaskEntry, ...]
-    #: Whether the file came without the files that it names.
+    #: True if the file was sent without the files that it refers to.
     is_alone: bool
     roots: Roots
-    #: Whether it is a file at all, and not settings that were changed in the site.
+    #: True for a season file, False for settings that were changed on the site.
     is_from_file: bool = True
 
 
@@ -338,7 +355,8 @@ def _files(table: Table, key: str, roots: Roots, *default: object) -> tuple[Path
 def _task(table: Table, roots: Roots) -> TaskEntry:
     slug = _free_slug(table, RESERVED_TASKS)
     task_type = _type(table, roots)
-    rules, options = _rules(table, task_type), table.words("options")
+    options = table.words("options")
+    rules = _rules(table, task_type, options)
     rank_by, shown = (
         table.text("rank_by", "", longest=80),
         list(table.texts("shown_measures", ())),
@@ -405,7 +423,9 @@ def _task(table: Table, roots: Roots) -> TaskEntry:
 
 
 def _type(table: Table, roots: Roots) -> TaskType | None:
-    """A built-in type, one that the site has, or what a folder declares, which names its faults itself."""
+    """Return a built-in type, a type of the site, or the declared type of a folder. For a
+    faulty folder, record the faults and return None.
+    """
     name = table.text("type")
     if name.startswith("./"):
         if isinstance(roots, FileAlone):
@@ -415,6 +435,10 @@ def _type(table: Table, roots: Roots) -> TaskType | None:
                 if (own := folder / MEASURES).is_file():
                     bring_measures(
                         own.read_text(encoding="utf-8", errors="replace"), by=None
+                    )
+                if (official := folder / PROGRAM).is_file():
+                    bring_program(
+                        official.read_text(encoding="utf-8", errors="replace"), by=None
                     )
                 return folder_type(folder)
             except MeasuresRefused as refused:
@@ -427,7 +451,7 @@ def _type(table: Table, roots: Roots) -> TaskType | None:
     return stored(name) or task_types().get(table.choice("type", list(task_types())))
 
 
-def _rules(table: Table, task_type: TaskType | None) -> list[str]:
+def _rules(table: Table, task_type: TaskType | None, options: Options) -> list[str]:
     if "rules" in table and not table.values["rules"]:
         words = _("“%(name)s” is empty") % {"name": "rules"}
         table.refuse(
@@ -438,8 +462,12 @@ def _rules(table: Table, task_type: TaskType | None) -> list[str]:
     offered = list(task_type.rules)
     names = table.texts("rules", offered[:1])
     rules = [current_rules(name) for name in names]
-    for name, present in zip(names, rules, strict=True):
-        if present not in offered:
+    for place, (name, present) in enumerate(zip(names, rules, strict=True)):
+        if place and is_view(present, set(offered) & set(rules), options):
+            continue
+        if further_judge(present) and base_rules(present) in offered:
+            table.refuse("rules", *_no_view(present, place, options))
+        elif present not in offered:
             words = _("%(task_type)s has no rules “%(name)s”") % {
                 "task_type": task_type.slug,
                 "name": name,
@@ -448,6 +476,25 @@ def _rules(table: Table, task_type: TaskType | None) -> list[str]:
         elif present != name and rules.count(present) > 1:
             table.refuse("rules", names_twice("rules", present))
     return list(dict.fromkeys(rules))
+
+
+def _no_view(rules: str, place: int, options: Options) -> tuple[str, str]:
+    """Return the reason why an additional judge cannot be used for the rule set, and
+    the expected value.
+    """
+    words = _("no further judge can decide “%(rules)s”") % {"rules": rules}
+    if not place:
+        return words, _("the rule sets to score under, the ranking one first")
+    if not (first := first_judge(options)):
+        expected = _(
+            "a first judge whose labels the site stores: entailment = store:JUDGE"
+        )
+        return words, expected
+    expected = _(
+        "rules of the task, @, and a judge besides “%(first)s”: at most %(most)s letters, digits, “.”, “_” "
+        "and “-”"
+    )
+    return words, expected % {"most": MAX_RULES, "first": first}
 
 
 def _files_of_options(
@@ -506,7 +553,7 @@ def _refuse_measures(
     rules: Sequence[str],
     options: Options,
 ) -> None:
-    own = [name for name in rules if name in task_type.rules]
+    own = [name for name in rules if task_type.has_rules(name)]
     metrics = {
         metric.name: (name, metric)
         for name in own
@@ -534,7 +581,7 @@ def _refuse_measures(
 def _refuse_no_ranking(
     table: Table, task_type: TaskType, rules: Sequence[str], options: Options
 ) -> None:
-    if not rules or rules[0] not in task_type.rules:
+    if not rules or not task_type.has_rules(rules[0]):
         return
     ranking = task_type.ranking_metric(rules[0], options)
     if option := task_type.without_value(rules[0], options).get(ranking):
@@ -604,7 +651,8 @@ def _phase(table: Table) -> PhaseEntry:
         words = _(
             "the phase closes at %(closes)s, which is not after it opens at %(opens)s"
         )
-        table.refuse("closes", words % {"closes": closes, "opens": opens})
+        instants = {"closes": utc_minute(closes), "opens": utc_minute(opens)}
+        table.refuse("closes", words % instants)
     if opens and phase.inputs_from is not None and phase.inputs_from > opens:
         words = _("the inputs would come after the phase opens")
         table.refuse("inputs_from", words, _("a time before it, or none"))
@@ -615,7 +663,9 @@ def _phase(table: Table) -> PhaseEntry:
 
 
 def _planned_phases(table: Table) -> list[Facts]:
-    """Return the tables of phases as JSON, each with the keys that the file has."""
+    """Return the tables of planned phases as JSON. Each contains the keys that the file
+    sets.
+    """
     planned = [_phase(row) for row in table.tables("planned_phases")]
     _refuse_repeated((phase.table, "slug", phase.slug) for phase in planned)
     return [
@@ -705,10 +755,10 @@ def facts_of(
 ) -> dict[str, Facts]:
     facts = {SEASON: dict(entry.values)}
     if entry.is_from_file and "public" not in entry.table:
-        # A new season is a draft; one that is there keeps its state.
+        # A new season is a draft. An existing season keeps its state.
         del facts[SEASON]["is_public"]
     if entry.roots.is_sent and "entry_list" not in entry.table:
-        # A zip names no people.
+        # A zip archive does not name people.
         del facts[SEASON]["entry_list"]
     for position, task in enumerate(entry.tasks):
         values = {
@@ -716,7 +766,7 @@ def facts_of(
             "published": placements.get(task.slug, []),
             "position": position,
         }
-        # What other files than the season file would say stays as the site has it.
+        # Settings that depend on missing files keep the site's values.
         unread = {"published"} if entry.is_alone else set()
         unread |= (
             {"summary"}
@@ -735,7 +785,9 @@ def facts_of(
 
 
 def rows_of(season: Season, *, held: bool = True) -> dict[str, Configured]:
-    """The site's rows by the same prefixes, held until the transaction ends."""
+    """Return the rows of a season on the site by prefix. Rows are locked until the end
+    of the transaction.
+    """
     rows: dict[str, Configured] = {SEASON: season}
     tasks = Task.objects.filter(season=season).order_by("pk")
     for task in tasks.select_for_update(of=("self",)) if held else tasks:

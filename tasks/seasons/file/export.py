@@ -1,4 +1,4 @@
-"""A season as a season file: what the site has, in the form in which it is loaded."""
+"""Export a season of the site as a season file that can be loaded again."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -19,11 +19,11 @@ from tasks.seasons.file import entries, tables
 from tasks.types.declared.folder import SAMPLE
 from tasks.types.registry import known_type
 
-#: Folders of an export, beside the season file.
+#: The folders of an export, next to the season file.
 GOLD, BASELINES, FILES, TASKS = "gold", "baselines", "files", "tasks"
 
 
-#: How each is opened, by its name in the folder.
+#: Functions that open the exported files. Each key is a file name in the folder.
 Files = dict[str, Callable[[], Any]]
 
 
@@ -54,8 +54,9 @@ def export_season(
 ) -> Exported:
     """Return the season as files.
 
-    Without people it is for another site, and names files of options instead of holding them. Without gold
-    it holds no baselines and no samples of tasks either, but for samples that everybody may see.
+    If ``names_people`` is False, the export is meant for another site and contains no
+    files of options, only their names. If ``with_gold`` is False, the export also omits
+    baselines, and samples that are not public.
     """
     values = structure_of(season)
     files: Files = {}
@@ -116,12 +117,13 @@ def _said(row: Season | Task | Phase) -> dict[str, Any]:
             default = list(known.rules)[:1] if known else []
         if isinstance(value, str):
             value = value.strip().replace("\r\n", "\n")
-        # A file without `public` leaves a season as it is.
+        # If the file has no key `public`, loading does not change the visibility of the
+        # season.
         is_said = row.is_required(name) or name == "is_public"
         if value is not None and (
             is_said or audit.as_json(value) != audit.as_json(default)
         ):
-            # What the site keeps as lines is a list in the file.
+            # The site stores lines; the file has a list.
             said[row.key(name)] = value.split() if name == "entry_list" else value
     return said
 
@@ -154,7 +156,6 @@ def _baselines(task: Task, files: Files) -> Iterator[dict[str, Any]]:
 
 
 def _file_name(value: str) -> str:
-    """Return the name alone of a file of the site."""
     path = Path(value)
     return path.name if path.is_absolute() and path.is_file() else value
 

@@ -1,4 +1,4 @@
-"""Licences by the identifiers of SPDX, as packaging knows them."""
+"""Licences with SPDX identifiers, parsed by the library packaging."""
 
 from django.utils.translation import gettext as _
 from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
@@ -10,7 +10,7 @@ _JOINED_BY = {"AND", "OR", "WITH"}
 
 
 def spdx(licence: str) -> str | None:
-    """The SPDX expression as it is written there; None for other words.
+    """Return the normalised SPDX expression; None for other texts.
 
     >>> spdx("cc-by-4.0"), spdx("CC0 1.0"), spdx("for research only")
     ('CC-BY-4.0', 'CC0-1.0', None)
@@ -24,7 +24,9 @@ def spdx(licence: str) -> str | None:
 
 
 def checked_licence(text: str) -> str:
-    """As SPDX writes it; a licence in words stays as it is. Raises ValueError for a word that is none."""
+    """Return a licence in SPDX form. A licence in words is returned unchanged. Raises
+    ValueError for an unknown identifier.
+    """
     words = text.split()
     known = spdx(text) if words else ""
     if known is not None:

@@ -1,4 +1,6 @@
-"""Loading a season from its file or from settings chosen in the site; once more, it changes nothing."""
+"""Load a season from a season file or from settings on the site. Loading the same
+values again changes nothing.
+"""
 
 import re
 import tempfile
@@ -17,7 +19,7 @@ from citeboard.teams.models import User
 from tasks.delivery.notifications.events import PhaseFacts, tell_changed_phase
 from tasks.gold import publishing
 from tasks.gold.early import kept_back, nothing_early
-from tasks.gold.gold_files import KeptGold, keep_gold, record_gold
+from tasks.gold.gold_files import KeptGold, keep_gold, kit_of, note_kit, record_gold
 from tasks.jobs.leases import rescore
 from tasks.models import (
     Gold,
@@ -42,13 +44,14 @@ from tasks.types.toml_lines import KeyLines
 
 #: By task and split.
 Kept = dict[tuple[str, str], KeptGold]
-#: Its numbers are another room's.
 RERANK = "scoring.worker.rescoring.rank_again"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Loaded:
-    """A season as it now stands on the site; no changes mean that it stood there already."""
+    """A loaded season, and the changes. Without changes, the site already had the state
+    of the file.
+    """
 
     season: Season
     changes: list[str]
@@ -65,7 +68,9 @@ def load_season(
     decisions: plans.Decisions = plans.UNDECIDED,
     dry_run: bool = False,
 ) -> Loaded:
-    """Bring the site to what the folder's season file says; its files are in the folder or in ``data``."""
+    """Update the site from the season file in a folder. Other files are in the folder
+    or in ``data``.
+    """
     entry = entries.read_season_file(entries.Roots(folder, data))
     return apply_entry(
         entry, reason=reason, decisions=decisions, dry_run=dry_run, by=None
@@ -80,7 +85,9 @@ def load_season_text(
     decisions: plans.Decisions = plans.UNDECIDED,
     dry_run: bool = False,
 ) -> Loaded:
-    """The same for a season file that was sent alone: the files that it names stay as the site has them."""
+    """Load a season file without other files. Gold and other files on the site do not
+    change.
+    """
     return apply_entry(
         alone(text, slug, entries.FileAlone(declared_types(slug))),
         reason="",
@@ -109,7 +116,9 @@ def declared_types(slug: str) -> dict[str, TaskType]:
 
 
 def alone(text: bytes, slug: str, roots: entries.FileAlone) -> entries.SeasonEntry:
-    """Return the entry of a file for the season with the slug, or for a new one. Raises InputRefused."""
+    """Return the entry of a season file. An empty slug means a new season. Raises
+    InputRefused.
+    """
     entry = entries.parse_season_file(text, roots)
     if slug and entry.slug and entry.slug != slug:
         words = _("the file is of season “%(season)s”") % {"season": entry.slug}
@@ -224,7 +233,7 @@ def _write(
     if changes:
         seasons.bump_versions(season)
     if entry.is_from_file:
-        # A file that came alone says nothing of gold and of other files.
+        # If only the season file was sent, gold and other files do not change.
         alone = remembered if entry.is_alone else {}
         alone = {
             key: value
@@ -246,7 +255,6 @@ def _write_roles(
     by: User | None,
     changes: list[str],
 ) -> None:
-    """Add the organisers of the file and remove those who left it."""
     for address, role in plan.entry.roles.items():
         user = User.objects.filter(email__iexact=address).first()
         if user is None or entries.organiser_key(address) in plan.stays:
@@ -282,7 +290,8 @@ def _write_task(
             declarations.keep(entry.task_type) if entry.task_type.declared else None
         )
         if task.pk and task.type == entry.type and task.declaration != declaration:
-            # In words alone: what changes a number is another type.
+            # Only texts of the declaration have changed. A change of scores would lead
+            # to another type.
             changes.append(f"task {task.slug}: declaration")
             Task.objects.filter(pk=task.pk).update(declaration=declaration)
         task.declaration = declaration
@@ -301,7 +310,7 @@ def _write_task(
         if own is None or entries.gold_key(entry.slug, gold.split) in plan.stays:
             continue
         why = reason or gold.reason or "First release."
-        version, is_new = record_gold(task=task, split=gold.split, kept=own, reason=why)
+        version, is_new = _record_gold(task, gold.split, own, why, by)
         if is_new:
             is_scored_again = True
             name = f"gold {task.slug}/{gold.split}"
@@ -316,10 +325,25 @@ def _write_task(
         )
 
 
+def _record_gold(
+    task: Task, split: str, kept: KeptGold, reason: str, by: User | None
+) -> tuple[Gold, bool]:
+    """Return the version with this gold, and True if the version is new. Record changes
+    of the additional files for participants.
+    """
+    of_split = Gold.objects.filter(task=task, split=split)
+    before = of_split.order_by("-number").first()
+    kit = kit_of(before) if before is not None else {}
+    version, is_new = record_gold(task=task, split=split, kept=kept, reason=reason)
+    if before is not None:
+        note_kit(version, kit, by)
+    return version, is_new
+
+
 def _write_phase(
     task: Task, slug: str, plan: plans.Plan, by: User | None, changes: list[str]
 ) -> None:
-    """Write a phase, and notify participants of a phase that changed."""
+    """Write a phase. If the phase changed, notify the participants."""
     present = Phase.objects.filter(task=task, slug=slug).first()
     before = PhaseFacts.of(present) if present else None
     phase = present or Phase(task=task, slug=slug)
@@ -428,7 +452,7 @@ _KEY = re.compile(
     r"(?:season|tasks\.(?P<task>[^.]+)(?:\.phases\.(?P<phase>[^.]+))?)\.(?P<name>[^.]+)",
     re.DOTALL,
 )
-#: What is said of people, of files beside the season's or by an address, and is not a setting.
+#: Keys that are not settings: people, additional files, and URLs.
 _NO_SETTINGS = (
     "slug",
     *entries.ROLES,
@@ -468,7 +492,9 @@ class SettingsRefused(refusals.Refused):
 def change_settings(
     *, season: Season, values: Mapping[str, Any], by: User | None
 ) -> Loaded:
-    """By keys such as `tasks.1a.phases.final.closes`; None is the default. Raises SettingsRefused."""
+    """Change settings. Keys have the form `tasks.1a.phases.final.closes`. The value
+    None means the default. Raises SettingsRefused.
+    """
     with transaction.atomic():
         locked = Season.objects.select_for_update().get(pk=season.pk)
         entries.rows_of(locked)
@@ -488,7 +514,6 @@ def load_settings(values: dict[str, Any], *, by: User | None, slug: str = "") ->
     except InputRefused as refused:
         lines, faults = KeyLines(document(values)), []
         for problem in refused.problems:
-            # As differences call it: tasks and phases by their names instead of their numbers.
             names, below = [], values
             for part in lines.path_at(problem.line) if problem.line else ():
                 below = below[part]  # type: ignore[index]

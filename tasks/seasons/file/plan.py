@@ -1,4 +1,6 @@
-"""What is wrong with a season file, and where it differs from the site; nothing is written here."""
+"""Find the problems of a season file, and the differences between the file and the
+site. Nothing is written.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -32,19 +34,20 @@ from tasks.types.files import open_input
 from tasks.types.problems import fatal
 from tasks.types.runs import read_run
 
-#: Named, because scoring imports tasks and not the other way round.
+#: A dotted name, because the package scoring imports the package tasks, and not vice
+#: versa.
 READER = "scoring.results.publications.season_results.SeasonResults"
 IN_THE_FILE = gettext_lazy(
     "the same in the file, or it deleted in the admin by someone who knows what is lost"
 )
-#: Runs that count for nothing do not bind a season to what it was.
+#: Runs with these statuses do not prevent changes of the task.
 BINDING = (*Submission.COUNTED, Submission.Status.FAILED)
-#: What `--apply` and `--keep` take for every key.
+#: The word that means all keys in the arguments `--apply` and `--keep`.
 ALL = "all"
 
 
 class _Unsaid:
-    """The file has never said anything that the site remembers."""
+    """A marker: the last loaded file had no value for this key."""
 
     def __repr__(self) -> str:
         return _("not known")
@@ -55,7 +58,9 @@ UNSAID = _Unsaid()
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """One key; ``last`` is what the file said when it was last loaded, all values as JSON has them."""
+    """A difference in one key. ``last`` is the value in the last loaded file. All
+    values are JSON.
+    """
 
     key: str
     last: Any
@@ -64,7 +69,9 @@ class Difference:
 
     @property
     def is_conflict(self) -> bool:
-        """Whether the file would undo what was changed in the site since it was last loaded."""
+        """True if the file would undo changes made in the site since the file was last
+        loaded.
+        """
         return bool(self.last is UNSAID or self.last != self.site)
 
     def as_json(self) -> dict[str, Any]:
@@ -78,7 +85,9 @@ class Difference:
 
 @dataclass(frozen=True)
 class Decisions:
-    """Of what was changed in the site since: which keys take the file's value, and which keep the site's."""
+    """The user's decisions: keys for which the file's value replaces changes on the
+    site, and keys for which the site's value is kept.
+    """
 
     apply: frozenset[str] = frozenset()
     keep: frozenset[str] = frozenset()
@@ -144,9 +153,9 @@ class Plan:
     entry: entries.SeasonEntry
     results: PublishedResults
     gold: dict[tuple[str, str], packing.PreparedGold] = field(default_factory=dict)
-    #: By the task's slug: where the board and page of a task show published results.
+    #: Maps slugs of tasks to the placements of published results.
     placements: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    #: Keys that stay as the site has them.
+    #: Keys whose values on the site do not change.
     stays: frozenset[str] = frozenset()
 
     @property
@@ -181,7 +190,8 @@ class Plan:
                 if key in remembered:
                     last = remembered[key]
                 elif entries.key_of(prefix, "title") in remembered:
-                    # A setting of a later release was at its default when the file was loaded.
+                    # The setting was added in a later release and had the default value
+                    # when the file was loaded.
                     last = audit.as_json(
                         entries.model_of(prefix).field(name).get_default()
                     )
@@ -198,7 +208,7 @@ class Plan:
                 key = entries.gold_key(task, split)
                 last = remembered.get(key, UNSAID)
                 compared.append((key, *_digests(last, present, prepared)))
-        # Those whom the file names, and those whom it named and names no more.
+        # People in the present file, and people in the last loaded file.
         people = season.organisers.values_list("user__email", "role")
         in_site, in_file = (
             {entries.organiser_key(address): role for address, role in people},
@@ -206,12 +216,12 @@ class Plan:
         )
         for key in [*in_file, *self.removed_roles(remembered)]:
             last = remembered.get(key, False)
-            # Earlier releases kept that somebody was an organiser and knew nothing of helpers.
+            # Earlier releases stored True for an organiser, and had no helpers.
             last = Organiser.Role.ORGANISER.value if last is True else last
             compared.append(
                 (key, last, in_site.get(key, False), in_file.get(key, False))
             )
-        # A file without terms says nothing of them: what was accepted stays.
+        # A file without terms does not change the terms.
         if self.entry.terms:
             terms = current_terms(season)
             shown = terms_text(terms.text) if terms else None
@@ -247,7 +257,9 @@ class Plan:
         )
 
     def removed_roles(self, remembered: Mapping[str, Any]) -> list[str]:
-        """Keys of those whom the file named when it was loaded last; one that names nobody says nothing."""
+        """Return the keys of people who were in the last loaded file and are missing
+        now. If the present file names nobody, return an empty list.
+        """
         named = {entries.organiser_key(address) for address in self.entry.roles}
         return [
             key
@@ -290,7 +302,9 @@ class Plan:
 def _digests(
     last: Any, present: Gold, prepared: packing.PreparedGold
 ) -> tuple[Any, str, str]:
-    """Return by one rule what the file said last, what the site has and what the file says now."""
+    """Return three digests under the same rule: of the last loaded file, of the site,
+    and of the present file.
+    """
     site, file = present.plain_digest, prepared.digests[str(present.digest_rule)]
     if last in present.digests.values():
         last = site
@@ -300,7 +314,9 @@ def _digests(
 
 
 def _remembered_digest(present: Gold | None, prepared: packing.PreparedGold) -> str:
-    """Return the digest by the rule of the gold that holds the content, or by today's."""
+    """Return the digest of the prepared gold under the digest rule of the present gold
+    with the same content, or under the current rule.
+    """
     if present is not None and present.holds(prepared.digests):
         return present.plain_digest
     return prepared.digest
@@ -373,8 +389,6 @@ def make_plan(
 
 
 class SentFiles(Protocol):
-    """What reads the files of a zip that somebody sent."""
-
     def prepared_for(
         self,
         present: Gold | None,
@@ -404,8 +418,7 @@ def _gold_problems(
     gold: entries.GoldEntry,
     scratch: Path,
 ) -> Sequence[Problem]:
-    """Prepare the gold of a split for the plan, or return what is wrong with it."""
-    # A path that was refused would only be missed once more, by the reader of gold.
+    """Prepare the gold of a split for the plan, or return its problems."""
     if not gold.paths or len(gold.paths) != len(gold.table.values["paths"]):
         return []
     folder = scratch / task.slug / gold.split
@@ -438,7 +451,7 @@ def _metrics_of(task: entries.TaskEntry) -> dict[str, tuple[str, ...]]:
     return {
         rules: tuple(metric.name for metric in task_type.metrics_of(rules, options))
         for rules in task.values["rules"]
-        if rules in task_type.rules
+        if task_type.has_rules(rules)
     }
 
 
@@ -469,7 +482,8 @@ def _refuse_unexplained_fix(
     last = remembered_of(present.task.season).get(key)
     is_known = last in (present.plain_digest, *present.digests.values())
     if not is_known and (decisions.keeps(key) or not decisions.decides(key)):
-        # The site has other gold since: whether it gives way is asked before why.
+        # The site's gold has changed since the last load. The user must decide before a
+        # reason is required.
         return
     reasons = Gold.objects.filter(task=present.task, split=gold.split).values_list(
         "reason", flat=True
@@ -500,7 +514,7 @@ def _baseline_problems(
         prepared = plan.gold.get((task.slug, split))
         present = present_gold(plan.entry, task.slug, split)
         if prepared is None and present is None:
-            # Gold that was refused has been told of already.
+            # Problems of refused gold have already been reported.
             if all(gold.split != split for gold in task.gold):
                 words = _(
                     "split %(split)s has no gold that the run could be scored with"
@@ -535,7 +549,9 @@ def _baseline_problems(
 
 
 def _refuse_removals(entry: entries.SeasonEntry) -> None:
-    """What the site has and the file has not: it is never deleted by leaving it out."""
+    """Refuse a file that omits objects of the site, because loading a file never
+    deletes objects.
+    """
     season = Season.objects.filter(slug=entry.slug).first()
     if season is None:
         return

@@ -1,4 +1,6 @@
-"""Load a season from a zip that somebody sent; confined processes alone read what is in it."""
+"""Load a season from an uploaded zip archive. Only sandboxed processes read the content
+of the archive.
+"""
 
 import shutil
 import tempfile
@@ -23,7 +25,7 @@ from tasks.models import Gold, Season
 from tasks.seasons.file import entries, plan as plans, zip_reader
 from tasks.seasons.file.load import Loaded, alone, apply_entry, declared_types
 from tasks.seasons.file.tables import Table
-from tasks.seasons.own_measures import MeasuresRefused, bring_measures
+from tasks.seasons.own_measures import MeasuresRefused, bring_measures, bring_program
 from tasks.submissions.run_card import findings_of
 from tasks.submissions.uploads import Upload
 from tasks.types import InputRefused, Options, Problem, TaskType, task_types
@@ -33,6 +35,7 @@ from tasks.types.declared.folder import (
     folder_files,
     read_declaration,
 )
+from tasks.types.declared.official_program import PROGRAM
 from tasks.types.declared.own_measures import MEASURES
 from tasks.types.files import READING_VERSION
 from tasks.types.guarded.limits import Unreadable
@@ -40,9 +43,10 @@ from tasks.types.guarded.toml_reader import read_toml
 from tasks.types.problems import from_values
 
 UNPACK = "tasks.seasons.file.zip_reader:unpack"
-#: A dotted name, because scoring imports tasks and not the other way round.
+#: A dotted name, because the package scoring imports the package tasks, and not vice
+#: versa.
 CHECK_FOLDER = "scoring.offline.proposing:check_folder"
-#: How archives begin.
+#: The signature of zip archives.
 MARK = b"PK\x03\x04"
 Load = Callable[..., Loaded]
 
@@ -51,9 +55,11 @@ Load = Callable[..., Loaded]
 def season_in_zip(
     path: Path, filename: str, *, by: User | None, slug: str | None = ""
 ) -> Iterator[Load]:
-    """Yield what loads the season as `apply_entry` does, while its files are there. Raises InputRefused.
+    """Yield a function like `apply_entry` that loads the season. Call the function
+    within the block, while the files exist. Raises InputRefused.
 
-    ``slug`` names a season of the site, and is empty for a new one; None stands for either.
+    ``slug`` is the slug of an existing season, or empty for a new season. None allows
+    both.
     """
     with tempfile.TemporaryDirectory(prefix="citeboard-season-") as scratch:
         folder = Path(scratch) / "season"
@@ -97,7 +103,9 @@ def _unpack(path: Path, filename: str, folder: Path, by: User | None) -> None:
 
 
 def _copy(part: Path, folder: Path, name: str) -> None:
-    """Give a file its name below the folder, in which only files of the same archive are."""
+    """Give a file its original name below the folder, which contains only files of the
+    same archive.
+    """
     copy, words = folder / name, _("another file or folder has this place")
     if not copy.resolve().is_relative_to(folder.resolve()):
         raise InputRefused([Problem(file=name, message=words)])
@@ -109,7 +117,9 @@ def _copy(part: Path, folder: Path, name: str) -> None:
 
 
 def _slug_in(content: bytes) -> str:
-    """Return the slug of the file if the site has such a season; empty if not, or if the file is wrong."""
+    """Return the slug in the season file if the site has a season with this slug.
+    Otherwise, or if the file is invalid, return an empty text.
+    """
     try:
         slug = read_toml(content.decode("utf-8-sig"))["season"]["slug"]
     except (UnicodeDecodeError, Unreadable, KeyError, TypeError):
@@ -119,8 +129,8 @@ def _slug_in(content: bytes) -> str:
 
 
 class SentZip(entries.FileAlone):
-    """The files of a season that came as a zip. Missing gold and baselines stay as the site has them, unless
-    the zip holds others.
+    """The files of a season in a zip archive. If gold or baselines are missing in the
+    archive, the site's versions are kept.
     """
 
     is_sent = True
@@ -130,13 +140,14 @@ class SentZip(entries.FileAlone):
         self.folder, self._scratch, self._slug, self._by = folder, scratch, slug, by
         self.missing: list[tuple[Table, str, str]] = []
         self.brings_files = False
-        # A load is rehearsed before it is done; what was read once is not read again.
+        # A rehearsal precedes the load. Files are read only once.
         self._types: dict[str, TaskType] = {}
         self._gold: dict[tuple[str, ...], packing.PreparedGold] = {}
         self._runs: dict[tuple[str, ...], Sequence[Problem]] = {}
 
     def file(self, table: Table, key: str, name: str) -> Path | None:
-        # Published results and files of options are read where the site runs.
+        # Only these keys may name files of the archive. Published results and files of
+        # options must be on the site's machine.
         if key not in ("paths", "run", "card"):
             return None
         path = self.folder / name
@@ -177,6 +188,9 @@ class SentZip(entries.FileAlone):
         if MEASURES in files:
             season = Season.objects.filter(slug=self._slug).first()
             bring_measures(files[MEASURES], by=self._by, season=season)
+        if PROGRAM in files:
+            season = Season.objects.filter(slug=self._slug).first()
+            bring_program(files[PROGRAM], by=self._by, season=season)
         given = {
             "files": files,
             **({"runs_measures": True} if MEASURES in files else {}),
@@ -191,7 +205,7 @@ class SentZip(entries.FileAlone):
             problems = [Problem(file=TOML, message=str(unreadable))]
         if problems:
             raise InputRefused(problems)
-        task_type = read_declaration(files)
+        task_type = read_declaration(files, parses_program=False)
         assert task_type.declared is not None
         if (slug := task_type.declared.name) in task_types():
             message = f"“{slug}” is a built-in type"
@@ -207,8 +221,9 @@ class SentZip(entries.FileAlone):
         paths: Sequence[Path],
         options: Options,
     ) -> packing.PreparedGold:
-        """Return packed gold: as the present version is read if the files are that version, else as gold is
-        read now. Raises InputRefused.
+        """Return packed gold. If the files equal the present version, use the reading
+        version of the present version, otherwise the current reading version. Raises
+        InputRefused.
         """
         if present is not None and present.reading_version < READING_VERSION:
             earlier = present.reading_version
@@ -221,7 +236,9 @@ class SentZip(entries.FileAlone):
     def _prepared(
         self, task_type: TaskType, paths: Sequence[Path], options: Options, reading: int
     ) -> packing.PreparedGold:
-        """Return packed gold, whose files stay as long as those of the zip. Raises InputRefused."""
+        """Return packed gold. The packed files exist as long as the files of the
+        archive. Raises InputRefused.
+        """
         texts = str(sorted(options.items())), str(reading)
         key = (task_type.slug, *texts, *map(str, paths))
         if key not in self._gold:
@@ -274,7 +291,9 @@ class SentZip(entries.FileAlone):
 
 
 def _is_same(files: Mapping[str, str], present: Mapping[str, str]) -> bool:
-    """Return True if a folder, perhaps without its sample, is the one that the task has."""
+    """Return True if the files are the task's present folder. The sample may be
+    missing.
+    """
     if any(name.startswith(f"{SAMPLE}/") for name in files):
         return files == present
     rest = {
@@ -292,7 +311,9 @@ def _opened(path: Path) -> IO[bytes]:
 def _members(
     paths: Sequence[Path],
 ) -> Iterator[tuple[str, Callable[[], IO[bytes]]]]:
-    """Yield the files of each path below its number, named as readers of folders know them."""
+    """Yield the files of each path. File names start with the number of the path, as
+    readers of folders expect.
+    """
     for number, path in enumerate(paths):
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
             if file.is_file():

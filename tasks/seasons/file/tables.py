@@ -1,4 +1,4 @@
-"""Tables of keys: typed readers that note all that is wrong, values written."""
+"""Tables of keys: typed readers that record all faults, and writers of values."""
 
 import datetime as dt
 import re
@@ -16,12 +16,14 @@ from tasks.types.toml_lines import KeyLines, KeyPath, table
 _SLUG = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
 REQUIRED: Final = object()
 MISSING: Final = object()
-#: The largest number that both databases keep in such a column.
+#: The largest integer that can be stored in the column of both databases.
 _LARGEST = 2**31 - 1
 
 
 class Findings:
-    """What is wrong with a file, in order: by line, or without lines by the words of its path."""
+    """The problems of a file, sorted by line number. Problems without line numbers are
+    sorted by path.
+    """
 
     def __init__(self, file: str, lines: KeyLines | None = None) -> None:
         self.file, self.lines = file, lines
@@ -44,7 +46,9 @@ class Findings:
 
 
 class Table:
-    """Each reader takes a key and goes on past faults; `close` refuses the keys that nobody took."""
+    """A table. Each reader takes a key, and records faults instead of raising them.
+    `close` refuses keys that were not read.
+    """
 
     unknown_key = gettext_noop("there is no key “%(name)s” here%(near)s")
     unknown_value = gettext_noop("“%(value)s” is not known here%(near)s")
@@ -105,7 +109,9 @@ class Table:
         return default
 
     def limit(self, name: str, *, least: int = 1, most: int = _LARGEST) -> int | None:
-        """A whole number within bounds; None where the key is left out, which sets no limit."""
+        """Return a whole number within bounds. Return None, which means no limit, if
+        the key is missing.
+        """
         value = self.value(name, None)
         if value is None:
             return None
@@ -219,7 +225,8 @@ class Table:
                 self.stated(name, value),
                 _("a table under [%(name)s]") % {"name": name},
             )
-        # What stands in a table that is missing is not missed once more.
+        # The missing table is already recorded as a fault. Discard faults of keys in
+        # this table.
         return Table(
             {}, (*self.path, name), Findings(self.findings.file, self.findings.lines)
         )
@@ -288,12 +295,14 @@ def _holds_nul(name: str) -> str:
     return _("“%(name)s” holds a character that no text has") % {"name": name}
 
 
-#: The arrays of tables that stand below a task, in the order in which they are written.
+#: The arrays of tables below a task, in the order of writing.
 PARTS = ("published", "gold", "phases", "baselines")
 
 
 def document(values: Mapping[str, Any]) -> str:
-    """A season file: the table `season`, and the arrays of tables `tasks` with theirs."""
+    """Return a season file: the table `season`, and the arrays of tables `tasks` with
+    their parts.
+    """
     parts = [table("[season]", values["season"])]
     for task in values.get("tasks", ()):
         own = {name: task[name] for name in PARTS if name in task}

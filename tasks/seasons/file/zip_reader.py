@@ -1,4 +1,6 @@
-"""The program of a confined process that unpacks a season; plain Python, with JSON values in and out."""
+"""A function for sandboxed processes that unpacks a season. Arguments and results are
+JSON values.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
@@ -11,12 +13,14 @@ from tasks.types.problems import as_values, refuse
 
 NAME, TASKS, GOLD, BASELINES = "season.toml", "tasks", "gold", "baselines"
 LIMITS = Limits(files=5_000, nested=(GOLD, BASELINES))
-#: Characters of the name of a file, and bytes of the season file.
+#: Maximum length of a file name, and maximum size of the season file in bytes.
 MAX_NAME, MAX_FILE = 200, 1 << 20
 
 
 def unpack(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the names of the files, whose contents stand in its folder by number, or what is wrong."""
+    """Unpack the files into numbered files of the folder. Return the original names, or
+    the problems.
+    """
     try:
         names = _unpacked(given["filename"])
     except InputRefused as refused:
@@ -25,7 +29,9 @@ def unpack(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def part(number: int) -> str:
-    """Return where the process leaves the file with this number; no name of the archive is a path there."""
+    """Return the path where the process writes the file with this number. No name from
+    the archive becomes a path.
+    """
     return f"part-{number}"
 
 
@@ -45,7 +51,9 @@ def _unpacked(shown: str) -> list[str]:
 
 
 def _base(names: list[str]) -> str:
-    """Return the folder that the archive has around the season, if there is one."""
+    """Return the folder in the archive that contains the season, or an empty text if
+    there is none.
+    """
     heads = {PurePosixPath(name).parts[0] for name in names}
     if NAME in names or len(heads) != 1:
         return ""

@@ -123,11 +123,11 @@ def _describe(phase: Phase, team, by) -> None:
         (_give_tries, "gave 2 more tries to Owls in 1A, End: The site was away"),
         (
             _show_board,
-            "changed who sees the board of 1A, End: organisers only, from 2091-05-08 12:00 UTC everyone",
+            "changed who sees the board of 1A, End: organisers only, from 8 May 2091, 12:00 UTC everyone",
         ),
         (
             _freeze,
-            "changed when the board of 1A, End is frozen: from 2091-05-08 12:00 UTC until it is revealed",
+            "changed when the board of 1A, End is frozen: from 8 May 2091, 12:00 UTC until it is revealed",
         ),
         (_cancel, "cancelled run 1 (BM25) of Owls in End"),
         (_describe, "described run 1 (BM25) of Owls in End"),

@@ -259,8 +259,8 @@ def test_a_deadline_within_48_hours_is_told_once(phase, team, ada):
     assert remind_of_deadlines(CLOSES - dt.timedelta(hours=46)) == 0
     assert letters_to(ada) == [
         (
-            "[Citeboard] Task 1A, Final closes at 2091-05-08 21:59 UTC (2091-05-08 09:59 AoE)\n\n"
-            "Task 1A, Final closes at 2091-05-08 21:59 UTC (2091-05-08 09:59 AoE).\n\n"
+            "[Citeboard] Task 1A, Final closes at 8 May 2091, 21:59 UTC (8 May 2091, 09:59 AoE)\n\n"
+            "Task 1A, Final closes at 8 May 2091, 21:59 UTC (8 May 2091, 09:59 AoE).\n\n"
             f"Runs whose upload begins before that count.\n\n{BOARD}"
         )
     ]
@@ -277,9 +277,9 @@ def test_an_extension_is_told_to_participants_and_not_to_who_made_it(
     )
     assert letters_to(ada) == [
         (
-            "[Citeboard] Task 1A, Final closes at 2091-05-10 21:59 UTC (2091-05-10 09:59 AoE) now\n\n"
-            "Task 1A, Final closes at 2091-05-10 21:59 UTC (2091-05-10 09:59 AoE) now.\n\n"
-            f"Before, it was 2091-05-08 21:59 UTC (2091-05-08 09:59 AoE).\n\n{BOARD}"
+            "[Citeboard] Task 1A, Final closes at 10 May 2091, 21:59 UTC (10 May 2091, 09:59 AoE) now\n\n"
+            "Task 1A, Final closes at 10 May 2091, 21:59 UTC (10 May 2091, 09:59 AoE) now.\n\n"
+            f"Before, it was 8 May 2091, 21:59 UTC (8 May 2091, 09:59 AoE).\n\n{BOARD}"
         )
     ]
     assert letters_to(organiser) == []

@@ -1,0 +1,43 @@
+"""Uploaded files of drafts, stored with the gold until an organiser confirms the draft.
+Old files are removed.
+"""
+
+import datetime as dt
+import logging
+import secrets
+from pathlib import Path
+
+from django.core.files import File
+from django.utils import timezone
+
+from citeboard.core import storage
+
+FOLDER = "drafts"
+#: Forms sign the name of a draft. The signature is valid for this time.
+MAX_AGE = dt.timedelta(days=1)
+#: Drafts are removed after this time. The time is longer than MAX_AGE because each step
+#: of a form signs the name again.
+KEPT_FOR = 2 * MAX_AGE
+
+log = logging.getLogger(__name__)
+
+
+def keep_draft(path: Path) -> str:
+    """Store a copy of the file, and return its name in the gold storage."""
+    with path.open("rb") as content:
+        return storage.gold.save(
+            f"{FOLDER}/{secrets.token_hex(16)}.upload", File(content)
+        )
+
+
+def remove_old_drafts(now: dt.datetime | None = None) -> int:
+    """Remove expired drafts, and return their number."""
+    before = (now or timezone.now()) - KEPT_FOR
+    old = [
+        entry.name for entry in storage.gold.entries(FOLDER) if entry.modified < before
+    ]
+    for name in old:
+        storage.gold.delete(name)
+    if old:
+        log.info("Removed %s drafts that nobody confirmed", len(old))
+    return len(old)

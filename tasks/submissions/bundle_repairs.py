@@ -1,0 +1,82 @@
+"""Repair a file for several tasks. The refused parts are repaired one after the other,
+then all parts are checked.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import PurePosixPath
+
+from citeboard.core.confined.turns import PoolFull
+from citeboard.core.confinement import UploadUnreadable
+from citeboard.core.refusals import Refused
+from citeboard.teams.models import User
+from tasks.models import Season
+from tasks.submissions.bundles import Part, parts_of
+from tasks.submissions.refusals import RunRejected
+from tasks.submissions.repairing import Repair, repaired
+from tasks.submissions.uploads import Upload
+
+
+@contextmanager
+def repaired_bundle(
+    season: Season,
+    parts: Sequence[Part],
+    upload: Upload,
+    by: User | None,
+    *,
+    phase: str = "",
+    encoding: str = "",
+) -> Iterator[Repair]:
+    """Yield the repair of a file with refused parts. The repaired copy exists until the
+    end of the block.
+
+    The copy is offered only if each task of ``parts`` can score it. ``phase`` is the
+    name of the phase in each task.
+    """
+    with ExitStack() as copies:
+        repair = _each_repaired(parts, upload, by, encoding, copies)
+        if repair.upload and not _takes(season, parts, repair.upload, by, phase):
+            repair = Repair()
+        yield repair
+
+
+def _each_repaired(
+    parts: Sequence[Part],
+    upload: Upload,
+    by: User | None,
+    encoding: str,
+    copies: ExitStack,
+) -> Repair:
+    file, changes = upload, list[str]()
+    for part in parts:
+        if not isinstance(part.refusal, RunRejected):
+            continue
+        named = encoding if file is upload else ""
+        repair = copies.enter_context(repaired(part.phase, file, by, encoding=named))
+        if repair.upload is None:
+            if file is upload:
+                return repair
+            # The repair of an earlier part may also have repaired this part.
+            continue
+        suffix = PurePosixPath(repair.upload.filename).suffix
+        name = f"{PurePosixPath(upload.filename).stem}-repaired{suffix}"
+        file = replace(repair.upload, filename=name)
+        changes += [f"{part.phase.task}: {change}" for change in repair.changes]
+    return Repair() if file is upload else Repair(upload=file, changes=changes)
+
+
+def _takes(
+    season: Season,
+    parts: Sequence[Part],
+    file: Upload,
+    by: User | None,
+    phase: str,
+) -> bool:
+    """Return True if every part of the repaired file can be scored."""
+    tasks = [part.phase.task.slug for part in parts]
+    try:
+        again = parts_of(season=season, upload=file, phase=phase, tasks=tasks, by=by)
+    except (PoolFull, Refused, UploadUnreadable):
+        return False
+    return all(part.is_good and part.findings.is_read for part in again)

@@ -1,0 +1,42 @@
+"""Storage of a team: the files of runs, and refused files that the team may still
+submit.
+"""
+
+import datetime as dt
+
+from django.conf import settings
+from django.db.models import Sum
+from django.utils import timezone
+
+from citeboard.core import storage
+from citeboard.teams.models import Team
+from tasks.models import Submission
+
+#: The folder of kept files, and the time during which a kept file can be submitted.
+#: After this time, files without a run are removed.
+KEPT, KEPT_SECONDS = "kept", 3_600
+
+
+def folder_of(team: Team) -> str:
+    return f"{KEPT}/{team.pk}"
+
+
+def used(team: Team) -> int:
+    """Return the bytes of the team's runs and stored files. Runs of one bundle share a file."""
+    runs = Submission.objects.filter(team=team).exclude(file="").order_by()
+    files = runs.values("file", "size").distinct()
+    since = timezone.now() - dt.timedelta(seconds=KEPT_SECONDS)
+    kept = (
+        entry.size
+        for entry in storage.runs.entries(folder_of(team))
+        if entry.modified > since
+    )
+    return (files.aggregate(all=Sum("size"))["all"] or 0) + sum(kept)
+
+
+def most() -> int:
+    return settings.TEAM_STORAGE_MB << 20
+
+
+def has_room(team: Team, size: int) -> bool:
+    return used(team) + size <= most()
