@@ -1,4 +1,4 @@
-"""Announce something on a season's page, change it and take it back."""
+"""Publish, edit and delete announcements on the page of a season."""
 
 from django import forms
 from django.utils.translation import gettext, gettext_lazy as _

@@ -1,4 +1,4 @@
-"""Make the archive of a season."""
+"""Create the archive of a season."""
 
 from django import forms
 from django.utils.translation import gettext_lazy as _

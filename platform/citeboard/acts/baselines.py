@@ -1,4 +1,4 @@
-"""Computing the built-in baselines of a phase."""
+"""Run the built-in baselines of a phase."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,7 +21,7 @@ class BaselinesForm(ActForm):
 
 
 def _ask_for_baselines(*, phase: Phase, name: str, by: User) -> int:
-    """Return the number of baselines that were neither computed nor asked for before."""
+    """Queue the baselines and return how many of them are new."""
     names = [name] if name else None
     asked = baseline_runs.ask(phase=phase, names=names, by=by)
     return sum(one.is_new for one in asked)

@@ -1,4 +1,7 @@
-"""Staff decide whether a later season follows an earlier one that has the same texts."""
+"""Decide whether a later season succeeds an earlier season.
+
+Both seasons use the same texts. Only staff can make this decision.
+"""
 
 from django import forms
 from django.utils.translation import gettext_lazy as _

@@ -1,4 +1,8 @@
-"""Acts, each declared once for `citeboard.web.pages` and `citeboard.api.operations`."""
+"""User actions that pages (`citeboard.web.pages`) and the API
+(`citeboard.api.operations`) share.
+
+Each action is declared once.
+"""
 
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
@@ -31,17 +35,21 @@ from citeboard.teams.access import (
     team_for_member,
 )
 from citeboard.teams.models import User
-from scoring.models import Annotator, Sheet
+from scoring.models import Annotator, EstimateSheet, Sheet
 from tasks import models
 from tasks.seasons import access
 
-#: Finds for a user what an address names. Raises Http404 or PermissionDenied.
+#: A lookup is a function that takes a user and URL parameters, and returns an object.
+#: Lookups raise Http404 or PermissionDenied.
 Lookup = Callable[..., Any]
 
 
 @dataclass(frozen=True)
 class RowsOfSeason:
-    """Rows that an address names by number; ``season`` leads from one to the season that it belongs to."""
+    """Look up a database row of a season by primary key.
+
+    ``season`` is the field path from the row to the season.
+    """
 
     rows: QuerySet[Any]
     season: str
@@ -52,7 +60,8 @@ class RowsOfSeason:
         )
 
 
-#: Lookups of rows in a season or a team, by the name of the row in an address.
+#: Lookups of database rows that belong to a season or a team. The key is the parameter
+#: name of the row in URLs.
 ROWS: dict[str, Lookup] = {
     "acknowledgement": RowsOfSeason(
         models.Acknowledgement.objects.all(), "submission__phase__task__season"
@@ -64,6 +73,7 @@ ROWS: dict[str, Lookup] = {
     "delivery": RowsOfSeason(
         models.Delivery.objects.select_related("job"), "webhook__season"
     ),
+    "estimates": RowsOfSeason(EstimateSheet.objects.all(), "phase__task__season"),
     "entry": RowsOfSeason(models.Registration.objects.select_related("team"), "season"),
     "given": RowsOfSeason(
         models.ExtraTries.objects.select_related("team"), "phase__task__season"
@@ -74,14 +84,15 @@ ROWS: dict[str, Lookup] = {
     "organiser": RowsOfSeason(
         models.Organiser.objects.select_related("user"), "season"
     ),
+    "pairs": RowsOfSeason(Sheet.objects.pairs(), "phase__task__season"),
     "phase": RowsOfSeason(models.Phase.objects.all(), "task__season"),
     "proposal": access.merge_proposal_of,
     "question": RowsOfSeason(
         models.Question.objects.select_related("asked_by"), "season"
     ),
-    "sheet": RowsOfSeason(Sheet.objects.all(), "phase__task__season"),
+    "sheet": RowsOfSeason(Sheet.objects.ratings(), "phase__task__season"),
     "task": RowsOfSeason(models.Task.objects.all(), "season"),
-    # A team's slug in the address of a season.
+    # Within a season, the URL identifies a registration by the slug of the team.
     "team": lambda season, slug: get_object_or_404(
         models.Registration.objects.select_related("team"),
         season=season,
@@ -91,7 +102,7 @@ ROWS: dict[str, Lookup] = {
 }
 
 
-#: Object types of roles that belong to a season or a team.
+#: For each lookup that returns a season or a team: the type of the returned object.
 HOLDERS: dict[Lookup, str] = {
     access.season_for: "season",
     access.season_to_help: "season",
@@ -102,7 +113,10 @@ HOLDERS: dict[Lookup, str] = {
 
 
 def numbered(name: str, role: Lookup) -> Lookup:
-    """Return a lookup by the number of a row alone; ``role`` is asked for its season."""
+    """Return a lookup that takes a user and the primary key of a row.
+
+    ``role`` checks whether the user may access the season to which the row belongs.
+    """
     rows = ROWS[name]
     assert isinstance(rows, RowsOfSeason)
 
@@ -115,12 +129,14 @@ def numbered(name: str, role: Lookup) -> Lookup:
 
 
 def within(name: str, role: Lookup) -> Lookup:
-    """Return a lookup by the slug of a season or a team and the row's name in it."""
+    """Return a lookup that takes a user, the slug of a season or team, and a primary
+    key.
+    """
     return lambda user, slug, number: ROWS[name](role(user, slug), number)
 
 
 class MomentField(forms.CharField):
-    """An instant as the clocks of a zone show it; another zone may be named behind it."""
+    """A date and time in the field's time zone; users may append another zone."""
 
     zone: ZoneInfo
     read, written = staticmethod(read_instant), staticmethod(written_instant)
@@ -153,7 +169,7 @@ class MomentField(forms.CharField):
 
 
 class EndField(MomentField):
-    """The end of a phase, which may be empty."""
+    """The end of a phase. The value may be "no end"."""
 
     read, written = staticmethod(read_end), staticmethod(written_end)
 
@@ -180,9 +196,14 @@ class LinesField(forms.CharField):
 
 
 class ActForm(forms.Form):
-    """The fields of an act; its docstring describes it to programs, and ``api`` a field of it: by words, or
-    by options in which the serializer's field differs. On a page it ``begins_with`` attributes of what it is
-    of. A form that ``mirrors`` that begins with all of its fields, and what a program leaves out stays.
+    """The form of a user action. The class docstring becomes the description in the
+    API.
+
+    ``api`` describes fields of the API: a string is the description, and a mapping
+    contains options of the serializer field. ``begins_with`` maps fields to the
+    attributes of the object that provide initial values. If ``mirrors`` is True, all
+    fields take their initial values from attributes of the same name, and API clients
+    may omit unchanged fields.
     """
 
     api: ClassVar[Mapping[str, str | Mapping[str, Any]]] = {}
@@ -209,7 +230,9 @@ class ActForm(forms.Form):
                 field.show_in(of.zone)
 
     def clean(self) -> dict[str, Any]:
-        """An instant that was left as it was keeps what its field does not show."""
+        """Validate the form. Fields do not show seconds, so unchanged times keep their
+        seconds.
+        """
         cleaned = super().clean() or self.cleaned_data
         for name, field in self.fields.items():
             before = self.initial.get(name)
@@ -228,23 +251,27 @@ Words = str | Promise
 
 @dataclass(frozen=True)
 class Act:
-    """An act of a user: its role, its service, and the words about it. ``summary`` describes its operation.
+    """A user action: who may perform the action, which service performs it, and which
+    messages users see.
 
-    ``role`` finds for the user the thing that the address begins with: a season or a team (`HOLDERS`), or
-    the subject itself. ``subject`` and ``actor`` name the parameters of the service that receive the thing
-    that the act changes, and the user. The other arguments are the fields of ``form``; a field with the name
-    of the subject replaces the subject. ``row`` is the name of the subject in addresses of pages, if the name
-    differs.
+    ``role`` looks up the first object in the URL: a season, a team (see `HOLDERS`), or
+    the subject. The subject is the object that the action changes. ``subject`` and
+    ``actor`` name the parameters of the service that receive the subject and the user.
+    The fields of ``form`` provide the other arguments; a field with the name of the
+    subject replaces the subject. ``row`` is the URL parameter of the subject, if pages
+    use another name than ``subject``. ``summary`` describes the operation in the API.
 
-    ``done`` is the message on the page (see `Facts`), or a function of the result and the filled fields that
-    returns the message, with more facts if needed. ``refused`` is the message that contains the faults of
-    the form; without it the service itself reports what is wrong with a field. ``ready`` turns the filled
-    fields into arguments of the service, outside of any transaction.
+    ``done`` is the success message (see `Facts`), or a function that takes the result
+    and the form data and returns the message, optionally with values for the message.
+    ``refused`` is the error message; it includes the errors of the form. Without
+    ``refused`` the service reports errors itself. ``ready`` converts form data to
+    arguments of the service, outside any transaction.
 
-    An act that ``is_rehearsed`` is first performed in a transaction that is rolled back (see
-    `citeboard.acts.rehearsal`). An act that ``is_final`` cannot be undone. An act that ``makes_season``
-    returns a new season. If ``skips_confirmation`` returns True for the thing, the act is performed at once;
-    it can be undone.
+    If ``is_rehearsed`` is True, the action first runs in a transaction that is rolled
+    back (see `citeboard.acts.rehearsal`). If ``is_final`` is True, the action cannot be
+    undone. If ``makes_season`` is True, the action returns a new season. If
+    ``skips_confirmation`` returns True for the object, the action runs without
+    confirmation, because users can undo the action.
     """
 
     service: Callable[..., Any]
@@ -269,7 +296,6 @@ class Act:
     )
 
     def subject_in(self, address: Mapping[str, Any], holder: Any) -> Any:
-        """Return the subject among the parts of an address that follow the ``holder``, else the holder."""
         return address.get(self.row or self.subject, holder)
 
     def __call__(self, thing: Any, by: User, /, **filled: Any) -> Any:
@@ -277,7 +303,10 @@ class Act:
         return self.service(**{self.subject: thing, **actor, **filled})
 
     def read(self, thing: Any, posted: Any) -> dict[str, Any]:
-        """Read a form posted from a page that does not show the form again. Raises ValidationError."""
+        """Validate data posted from a page that does not redisplay the form.
+
+        Raises ValidationError.
+        """
         if self.form is None:
             return {}
         form = self.form(posted, of=thing)
@@ -296,10 +325,10 @@ class Act:
         return form.cleaned_data
 
     def told(self, thing: Any, made: Any, filled: Mapping[str, Any]) -> str:
-        """Return the message on the page about what the service ``made``. Its names are found by `Facts`."""
+        """Return the success message. `Facts` provides its values."""
         message = self.done(made, filled) if callable(self.done) else self.done
         words, stated = message if isinstance(message, tuple) else (message, {})
-        # A service that changes the thing returns its newer state.
+        # A service that changes the object returns the new state of the object.
         newest = made if isinstance(made, type(thing)) else thing
         facts = Facts(
             stated,
@@ -311,7 +340,10 @@ class Act:
 
 
 def _read(field: forms.Field, posted: str | None) -> Any:
-    """Return the cleaned value, or the text as posted if it is invalid; the service refuses that."""
+    """Return the cleaned value, or the posted text if the text is invalid.
+
+    The service rejects invalid texts.
+    """
     try:
         return field.to_python(posted)
     except ValidationError:
@@ -327,9 +359,12 @@ with_rehearsal = partial(by_organisers, is_rehearsed=True)
 
 
 class Facts(dict[str, Any]):
-    """The facts that a message can name: those ``stated`` with it, attributes of what the service returned,
-    the ``fields`` of the act, attributes of the thing. A number that the service returned is found by the
-    plural of what it counts: 3 is `3 runs` by the name ``runs``.
+    """The values that a message can refer to by name.
+
+    The values come from ``stated``, from attributes of the service's results, from
+    ``fields``, and from attributes of ``thing``, in this order. If the service returned
+    an integer, every other plural name yields the integer with a noun: for the result
+    3, ``runs`` yields `3 runs`.
     """
 
     def __init__(
@@ -359,5 +394,5 @@ class Facts(dict[str, Any]):
 
 
 def _has_value(thing: Any, name: str) -> bool:
-    """Return whether the attribute exists and is no manager of rows that refer to the thing."""
+    """Return False if the attribute is missing or is a related manager."""
     return hasattr(thing, name) and not isinstance(getattr(thing, name), Manager)

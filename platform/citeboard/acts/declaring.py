@@ -1,12 +1,10 @@
-"""A task of one's own, declared by its folder's files and made with its gold; and declared anew."""
+"""Create and change declared tasks: tasks that organisers define with files."""
 
-import secrets
 from collections.abc import Mapping
 from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.core.files import File
 from django.utils.translation import gettext, gettext_lazy as _
 
 from citeboard.acts.declared import (
@@ -19,6 +17,7 @@ from citeboard.acts.gold import ENCODING, encoding_field
 from citeboard.core import storage
 from citeboard.teams.models import User
 from scoring.worker import declaring
+from tasks.gold.drafts import keep_draft
 from tasks.models import Season, Task
 from tasks.submissions.uploads import received
 from tasks.types import InputRefused, Problem
@@ -74,7 +73,10 @@ class NewTaskForm(DeclarationForm):
 
 
 def _declared(text: str, slug: str) -> dict[str, Any] | None:
-    """The table `task` of a declaration, under this name in addresses; None where nothing is declared."""
+    """Return the table `task` of a declaration, with this slug.
+
+    Returns None if the declaration is empty. Raises ValidationError.
+    """
     try:
         return {**read_toml(text)["task"], "slug": slug} if text else None
     except (Unreadable, KeyError, TypeError) as wrong:
@@ -83,11 +85,14 @@ def _declared(text: str, slug: str) -> dict[str, Any] | None:
 
 
 def _looked(draft: Mapping[str, Any], by: User) -> dict[str, str]:
-    """The files of the folder, with a sample. Raises InputRefused."""
+    """Return the files of the task's folder, completed by guesses from the gold.
+
+    Raises InputRefused.
+    """
     told = declaring.look_at(draft, by)
     if told["problems"]:
         raise InputRefused(from_values(told["problems"]))
-    # A program sees no page on which it could correct a guess.
+    # Clients of the API see no page on which they could correct a guess.
     if unsure := [own for own in told["guesses"] if own["confidence"] == UNSURE]:
         raise InputRefused(map(_unsure_problem, unsure))
     return {**declaring.without_sample(draft["files"]), **told["files"]}
@@ -99,7 +104,7 @@ def _unsure_problem(guess: Mapping[str, str]) -> Problem:
 
 
 def _read_new(season: Season, filled: Mapping[str, Any], by: User) -> dict[str, Any]:
-    """Read the files of a page or of a program, and the gold by them, before any transaction."""
+    """Read the declaration and the gold of a new task, before any transaction begins."""
     dates = {name: filled.get(name) for name in ("opens", "closes")}
     facts = {**dates, "split": filled.get("split", "")}
     if "files" in filled:
@@ -115,11 +120,7 @@ def _read_new(season: Season, filled: Mapping[str, Any], by: User) -> dict[str, 
     slug = declaring.free_slug(season, title)
     task = _declared(filled["declaration"], slug)
     with received(filled["file"]) as upload:
-        with upload.path.open("rb") as content:
-            stored = storage.gold.save(
-                f"drafts/{secrets.token_hex(16)}.upload", File(content)
-            )
-        filename = upload.filename
+        stored, filename = keep_draft(upload.path), upload.filename
     draft = {
         "season": season.pk,
         "stored": stored,
@@ -149,7 +150,7 @@ def _packed_new(
     by: User,
     encoding: str = "",
 ) -> dict[str, Any]:
-    task_type = read_declaration(files)
+    task_type = read_declaration(files, parses_program=False)
     packed = declaring.packed_gold(
         season, task_type, stored, filename, by, encoding=encoding
     )
@@ -157,7 +158,9 @@ def _packed_new(
 
 
 def _read_anew(task: Task, filled: Mapping[str, Any], by: User) -> dict[str, Any]:
-    """From the ``files`` of a page or of a program, with the gold as they read it, before any transaction."""
+    """Read the changed declaration and the existing gold, before any transaction
+    begins.
+    """
     files = filled.get("files")
     if files is None:
         draft, measures = declaring.draft_of(task), filled["measures"].strip()
@@ -165,7 +168,7 @@ def _read_anew(task: Task, filled: Mapping[str, Any], by: User) -> dict[str, Any
         draft["card"] = filled["card"] or draft["card"]
         draft["files"] |= {MEASURES: f"{measures}\n"} if measures else {}
         files = _looked(draft, by)
-    task_type = read_declaration(files)
+    task_type = read_declaration(files, parses_program=False)
     packed = (
         declaring.packed_anew(task, task_type, by)
         if task_type.slug != task.type

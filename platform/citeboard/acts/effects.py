@@ -1,4 +1,7 @@
-"""Effects of an organiser's act: the act is carried out, compared with the state before, and rolled back."""
+"""Compute the effects of an organiser's action.
+
+Perform the action, compare the season before and after the action, and roll back.
+"""
 
 import secrets
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -11,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _, ngettext
 
 from citeboard.core import audit
-from citeboard.core.instants import written_end, written_instant
+from citeboard.core.instants import WITHOUT_END, day_and_time, utc_minute
 from citeboard.core.models import AuditEntry
 from citeboard.core.words import counted, listed
 from scoring.models import OF_RANKING, Evaluation, Score
@@ -41,7 +44,7 @@ from tasks.seasons.file.entries import phase_prefix, task_prefix
 from tasks.seasons.phase_acts import describe_board, describe_freeze
 from tasks.submissions.submit import quota
 
-#: Settings of a task or a phase from which no result follows.
+#: Settings of a task or a phase that do not affect results.
 _OF_WORDS = (
     "title",
     "summary",
@@ -56,7 +59,9 @@ _SOONEST = dict.fromkeys(GROUPS, NEVER)
 
 @dataclass(frozen=True, kw_only=True)
 class Told:
-    """Notifications of one kind, counted; ``title`` and ``text`` are those of one recipient."""
+    """A group of notifications of the same kind, with the title and text of one
+    example.
+    """
 
     kind: str
     people: int
@@ -68,7 +73,9 @@ class Told:
 
 @dataclass(frozen=True)
 class Moved:
-    """A run that counts otherwise; rank and score are empty of one that stands on no board."""
+    """A run whose rank or score changes. Rank and score are empty if the run is not on
+    a board.
+    """
 
     phase: str
     system: str
@@ -86,12 +93,12 @@ class GoldStep:
     digest: str
     before: int | None
     instances: int
-    #: Rows of the gold's files; None if nobody counted them.
+    #: The number of rows in the gold's files; None if unknown.
     rows: int | None
     counts: Compared | None
-    #: Sentences that name other splits with some of the same instances.
+    #: Sentences about other splits that contain some of the same instances.
     shared: list[str]
-    #: Anomalies of the gold.
+    #: Anomalies found in the gold data.
     findings: list[dict[str, Any]]
     #: Scores of trivial runs.
     trivial: dict[str, Any]
@@ -111,8 +118,10 @@ class MadePhase:
     def of(cls, phase: Phase) -> "MadePhase":
         return cls(
             title=f"{phase.task}, {phase}",
-            opens=written_instant(phase.opens, phase.zone),
-            closes=written_end(phase.closes, phase.zone),
+            opens=day_and_time(phase.opens, phase.zone),
+            closes=_("no end")
+            if phase.closes >= WITHOUT_END
+            else day_and_time(phase.closes, phase.zone),
             board=describe_board(phase),
             own_scores=str(Phase.OwnRuns(phase.own_runs_show).label),
             frozen=describe_freeze(phase),
@@ -122,7 +131,9 @@ class MadePhase:
 
 @dataclass(frozen=True, kw_only=True)
 class Steps:
-    """Steps of an act: sentences of the history, changed settings, and phases of a new season."""
+    """The steps of an action: history entries, changed settings, and phases of a new
+    season.
+    """
 
     done: list[str] = field(default_factory=list)
     changes: list[dict[str, Any]] = field(default_factory=list)
@@ -131,7 +142,7 @@ class Steps:
 
 @dataclass(frozen=True, kw_only=True)
 class Disclosure:
-    """Sentences about what people will see earlier than before, and what they will no longer see."""
+    """Sentences about information that people will see earlier, or will no longer see."""
 
     seen: list[str] = field(default_factory=list)
     unseen: list[str] = field(default_factory=list)
@@ -139,7 +150,7 @@ class Disclosure:
 
 @dataclass(frozen=True, kw_only=True)
 class Messages:
-    """Notifications of people, and the number of posts to webhooks."""
+    """Notifications to people, and the number of webhook deliveries."""
 
     told: list[Told] = field(default_factory=list)
     posted: int = 0
@@ -147,14 +158,14 @@ class Messages:
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreChanges:
-    """New gold, the runs that are scored again, and the results that change."""
+    """New gold, runs that would be scored again, and results that would change."""
 
     gold: list[GoldStep] = field(default_factory=list)
     scored: list[str] = field(default_factory=list)
     #: Metrics and rule sets that would score the runs of each phase.
     scorings: list[dict[str, Any]] = field(default_factory=list)
     moved: list[Moved] = field(default_factory=list)
-    #: Confirmed or official results that the act touches.
+    #: Confirmed or official results that the action affects.
     confirmed: list[str] = field(default_factory=list)
 
 
@@ -168,7 +179,7 @@ class Effects:
 
     @property
     def concern_others(self) -> bool:
-        """Return whether something changes for somebody else than the organisers."""
+        """Return True if the action affects people other than the organisers."""
         return bool(
             self.steps.made
             or self.disclosure.seen
@@ -182,7 +193,11 @@ class Effects:
 
 
 def effects_on(season: Season, do: Callable[[], Any]) -> Effects:
-    """Perform the act, compare the season with its state before, and roll back. Raise errors of the act."""
+    """Perform the action, compare the season before and after the action, and roll
+    back.
+
+    Raises the errors of the action.
+    """
     before = _State.of(season)
     with transaction.atomic():
         _leave_cached_boards(season)
@@ -215,7 +230,7 @@ def effects_on(season: Season, do: Callable[[], Any]) -> Effects:
             for row in sorted(changed, key=lambda row: row.pk)
         }
         transaction.set_rollback(True)
-    # Without a limit there are no extra tries.
+    # A phase without a limit on runs has no extra tries.
     limited = {row: left for row, left in tries_then.items() if left is not None}
     return Effects(
         steps=Steps(
@@ -223,7 +238,7 @@ def effects_on(season: Season, do: Callable[[], Any]) -> Effects:
                 *(entry.words for entry in entries),
                 *(_tries_in_words(row, left) for row, left in limited.items()),
             ],
-            # The rehearsal shows versions of the gold in a table of their own.
+            # The rehearsal lists gold versions in a separate table.
             changes=[change for change in changes if ".gold." not in change["key"]],
             made=made,
         ),
@@ -235,7 +250,7 @@ def effects_on(season: Season, do: Callable[[], Any]) -> Effects:
 
 
 def effects_of_new_season(made: Season, last_notification: int) -> Effects:
-    """Return what follows from a new season; others see nothing of a draft."""
+    """Return the effects of a new season. Only organisers see a draft."""
     phases = Phase.objects.filter(task__season=made).select_related("task__season")
     disclosure = Disclosure()
     if made.is_public:
@@ -257,7 +272,10 @@ def effects_of_new_season(made: Season, last_notification: int) -> Effects:
 
 
 def _leave_cached_boards(season: Season) -> None:
-    """Give the phases versions of their own, since no rollback empties the caches of boards."""
+    """Give each phase a new version number.
+
+    Boards are cached by version, and a rollback does not clear the caches.
+    """
     unique = 1 + secrets.randbelow(1 << 40)
     Phase.objects.filter(task__season=season).update(version=F("version") + unique)
 
@@ -269,7 +287,9 @@ def last_number(model: type[Model]) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class _Last:
-    """The newest rows before the act, in the tables that acts add to; and the rows that came since."""
+    """The last primary key of each table before the action. Higher keys belong to rows
+    that the action adds.
+    """
 
     entry: int
     notification: int
@@ -317,19 +337,20 @@ def _tries_in_words(row: ExtraTries, left: int) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class _State:
-    """A season: who knows what of its gold and when, the versions that count, the ranks of runs."""
+    """The state of a season, before or after an action."""
 
     season: Season
     phases: dict[int, Phase] = field(default_factory=dict)
-    #: By task, split and kind of fact, the time for each group of people.
+    #: The times at which each group of people may see each kind of information. The key
+    #: is the task, the split and the kind.
     known: dict[tuple[str, str, Kind], dict[str, Any]] = field(default_factory=dict)
     gold: dict[tuple[int, str], Gold] = field(default_factory=dict)
-    #: Runs that are not scored by the newest gold, by phase.
+    #: For each phase, the number of runs that are not scored on the newest gold.
     unscored: dict[int, int] = field(default_factory=dict)
     ranked: dict[int, dict[int, Row]] = field(default_factory=dict)
     settled: dict[int, str] = field(default_factory=dict)
     shared: dict[tuple[int, str], list[str]] = field(default_factory=dict)
-    #: The ranking score of each evaluation, as text.
+    #: For each evaluation, the ranking score as text.
     scores: dict[int, str] = field(default_factory=dict)
     tasks: dict[int, Task] = field(default_factory=dict)
 
@@ -383,7 +404,7 @@ class _State:
 
 
 def _ranked(phase: Phase) -> dict[int, Row]:
-    """Return the rows of the organisers' board by submission, ranked by value."""
+    """Return the ranked rows of the organisers' board. The key is the run."""
     gold = board_gold(phase)
     rows = counting_runs(Row, phase, phase.task.ranking_rules, gold) if gold else []
     values = dict(
@@ -398,7 +419,7 @@ def _ranked(phase: Phase) -> dict[int, Row]:
 
 
 def _settled(phase: Phase) -> str:
-    """Return a phrase that counts confirmed results or names official ones; empty if there are neither."""
+    """Return a phrase about the confirmed or official results of the phase, or ""."""
     if not phase.confirms_results or phase.closes > timezone.now():
         return ""
     results, named = results_of(phase), {"task": phase.task, "phase": phase}
@@ -446,7 +467,11 @@ def _new_tasks(before: _State, after: _State) -> Iterable[tuple[bool, str]]:
 
 
 def _disclosed(before: _State, after: _State) -> Iterable[tuple[bool, str]]:
-    """Yield sentences on facts that become known earlier (True), or are known now and get hidden (False)."""
+    """Yield a sentence about each change of an embargo.
+
+    The boolean is True if people see the information earlier than before, and False if
+    the information becomes hidden.
+    """
     was_public, is_public = before.season.is_public, after.season.is_public
     if was_public != is_public:
         words = _("Everybody: that there is %(season)s, with its pages")
@@ -490,14 +515,18 @@ def _when(at: Any) -> str:
     return (
         _("never")
         if at == NEVER
-        else _("from %(instant)s") % {"instant": f"{at:%Y-%m-%d %H:%M} UTC"}
+        else _("from %(instant)s") % {"instant": utc_minute(at)}
     )
 
 
 def _score_changes(
     before: _State, after: _State, queued: Collection[int], keys: Sequence[str]
 ) -> ScoreChanges:
-    """``queued`` are the phases of new jobs, ``keys`` those of the settings that change."""
+    """Return the score changes between two states of the season.
+
+    ``queued`` contains the primary keys of phases with new scoring jobs. ``keys``
+    contains the settings that the action changed.
+    """
     scored = dict(_scored(before, after, queued))
     moved = list(_moved(before, after))
     return ScoreChanges(
@@ -550,7 +579,9 @@ def _gold(before: _State, after: _State) -> Iterable[GoldStep]:
 def _scored(
     before: _State, after: _State, queued: Collection[int]
 ) -> Iterable[tuple[int, str]]:
-    """Yield phases whose runs are scored again, each with a sentence."""
+    """Yield the primary key of each phase that is scored again, and a sentence with the
+    number of runs.
+    """
     for pk, phase in after.phases.items():
         runs = max(after.unscored.get(pk, 0) - before.unscored.get(pk, 0), 0)
         if not runs and pk not in queued:
@@ -604,7 +635,7 @@ def _confirmed(
 
 
 def _changes_results(phase: Phase, keys: Sequence[str]) -> bool:
-    """Return whether a key is one of the phase's gold or of a setting from which results follow."""
+    """Return True if a key concerns the gold or a setting that affects results."""
     of_task = f"{task_prefix(phase.task.slug)}."
     of_phase = f"{phase_prefix(phase.task.slug, phase.slug)}."
     names = {

@@ -1,4 +1,4 @@
-"""Gold: publishing a version, sealing and deleting one."""
+"""Publish, seal and delete versions of gold."""
 
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -23,12 +23,12 @@ from tasks.submissions.uploads import received, upload_limit
 from tasks.types.files import READING_VERSION
 from tasks.types.guarded.encodings import ENCODINGS
 
-#: The salt of signed names of stored files.
+#: The salt that signs names of stored files.
 STORED = "gold-to-publish"
 
 
 def encoding_field() -> forms.ChoiceField:
-    """Return the field with the encoding of gold that is not in UTF-8."""
+    """Return the field for the encoding of gold that is not UTF-8."""
     choices = [("", _("UTF-8, or by the byte order mark"))]
     return forms.ChoiceField(
         label=_("Encoding"),
@@ -37,7 +37,6 @@ def encoding_field() -> forms.ChoiceField:
     )
 
 
-#: Description of the field in the API.
 ENCODING = {
     "default": "",
     "help_text": "Of gold that is not in UTF-8 and has no byte order mark.",
@@ -70,7 +69,8 @@ class GoldForm(ActForm):
             "their scores by the older version."
         ),
     )
-    #: Where the file was read before somebody was asked whether to go on.
+    #: The name of the stored file, if the site stored the file before it asked for
+    #: confirmation.
     stored = forms.CharField(required=False, widget=forms.HiddenInput())
     reason = forms.CharField(
         label=_("Reason"),
@@ -131,7 +131,6 @@ class GoldForm(ActForm):
         ) % {"megabytes": counted(upload_limit() >> 20, "megabyte")}
 
     def clean(self) -> dict[str, Any]:
-        """With the ``splits`` in the place of their names."""
         cleaned = super().clean()
         has_file = cleaned.get("file") or cleaned.get("stored")
         if not (has_file or cleaned.get("read_again") or "file" in self.errors):
@@ -143,9 +142,9 @@ class GoldForm(ActForm):
 def packed_gold(
     season: object, filled: Mapping[str, Any], by: User
 ) -> Mapping[str, Any]:
-    """Return the fields with ``packed``, what the file holds for each split, in the place of the file.
+    """Return the fields, with the gold of each split as ``packed`` instead of the file.
 
-    The file is read before anything is locked.
+    This function reads the file before the database locks any row.
     """
     left_out = ("file", "stored", "encoding")
     fields = {name: value for name, value in filled.items() if name not in left_out}
@@ -171,7 +170,7 @@ def packed_gold(
 def _pack_stored(
     stored: str, splits: Sequence[tuple[Task, str]], by: User
 ) -> Sequence[Any]:
-    """Read the files that were stored before the organiser was asked to confirm (see `stored_gold`)."""
+    """Read the stored files whose names `stored_gold` signed."""
     try:
         names = signing.loads(stored, salt=STORED, max_age=TO_TAKE_BACK)
         with tempfile.TemporaryDirectory(prefix="citeboard-gold-") as folder:
@@ -186,7 +185,10 @@ def _pack_stored(
 
 
 def _read_anew(splits: Sequence[tuple[Task, str]], by: User) -> list[KeptGold]:
-    """Return the newest gold of each split as it is read now. Raises ValidationError where it already is."""
+    """Read the newest gold of each split again with the current parser rules.
+
+    Raises ValidationError if the current rules have already read the gold.
+    """
     with tempfile.TemporaryDirectory(prefix="citeboard-gold-") as folder:
         paths = []
         for place, (task, split) in enumerate(splits):
@@ -206,7 +208,7 @@ def _read_anew(splits: Sequence[tuple[Task, str]], by: User) -> list[KeptGold]:
 
 
 def stored_gold(filled: Mapping[str, Any]) -> str:
-    """Return the signed names of the files that `packed_gold` stored, for the form that confirms."""
+    """Return the signed names of stored files for the confirmation page."""
     return signing.dumps(
         [kept.columns["file"] for kept in filled["packed"]], salt=STORED
     )

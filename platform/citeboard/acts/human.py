@@ -1,4 +1,4 @@
-"""Annotators of a sheet for human evaluation, and their ratings."""
+"""Manage the annotators of a sheet for human evaluation, and their ratings."""
 
 from typing import Any
 
@@ -25,10 +25,25 @@ from tasks.submissions.uploads import received
 
 
 def annotator_of(user: object, sheet: int) -> Annotator:
-    """Raises Http404, and PermissionDenied for who has joined a team of the sheet since."""
+    """Return the user's role as an annotator of a sheet.
+
+    Raises Http404 for users who are not annotators. Raises PermissionDenied for members
+    of teams whose runs are on the sheet.
+    """
+    return _who_judges(user, sheet, Sheet.Kind.RATINGS)
+
+
+def judge_of(user: object, sheet: int) -> Annotator:
+    """Return the user's role as a judge of a sheet of pairs. See `annotator_of` for
+    errors.
+    """
+    return _who_judges(user, sheet, Sheet.Kind.PAIRS)
+
+
+def _who_judges(user: object, sheet: int, kind: str) -> Annotator:
     annotators = Annotator.objects.select_related("sheet__phase__task__season", "user")
     annotator = annotators.filter(
-        sheet__pk=sheet, user=getattr(user, "pk", None) or 0
+        sheet__pk=sheet, sheet__kind=kind, user=getattr(user, "pk", None) or 0
     ).first()
     if annotator is None or not isinstance(user, User):
         raise Http404(gettext("There is no sheet for you to rate at this address."))

@@ -1,4 +1,4 @@
-"""People's judgements of a run's responses: importing them, and showing them on the board."""
+"""Import people's judgements of a run's responses, and publish them on the board."""
 
 from typing import Any
 

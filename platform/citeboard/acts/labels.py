@@ -1,4 +1,4 @@
-"""Labels of entailment models that runs wait for: importing them, and sharing them with all seasons."""
+"""Import labels of entailment models, and share labels with all seasons."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,8 +12,9 @@ from citeboard.acts.declared import ActForm, by_organisers
 from citeboard.background import kinds
 from citeboard.core.words import counted, thousands
 from citeboard.teams.models import User
-from scoring.models import BackgroundJob, EntailmentModel
-from scoring.worker.entailment_labels import Imported, models_of_season, share_labels
+from scoring.models import BackgroundJob, Judge
+from scoring.worker.entailment_labels import models_of_season, share_labels
+from scoring.worker.ledger import Imported
 from tasks.models import Season
 from tasks.submissions.uploads import received, upload_limit
 
@@ -69,7 +70,7 @@ def _share_labels(*, season: Season, model: str, by: User) -> Imported:
         raise Http404(NO_LABELS)
     try:
         return share_labels(season=season, model=model, by=by)
-    except EntailmentModel.DoesNotExist:
+    except Judge.DoesNotExist:
         raise Http404(NO_LABELS) from None
 
 
@@ -82,11 +83,11 @@ def _describe_shared(
             "%(labels)s of %(model)s added for all seasons, %(others)s were there."
         )
     if done.resumed:
-        words += " " + gettext("%(scorings)s gone on with.")
+        words += " " + gettext("%(scorings)s continued.")
     others = ngettext("%(number)s other", "%(number)s others", done.known)
     return words, {
         "labels": counted(done.added, "label"),
-        "model": done.model,
+        "model": done.judge,
         "others": others % {"number": thousands(done.known)},
         "scorings": counted(done.resumed, "scoring"),
     }

@@ -1,4 +1,6 @@
-"""A season from one calendar to its opening: its dates in one table, and what is done once for all tasks."""
+"""Prepare the start of a season: set all dates in one calendar, and upload gold for all
+tasks.
+"""
 
 import datetime as dt
 from dataclasses import replace
@@ -28,7 +30,7 @@ from tasks.seasons.presets import MAX_DAYS, forget
 from tasks.seasons.timeline import time_line
 
 MOVE, COPY = "move", "copy"
-#: Maximum number of errors of one gold file, shown beside other files.
+#: The maximum number of errors that the page shows for each gold file.
 MAX_PROBLEMS = 5
 
 
@@ -84,7 +86,9 @@ class CalendarForm(ActForm, OverwritingForm):
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """As the table shows them: phases with their pictures, then the season's own dates."""
+        """Return the rows of the calendar: first the phases, then the season's other
+        dates.
+        """
         bars = {row["label"]: row["bar"] for row in self.line["dates"]}
         chosen = set(self["chosen"].value() or ())
         rows = [
@@ -122,7 +126,7 @@ class CalendarForm(ActForm, OverwritingForm):
         self.asks_before_overwriting()
         values: dict[str, Any] = {}
         for key, before in self.initial.items():
-            # A program may leave out what the form held when it was shown.
+            # API clients may omit the initial values of fields.
             is_ours = (
                 key in self.changed_data
                 or self.add_initial_prefix(key) not in self.data
@@ -198,7 +202,10 @@ class FirstGoldForm(ActForm):
         self.order_fields([*self.splits, "reason"])
 
     def publish(self, by: User) -> int:
-        """Publish all files or none and return their number. Errors of a file appear at its field."""
+        """Publish all files or none, and return the number of files.
+
+        Errors of a file are added to the field of the file.
+        """
         ready = []
         for name in filter(self.cleaned_data.get, self.splits):
             facts = {

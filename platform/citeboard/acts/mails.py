@@ -1,4 +1,4 @@
-"""Send mails to teams, and try failed mails again."""
+"""Send e-mails to teams, and retry failed e-mails."""
 
 from typing import Any
 

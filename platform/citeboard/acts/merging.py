@@ -1,4 +1,4 @@
-"""Merge a team of a season into another."""
+"""Merge one team of a season into another team."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Create a season from a preset, or from the season of last year."""
+"""Create a season from a preset, or copy the season of last year."""
 
 from typing import Any
 

@@ -1,4 +1,7 @@
-"""Forms that several people fill in at once: nobody replaces a newer value without having seen it."""
+"""Forms that several people may edit at the same time.
+
+Nobody overwrites a newer value without seeing it.
+"""
 
 import datetime as dt
 from typing import Any
@@ -12,7 +15,9 @@ from citeboard.acts.declared import MomentField
 
 
 def _text(value: Any) -> str:
-    """Return the value of a field as a form sends it, a line for each of several."""
+    """Return the text that a form posts for a field's value. Each list item is on a
+    separate line.
+    """
     if value is None:
         return ""
     values = value if isinstance(value, list) else [value]
@@ -20,16 +25,21 @@ def _text(value: Any) -> str:
 
 
 class OverwritingForm(forms.Form):
-    """A form whose fields with ``show_hidden_initial`` send what they held when the form was shown."""
+    """A form that detects concurrent edits.
+
+    Fields with ``show_hidden_initial`` also send the value that the form showed.
+    """
 
     def zone_shown(self, field: MomentField) -> ZoneInfo:
-        """Return the zone whose clocks the field had when the form was shown."""
+        """Return the time zone in which the form showed the field."""
         return field.zone
 
     def asks_before_overwriting(self) -> bool:
-        """Return True if somebody has saved another value of a field since this form was shown.
+        """Return True if another user has saved a new value since the form was
+        rendered.
 
-        The fault names that value; a form that is sent again after it takes its place.
+        The error message contains the new value. If the user submits the form again,
+        the user's value replaces the new value.
         """
         newer = {}
         for name in self.changed_data:

@@ -1,4 +1,4 @@
-"""Approve measures of a task's own."""
+"""Approve metrics that a declared task defines."""
 
 from django import forms
 from django.utils.translation import gettext_lazy as _

@@ -1,4 +1,4 @@
-"""Acts of organisers on a phase: dates, board, freezing, confirmed results, extra tries of teams."""
+"""Manage a phase: dates, board, freeze, confirmation of results, extra tries of teams."""
 
 from typing import Any
 
@@ -84,7 +84,8 @@ class EndConfirmationForm(ActForm):
 class ExtraTriesForm(ActForm):
     """A team, its extra tries, and the reason."""
 
-    # Phases that have no limit of runs are not offered: there is nothing to add to.
+    # The form omits phases without a limit on runs, since extra tries have no effect
+    # there.
     team = forms.ModelChoiceField(
         label=_("Team"), queryset=Team.objects.none(), empty_label=None
     )
@@ -122,7 +123,7 @@ class ExtraTriesForm(ActForm):
 
 
 def _take_tries_back(*, given: ExtraTries, by: User) -> ExtraTries:
-    """Nobody is told any more that they were given."""
+    """Withdraw the extra tries, and delete the notifications about them."""
     with transaction.atomic():
         take_posts_back([f"tries-{given.pk}"])
         run_acts.take_tries_back(given=given, by=by)

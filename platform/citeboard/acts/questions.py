@@ -1,4 +1,4 @@
-"""Ask the organisers of a season, and answer."""
+"""Ask the organisers of a season, and answer questions."""
 
 from typing import Any
 

@@ -1,4 +1,6 @@
-"""Enter a season with a team, decide on entries, and set the rules of entering."""
+"""Register a team for a season, decide on registrations, and set the registration
+rules.
+"""
 
 from operator import attrgetter
 from typing import Any
@@ -52,7 +54,7 @@ class DecisionForm(ActForm):
 def _decide(
     *, registration: models.Registration, decision: str, reason: str, by: User
 ) -> models.Registration:
-    # A rehearsal before has left it as decided.
+    # The rehearsal was rolled back, but it has changed the attributes of this instance.
     registration.refresh_from_db()
     if decision == "approve":
         entries.approve_team(registration=registration, by=by)

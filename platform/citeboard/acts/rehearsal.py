@@ -1,7 +1,8 @@
-"""Rehearsal of an organiser's act: carried out in a transaction that is rolled back, and compared.
+"""Rehearse an organiser's action in a transaction that is rolled back.
 
-What changes nothing for anybody is done at once; else it is asked once whether to go on: with a typed name
-and a reason where it cannot be taken back, touches confirmed results or lets something out too early.
+An action that does not affect people runs immediately. Other actions require a
+confirmation. If the action is final, affects confirmed results, or breaks an embargo,
+the organiser must also type a name and a reason.
 """
 
 import hashlib
@@ -35,14 +36,16 @@ from tasks.seasons.file.plan import LoadConflicts
 
 @dataclass(frozen=True, kw_only=True)
 class Rehearsal:
-    """The effects of an act that has not been carried out. People type ``name`` to confirm it."""
+    """The effects of an action that has not run. People type ``name`` to confirm the
+    action.
+    """
 
     name: str = ""
     effects: Effects = field(default_factory=Effects)
     early: EmbargoBreach | None = None
     is_final: bool = False
     is_of_new_season: bool = False
-    #: Addresses of the jobs that compute the scores that would follow.
+    #: URLs of the jobs that compute the resulting scores.
     jobs: list[str] = field(default_factory=list)
 
     @property
@@ -55,7 +58,9 @@ class Rehearsal:
 
     @property
     def digest(self) -> str:
-        """Return a digest of the effects without their instants, which differ at each look."""
+        """Return a digest of the effects. Omit times, because times differ between
+        rehearsals.
+        """
         steps, scores = self.effects.steps, self.effects.scores
         facts = [
             steps.made,
@@ -78,7 +83,7 @@ class Rehearsal:
 
 
 class NeedsConfirmation(Refused):
-    """Nothing was done; the rehearsal says what would be."""
+    """The action did not run, because the user must first confirm the action."""
 
     def __init__(self, rehearsal: Rehearsal) -> None:
         self.rehearsal = rehearsal
@@ -90,7 +95,12 @@ class NeedsConfirmation(Refused):
 
 @dataclass(frozen=True)
 class Said:
-    """What came with an act: what was shown before (None of a program, which is not asked), name, reason."""
+    """The confirmation in a request.
+
+    ``shown`` is the digest of the effects that the page showed; it is None for API
+    requests, because the API has no confirmation page. ``typed`` contains the name and
+    the reason.
+    """
 
     shown: str | None = None
     typed: GoingOn = field(default_factory=lambda: GoingOn("", ""))
@@ -108,7 +118,10 @@ class Said:
 def perform(
     act: Act, thing: Any, by: User, filled: Mapping[str, Any], said: Said
 ) -> Any:
-    """Do it, where nobody has to be asked or somebody has answered. Raises NeedsConfirmation."""
+    """Perform the action if it needs no confirmation or is confirmed.
+
+    Raises NeedsConfirmation.
+    """
     if not act.is_rehearsed:
         return act(thing, by, **filled)
     do = partial(act, thing, by, **act.ready(thing, filled, by))
@@ -146,7 +159,7 @@ def done(
 ) -> Any:
     rehearsal = rehearse(season, do, is_final=is_final) if asks else Rehearsal()
     if not said.goes_on(rehearsal):
-        # A program is told in the words that it knows.
+        # API clients get a separate error message about an embargo.
         raise (
             rehearsal.early
             if rehearsal.early and said.shown is None
@@ -176,9 +189,11 @@ def season_of(thing: Any) -> Season:
 def rehearse(
     season: Season, do: Callable[[], Any], *, is_final: bool = False
 ) -> Rehearsal:
-    """Raises what the act itself refuses."""
+    """Return the effects of an action without changing the database. Raises the errors
+    of the action.
+    """
     try:
-        # The result must not depend on whether somebody has confirmed already.
+        # The rehearsal must not depend on an existing confirmation.
         with going_on("", ""):
             effects = effects_on(season, do)
         return Rehearsal(name=season.title, effects=effects, is_final=is_final)
@@ -193,14 +208,17 @@ def rehearse(
 def rehearsed_load(
     season: Season | None, load: Callable[[], Loaded]
 ) -> Rehearsal | None:
-    """Rehearse loading a season file; None if the organiser must first decide on changed values."""
+    """Return the effects of loading a season file without changing the database.
+
+    Returns None if the organiser must first resolve conflicts.
+    """
     with suppress(LoadConflicts):
         return rehearse(season, load) if season else _drafted(lambda: load().season)
     return None
 
 
 def _drafted(do: Callable[[], Season]) -> Rehearsal:
-    """Return the rehearsal of a new season; others see nothing of a draft."""
+    """Return the effects of creating a season without changing the database."""
     with transaction.atomic():
         last = last_number(Notification)
         made = do()

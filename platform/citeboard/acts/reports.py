@@ -1,4 +1,4 @@
-"""Report a page to those who run the site."""
+"""Report a page to the operators of the site."""
 
 from django import forms
 from django.utils.translation import gettext_lazy as _

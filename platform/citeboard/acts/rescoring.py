@@ -1,4 +1,4 @@
-"""Scoring runs again, and drawing the public part of a phase again."""
+"""Score runs again, and sample the public instances of a phase again."""
 
 from django.http import Http404
 from django.shortcuts import get_object_or_404
@@ -28,7 +28,7 @@ def _stop(*, phase: Phase, by: User) -> tuple[Phase, int]:
 
 
 def _ask_for_season(*, season: Season, by: User) -> int:
-    """Return the number of phases that are looked through."""
+    """Queue the rescoring of the season, and return the number of queued phases."""
     return len(rescoring.ask_for_season(season=season, by=by))
 
 

@@ -1,4 +1,4 @@
-"""Acts of teams and organisers on a run: withdraw, exclude, choose, describe, confirm."""
+"""Manage a run: withdraw, exclude, select, describe, and confirm its results."""
 
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
@@ -21,7 +21,11 @@ from tasks.submissions.run_card import MAX_SYSTEM
 
 
 def visible_runs(user: object) -> QuerySet[Submission]:
-    """The runs that the user may see one by one: of own teams and of seasons that one runs."""
+    """Return the runs that the user may see.
+
+    Users may see the runs of their teams, and the runs of seasons that they help to
+    organise.
+    """
     organised = Season.objects.helped_by(user).order_by().values("pk")
     runs = Submission.objects.filter(
         Q(team__in=teams_of(user).values("pk")) | Q(phase__task__season__in=organised)
@@ -46,7 +50,10 @@ def visible_run(user: object, pk: int) -> Submission:
 
 
 def run_of_own_team(user: object, pk: int) -> Submission:
-    """Raises Http404, or PermissionDenied for a run of another team."""
+    """Return the run.
+
+    Raises Http404. Raises PermissionDenied if the user is not in the run's team.
+    """
     run = visible_run(user, pk)
     if run.team not in teams_of(user):
         raise PermissionDenied("This is for the run's own team.")
@@ -54,7 +61,11 @@ def run_of_own_team(user: object, pk: int) -> Submission:
 
 
 def run_to_change(user: object, pk: int) -> Submission:
-    """Raises Http404, or PermissionDenied for who is neither of its team nor an organiser."""
+    """Return the run.
+
+    Raises Http404. Raises PermissionDenied if the user is neither an organiser nor in
+    the run's team.
+    """
     run = visible_run(user, pk)
     if run.team not in teams_of(user):
         _require_organising(run, user)
@@ -62,7 +73,11 @@ def run_to_change(user: object, pk: int) -> Submission:
 
 
 def run_of_lead(user: object, pk: int) -> Submission:
-    """Raises Http404 for whoever is not in its team, and PermissionDenied for whoever does not lead it."""
+    """Return the run.
+
+    Raises Http404 for users outside the team. Raises PermissionDenied for members who
+    do not lead the team.
+    """
     run = visible_run(user, pk)
     team_for_lead(user, run.team.slug if run.team else "")
     return run
@@ -105,7 +120,10 @@ class SeedForm(ReasonForm):
 
 @dataclass(frozen=True)
 class ChangeOfRun(Act):
-    """Done by the run's own team; by organisers of its season with a reason, which the team reads."""
+    """An action on a run, performed by the run's team or by organisers of the season.
+
+    Organisers must give a reason, which the team can read.
+    """
 
     _: KW_ONLY
     role: Lookup = visible_run
@@ -137,7 +155,8 @@ class ChangeOfRun(Act):
                 )
         if service in (run_acts.cancel, run_acts.withdraw) and hides_outcome(run, by):
             service = run_acts.revoke_run
-        # By a reason alone nobody acts as an organiser, whom the end of a phase does not bind.
+        # Ignore reasons from users who are not organisers. After the end of a phase,
+        # only organisers may change runs.
         return service(run, by, reason if as_organiser else "", **filled)
 
 
@@ -157,7 +176,7 @@ def _seed(run: Submission, _filled: object) -> tuple[str, dict[str, str]]:
     return gettext("The run stands for itself now."), {}
 
 
-#: By the end of their addresses.
+#: The actions on a run. The key is the last part of the URL.
 CHANGES = {
     "cancel": ChangeOfRun(
         run_acts.cancel,

@@ -1,4 +1,4 @@
-"""Sheets for human evaluation: making one, publishing its outcome and taking it back."""
+"""Create sheets for human evaluation, and publish and unpublish their results."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,16 +11,17 @@ from citeboard.acts.declared import ActForm, by_organisers
 from citeboard.teams.models import User
 from scoring.human import outcome
 from scoring.human.sheets import MAX_INSTANCES, MAX_SYSTEMS, check_size, runs_on_board
+from scoring.human.states import reopen
 from scoring.models import BackgroundJob, Sheet
 from scoring.worker.background import Kind, ask
-from tasks.models import Gold, Phase
+from tasks.models import Gold, Phase, Submission
 
-#: The number of instances that the form proposes.
+#: The default number of instances in the form.
 INSTANCES_AT_FIRST = 20
 
 
-class SheetForm(ActForm):
-    """A sheet for human evaluation."""
+class DrawnForm(ActForm):
+    """The systems of a new sheet, and the instances, which the seed draws."""
 
     instances = forms.IntegerField(
         label=_("Instances"),
@@ -36,43 +37,61 @@ class SheetForm(ActForm):
         widget=forms.CheckboxSelectMultiple,
         error_messages={"required": _("Choose the systems whose texts are judged.")},
     )
+    #: The API uses this phrase in the error message about an unknown run.
+    lacks = "stands on the board"
     only_on_pages = ("runs",)
     only_in_api = {"runs": forms.CharField(required=False)}
     api = {
         "seed": {"required": False, "default": 0},
-        "runs": "Runs on the board, their ids with commas between; without any the first ones, at most "
+        "runs": "Runs, their ids with commas between; without any the first ones of the board, at most "
         f"{MAX_SYSTEMS}.",
     }
 
+    @staticmethod
+    def runs_for(phase: Phase, by: User) -> list[Submission]:
+        """Return the runs that the sheet may contain."""
+        return runs_on_board(phase, by)
+
     def __init__(self, data: Any = None, *, of: Phase, by: User) -> None:
         super().__init__(data, of=of, auto_id=f"id_{of.pk}_%s")
-        self.candidates = runs_on_board(of, by)
-        gold = Gold.objects.current(of)
+        self.candidates = self.runs_for(of, by)
         choices = [
             (str(run.pk), f"{run.system}, {run.team or run.get_kind_display()}")
             for run in self.candidates
         ]
         self.fields["runs"].choices = choices  # type: ignore[attr-defined]
         self.initial["runs"] = [number for number, _words in choices[:MAX_SYSTEMS]]
+        gold = Gold.objects.current(of)
         self.initial["instances"] = min(
             INSTANCES_AT_FIRST, gold.instances if gold else INSTANCES_AT_FIRST
         )
+
+    @classmethod
+    def chosen(cls, phase: Phase, numbers: Sequence[str], by: User) -> list[int]:
+        """Return the selected runs, or the default runs if none is selected.
+
+        Raises ValidationError for unknown runs.
+        """
+        there = {str(run.pk): run.pk for run in cls.runs_for(phase, by)}
+        if unknown := [number for number in numbers if number not in there]:
+            given, known = unknown[0][:40], ", ".join(there) or "none"
+            words = f"No run “{given}” {cls.lacks}; there are {known}."
+            raise ValidationError({"runs": words})
+        if numbers:
+            return [there[number] for number in dict.fromkeys(numbers)]
+        return list(there.values())[:MAX_SYSTEMS]
+
+
+class SheetForm(DrawnForm):
+    """A sheet for human evaluation."""
 
 
 def _make_sheet(
     *, phase: Phase, instances: int, seed: int, runs: Sequence[str], by: User
 ) -> BackgroundJob:
-    on_board = {str(run.pk): run for run in runs_on_board(phase, by)}
-    unknown = [number for number in runs if number not in on_board]
-    if unknown:
-        words = f"No run “{unknown[0][:40]}” stands on the board; there are {', '.join(on_board) or 'none'}."
-        raise ValidationError({"runs": words})
-    if runs:
-        chosen = [on_board[number] for number in dict.fromkeys(runs)]
-    else:
-        chosen = list(on_board.values())[:MAX_SYSTEMS]
+    chosen = SheetForm.chosen(phase, runs, by)
     check_size(len(chosen), instances)
-    given = {"runs": [run.pk for run in chosen], "instances": instances, "seed": seed}
+    given = {"runs": chosen, "instances": instances, "seed": seed}
     return ask(Kind.SHEET, phase.task.season, given, by=by, phase=phase)
 
 
@@ -109,7 +128,15 @@ PUBLISH_SHEET = by_organisers(
 )
 TAKE_SHEET_BACK = by_organisers(
     outcome.revoke,
-    "Take a human evaluation off the board; its sheet takes ratings again; for organisers.",
-    _("The human evaluation is off the board and takes ratings again."),
+    "Take a human evaluation off the board and close its sheet; for organisers.",
+    _(
+        "The human evaluation is off the board. Its sheet is closed until you reopen it."
+    ),
+    subject="sheet",
+)
+REOPEN_SHEET = by_organisers(
+    reopen,
+    "Let the annotators of an unpublished sheet rate again; for organisers.",
+    _("The sheet takes ratings again."),
     subject="sheet",
 )

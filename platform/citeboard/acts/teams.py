@@ -1,4 +1,4 @@
-"""Acts on a team: found, describe, invite, join, lead, leave, merge."""
+"""Manage a team: create, describe, invite, join, lead, leave, merge."""
 
 from django import forms
 from django.core.exceptions import ValidationError

@@ -1,4 +1,4 @@
-"""Make, renew and remove webhooks, and repeat their deliveries."""
+"""Create and remove webhooks, renew their secrets, and repeat deliveries."""
 
 from django import forms
 from django.utils.translation import gettext_lazy as _

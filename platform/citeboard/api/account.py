@@ -1,4 +1,6 @@
-"""The account of the caller, its messages, the site's notices, and the site's state for its staff."""
+"""API operations for the user's account and messages, and for staff: the state of the
+site.
+"""
 
 from typing import Any
 
@@ -81,7 +83,8 @@ def describe_account(request: Request) -> User:
     user = person(request)
     form = AccountSerializer(user, data=request.data, partial=True)
     form.is_valid(raise_exception=True)
-    # A form that leaves a check box out means no; a program that leaves it out means nothing by it.
+    # HTML forms omit unchecked boxes, so a missing box means False. API clients omit
+    # unchanged fields.
     sent = {
         name: value
         for name, value in form.validated_data.items()
@@ -95,7 +98,7 @@ def describe_account(request: Request) -> User:
 
 @get("account/data/", responses={200: OpenApiTypes.OBJECT}, without=204)
 def account_data(request: Request) -> Response:
-    """Everything that the site keeps of you."""
+    """Return all data that the site stores about you."""
     return Response(own_data(person(request)))
 
 
@@ -191,7 +194,7 @@ NoticeSerializer = mirror(
 
 @get("notices/", answers=[NoticeSerializer], is_open=True)
 def notices(request: Request) -> Any:
-    """The site's privacy notice and imprint, where it has them."""
+    """Return the site's privacy notice and imprint, if it has them."""
     return notices_of_site()
 
 
@@ -258,7 +261,7 @@ MeasuresSerializer = mirror_of_model(
 
 @get("site/measures/", pages=MeasuresSerializer)
 def site_measures(request: Request) -> QuerySet[MeasuresFile]:
-    """Measures that tasks bring, for the site's staff."""
+    """List the measures of tasks, for the site's staff."""
     staff(request.user)
     return MeasuresFile.objects.order_by("pk")
 
@@ -281,7 +284,7 @@ ClaimSerializer = mirror_of_model(
 
 @get("site/claims/", pages=ClaimSerializer)
 def site_claims(request: Request) -> QuerySet[Claim]:
-    """Claims of seasons on texts of later ones, for the site's staff."""
+    """List the claims of seasons on texts of later ones, for the site's staff."""
     staff(request.user)
     return Claim.objects.select_related("season", "later").order_by("pk")
 

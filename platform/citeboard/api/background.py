@@ -1,4 +1,7 @@
-"""Background jobs for programs, asked for with 202 and followed at their own address; the overview paper."""
+"""API operations for background jobs and the overview paper.
+
+Requests that start a job return status 202 and the URL of the job.
+"""
 
 import datetime as dt
 from functools import partial
@@ -18,8 +21,21 @@ from citeboard.acts.judgements import (
     PUBLISH_JUDGEMENTS,
     TAKE_JUDGEMENTS_BACK,
 )
+from citeboard.acts.judging import (
+    AGREE_TO_JUDGE,
+    ASK_JUDGE,
+    DISMISS_JUDGE,
+    ESTIMATE_JUDGE,
+)
 from citeboard.acts.labels import IMPORT_LABELS, SHARE_LABELS
-from citeboard.acts.sheets import MAKE_SHEET, PUBLISH_SHEET, TAKE_SHEET_BACK
+from citeboard.acts.ledger import IMPORT_LEDGER, WITHDRAW_IMPORT
+from citeboard.acts.old_runs import SCORE_OLD_RUNS
+from citeboard.acts.sheets import (
+    MAKE_SHEET,
+    PUBLISH_SHEET,
+    REOPEN_SHEET,
+    TAKE_SHEET_BACK,
+)
 from citeboard.api.operations import deletes, does, get, makes, post
 from citeboard.api.seasons import phase_to_organise
 from citeboard.api.serializers import (
@@ -75,6 +91,10 @@ BackgroundJobSerializer = serializer(
         child=serializers.DictField(),
         help_text="Of a dry run: each run's before and after, and why not.",
     ),
+    runs=serializers.ListField(
+        child=serializers.DictField(),
+        help_text="Of runs of another site: number, team and system of each run that was queued.",
+    ),
     more=(int, "Problems beyond those listed."),
     asked_at=dt.datetime,
     finished_at=dt.datetime | None,
@@ -88,7 +108,7 @@ ASKED = {
 
 @get("jobs/<int:pk>/", role=job_for, answers=BackgroundJobSerializer, is_open=True)
 def background_job(request: Request, job: BackgroundJob) -> Response:
-    """How far a background job is, and what has become of it."""
+    """Return the progress and the result of a background job."""
     return Response(_described(request, job))
 
 
@@ -123,7 +143,12 @@ def _described(request: Request, job: BackgroundJob) -> dict[str, Any]:
         "outcome": request.build_absolute_uri(path) if path else None,
         "asked_at": job.created_at,
         "scores": (job.result or {}).get("scores", []),
+        "runs": _queued_runs(job),
     }
+
+
+def _queued_runs(job: BackgroundJob) -> list[dict[str, Any]]:
+    return job.result.get("runs", []) if job.kind == BackgroundJob.Kind.OLD_RUNS else []
 
 
 begins = partial(
@@ -152,6 +177,81 @@ begins(
     is_upload=True,
     name="judgements",
 )
+begins(
+    IMPORT_LEDGER,
+    "seasons/<slug:slug>/ledger/",
+    "import_ledger",
+    is_upload=True,
+    name="ledger",
+)
+begins(
+    SCORE_OLD_RUNS,
+    "phases/<int:pk>/old-runs/",
+    "score_old_runs",
+    is_upload=True,
+    name="old-runs",
+)
+does(
+    AGREE_TO_JUDGE,
+    "phases/<int:pk>/judge/",
+    "agree_to_judge",
+    role=phase_to_organise,
+    gives=lambda request, row: {
+        "judge": row.name,
+        "host": row.host,
+        "digest": row.digest,
+        "agreed_at": row.agreed_at,
+    },
+    answers=serializer(
+        "PhaseJudge",
+        "The judge that the site asks about runs of the phase.",
+        judge=str,
+        host=(str, "Host that receives the texts; empty for none."),
+        digest=(str, "Of the prompt, the model and its parameters."),
+        agreed_at=dt.datetime,
+    ),
+    lets_out=False,
+    name="phase-judge",
+)
+begins(
+    ASK_JUDGE,
+    "phases/<int:pk>/judge/ask/",
+    "ask_judge",
+    role=phase_to_organise,
+    lets_out=False,
+    name="ask-judge",
+)
+begins(
+    ESTIMATE_JUDGE,
+    "phases/<int:pk>/judge/estimate/",
+    "estimate_judge",
+    role=phase_to_organise,
+    lets_out=False,
+    name="estimate-judge",
+)
+does(
+    DISMISS_JUDGE,
+    "phases/<int:pk>/judge/dismiss/",
+    "dismiss_judge",
+    role=phase_to_organise,
+    gives=lambda request, row: {"judge": row.name},
+    answers=serializer(
+        "DismissedJudge", "The judge that is not asked any more.", judge=str
+    ),
+    lets_out=False,
+    name="dismiss-judge",
+)
+does(
+    WITHDRAW_IMPORT,
+    "seasons/<slug:slug>/ledger/withdraw/",
+    "withdraw_import",
+    answers=serializer(
+        "WithdrawnImport",
+        "What rested on the import.",
+        runs=(int, "Runs whose numbers rested on it."),
+        frozen=(int, "Frozen boards that stay as they are."),
+    ),
+)
 does(
     SHARE_LABELS,
     "seasons/<slug:slug>/labels/share/",
@@ -167,6 +267,7 @@ does(
 begins(MAKE_ARCHIVE, "seasons/<slug:slug>/archive/", "make_archive", lets_out=False)
 does(PUBLISH_SHEET, "sheets/<int:pk>/publish/", "publish_sheet")
 does(TAKE_SHEET_BACK, "sheets/<int:pk>/take-back/", "take_sheet_back")
+does(REOPEN_SHEET, "sheets/<int:pk>/reopen/", "reopen_sheet")
 does(
     PUBLISH_JUDGEMENTS,
     "submissions/<int:pk>/judgements/publish/",
@@ -196,9 +297,12 @@ SheetSerializer = mirror_of_model(
     name="sheets",
 )
 def sheets(request: Request, phase: Phase) -> Any:
-    """The sheets of a phase with who rates them; for organisers."""
+    """List the sheets of a phase with their annotators; for organisers."""
     return (
-        Sheet.objects.filter(phase=phase).prefetch_related("annotators").order_by("pk")
+        Sheet.objects.ratings()
+        .filter(phase=phase)
+        .prefetch_related("annotators")
+        .order_by("pk")
     )
 
 
@@ -233,7 +337,7 @@ rates(human.RATE, "annotate/<int:sheet>/", "rate")
     responses={403: FORBIDDEN},
 )
 def sheet_to_rate(request: Request, annotator: Annotator) -> HttpResponse:
-    """A sheet that you rate, with your ratings so far."""
+    """Return a sheet that you rate, with your ratings so far."""
     return HttpResponse(sheet_csv(annotator), content_type="text/csv; charset=utf-8")
 
 
@@ -245,10 +349,10 @@ def sheet_to_rate(request: Request, annotator: Annotator) -> HttpResponse:
     name="archive-zip",
 )
 def archive_zip(request: Request, season: Season, job: int) -> HttpResponseBase:
-    """An archive that was made of a season, by the number of its job; for organisers."""
+    """Return an archive of a season by the number of its job; for organisers."""
     made = get_object_or_404(archives_of(season), pk=job)
     name = f"{season.slug}-archive-{file_name(made.given['version'])}.zip"
-    # The framework's own way to the request that it wraps.
+    # `_request` is the Django request that REST framework wraps.
     return download(
         request._request,  # noqa: SLF001
         storage.statistics,
@@ -311,7 +415,7 @@ def overview_paper(request: Request, season: Season) -> dict[str, Any]:
     is_open=True,
 )
 def overview_paper_files(request: Request, season: Season) -> HttpResponseBase:
-    """One of these files by its name, or all of them as the zip that was made."""
+    """Return one of these files by its name, or all of them as the stored zip archive."""
     paper = _paper(request, season)
     if name := request.query_params.get("name"):
         if (file := paper.files.get(name)) is None:

@@ -1,4 +1,4 @@
-"""A phase's board and what stands beside it: files, comparisons of runs, scores entered by hand, errata."""
+"""API operations for the board of a phase: files, comparisons, manual scores, errata."""
 
 import datetime as dt
 from collections.abc import Sequence
@@ -300,7 +300,7 @@ DECLARED = OpenApiParameter(
     is_open=True,
 )
 def leaderboard(request: Request, phase: Phase) -> HttpResponse:
-    """The board of a phase, best first."""
+    """Return the board of a phase, best first."""
     audience = audience_of(phase, request.user)
     others = request.query_params.get("as") == "others"
     declared = BoardQuery.of(request.query_params).declared
@@ -327,7 +327,9 @@ def leaderboard(request: Request, phase: Phase) -> HttpResponse:
 
 
 def _described(board: Board, rows: Sequence[Row]) -> dict[str, Any]:
-    """Written out, since a serializer would take longer over a large board than everything else."""
+    """Serialize the board by hand. For a large board, a serializer would take longer
+    than all other steps.
+    """
     figures = figures_of(rows) if board.visibility == Visibility.SCORES else {}
     confirmation, verdict = confirmation_of(board), board.verdict
     separation: dict[str, Any] | None = None
@@ -407,7 +409,7 @@ def _row(board: Board, row: Row, figures: TeamFigures) -> dict[str, Any]:
     is_open=True,
 )
 def export(request: Request, phase: Phase, name: str) -> HttpResponse:
-    """The board as a file, where you may see its scores."""
+    """Return the board as a file, if you may see its scores."""
     if name not in formats.FORMATS:
         raise Http404(f"A board is written as {', '.join(formats.FORMATS)}.")
     query = BoardQuery.of(request.query_params)
@@ -565,7 +567,7 @@ InstancesSerializer = serializer(
     is_open=True,
 )
 def instances(request: Request, phase: Phase) -> Response:
-    """Two runs instance by instance, where you may see both answers."""
+    """Return two runs instance by instance, if you may see both answers."""
     try:
         read = read_two(phase, request.user, ReadQuery.of(request.query_params))
     except Unreadable as unreadable:

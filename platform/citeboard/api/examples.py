@@ -1,24 +1,31 @@
-"""An example beside every request and answer in the API's description, made of one value for each field."""
+"""Examples of every request and response in the API schema, built from one example per
+field.
+"""
 
 import json
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-#: Placeholders for the keys of maps, by field: a dimension, in it a class, in it a metric.
+#: Example keys of nested mappings. For instance, the nested keys of ``breakdowns`` are
+#: a dimension, a class and a metric.
 NAMES = {
     "scores": ["overlap_f1_micro"],
     "metrics": ["overlap_f1_micro"],
     "breakdowns": ["topic", "D01-1001", "overlap_f1_micro"],
 }
 LACKING = object()
-#: Only where something is out of the ordinary.
+#: Fields that are missing in typical responses.
 RARE = {"infinite", "withheld", "ranks_of", "is_count", "retry_after", "parts"}
 
 
 @cache
 def _values() -> dict[str, Any]:
-    """By field, or by component and field where it has another value there."""
+    """Return the example values.
+
+    The key is the name of a field, or `COMPONENT.FIELD` if the field needs another
+    value in this component.
+    """
     values: dict[str, Any] = json.loads(
         Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
     )
@@ -26,7 +33,7 @@ def _values() -> dict[str, Any]:
 
 
 def with_examples(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-    """The description, with `example` beside each schema of JSON. A hook of drf-spectacular."""
+    """Add `example` to each schema. This function is a hook of drf-spectacular."""
     components = result["components"]["schemas"]
     for methods in result["paths"].values():
         for operation in methods.values():
@@ -43,9 +50,13 @@ def with_examples(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
 
 
 def _composed(name: str, components: dict[str, Any]) -> dict[str, Any]:
-    """Without a field that has no value here yet, which a test finds."""
+    """Return an example of a component.
+
+    Omit fields without example values; a test reports these fields.
+    """
     while "properties" not in components[name]:
-        # One of several; the first is what is usual.
+        # If a component has alternatives, use the first alternative, because it is the
+        # most common.
         name = _component(components[name]) or ""
     fields = components[name]["properties"]
     values = {
@@ -82,6 +93,6 @@ def _mapped(
 
 
 def _component(part: dict[str, Any]) -> str | None:
-    """The component that a part of the description is, or may be beside null."""
+    """Return the component that a schema refers to; the schema may also allow null."""
     reference = (part.get("allOf") or part.get("oneOf") or [part])[0].get("$ref")
     return reference.rpartition("/")[2] if reference else None

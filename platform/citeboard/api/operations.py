@@ -1,4 +1,4 @@
-"""An operation of the API is declared once; its view, its route and its description follow."""
+"""Declare API operations. Each declaration creates the view, the route and the schema."""
 
 import datetime as dt
 import re
@@ -69,10 +69,11 @@ LET_OUT = (
 FILES, FIELDS = "multipart/form-data", "application/x-www-form-urlencoded"
 
 
-# The operations of one address, by method. A docstring would stand in the description of each.
+# The view of all operations at one URL. The class has no docstring, because the
+# docstring would appear in the description of each operation.
 class OperationView(APIView):
     name: str
-    #: Summary of the first operation.
+    #: The summary of the first operation at this URL.
     summary = ""
     is_open = False
 
@@ -90,7 +91,7 @@ class OperationView(APIView):
 
 
 def _unless_known(request: Request, response: Response) -> HttpResponseBase:
-    """304 where the program has this very answer."""
+    """Return status 304 if the client already has this response in its cache."""
     set_response_etag(response)
     answer = get_conditional_response(
         request._request,  # noqa: SLF001
@@ -206,14 +207,19 @@ DRY_RUN = OpenApiParameter(
     bool,
     description="Say what would be done and follow, and do nothing. The body may have it instead.",
 )
-#: The values of a switch that is on or off, in an address, a form or an object.
+#: Accepted values of booleans in a query, a form or JSON.
 SWITCH_VALUES = {"true": True, "1": True, "false": False, "0": False}
-#: Fields that any body may have: `is_dry_run` reads the first, Django's protection of sessions the second.
+#: Fields that every request body may contain: `is_dry_run` reads the first field, and
+#: Django's CSRF protection reads the second.
 _OF_EVERY_BODY = (DRY_RUN.name, "csrfmiddlewaretoken")
 
 
 def is_dry_run(request: Request, *, is_rehearsed: bool = True) -> bool:
-    """Raise ValidationError if the values contradict each other, or if nothing rehearses the operation."""
+    """Return True if the request asks for a dry run.
+
+    Raises ValidationError if the values contradict each other, or if the operation
+    cannot be rehearsed.
+    """
     sent = [
         *request.query_params.getlist(DRY_RUN.name),
         *_sent_in_body(request, DRY_RUN.name),
@@ -245,13 +251,15 @@ def _sent_in_body(request: Request, name: str) -> list[Any]:
 
 
 def fields_sent(request: Request) -> list[str]:
-    """Return the names in the body of a request, without those that any body may have."""
+    """Return the field names in the request body, without the fields that every body
+    may contain.
+    """
     return [name for name in request.data if name not in _OF_EVERY_BODY]
 
 
 @dataclass(frozen=True)
 class Body:
-    """The fields that an operation takes."""
+    """The fields that the body of a request may contain."""
 
     names: tuple[str, ...]
     warns_of_unknown: bool
@@ -265,7 +273,9 @@ class Body:
         )
 
     def check(self, request: Request) -> None:
-        """Raise InvalidParameters if a field is unknown and the operation does not warn of it."""
+        """Raise InvalidParameters if a field is unknown, unless the operation only
+        warns of unknown fields.
+        """
         if request.method not in api.READ and not self.warns_of_unknown:
             refuse_unknown(fields_sent(request), self.names)
 
@@ -279,7 +289,11 @@ class DryRunForm(serializers.Serializer[Any]):
 
 
 def _described_body(sent: Any, method: str, *, takes_dry_runs: bool) -> Any:
-    """Return the form as the description has it; no client sends a body with DELETE by itself."""
+    """Return the request body for the API schema.
+
+    DELETE requests get no field for dry runs, because clients usually send no body with
+    DELETE.
+    """
     return _with_dry_run(sent) if takes_dry_runs and method != "DELETE" else sent
 
 
@@ -295,7 +309,7 @@ class Parameters:
     """The query parameters of an operation."""
 
     names: tuple[str, ...]
-    #: By name the values of a switch, where it is none of the form's own.
+    #: The allowed values of each query parameter that has an enumeration.
     permitted: Mapping[str, Sequence[str]]
 
     @classmethod
@@ -311,7 +325,7 @@ class Parameters:
         return cls(tuple(names), permitted)
 
     def check(self, request: Request) -> None:
-        """Raise InvalidParameters if a name or the value of a switch is unknown."""
+        """Raise InvalidParameters if a parameter or its value is unknown."""
         is_read = request.method in api.READ
         names = [
             name for name in request.query_params if is_read or name != DRY_RUN.name
@@ -322,7 +336,11 @@ class Parameters:
 
 
 def said_in(request: Request) -> acts.Said:
-    """A program is asked by no page; what touches confirmed results needs the name and the reason."""
+    """Return the confirmation in a request.
+
+    The API has no confirmation page. Actions that affect confirmed results require a
+    name and a reason.
+    """
     return acts.Said(
         None,
         GoingOn(*(request.query_params.get(name, "").strip() for name in GOING_ON)),
@@ -350,23 +368,28 @@ EARLY = OpenApiResponse(
 
 @dataclass(frozen=True)
 class Operation:
-    """Turn a function into an operation of the API; its docstring becomes summary and description.
+    """Turn a function into an API operation. Its docstring becomes summary and
+    description.
 
-    The function receives the request, then what ``role`` finds, the parts of the address named in
-    ``rest``, and the validated data of ``form`` and ``query``. Without a role it receives all parts of the
-    address. ``body`` describes a body that the function reads itself.
+    The function receives the request, the object that ``role`` returns, the URL
+    parameters listed in ``rest``, and the validated data of ``form`` and ``query``.
+    Without a role it receives all URL parameters. ``body`` describes a body that the
+    function reads itself.
 
-    ``role`` is called with the user and the other parts of the address; it returns what they name or
-    raises Http404 or PermissionDenied. ``answers`` serializes the result, ``pages`` serializes it as a page
-    of a list; without either the response is a 204. A response that the function returns stays unchanged.
-    ``files`` lists the media types of a file in the response. The description contains the errors that
-    follow from these arguments; ``responses`` adds others and ``without`` removes one.
+    ``role`` takes the user and the other URL parameters. It returns the object, or
+    raises Http404 or PermissionDenied. ``answers`` serializes the result; ``pages``
+    serializes the result as a page of a list; without either, the response has status
+    204. If the function returns a response, the response stays unchanged. ``files``
+    lists the media types of a file in the response. The schema includes the errors that
+    follow from these arguments; ``responses`` adds errors and ``without`` removes one.
 
-    ``is_open`` admits visitors and lets scripts of other origins read. ``is_upload`` applies the limits of
-    uploads. Acts of organisers, and operations with ``lets_out``, can be confirmed despite an embargo.
-    An operation that ``takes_dry_runs`` calls `is_dry_run` itself. Unknown parameters and fields are
-    refused; an operation that ``warns_of_unknown`` fields accepts unknown fields. ``name`` (of the
-    route) and ``operation_id`` default to the name of the function.
+    ``is_open`` allows anonymous users and cross-origin reads. ``is_upload`` applies the
+    limits on uploads. Organisers can confirm their actions, and operations with
+    ``lets_out``, despite an embargo. An operation that ``takes_dry_runs`` calls
+    `is_dry_run` itself. Operations reject unknown parameters and fields; if
+    ``warns_of_unknown`` is True, the operation accepts unknown fields. ``name`` is the
+    name of the route. ``name`` and ``operation_id`` default to the name of the
+    function.
     """
 
     method: str
@@ -424,7 +447,7 @@ class Operation:
 
     @cached_property
     def listed(self) -> list[Any]:
-        """Return the parameters of the query, as the description lists them."""
+        """Return the query parameters for the API schema."""
         return [
             *([self.query] if self.query else []),
             *self.parameters,
@@ -434,7 +457,7 @@ class Operation:
 
     @cached_property
     def fields(self) -> dict[str, Any]:
-        """Return the fields that the body may have, by name."""
+        """Return the fields that the body may contain. The key is the field's name."""
         return _taken_by(self.body or self.form)
 
     @property
@@ -476,7 +499,7 @@ class Operation:
 
 
 class Call:
-    """Answer the requests of an operation by its function."""
+    """Handle the requests of an operation."""
 
     def __init__(self, operation: Operation, function: Callable[..., Any]) -> None:
         self.operation, self.function = operation, function
@@ -551,8 +574,10 @@ def does(
     gives: Callable[..., Any] = lambda request, made: made,
     **declared: Any,
 ) -> None:
-    """The operation of an act: ``takes`` makes what its service is given, ``gives`` what is answered; the
-    ``label`` is its id, by the name of the service unless given.
+    """Declare the API operation of a user action.
+
+    ``takes`` returns the arguments of the service; ``gives`` returns the response.
+    ``label`` is the operation id, by default the name of the service.
     """
 
     def function(
@@ -603,10 +628,12 @@ makes, deletes = partial(does, status=201), partial(does, method="DELETE")
 
 
 def lookup_of(act: Act, address: str) -> Lookup:
-    """Return what finds the subject of an act from the parts of an address.
+    """Return the function that looks up the subject of an action from URL parameters.
 
-    The role finds it by itself, unless the role finds a season or a team and the subject is a row of it.
-    The address then names the row by its number alone, or behind the season or the team.
+    If ``role`` returns the subject, return ``role``. Otherwise ``role`` returns a
+    season or a team, and the subject is a database row that belongs to this season or
+    team. The URL contains the primary key of the row, with or without the slug of the
+    season or team.
     """
     if HOLDERS.get(act.role, act.subject) == act.subject:
         return act.role

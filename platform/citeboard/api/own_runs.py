@@ -1,10 +1,10 @@
-"""One's own runs: listed, followed to their scores, changed, and their files."""
+"""API operations for the user's own runs: lists, progress, scores, changes and files."""
 
 import hashlib
 from typing import Any
 
 from django.db.models import Q, QuerySet, prefetch_related_objects
-from django.http import HttpResponse, HttpResponseBase
+from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django.utils.cache import get_conditional_response, patch_vary_headers
@@ -12,6 +12,7 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework import serializers
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
+from rest_framework.response import Response
 
 from citeboard.acts.runs import (
     CHANGES,
@@ -37,6 +38,7 @@ from citeboard.core.storage.downloads import download
 from citeboard.teams.models import Team
 from scoring.metrics import Metric, known_metric, names_by
 from scoring.models import OF_SMALL_CLASS, ClassNumber, Evaluation, Score
+from scoring.results.board.comparisons import Unreadable, WithheldStatistics
 from scoring.results.board.differences import hidden_of
 from scoring.results.board.visibility import (
     Audience,
@@ -44,6 +46,7 @@ from scoring.results.board.visibility import (
     frozen_at,
     may_see_scores,
 )
+from scoring.results.comparison.changes import Changes, ChangesQuery, changes_since
 from scoring.results.runs.progress import expected_wait
 from scoring.results.runs.results import latest_evaluations
 from scoring.results.runs.team_view import Event, as_told, events, hides_outcome
@@ -52,11 +55,12 @@ from tasks.jobs.tallies import number_of_runs
 from tasks.models import Submission
 from tasks.types.base import printed_options
 
-#: A withdrawn run keeps its numbers for its team; they are off the board alone.
+#: Withdrawn runs leave the board, but their team still sees the scores.
 WITH_SCORES = (Submission.Status.SCORED, Submission.Status.WITHDRAWN)
-#: The least and the most seconds after which a run that moves is worth another look.
+#: The minimum and maximum seconds after which clients should poll a run again.
 MIN_PAUSE, MAX_PAUSE = 1, 15
 BYTES = "application/octet-stream"
+UNCACHED = {"Cache-Control": "private, no-store"}
 RUN_CHANGED = {
     403: OpenApiResponse(
         FORBIDDEN.response, "The run is another team's, or the act one of organisers."
@@ -129,7 +133,7 @@ class SubmissionSerializer(serializers.ModelSerializer[Submission]):
         ]
 
     def to_representation(self, instance: Any) -> dict[str, Any]:
-        """With the state that the reader may know."""
+        """Serialize the run with the status that the user may see."""
         return super().to_representation(
             as_told(instance, self.context["request"].user)
         )
@@ -236,7 +240,7 @@ SubmissionsQuery = serializer(
 
 @get("submissions/", query=SubmissionsQuery, pages=SubmissionSerializer)
 def submissions(request: Request, query: dict[str, Any]) -> Listed:
-    """The runs of your teams, and of the seasons you organise, newest first."""
+    """List the runs of your teams, and of the seasons that you organise, newest first."""
     which = Q(phase=query["phase"]) if "phase" in query else Q()
     if "team" in query:
         which &= Q(
@@ -273,7 +277,7 @@ def submissions(request: Request, query: dict[str, Any]) -> Listed:
     },
 )
 def submission(request: Request, run: Submission) -> HttpResponseBase:
-    """A run: what became of it, and its scores."""
+    """Return a run with its state and its scores."""
     is_veiled = hides_outcome(run, request.user)
     place = None if is_veiled else place_in_queue(run)
     is_seen = may_see_scores(run, request.user)
@@ -301,7 +305,7 @@ def submission(request: Request, run: Submission) -> HttpResponseBase:
         response = HttpResponse(content, content_type=JSON)
         response["ETag"] = tag
     if run.is_moving and not is_veiled:
-        # Seconds after which it is worth asking again: soon after it was sent, and then more and more rarely.
+        # Clients should poll new runs often and older runs less often.
         age = (timezone.now() - run.submitted_at).total_seconds()
         response["Retry-After"] = str(round(min(max(age / 10, MIN_PAUSE), MAX_PAUSE)))
     patch_vary_headers(response, ["Authorization", "Cookie"])
@@ -367,13 +371,139 @@ def run_history(request: Request, run: Submission) -> Any:
     return events(run, request.user)
 
 
+InstanceChangeSerializer = serializer(
+    "InstanceChange",
+    "An instance that turned right or wrong.",
+    name=(str, "By which participants know it."),
+    before=float,
+    after=float,
+)
+InstanceChangesSerializer = serializer(
+    "InstanceChanges",
+    "Right is an instance on which the metric has its best value.",
+    metric=str,
+    of=(int, "Instances of both runs."),
+    turned_right=InstanceChangeSerializer(many=True),
+    turned_wrong=InstanceChangeSerializer(many=True),
+    better=(int, "Others that are better without being right."),
+    worse=(int, "Others that are worse without having been right."),
+)
+ClassChangeSerializer = serializer(
+    "ClassChange",
+    "A class with both values; what you may not see is null.",
+    label=str,
+    before=float | None,
+    after=float | None,
+    difference=float | None,
+    low=float | None,
+    high=float | None,
+)
+NumberChangeSerializer = serializer(
+    "NumberChange",
+    "A metric of both runs.",
+    name=str,
+    before=float | None,
+    after=float | None,
+    difference=float | None,
+)
+ChangesSerializer = serializer(
+    "Changes",
+    "What changed from one run of a team to another.",
+    since=(int, "The submission that is compared with."),
+    rules=str,
+    metrics=NumberChangeSerializer(many=True),
+    dimension=serializers.CharField(allow_blank=True),
+    class_metric=serializers.CharField(allow_blank=True),
+    classes=ClassChangeSerializer(many=True),
+    instances=InstanceChangesSerializer(
+        allow_null=True, help_text="Null where you may not see single instances."
+    ),
+)
+
+
+@get(
+    "submissions/<int:pk>/changes/",
+    role=own_run,
+    answers=ChangesSerializer,
+    parameters=[
+        OpenApiParameter(
+            "since",
+            int,
+            description="Another run of the team; the run before unless said.",
+        ),
+        OpenApiParameter(
+            "rules", str, description="A rule set; the ranking one unless said."
+        ),
+        OpenApiParameter(
+            "gold",
+            int,
+            description="A version of the gold; the present one unless said.",
+        ),
+        OpenApiParameter(
+            "dimension", str, description="By which classes; the first unless said."
+        ),
+        OpenApiParameter(
+            "metric",
+            str,
+            description="Of classes and instances; the first unless said.",
+        ),
+    ],
+)
+def run_changes(request: Request, run: Submission) -> Response:
+    """Return the changes since another run of the team, with single instances if the
+    phase shows them.
+    """
+    try:
+        found = changes_since(run, request.user, ChangesQuery.of(request.query_params))
+    except WithheldStatistics as withheld:
+        raise Http404(
+            "While this phase takes runs it tells nothing by which two could be compared."
+        ) from withheld
+    except Unreadable as unreadable:
+        raise Http404(
+            "The stored statistics of these runs are missing."
+        ) from unreadable
+    return Response(_changes(found), headers=UNCACHED)
+
+
+def _changes(found: Changes) -> dict[str, Any]:
+    of = found.instances
+    return {
+        "since": found.before.pk,
+        "rules": found.rules,
+        "metrics": NumberChangeSerializer(found.numbers, many=True).data,
+        "dimension": found.dimension,
+        "class_metric": found.metric.name if found.metric else "",
+        "classes": [
+            {
+                "label": line.label,
+                "before": line.b,
+                "after": line.a,
+                "difference": line.difference,
+                "low": line.low,
+                "high": line.high,
+            }
+            for line in found.classes
+        ],
+        "instances": of
+        and {
+            "metric": of.metric.name,
+            "of": of.of,
+            "turned_right": InstanceChangeSerializer(of.turned_right, many=True).data,
+            "turned_wrong": InstanceChangeSerializer(of.turned_wrong, many=True).data,
+            "better": of.better,
+            "worse": of.worse,
+        },
+    }
+
+
 @get(
     "submissions/<int:pk>/run/",
     role=lambda user, pk: get_object_or_404(own_runs(user).exclude(file=""), pk=pk),
     files=[BYTES],
 )
 def run(request: Request, submission: Submission) -> HttpResponseBase:
-    """The file of a run, as it was sent."""
+    """Return the file of a run, as it was sent."""
     return download(
         request,
         storage.runs,
@@ -392,7 +522,10 @@ deletes(
 
 
 def printed(submission: Submission, audience: Audience) -> list[dict[str, Any]]:
-    """Return the output of `score --json` for each rule set on the newest gold, as far as you may see it."""
+    """Return the output of `score --json` for each rule set, on the newest gold.
+
+    The output contains only what the audience may see.
+    """
     return [found for _, found in printed_evaluations(submission, audience)]
 
 
@@ -450,7 +583,9 @@ def _printed(
 
 
 def _value(score: Score, metric: Metric | None) -> dict[str, Any]:
-    """Its scale is 1 and not 1.0, as the scorer prints it."""
+    """Return the score in the format of `score --json`. A scale without decimals is an
+    integer.
+    """
     scale = float(score.scale or 1)
     return {
         **_number(score),

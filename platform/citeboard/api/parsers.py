@@ -1,4 +1,4 @@
-"""Read the JSON that programs send."""
+"""Parse the JSON of requests."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,7 +12,7 @@ from tasks.types.guarded.json_reader import JSON, read_json
 
 
 class ObjectParser(JSONParser):
-    """A JSON object whose members are the fields of the form; as long as a form may be."""
+    """Parse a JSON object whose keys are form fields. The size limit is that of forms."""
 
     def parse(
         self,

@@ -1,4 +1,6 @@
-"""Phases and who takes part: times, boards, results, tries; entries, terms, questions, news, reports."""
+"""API operations for participation: registrations, terms, questions, announcements,
+reports, and phases.
+"""
 
 import datetime as dt
 from typing import Any
@@ -65,7 +67,10 @@ class RegistrationSerializer(serializers.ModelSerializer[models.Registration]):
         fields = ["team", "name", "alias", "state", "registered_at", "reason"]
 
     def get_alias(self, entry: models.Registration) -> int | None:
-        """Told beside the name before names are hidden, it would say later whose each system is."""
+        """Return None if the season hides names for some time.
+
+        The pseudonym and the name together would reveal the team's systems.
+        """
         return None if entry.season.anonymous_until is None else entry.alias
 
     def get_state(self, entry: models.Registration) -> str:
@@ -84,7 +89,9 @@ class RegistrationSerializer(serializers.ModelSerializer[models.Registration]):
 def registrations(
     request: Request, season: models.Season
 ) -> QuerySet[models.Registration]:
-    """The teams of a season; refused ones, and all where their names are hidden, to organisers alone."""
+    """List the teams of a season. Only organisers see refused teams, and all teams if
+    names are hidden.
+    """
     return listed_entries(request.user, season)
 
 
@@ -142,7 +149,7 @@ AcceptanceSerializer = mirror_of_model(
     "seasons/<slug:slug>/terms/", role=season_for, answers=TermsSerializer, is_open=True
 )
 def terms(request: Request, season: models.Season) -> models.Terms:
-    """The terms of a season, and whether you have accepted them."""
+    """Return the terms of a season, and whether you have accepted them."""
     if (version := current_terms(season)) is None:
         raise NotFound("This season has no terms.")
     acceptance = acceptance_of(version, request.user)
@@ -186,7 +193,9 @@ QuestionSerializer = mirror_of_model(
     is_open=True,
 )
 def questions(request: Request, season: models.Season) -> QuerySet[models.Question]:
-    """Questions that were answered in public and your own; to who runs the season all."""
+    """List questions with public answers and your own questions; organisers and helpers
+    see all.
+    """
     if may_help(request.user, season):
         return models.Question.objects.filter(season=season)
     return readable_questions(season, request.user)
@@ -264,7 +273,7 @@ ReportSerializer = mirror_of_model(
 
 @get("reports/", pages=ReportSerializer)
 def reports(request: Request) -> QuerySet[models.Report]:
-    """Reports of abuse, for the site's staff."""
+    """List reports of abuse, for the site's staff."""
     staff(request.user)
     return models.Report.objects.all()
 
@@ -402,7 +411,7 @@ for end, act in {
     answers=[ExtraTriesSerializer],
 )
 def extra_tries(request: Request, phase: Phase) -> Any:
-    """Tries that single teams were given in a phase; for organisers."""
+    """List the extra tries of teams in a phase; for organisers."""
     return phase.extra_tries.select_related("team")
 
 

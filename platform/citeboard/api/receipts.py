@@ -1,4 +1,4 @@
-"""Receipts of evaluations, opened as far as the reader knows what is in them, and the log they stand in."""
+"""API operations for signed receipts of evaluations, and for the log of receipts."""
 
 import datetime as dt
 import json
@@ -21,9 +21,9 @@ from scoring.results.board import visibility
 from scoring.results.board.standings import standing_of
 from tasks.models import Season, Submission
 
-#: Parts of a receipt that a team may see although the scores are hidden.
+#: Parts of a receipt that a team may see while scores are hidden.
 WITHOUT_SCORES = ("task", "run", "scorer", "time")
-#: Two results are the same if these fields are equal.
+#: Two results are equal if these fields are equal.
 _COMPARED = ("value", "low", "high", "n")
 
 
@@ -34,17 +34,23 @@ def receipts_of(
     has_scores: bool,
     is_own: bool,
 ) -> list[dict[str, Any]]:
-    """Each opens what the audience is told of the numbers; its owner is told which file it was, too."""
+    """Return the receipts of a run, with the parts that the audience may see.
+
+    If the board hides team names, only the run's own team sees the digest of the file.
+    """
     phase = submission.phase
     told = printed_evaluations(submission, audience) if has_scores else []
     numbers = {evaluation.pk: _numbers(said["metrics"]) for evaluation, said in told}
-    rows = Receipt.objects.filter(evaluation__submission=submission).select_related(
-        "entry__key"
+    rows = (
+        Receipt.objects.filter(evaluation__submission=submission)
+        .select_related("entry__key")
+        .prefetch_related("used_judgements__imports")
     )
     if at := visibility.frozen_at(phase, audience):
         rows = rows.filter(created_at__lte=at)
     opened = [(row, log.openings_of(row)) for row in rows]
-    # Earlier receipts of an evaluation open where its newest holds the numbers that the reader sees.
+    # Show the scores in all receipts of an evaluation if the newest receipt contains
+    # the scores that the audience sees.
     newest = {row.evaluation_id: openings["scores"]["text"] for row, openings in opened}
     seen = {
         pk
@@ -57,7 +63,7 @@ def receipts_of(
             FIELDS if row.evaluation_id in seen else WITHOUT_SCORES if is_own else ()
         )
         if not is_own and not visibility.shows_teams(phase, audience):
-            # The file is what a hidden team could be known by.
+            # The digest of the file could reveal the team.
             fields = [name for name in fields if name != "run"]
         if fields:
             receipts.append(
@@ -84,7 +90,21 @@ def _receipt(
         "signature": entry.signature,
         "openings": openings,
         "log": place,
+        **_withdrawn(row),
     }
+
+
+def _withdrawn(row: Receipt) -> dict[str, Any]:
+    """Return the withdrawn judgements on which the scores depend. The signature does
+    not cover this list.
+    """
+    facts = [
+        {"import": one.pk, "at": one.withdrawn_at.isoformat(), "reason": one.reason}
+        for used in row.used_judgements.all()
+        for one in used.imports.all()
+        if one.withdrawn_at
+    ]
+    return {"withdrawn_judgements": facts} if facts else {}
 
 
 def _numbers(metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[Any, ...]]:
@@ -95,7 +115,10 @@ def _numbers(metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[Any, .
 
 
 def run_with_receipts(user: object, pk: int) -> tuple[Submission, bool]:
-    """With whether it is the reader's own; a run that the reader cannot see on any page looks absent."""
+    """Return the run, and True if it is the user's own run.
+
+    Raises Http404 if the user cannot see the run on any page.
+    """
     runs = Submission.objects.filter(
         phase__task__season__in=Season.objects.visible_to(user).values("pk")
     )
@@ -173,6 +196,12 @@ ReceiptSerializer = serializer(
         help_text="By field, of those that you may know; the others are sealed.",
     ),
     log=LogPlaceSerializer(allow_null=True, help_text="Null until it is in the log."),
+    withdrawn_judgements=serializers.ListField(
+        child=serializers.DictField(),
+        required=False,
+        help_text="Not signed: imports of judgements behind the scores that were withdrawn since, with "
+        "their number, time and reason; left out where there are none.",
+    ),
 )
 InclusionQuery = serializer(
     "InclusionQuery",
@@ -190,13 +219,13 @@ ConsistencyQuery = serializer(
 
 @get("log/", answers=LogSerializer, is_open=True)
 def receipt_log(request: Request) -> dict[str, Any]:
-    """The log of receipts: its signed head and the keys."""
+    """Return the log of receipts: its signed head and the keys."""
     return {"head": log.head(), "keys": log.keys()}
 
 
 @get("log/entries/", pages=EntrySerializer, is_open=True)
 def log_entries(request: Request) -> QuerySet[LogEntry]:
-    """The entries of the log, in its order."""
+    """List the entries of the log, in order."""
     return LogEntry.objects.exclude(index=None).select_related("key")
 
 
@@ -227,7 +256,7 @@ def _check_sizes(smaller: int, larger: int) -> None:
     is_open=True,
 )
 def receipts(request: Request, found: tuple[Submission, bool]) -> list[dict[str, Any]]:
-    """The receipts of a run, oldest first, as far as you may know what is in them."""
+    """List the receipts of a run, oldest first, with the content that you may see."""
     run, is_own = found
     has_scores = visibility.may_see_scores(run, request.user) if is_own else True
     return receipts_of(

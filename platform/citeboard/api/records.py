@@ -1,4 +1,6 @@
-"""Records of a season for its organisers: people, history, exported runs, failures and webhooks."""
+"""API operations for organisers: people, history, runs, failures and webhooks of a
+season.
+"""
 
 import datetime as dt
 from typing import Any
@@ -47,7 +49,7 @@ from tasks.models import (
 from tasks.seasons.access import season_for, season_to_help, season_to_organise
 from tasks.seasons.history import readable_history
 
-#: The newest failures of each kind; the page of runs has all.
+#: The maximum number of failures of each kind; the page of runs lists all failures.
 MAX_LISTED = 200
 ChangeSerializer = serializer(
     "Change",
@@ -159,13 +161,17 @@ ProgressSerializer = mirror(
     responses={400: INVALID},
 )
 def progress(request: Request, season: Season) -> season_progress.Progress:
-    """Runs by day, how long they wait and what they take on the disk; for organisers."""
+    """Return the runs by day, their waiting times and their use of disk space; for
+    organisers.
+    """
     return season_progress.progress_of(season)
 
 
 @get("seasons/<slug:slug>/runs/", role=season_to_help, files=["text/csv"])
 def season_runs(request: Request, season: Season) -> StreamingHttpResponse:
-    """Every run of a season as CSV, with the number that ranks it; for organisers and helpers."""
+    """Return every run of a season as CSV, with its ranking score; for organisers and
+    helpers.
+    """
     runs = Submission.objects.filter(phase__task__season=season).select_related(
         "phase__task", "team"
     )
@@ -180,7 +186,9 @@ def season_runs(request: Request, season: Season) -> StreamingHttpResponse:
     "phases/<int:pk>/counting-runs/", role=phase_to_organise, files=["application/zip"]
 )
 def counting_runs(request: Request, phase: Phase) -> FileResponse:
-    """The files of the runs that stand on a phase's board, as a zip; for organisers."""
+    """Return the files of the runs on a phase's board, as a zip archive; for
+    organisers.
+    """
     name = f"{phase.task.season.slug}-{phase.task.slug}-{phase.slug}-runs.zip"
     archive = counting_runs_archive(standings(phase, request.user))
     return FileResponse(
@@ -302,7 +310,7 @@ DeliverySerializer = mirror_of_model(
 
 @get("seasons/<slug:slug>/webhooks/", role=season_to_organise, pages=WebhookSerializer)
 def webhooks(request: Request, season: Season) -> QuerySet[Webhook]:
-    """The webhooks of a season; for organisers."""
+    """List the webhooks of a season; for organisers."""
     return Webhook.objects.filter(season=season)
 
 

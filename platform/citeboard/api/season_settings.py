@@ -1,4 +1,7 @@
-"""A season's settings by the keys of its file or by the file itself; its gold; new seasons."""
+"""API operations for a season's settings, gold, and new seasons.
+
+Clients change settings by their keys in the season file, or send the whole file.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -97,7 +100,7 @@ REFUSED = OpenApiResponse(
     "seasons/<slug:slug>/settings/", role=season_to_organise, answers=SettingsSerializer
 )
 def settings(request: Request, season: Season) -> dict[str, Any]:
-    """The settings of a season; for its organisers."""
+    """Return the settings of a season; for its organisers."""
     return {"settings": settings_now(season)}
 
 
@@ -284,7 +287,7 @@ def _loaded(request: Request, season: Season | None, form: dict[str, Any]) -> Re
             loaded = load(dry_run=is_dry_run)
             rehearsal = rehearsed_load(season, load) if is_dry_run else None
         else:
-            # The zip is read before the transaction of the rehearsal begins.
+            # Read the zip before the transaction of the rehearsal begins.
             load(dry_run=True)
             loaded = done(season, person(request), load, operations.said_in(request))
     return Response(
@@ -334,7 +337,7 @@ task_to_organise = numbered("task", season_to_organise)
     pages=GoldVersionSerializer,
 )
 def gold(request: Request, task: Task, query: dict[str, Any]) -> QuerySet[Gold]:
-    """The versions of a task's gold, newest first; for organisers."""
+    """List the versions of a task's gold, newest first; for organisers."""
     versions = Gold.objects.filter(task=task).order_by("-created_at", "-pk")
     return versions.filter(split=query["split"]) if query.get("split") else versions
 
@@ -358,7 +361,7 @@ def _splits(request: Request, task: Task, sent: Mapping[str, Any]) -> dict[str, 
 
 
 def _split(task: Task, named: str) -> str:
-    """The split that is named, or the only one that a phase of the task scores with."""
+    """Return the given split. The default is the only split of the task's phases."""
     splits = sorted(
         set(Phase.objects.filter(task=task).values_list("split", flat=True))
     )
@@ -420,7 +423,7 @@ DeclaredAnewSerializer = serializer(
     "tasks/<int:pk>/declaration/", role=task_to_organise, answers=DeclarationSerializer
 )
 def declaration(request: Request, task: Task) -> dict[str, Any]:
-    """The declaration of a task of one's own; for organisers."""
+    """Return the declaration of a declared task; for organisers."""
     if task.declaration is None:
         raise Http404("The task is a built-in type.")
     return {"files": task.declaration.files}

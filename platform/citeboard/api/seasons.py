@@ -1,9 +1,10 @@
-"""Seasons, tasks and phases: what is asked, and when; open to everybody who may see the season."""
+"""API operations for seasons, tasks and phases. Results contain only visible seasons."""
 
 import datetime as dt
 from collections.abc import Sequence
 from typing import Any
 
+from django.contrib.auth.models import AnonymousUser
 from django.db.models import Exists, OuterRef, Prefetch, QuerySet
 from django.http import Http404
 from django.shortcuts import get_object_or_404
@@ -26,7 +27,7 @@ from citeboard.api.serializers import (
 from scoring.exchange.mounted import Mounted, mounted_archive, mounted_archives
 from scoring.models import Evaluation
 from scoring.results.board.exports import overall_values
-from scoring.results.board.open_gold import commitments_of
+from scoring.results.board.open_gold import commitments_of, may_have_gold
 from scoring.results.board.public_results import (
     ABSENCES,
     LAST,
@@ -48,7 +49,10 @@ from tasks.submissions.submit import quota
 
 
 def phase_for_reader(user: object, pk: int) -> Phase:
-    """A phase of a season that the user may see; any other looks absent."""
+    """Return a phase of a season that the user may see.
+
+    Raises Http404 for other phases.
+    """
     return get_object_or_404(_read(Phase.objects.visible_to(user)), pk=pk)
 
 
@@ -68,7 +72,10 @@ def _tasks() -> QuerySet[Task]:
 
 
 def _read(phases: QuerySet[Phase]) -> QuerySet[Phase]:
-    """``has_scores`` spares looking for the leader of a phase that has none."""
+    """Annotate phases with ``has_scores``.
+
+    Phases without scores have no leader, so they need no query for the leader.
+    """
     scored = Evaluation.objects.filter(phase=OuterRef("pk"))
     return (
         with_gold(phases)
@@ -182,7 +189,13 @@ class PhaseSerializer(serializers.ModelSerializer[Phase]):
 GoldSerializer = mirror_of_model(
     Gold,
     "The version of the gold that runs are checked against now.",
-    "number sha256 instances",
+    "number sha256 instances rows",
+    rows=serializers.IntegerField(
+        source="public_rows",
+        allow_null=True,
+        help_text="Number of rows, objects or lines in its files, if known; null until everybody may have "
+        "the gold.",
+    ),
     sha256=serializers.CharField(
         source="digest",
         help_text="The public key: an HMAC-SHA-256, or the plain SHA-256 of gold from earlier releases.",
@@ -323,13 +336,13 @@ class SeasonDetail(SeasonSerializer):
 
 @get("seasons/", pages=SeasonSerializer, is_open=True)
 def seasons(request: Request) -> QuerySet[Season]:
-    """The seasons, newest first."""
+    """List the seasons, newest first."""
     return Season.objects.visible_to(request.user)
 
 
 @get("seasons/<slug:slug>/", answers=SeasonDetail, is_open=True)
 def season(request: Request, slug: str) -> Season:
-    """A season with its tasks and phases."""
+    """Return a season with its tasks and phases."""
     visible = Season.objects.visible_to(request.user).prefetch_related(
         Prefetch("tasks", _tasks())
     )
@@ -340,15 +353,19 @@ def season(request: Request, slug: str) -> Season:
 
 @get("tasks/<int:pk>/", role=task_for_reader, answers=TaskSerializer, is_open=True)
 def task(request: Request, task: Task) -> Task:
-    """A task with its phases."""
+    """Return a task with its phases."""
     return task
 
 
 @get("phases/<int:pk>/", role=phase_for_reader, answers=PhaseDetail, is_open=True)
 def phase(request: Request, phase: Phase) -> Phase:
-    """A phase, and what your teams may still send."""
+    """Return a phase, and the runs that your teams may still send."""
     has_inputs = may_have_inputs(request.user, phase)
-    phase.current_gold = Gold.objects.current(phase) if has_inputs else None  # type: ignore[attr-defined]
+    gold = Gold.objects.current(phase) if has_inputs else None
+    if gold is not None:
+        is_open = may_have_gold(phase, AnonymousUser(), gold)
+        gold.public_rows = gold.rows if is_open else None  # type: ignore[attr-defined]
+    phase.current_gold = gold  # type: ignore[attr-defined]
     phase.quotas = [  # type: ignore[attr-defined]
         {"team": team.slug, "left": now.left, **vars(now)}
         for team in entered_teams(request.user, phase.task.season)
@@ -428,7 +445,7 @@ OverallSerializer = serializer(
     ],
 )
 def overall(request: Request, season: Season) -> Response:
-    """A season's teams over all its tasks, where its organisers want that."""
+    """Return a season's teams over all its tasks, if its organisers enabled this."""
     if not season.shows_overall:
         raise Http404("This season does not rank teams over its tasks.")
     counts_absences = request.query_params.get("absences") == LAST
@@ -456,7 +473,8 @@ FigureSerializer = serializer(
     table=str,
     line=(int, "The printed line of the table, from 1."),
     system=serializers.CharField(allow_blank=True),
-    # Named as in the export; the word is taken in Python.
+    # Exports also name this field `class`. A keyword argument cannot have this name in
+    # Python.
     **{"class": str | None},
     metric=str,
     value=(float | None, "Null where no exact number is printed."),
@@ -478,7 +496,7 @@ PublishedSerializer = serializer(
 
 @get("tasks/<int:pk>/published/", answers=PublishedSerializer, is_open=True)
 def published(request: Request, pk: int) -> Response:
-    """What publications report of a task."""
+    """Return the published results of a task."""
     visible = Task.objects.filter(
         season__in=Season.objects.visible_to(request.user).values("pk")
     )
@@ -514,13 +532,13 @@ class ArchiveSerializer(serializers.Serializer[Any]):
 
 @get("archives/", pages=ArchiveSerializer, is_open=True)
 def archives(request: Request) -> list[Mounted]:
-    """The mounted archives of other sites' seasons."""
+    """List the mounted archives of other sites' seasons."""
     return mounted_archives()
 
 
 @get("archives/<slug:slug>/", answers=ArchiveSerializer, is_open=True)
 def archive(request: Request, slug: str) -> Mounted:
-    """A mounted archive."""
+    """Return a mounted archive."""
     if (mounted := mounted_archive(slug)) is None:
         raise Http404("No archive is mounted here.")
     return mounted

@@ -1,4 +1,6 @@
-"""Sending runs: checked, and taken or refused, one by one or for every task that a file carries."""
+"""API operations that check and submit runs, for one task or for several tasks in one
+file.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -37,7 +39,8 @@ from tasks.seasons.access import (
     require_inputs,
     season_for,
 )
-from tasks.submissions.bundles import runs_of, submit_bundle
+from tasks.submissions.bundle_repairs import repaired_bundle
+from tasks.submissions.bundles import BundleRefused, parts_of, runs_of, submit_bundle
 from tasks.submissions.refusals import RunRejected
 from tasks.submissions.repairing import Repair, repaired, right_phase
 from tasks.submissions.run_card import (
@@ -64,7 +67,10 @@ IDEMPOTENCY_KEY = OpenApiParameter(
 
 
 def team_figure(name: str) -> serializers.FloatField:
-    """Return the field for a figure that a team may report. The service checks the figures of a type."""
+    """Return the field for a number that a team may report.
+
+    The service checks which numbers the task type allows.
+    """
     measure = EVERY[name]
     return serializers.FloatField(
         required=False,
@@ -76,7 +82,9 @@ def team_figure(name: str) -> serializers.FloatField:
 
 
 def card_field(name: str) -> serializers.Field[Any, Any, Any, Any]:
-    """A field of the run card; whether a phase requires it is decided by the service."""
+    """Return the field of the run card. The service checks whether the phase requires
+    it.
+    """
     known = CARD[name]
     if known.choices:
         return serializers.ChoiceField(
@@ -175,7 +183,7 @@ class RunForm(SentForm, RepairedForm):
     )
 
 
-class BundleForm(SentForm):
+class BundleForm(SentForm, RepairedForm):
     """A file for several tasks of a season; card and figures are those of each of its runs."""
 
     phase = optional_text(
@@ -243,7 +251,8 @@ def team_of_sender(user: object, season: Season, slug: str) -> Team:
     return teams[0]
 
 
-#: What is said of a run beside its card and figures.
+#: The fields of a run, without the fields of the run card and the numbers that teams
+#: report.
 SAID = ("system", "description", "kind", "seeds_of")
 
 
@@ -282,15 +291,15 @@ def _sent(
 def _readable(
     request: Request, phase: Phase, upload: Upload, form: Mapping[str, Any]
 ) -> Iterator[tuple[Upload, list[Problem]]]:
-    """Yield the file, repaired if that is asked for, and its changes; add to a refusal what can be done."""
+    """Yield the file and a list of changes. Repair the file if the request asks for
+    repairs.
+
+    If the file is rejected, add a possible repair to the error.
+    """
     user, encoding = person(request), form["encoding"]
     if form["repair"] or encoding:
         with repaired(phase, upload, user, encoding=encoding) as repair:
-            if encoding and repair.upload is None:
-                refused = RunRejected.of(repair.problems or [_in_no(encoding, upload)])
-                refused.repair = _told(request, repair) if repair else None
-                raise refused
-            yield repair.upload or upload, repair.warnings
+            yield _as_asked(request, repair, upload, encoding)
         return
     try:
         yield upload, []
@@ -305,10 +314,49 @@ def _readable(
         raise
 
 
+@contextmanager
+def _readable_bundle(
+    request: Request, season: Season, upload: Upload, form: Mapping[str, Any]
+) -> Iterator[tuple[Upload, list[Problem]]]:
+    """Yield the file with runs for several tasks, and a list of changes. See
+    `_readable`.
+    """
+    user, encoding, phase = person(request), form["encoding"], form["phase"]
+    given: dict[str, Any] = {"season": season, "upload": upload, "by": user}
+    if form["repair"] or encoding:
+        tasks = names_in(form["tasks"])
+        parts = parts_of(phase=phase, tasks=tasks, **given)
+        with repaired_bundle(
+            parts=parts, phase=phase, encoding=encoding, **given
+        ) as repair:
+            yield _as_asked(request, repair, upload, encoding)
+        return
+    try:
+        yield upload, []
+    except BundleRefused as refused:
+        with repaired_bundle(parts=refused.parts, phase=phase, **given) as repair:
+            refused.repair = _told(request, repair) if repair else None
+        raise
+
+
 def _in_no(encoding: str, upload: Upload) -> Problem:
     return Problem(
         file=upload.filename, message=f"the file cannot be read as {encoding}"
     )
+
+
+def _as_asked(
+    request: Request, repair: Repair, upload: Upload, encoding: str
+) -> tuple[Upload, list[Problem]]:
+    """Return the repaired file and its changes.
+
+    Raises RunRejected if the requested encoding cannot decode the file.
+    """
+    if encoding and repair.upload is None:
+        refused = RunRejected.of(repair.problems or [_in_no(encoding, upload)])
+        refused.repair = _told(request, repair) if repair else None
+        raise refused
+    return repair.upload or upload, repair.warnings
 
 
 def _told(request: Request, repair: Repair) -> dict[str, object]:
@@ -451,12 +499,15 @@ def bundle(request: Request, season: Season, form: dict[str, Any]) -> Response:
 
     All of its runs are taken, or none is and nothing counts.
     """
-    tasks = names_in(form["tasks"])
-    with _sent(request, season, form, BundleForm) as (sent, details):
+    with (
+        _sent(request, season, form, BundleForm) as (sent, details),
+        _readable_bundle(request, season, sent["upload"], form) as (upload, changes),
+    ):
+        sent |= {"upload": upload, "warnings": [*sent["warnings"], *changes]}
         made = submit_bundle(
             season=season,
             phase=form["phase"],
-            tasks=tasks,
+            tasks=names_in(form["tasks"]),
             details=checked_details(**details),
             **sent,
         )

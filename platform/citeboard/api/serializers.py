@@ -1,4 +1,7 @@
-"""Fields and serializers shared by answers and forms; serializers mirror a model or a dataclass."""
+"""Fields and serializers that several API modules share.
+
+Many serializers mirror a model or a dataclass.
+"""
 
 import dataclasses
 import datetime as dt
@@ -48,7 +51,9 @@ def address(request: Request, name: str, *arguments: object) -> str:
 
 
 class Address(serializers.CharField):
-    """The address that a route has for what is written, by these attributes of it."""
+    """The URL of a route. ``attributes`` are attribute paths that provide the route's
+    arguments.
+    """
 
     def __init__(self, route: str, *attributes: str, **options: Any) -> None:
         super().__init__(read_only=True, source="*", **options)
@@ -63,7 +68,7 @@ class Address(serializers.CharField):
 
 @extend_schema_field({"type": "string", "maxLength": MAX_LENGTH, "description": HELP})
 class MomentField(serializers.DateTimeField):
-    """An instant as the forms and the season file take it."""
+    """A date and time, in the format of forms and season files."""
 
     read = staticmethod(read_instant)
 
@@ -89,11 +94,11 @@ class EndField(MomentField):
 
 
 class ObjectField(serializers.JSONField):
-    """An object, of what can be written again."""
+    """A JSON object that can be encoded again."""
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         try:
-            # A form has the object as a text.
+            # HTML forms send the object as text.
             is_text = getattr(data, "is_json_string", False)
             value = read_json(str(data)) if is_text else data
             json.dumps(value, ensure_ascii=False).encode()
@@ -124,7 +129,7 @@ def optional_text(
     {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 )
 class LinesField(serializers.CharField):
-    """A list, or its entries one a line."""
+    """A list of texts, or one text with an entry in each line."""
 
     def to_internal_value(self, data: Any) -> Any:
         texts = data if isinstance(data, list) else [data]
@@ -137,7 +142,9 @@ class LinesField(serializers.CharField):
 
 @cache
 def form_of(form: type[ActForm]) -> AnySerializer:
-    """Return the serializer of an act's form, with the form's descriptions for programs."""
+    """Return the serializer for the form of a user action, with the form's API
+    descriptions.
+    """
     fields = {
         name: _field_of(field, form.api.get(name, {}), is_partial=form.mirrors)
         for name, field in {**form.base_fields, **form.only_in_api}.items()
@@ -146,7 +153,7 @@ def form_of(form: type[ActForm]) -> AnySerializer:
     return _made(form.__name__, form.__doc__, **fields)
 
 
-#: The serializer field for each field of a page, and the limits that both share.
+#: The serializer field for each form field, and the limits that both fields support.
 SENT: dict[
     type[forms.Field], tuple[type[serializers.Field[Any, Any, Any, Any]], Sequence[str]]
 ] = {
@@ -157,6 +164,11 @@ SENT: dict[
     forms.EmailField: (serializers.EmailField, ("max_length",)),
     forms.CharField: (serializers.CharField, ("max_length",)),
     forms.FileField: (serializers.FileField, ()),
+    # Django's DecimalField is a subclass of IntegerField.
+    forms.DecimalField: (
+        serializers.DecimalField,
+        ("min_value", "max_value", "max_digits", "decimal_places"),
+    ),
     forms.IntegerField: (serializers.IntegerField, ("min_value", "max_value")),
     forms.BooleanField: (serializers.BooleanField, ()),
     forms.ModelChoiceField: (serializers.CharField, ()),
@@ -207,7 +219,11 @@ def _made(
 def mirror_of_model(
     model: type[Model], meaning: str, fields: str, name: str = "", /, **declared: Any
 ) -> AnySerializer:
-    """``fields`` of a model, with spaces between; those ``declared`` are other than the model's."""
+    """Return a serializer of a model.
+
+    ``fields`` contains the field names, separated by spaces. ``declared`` replaces
+    fields of the model.
+    """
     name, meta = (
         name or model.__name__,
         type("Meta", (), {"model": model, "fields": fields.split()}),
@@ -225,7 +241,10 @@ _MIRRORS: dict[Any, AnySerializer] = {}
 
 
 def serializer(name: str, meaning: str | None, /, **fields: Any) -> AnySerializer:
-    """Each field by its type, in a pair with words about it, or as it is."""
+    """Return a serializer.
+
+    Each field is a type, a pair of type and description, or a serializer field.
+    """
     return _made(f"{name}Serializer", meaning, **_fields(fields))
 
 
@@ -239,7 +258,10 @@ def _fields(declared: Mapping[str, Any]) -> dict[str, Any]:
 def mirror(
     source: type, meaning: str, name: str = "", /, **described: Any
 ) -> AnySerializer:
-    """A dataclass's fields by their types, with words, others or None (left out) where ``described``."""
+    """Return a serializer of a dataclass.
+
+    ``described`` contains descriptions or serializer fields; None omits a field.
+    """
     hints = get_type_hints(source)
     given = {
         **dict.fromkeys((part.name for part in dataclasses.fields(source)), ""),
@@ -256,7 +278,7 @@ def mirror(
 
 def typed(hint: Any, help_text: str | None = None, **options: Any) -> Any:
     if isinstance(hint, serializers.Field):
-        # Fields stand in the order in which they are made.
+        # A serializer sorts its fields by creation time, so create the field anew.
         return deepcopy(hint)
     if NoneType in get_args(hint):
         [hint] = [part for part in get_args(hint) if part is not NoneType]

@@ -1,4 +1,4 @@
-"""Teams: founded, joined, left and merged, and what everybody may read of them."""
+"""API operations for teams: create, join, leave, merge, and public results."""
 
 import datetime as dt
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ from tasks.models import JoinRequest, MergeProposal, Season
 from tasks.registration import entries
 from tasks.seasons.access import merge_proposals
 
-#: A link, or what stands at its end.
+#: Maximum length of an invitation link or of the token in the link.
 MAX_LINK = 400
 MemberSerializer = mirror_of_model(
     Membership,
@@ -122,7 +122,7 @@ makes(acts.FOUND, "teams/", "found_team", gives=_founded, answers=TeamSerializer
 
 @get("teams/<slug:slug>/", role=team_for_member, answers=TeamSerializer)
 def team(request: Request, team: Team) -> Team:
-    """A team of yours with its members."""
+    """Return a team of yours with its members."""
     return _own_team(request, team)
 
 
@@ -239,7 +239,7 @@ SystemResultsSerializer = serializer(
 
 @get("teams/<slug:slug>/results/", answers=TeamResultsSerializer, is_open=True)
 def team_results(request: Request, slug: str) -> dict[str, Any]:
-    """A team as everybody may read of it, with its results over seasons."""
+    """Return the public page of a team, with its results over seasons."""
     public = public_team(request.user, slug)
     seasons, page = (
         [season.slug for season in public.seasons],
@@ -254,7 +254,7 @@ def team_results(request: Request, slug: str) -> dict[str, Any]:
     is_open=True,
 )
 def team_system(request: Request, slug: str, system: str) -> dict[str, Any]:
-    """A system of a team with its results over seasons."""
+    """Return a system of a team with its results over seasons."""
     public, results, newest = public_system(slug, system)
     facts = {"slug": system, "team": public.team, "newest": newest, "results": results}
     return {**facts, "page": address(request, "team-system", slug, system)}
@@ -307,7 +307,7 @@ makes(
 
 @get("join-requests/", pages=JoinRequestSerializer, name="own-join-requests")
 def own_requests(request: Request) -> QuerySet[JoinRequest]:
-    """The teams that you have asked to be taken into and that have not answered, in pages."""
+    """List the teams that you have asked to join and that have not answered, in pages."""
     return entries.requests_of(request.user).select_related("user")
 
 

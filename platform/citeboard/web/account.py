@@ -1,4 +1,6 @@
-"""A person's own pages: name, tokens, data, deletion of the account, runs, background jobs."""
+"""Pages of the user's account: name, tokens, data, account deletion, runs, background
+jobs.
+"""
 
 import logging
 from smtplib import SMTPException
@@ -72,7 +74,10 @@ class DeleteForm(forms.Form):
 
 
 class FirstOrganiserForm(accounts.NameForm):
-    """The first organiser of a new site, and the token that `serve` prints."""
+    """The form that creates the first organiser of a new site.
+
+    The command `serve` prints the token that the form requires.
+    """
 
     secret = forms.CharField(
         label=gettext_lazy("Token"), max_length=100, widget=forms.PasswordInput
@@ -94,7 +99,7 @@ class FirstOrganiserForm(accounts.NameForm):
         return email
 
 
-#: Tokens that are tried from one network.
+#: The rate limit on attempts to guess the token, for each IP address.
 TRIES = {"first_organiser": "10/m/ip"}
 
 
@@ -227,7 +232,7 @@ def delete(request: HttpRequest, user: User) -> Answer:
         try:
             send_mail(_("[Citeboard] Your account is deleted"), body, None, [address])
         except (OSError, SMTPException):
-            # A mail server that is away does not bring the account back.
+            # The account stays deleted even if the mail server is unavailable.
             log.exception("A deleted account could not be told so")
         messages.success(request, _("Your account is deleted."))
         return redirect("home")

@@ -1,4 +1,6 @@
-"""An annotator's pages: their sheets, and rating the texts of one, instance by instance or as a file."""
+"""Pages of an annotator: lists of sheets, and forms to rate texts one by one or in a
+file.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,6 +23,7 @@ from citeboard.web.pages import (
     require_known_fields,
     signed_in,
 )
+from scoring.human.pairs import pairs_for
 from scoring.human.ratings import (
     Given,
     RatingsRefused,
@@ -34,21 +37,23 @@ from scoring.models import (
     LOWEST,
     Annotator,
     Rating,
+    Sheet,
     SheetInstance,
     SheetText,
 )
 
-#: Names of the texts of an instance, in their shuffled order.
+#: Texts of an instance are called A, B, C, … in random order.
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 SCORES = range(LOWEST, HIGHEST + 1)
 
 
 @signed_in.page("human/annotations.html")
 def own_sheets(request: HttpRequest, user: User) -> Answer:
-    """The sheets that the viewer rates."""
-    annotators = Annotator.objects.filter(user=user).select_related(
+    """Show the sheets that the user rates."""
+    own = Annotator.objects.filter(user=user).select_related(
         "sheet__phase__task__season"
     )
+    annotators = own.filter(sheet__kind=Sheet.Kind.RATINGS)
     lines = [
         {
             "annotator": annotator,
@@ -59,7 +64,18 @@ def own_sheets(request: HttpRequest, user: User) -> Answer:
             "-sheet__created_at"
         )
     ]
-    return {"lines": lines}
+    judges = own.filter(sheet__kind=Sheet.Kind.PAIRS)
+    judged = [
+        {
+            "annotator": judge,
+            "judged": judge.judged,
+            "pairs": pairs_for(judge).count(),
+        }
+        for judge in judges.annotate(judged=Count("preferences")).order_by(
+            "-sheet__created_at"
+        )
+    ]
+    return {"lines": lines, "judged": judged}
 
 
 def _context(annotator: Annotator) -> dict[str, Any]:
@@ -89,7 +105,7 @@ annotators = Pages(annotator_of, "sheet", context=_context)
 
 @annotators.form("human/annotate.html")
 def annotate(request: HttpRequest, annotator: Annotator) -> Answer:
-    """One instance: what its texts were written from, and the texts, which do not say whose they are."""
+    """Show one instance: its sources and its anonymous texts."""
     instance = _instance(annotator, request.GET.get("instance", ""))
     texts = list(texts_for(annotator).filter(instance=instance))
     faults: list[str] = []
@@ -102,7 +118,8 @@ def annotate(request: HttpRequest, annotator: Annotator) -> Answer:
                 save_ratings(annotator=annotator, ratings=given)
             except RatingsRefused as refused:
                 messages.error(request, sentence(refused))
-            # The next instance; behind the last, the first that is not rated whole.
+            # Go to the next instance. After the last instance, go to the first
+            # incomplete one.
             position = instance.position + 1
             is_last = (
                 annotator.is_adjudicator or position > annotator.sheet.instances.count()
@@ -205,7 +222,7 @@ def _given(
 
 @annotators.page()
 def annotate_csv(request: HttpRequest, annotator: Annotator) -> Answer:
-    # The mark tells table programs that the file is UTF-8.
+    # The byte order mark shows spreadsheet programs that the file is UTF-8.
     content, name = "\ufeff" + sheet_csv(annotator), f"sheet-{annotator.sheet_id}.csv"
     return attachment(content, name, is_private=True)
 

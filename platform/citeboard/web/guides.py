@@ -1,4 +1,6 @@
-"""The documents of `docs/` with a search, archives, the client, and the log of receipts."""
+"""Pages of the documentation in `docs/`, of archives, the client, and the log of
+receipts.
+"""
 
 import datetime as dt
 import hashlib
@@ -26,7 +28,7 @@ from scoring.models import LogEntry, SigningKey
 from scoring.receipts import log
 from scoring.receipts.log import why_lost
 
-#: The guide below which all operations stand.
+#: The guide that lists the API operations.
 API = "api"
 MAX_QUERY = 100
 
@@ -125,7 +127,7 @@ class Wheel:
 
 @cache
 def site_wheel() -> Wheel:
-    """Built once a process, from the files that it runs."""
+    """Return the scorer's wheel, built once for each process."""
     return Wheel(*wheel(settings.BASE_DIR))
 
 
@@ -171,7 +173,10 @@ def archive_board(request: HttpRequest, archive: str, board: str) -> HttpRespons
 
 @require_safe
 def archive_file(request: HttpRequest, archive: str, file: str) -> HttpResponseBase:
-    """To be kept, never shown: what others wrote is no page of this site."""
+    """Return a file of an archive as a download.
+
+    Browsers must not display files of other sites as pages of this site.
+    """
     path = _found(archive).file(file)
     if path is None:
         raise Http404(_("This archive has no such file."))
@@ -192,7 +197,7 @@ def _found(slug: str) -> Mounted:
 
 @require_safe
 def receipt_log(request: HttpRequest) -> HttpResponse:
-    """Newest entries first."""
+    """Show the log of receipts, newest first."""
     head = log.head()
     context = {
         "head": head and {**head, "signed": dt.datetime.fromisoformat(head["at"])},

@@ -1,4 +1,6 @@
-"""Files for search engines and harvesters: addresses of public pages, and released data of tasks."""
+"""Files for search engines and other crawlers: the sitemap, feeds, and released data of
+tasks.
+"""
 
 import tempfile
 from collections.abc import Callable, Iterator
@@ -31,7 +33,8 @@ from tasks.models import Phase, Season, Task
 from tasks.seasons.access import listed_entries, phase_for, season_for, task_for
 
 SCHEMA = "http://www.sitemaps.org/schemas/sitemap/0.9"
-#: Pages of one's own, and the many forms of a board that differ by their query.
+#: Crawlers must not read private pages. Pages with query parameters are variants of the
+#: same board.
 PRIVATE = (
     "/accounts/",
     "/admin/",
@@ -41,7 +44,7 @@ PRIVATE = (
     "/teams/",
     "/*?",
 )
-#: Public paths below them; the longer rule applies.
+#: Public pages below private paths. In robots.txt, the longer rule has precedence.
 PUBLIC = ("/teams/*/results/", "/teams/*/systems/")
 
 
@@ -74,7 +77,7 @@ def robots(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def sitemap(request: HttpRequest) -> HttpResponse:
-    """The pages that everybody may read."""
+    """List the public pages in a sitemap."""
     urls = "".join(
         f"<url><loc>{escape(address)}</loc></url>\n" for address in _public_pages()
     )
@@ -112,7 +115,10 @@ def _public_pages() -> Iterator[str]:
 
 @require_safe
 def of_season(request: HttpRequest, season: str) -> HttpResponse:
-    """Announcements and phases. A draft has none, also for its organisers."""
+    """Return the Atom feed of a season's announcements and phases.
+
+    Drafts have no feed, even for their organisers.
+    """
     return HttpResponse(
         feeds.season_feed(season_for(None, season), now()), content_type=feeds.ATOM
     )
@@ -120,7 +126,10 @@ def of_season(request: HttpRequest, season: str) -> HttpResponse:
 
 @require_safe
 def calendar(request: HttpRequest, season: str) -> HttpResponse:
-    """Phases and dates. A draft has none, also for its organisers."""
+    """Return the calendar of a season's phases and dates.
+
+    Drafts have no calendar, even for their organisers.
+    """
     return HttpResponse(
         feeds.season_calendar(season_for(None, season)), content_type=feeds.ICALENDAR
     )
@@ -128,7 +137,7 @@ def calendar(request: HttpRequest, season: str) -> HttpResponse:
 
 @require_safe
 def of_board(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
-    """The runs that stand on the board, and the versions of the gold."""
+    """Return the Atom feed of a board's runs and gold versions."""
     found = phase_for(None, season, task, phase)
     if (
         visibility.visibility_of(found, visibility.Audience.PUBLIC)
@@ -146,7 +155,8 @@ def of_board(request: HttpRequest, season: str, task: str, phase: str) -> HttpRe
     )
 
 
-#: Larger archives are kept on disk while they are made.
+#: The maximum size in bytes of an archive in memory. Larger archives are written to
+#: disk.
 IN_MEMORY = 4 << 20
 
 
@@ -184,7 +194,11 @@ def hugging_face(request: HttpRequest, season: str, task: str) -> HttpResponseBa
 
 
 def _splits(task: Task, person: object) -> list[data_sets.GivenSplit]:
-    """Raises Http404 where nothing is released, PermissionDenied where the terms come first."""
+    """Return the released splits of a task.
+
+    Raises Http404 if nothing is released. Raises PermissionDenied if the user has not
+    accepted the terms.
+    """
     if splits := data_sets.given_out(task, person):
         return splits
     if data_sets.released_phases(task):

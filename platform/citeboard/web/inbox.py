@@ -1,4 +1,4 @@
-"""A person's messages: the inbox, the choice of messages, and the end of e-mails by a link."""
+"""Pages of the user's messages: the inbox, notification settings, and unsubscribing."""
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -18,7 +18,9 @@ from tasks.models.notifications import Channel
 
 @signed_in.page("notifications/list.html")
 def inbox(request: HttpRequest, user: User) -> Answer:
-    """Newest first; nothing is marked as read by looking at it."""
+    """List the messages, newest first. Viewing the list does not mark messages as
+    read.
+    """
     notifications = reading.notifications_of(user)
     page = leaf(request, notifications)
     return {
@@ -62,11 +64,15 @@ def choices(request: HttpRequest, user: User) -> Answer:
     return {"lines": lines, "channels": Channel.choices}
 
 
-# A mail program posts here without a form of ours; the signed link is what allows it.
+# Mail programs post to this URL without a CSRF token; the signed link authorises the
+# request.
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
 def unsubscribe(request: HttpRequest, secret: str) -> HttpResponse:
-    """Reading changes nothing, since programs open the links of mails; posting ends mails of one kind."""
+    """Unsubscribe from e-mails of one kind by POST.
+
+    GET changes nothing, because mail programs open links automatically.
+    """
     try:
         user, kind = reading.subscription_of(secret)
     except reading.LinkNotValid as unknown:
@@ -80,6 +86,6 @@ def unsubscribe(request: HttpRequest, secret: str) -> HttpResponse:
         "notifications/unsubscribe.html",
         {"kind": kind, "has_ended": has_ended},
     )
-    # The address itself is the key.
+    # The URL contains the secret, so other sites must not receive it as referrer.
     response["Referrer-Policy"] = "no-referrer"
     return private(response)

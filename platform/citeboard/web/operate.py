@@ -1,4 +1,6 @@
-"""For those who run the site: its state, mails to send again, reports of abuse, figures for Prometheus."""
+"""Pages for administrators: state of the site, failed e-mails, abuse reports,
+Prometheus metrics.
+"""
 
 from django.conf import settings
 from django.db.models import F
@@ -66,7 +68,7 @@ def report(request: HttpRequest, user: User) -> Answer:
 
 @staff.page("reports.html")
 def reports(request: HttpRequest, user: User) -> Answer:
-    """Open ones first."""
+    """List reports of abuse, open ones first."""
     rows = Report.objects.select_related("reported_by", "closed_by")
     ordered = rows.order_by(
         F("closed_at").desc(nulls_first=True), "-reported_at", "-pk"
@@ -82,12 +84,16 @@ def close(request: HttpRequest, user: User, report: int) -> Answer:
 
 @staff.page("measures.html")
 def measures(request: HttpRequest, user: User) -> Answer:
-    """List measures, waiting ones first."""
+    """List the metrics that declared tasks define. Metrics that need approval come
+    first.
+    """
     rows = MeasuresFile.objects.select_related("season", "brought_by")
     ordered = rows.order_by(
         F("approved_at").asc(nulls_first=True), "-brought_at", "-pk"
     )
-    return {"page": leaf(request, ordered)}
+    page = leaf(request, ordered)
+    files = [(row, own_measures.program_warnings(row)) for row in page.object_list]
+    return {"page": page, "files": files}
 
 
 decide_measures = does(
@@ -99,7 +105,10 @@ decide_measures = does(
 
 @staff.page("claims.html")
 def claims(request: HttpRequest, user: User) -> Answer:
-    """List claims, undecided ones first, each with everything that both seasons share."""
+    """List claims on texts of later seasons, undecided ones first.
+
+    Each claim shows all texts that both seasons share.
+    """
     rows = Claim.objects.select_related("season", "later", "decided_by")
     page = leaf(
         request, rows.order_by(F("decided_at").asc(nulls_first=True), "-made_at", "-pk")
@@ -118,7 +127,7 @@ decide_claim = does(
 @never_cache
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Queues, runs, requests and cached pages in figures, by token or on the site's own machine."""
+    """Return Prometheus metrics to clients with the token or on the same machine."""
     if not (_has_token(request) or _is_local(request)):
         raise Http404(_("There is nothing for you to read at this address."))
     return HttpResponse(exposition(), content_type=CONTENT_TYPE_LATEST)
@@ -135,7 +144,11 @@ def _has_token(request: HttpRequest) -> bool:
 
 
 def _is_local(request: HttpRequest) -> bool:
-    """A proxy on this machine makes the whole world look local, so what one has passed on is not."""
+    """Return True if the request comes from this machine.
+
+    A local proxy forwards requests of all clients, so forwarded requests do not count
+    as local.
+    """
     if settings.PROXIES or any(name in request.headers for name in FORWARDED):
         return False
     if split_domain_port(request.get_host())[0] not in (

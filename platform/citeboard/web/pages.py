@@ -1,4 +1,6 @@
-"""Shared parts of pages: access, objects in the URL, and responses to forms and acts."""
+"""Helpers for views: permissions, objects in the URL, and responses to forms and user
+actions.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -65,7 +67,7 @@ from tasks.seasons.access import (
 from tasks.seasons.file.load import Fault, SettingsRefused
 from tasks.types import InputRefused
 
-#: Result of a view: a message, a template context, or a response.
+#: The result of a view: a message, a template context, or a response.
 Answer = str | dict[str, Any] | HttpResponseBase
 View = Callable[..., HttpResponseBase]
 Decorator = Callable[[Callable[..., Answer]], View]
@@ -73,14 +75,16 @@ R = TypeVar("R", bound=HttpResponseBase)
 
 
 def page(address: str, view: View, name: str, **given: str) -> URLPattern:
-    """A line of the site's addresses; ``given`` is what the view is called with beside what stands in it."""
+    """Return a URL pattern. ``given`` contains additional arguments of the view."""
     return path(address, view, given, name=name)
 
 
 def in_forms(
     address: str, view: View, name: str, forms: Iterable[str]
 ) -> list[URLPattern]:
-    """The same in several forms, which end the address and the name."""
+    """Return a URL pattern for each format. The format is a suffix of the URL and of
+    the pattern's name.
+    """
     return [
         page(f"{address}.{form}", view, f"{name}-{form}", form=form) for form in forms
     ]
@@ -90,15 +94,18 @@ class SignedInRequest(HttpRequest):
     user: User
 
 
-#: Returns the redirect after an act, from its subject and its result, if it is not the previous page.
+#: A function that returns the response after an action. It receives the request, the
+#: subject and the result.
 Then = Callable[[SignedInRequest, Any, Any], HttpResponseBase]
 
 
 class Pages:
-    """Pages about one kind of thing, for those who may have it. ``find`` gets the thing from the viewer and
-    the ``parts`` of the address, or raises Http404 or PermissionDenied; it goes into what the page shows by
-    ``context``. A view is called with the request, the thing and the rest of the address, in which ``rows``
-    stand for their numbers.
+    """Decorators for views of one type of object, which also check permissions.
+
+    ``find`` takes the user and the URL parameters in ``parts``, and returns the object
+    or raises Http404 or PermissionDenied. ``context`` returns template variables for
+    the object. The view receives the request, the object and the other URL parameters;
+    ``rows`` replaces primary keys among these parameters by model instances.
     """
 
     def __init__(
@@ -113,7 +120,10 @@ class Pages:
         self._rows, self._is_public = rows or {}, is_public
 
     def page(self, template: str = "", part: str = "") -> Decorator:
-        """It is read. Without a template its view answers by itself, with a file for example."""
+        """Return a decorator for a read-only page.
+
+        Without a template, the view itself returns a response, such as a file.
+        """
         return lambda view: self._guarded(
             require_safe(self._view(view, template, part))
         )
@@ -126,9 +136,11 @@ class Pages:
         *,
         fields: Sequence[str] | None = None,
     ) -> Decorator:
-        """Its view gives what to show until it says what was done, which leads ``back`` or to the form.
+        """Return a decorator for a page with a form.
 
-        ``fields`` as in `act`.
+        The view returns the template context, or a message if the action succeeded.
+        After success the page redirects to ``back``, or to itself. `act` explains
+        ``fields``.
         """
         methods = require_http_methods(["GET", "HEAD", "POST"])
         return lambda view: self._guarded(
@@ -136,9 +148,11 @@ class Pages:
         )
 
     def act(self, back: str, *, fields: Sequence[str] | None = ()) -> Decorator:
-        """Posted to, it leads ``back``: a page's name, parts of this address or thing, `#` a place.
+        """Return a decorator for a view that performs a user action by POST.
 
-        ``fields`` are all that may be posted; None where the view itself calls `require_known_fields`.
+        After the action the view redirects to ``back``: the name of a page, followed by
+        arguments from the URL or the object; `#` begins a fragment. ``fields`` lists
+        all allowed fields; None if the view calls `require_known_fields`.
         """
         return lambda view: require_POST(
             self._guarded(self._view(view, back=back, is_act=True, fields=fields))
@@ -156,7 +170,7 @@ class Pages:
         part: str,
         leave: str,
     ) -> HttpResponseBase:
-        """Return the page that asks the user to confirm; ``leave`` is the address of the page before."""
+        """Return the confirmation page. ``leave`` is the URL of the previous page."""
         if isinstance(asked, EmbargoBreach):
             return asked_again(
                 request, asked, **self._context(thing), part=part, leave=leave
@@ -209,7 +223,9 @@ class Pages:
         return answer
 
     def _thing(self, request: HttpRequest, address: Mapping[str, Any]) -> Any:
-        """Find what the page is about. Metrics on the page go by their names in its task."""
+        """Return the object of the page. If the object belongs to a task, the page
+        shows metrics under the task's names.
+        """
         thing = self._find(request.user, *(address[name] for name in self._parts))
         phase = getattr(thing, "phase", thing)
         task = getattr(phase, "task", thing)
@@ -218,7 +234,6 @@ class Pages:
         return thing
 
     def _rest(self, thing: Any, address: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the parts of the address after the thing, with rows in the place of their numbers."""
         rest = {
             name: value for name, value in address.items() if name not in self._parts
         }
@@ -246,7 +261,9 @@ def _of_season(season: Any) -> dict[str, Any]:
 
 
 def place_of(phase: Phase) -> dict[str, Any]:
-    """Return the context with which `phase.html` and other templates build links."""
+    """Return the template variables from which `phase.html` and other templates build
+    links.
+    """
     return {"season": phase.task.season, "task": phase.task, "phase": phase}
 
 
@@ -255,7 +272,7 @@ helpers = Pages(season_to_help, "season", context=_of_season, rows=ROWS)
 members = Pages(team_for_member, "slug", context=lambda team: {"team": team}, rows=ROWS)
 leads = Pages(team_for_lead, "slug", context=lambda team: {"team": team}, rows=ROWS)
 staff = Pages(access.staff)
-#: Pages whose subject is the signed-in user.
+#: Pages whose object is the signed-in user.
 signed_in = Pages(lambda user: user)
 season_readers = Pages(season_for, "season", context=_of_season, is_public=True)
 task_readers = Pages(
@@ -269,7 +286,7 @@ phase_readers = Pages(
     phase_for, "season", "task", "phase", context=place_of, is_public=True
 )
 entering = Pages(season_for, "season", context=_of_season)
-#: The page classes of acts, by role.
+#: The pages that require the same permissions as a role of a user action.
 _BY_ROLE = {
     season_to_organise: organisers,
     season_to_help: helpers,
@@ -279,14 +296,16 @@ _BY_ROLE = {
 }
 
 
-#: Fields of any form of the site beside those of its act.
+#: Fields that every form on the site may contain.
 _OF_EVERY_FORM = ("csrfmiddlewaretoken", SHOWN, *GOING_ON)
 
 
 def does(
     act: Act, back: str, pages: Pages | None = None, then: Then | None = None
 ) -> View:
-    """The address of an act that is posted to from another page, as `Pages.act`."""
+    """Return a view that performs a user action. Another page contains the form; see
+    `Pages.act`.
+    """
 
     def view(request: SignedInRequest, holder: Any, **address: Any) -> Answer:
         fields = act.form.base_fields if act.form else {}
@@ -311,7 +330,11 @@ def fills(
     pages: Pages | None = None,
     then: Then | None = None,
 ) -> View:
-    """A page with the form of an act and what it ``shows``; refusals that name no field stand ``at`` one."""
+    """Return a view with the form of a user action.
+
+    ``shows`` returns additional template variables. Errors that concern no field appear
+    at the field ``at``.
+    """
 
     def view(request: SignedInRequest, holder: Any, **address: Any) -> Answer:
         thing = act.subject_in(address, holder)
@@ -330,7 +353,10 @@ def fills(
 def require_known_fields(
     request: HttpRequest, form: forms.BaseForm | None = None, names: Iterable[str] = ()
 ) -> None:
-    """Raise InvalidParameters for a posted field that is none of ``form``, of ``names`` or of any form."""
+    """Raise InvalidParameters if the request contains an unknown field.
+
+    Known fields are those of ``form``, those in ``names``, and those of every form.
+    """
     fields = list(_field_names(form)) if form is not None else []
     sent = [
         name for name in (*request.POST, *request.FILES) if name not in _OF_EVERY_FORM
@@ -339,7 +365,9 @@ def require_known_fields(
 
 
 def _field_names(form: forms.BaseForm) -> Iterator[str]:
-    """Yield what a browser sends of a form: its fields, and what some of them held when it was shown."""
+    """Yield the fields that a browser sends for a form, including hidden initial
+    values.
+    """
     for name, field in form.fields.items():
         yield form.add_prefix(name)
         if field.show_hidden_initial:
@@ -354,7 +382,10 @@ def shown_first(
     part: str = "",
     leave: str = "",
 ) -> HttpResponse:
-    """With the scores that would follow, which workers find meanwhile."""
+    """Show the effects of an action before it runs.
+
+    Workers compute the resulting scores in the background.
+    """
     assert isinstance(request.user, User)
     jobs = ask_for_dry_runs(season, rehearsal.effects.scores.scorings, request.user)
     return ask_first(
@@ -363,7 +394,7 @@ def shown_first(
 
 
 def said_in(request: HttpRequest) -> Said:
-    """Return the confirmation that was posted with a page."""
+    """Return the confirmation in the posted form."""
     task, reason = (request.POST.get(name, "").strip() for name in GOING_ON)
     return Said(request.POST.get(SHOWN, ""), GoingOn(task, reason))
 
@@ -386,11 +417,14 @@ def _done(
 
 @contextmanager
 def refusals_at(form: forms.BaseForm, field: str | None) -> Iterator[None]:
-    """Turn refusals of a service into errors of the form: at the field that they name, else at ``field``."""
+    """Add errors of a service to the form.
+
+    Errors that concern no field are added to ``field``.
+    """
     try:
         yield
     except (EmbargoBreach, NeedsConfirmation):
-        # It is asked on a page of its own whether to go on.
+        # A separate page asks for the confirmation.
         raise
     except InputRefused as refused:
         for problem in refused.problems:
@@ -431,7 +465,7 @@ def to_job(
 
 
 def sent(request: HttpRequest) -> dict[str, Any]:
-    """Return the arguments for a form with a file, if the form was posted."""
+    """Return data and files for a form if the request is a POST."""
     return (
         {"data": request.POST, "files": request.FILES}
         if request.method == "POST"
@@ -440,14 +474,14 @@ def sent(request: HttpRequest) -> dict[str, Any]:
 
 
 def leaf(request: HttpRequest, rows: Any, most: int = 50) -> Leaf[Any]:
-    """The page of a long list that `?page=` asks for."""
+    """Return the page of a long list. The parameter `page` is its number."""
     return Paginator(rows, most).get_page(request.GET.get("page"))
 
 
 def attachment(
     content: Any, filename: str, *, is_private: bool = False
 ) -> HttpResponseBase:
-    """A file to be kept; what only its reader may have is kept by no cache."""
+    """Return a file as a download. Browsers do not cache private files."""
     answer = StreamingHttpResponse if isinstance(content, Iterator) else HttpResponse
     response = answer(content, content_type=content_type_of(filename))
     response["Content-Disposition"] = content_disposition_header(
@@ -457,6 +491,6 @@ def attachment(
 
 
 def private(response: R) -> R:
-    """Mark the response as private: its content depends on the reader."""
+    """Forbid caches to store the response, because the response depends on the user."""
     response["Cache-Control"] = "private, no-store"
     return response

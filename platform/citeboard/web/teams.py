@@ -1,4 +1,4 @@
-"""Teams: their pages, and entering, joining, leaving and merging: asked, answered, invited, taken back."""
+"""Pages of teams: create, enter a season, invite, join, leave and merge."""
 
 import datetime as dt
 from collections.abc import Sequence
@@ -51,7 +51,7 @@ from tasks.seasons.access import merge_proposals, teams_to_ask
 from tasks.seasons.history import concerning
 from tasks.submissions.submit import quota
 
-#: A chart over time says something from so many runs on.
+#: The minimum number of runs for a chart over time.
 MIN_IN_CHART = 2
 
 
@@ -63,7 +63,8 @@ def team(request: HttpRequest, team: models.Team) -> pages.Answer:
         phases.setdefault(run.phase_id, []).append(run)
     people = membership.people_of(team, request)
     groups = [_group(request, runs_of_phase) for runs_of_phase in phases.values()]
-    # By season what organisers did that concerns the team or everybody, newest first.
+    # For each season, actions of organisers that concern this team or all teams, newest
+    # first.
     seasons = Season.objects.filter(registrations__team=team)
     told = [
         (season, list(concerning(season, [team])[: membership.NEWEST]))
@@ -96,6 +97,7 @@ def _group(request: HttpRequest, runs: Sequence[Submission]) -> dict[str, Any]:
     metric = next((score.metric for score in scores.values()), "")
     scale = next((score.scale for score in scores.values()), 0.0)
     stands = _on_board(phase, runs[0].team, at) if sees_scores else frozenset[int]()
+    label = metric_label(metric, phase.task.task_type)
     lines = []
     for run in runs:
         score = scores.get(run.pk)
@@ -109,10 +111,10 @@ def _group(request: HttpRequest, runs: Sequence[Submission]) -> dict[str, Any]:
     ]
     return {
         **pages.place_of(phase),
-        "metric": metric_label(metric) if metric else "",
+        "metric": label if metric else "",
         "lines": lines,
         "quota": quota(phase, runs[0].team) if phase.is_open() else None,
-        "figure": history(points, metric_label(metric), scale)
+        "figure": history(points, label, scale)
         if len(points) >= MIN_IN_CHART
         else None,
     }
@@ -132,7 +134,7 @@ def _on_board(
 
 @require_safe
 def team_results(request: HttpRequest, slug: str) -> HttpResponse:
-    """A team's own members see the page before anybody else can read of it."""
+    """Show the results of a team. Members of the team see them before the public."""
     found = public_team(request.user, slug)
     context = {**_context(request, found), "by_season": _by_season(found.results)}
     return render(request, "teams/results.html", context)
@@ -193,7 +195,9 @@ def enter(request: pages.SignedInRequest, season: Season) -> pages.Answer:
 
 @pages.entering.act("season season", fields=("team",))
 def withdraw_entry(request: pages.SignedInRequest, season: Season) -> pages.Answer:
-    """Leave a season again, before the team has sent a run."""
+    """Withdraw the team from a season. This is possible until the team has submitted a
+    run.
+    """
     team = access.team_for_member(request.user, request.POST.get("team", ""))
     entries = Registration.objects.filter(season=season, team=team)
     registration = access.first_or_absent(
@@ -206,7 +210,7 @@ def withdraw_entry(request: pages.SignedInRequest, season: Season) -> pages.Answ
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def join(request: HttpRequest, secret: str) -> HttpResponseBase:
-    """The invitation, told to whoever has the link; taken with a second step, by those who are signed in."""
+    """Show an invitation to anyone with its link. Signed-in users can then accept it."""
     try:
         invitation = any_invitation(secret)
     except membership.InvitationNotValid as ended:
@@ -237,7 +241,7 @@ def join(request: HttpRequest, secret: str) -> HttpResponseBase:
 @never_cache
 @require_POST
 def decline(request: HttpRequest, secret: str) -> HttpResponse:
-    """Decline an invitation by the link in its mail. No account is needed."""
+    """Decline an invitation by the link in its e-mail. No account is needed."""
     pages.require_known_fields(request)
     try:
         invitation = membership.mailed_invitation_for(secret)
@@ -313,7 +317,9 @@ def invite(request: pages.SignedInRequest, team: models.Team) -> pages.Answer:
 
 
 def merging_of(team: models.Team, user: object) -> list[dict[str, Any]]:
-    """By season in which a team may merge: what is asked of it and by it, and whom its lead could ask."""
+    """List the seasons that allow the team to merge, with merge proposals and possible
+    partners.
+    """
     entered = Season.objects.filter(
         registrations__team=team, registrations__is_approved=True
     )

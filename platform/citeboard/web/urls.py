@@ -1,10 +1,28 @@
-"""The site's pages; those of organisers are listed in `organise`."""
+"""URLs of the site's pages. `organise` contains the URLs for organisers."""
 
 from django.urls import include, path
 
 from citeboard.acts.runs import CHANGES
-from citeboard.web import account, annotate, guides, harvesting, inbox, operate, teams
-from citeboard.web.boards import board, classes, files, sections, standing
+from citeboard.web import (
+    account,
+    annotate,
+    guides,
+    harvesting,
+    inbox,
+    judging,
+    operate,
+    teams,
+)
+from citeboard.web.boards import (
+    battles,
+    board,
+    classes,
+    estimates,
+    files,
+    judge_page,
+    standing,
+)
+from citeboard.web.boards.tab_pages import alone
 from citeboard.web.organise import urls as organise
 from citeboard.web.pages import in_forms, page
 from citeboard.web.runs import compare, instances, submission, upload
@@ -40,24 +58,30 @@ of_phase = [
     *in_forms("classes", files.classes_file, "classes", files.CLASSES),
     page("classes.tex", files.classes_tex, "classes-tex"),
     page("changes/", standing.changes_of_gold, "gold-changes"),
-    page("confidence/", sections.confidence, "confidence"),
-    page("costs/", sections.costs, "costs"),
-    page("over-time/", sections.over_time, "over-time"),
+    page("confidence/", alone("confidence"), "confidence"),
+    page("costs/", alone("costs"), "costs"),
+    page("over-time/", alone("over-time"), "over-time"),
     page("card.png", files.board_card, "board-card"),
-    page("paper/", sections.paper, "board-paper"),
-    page("outside/", sections.outside, "outside"),
+    page("paper/", alone("board-paper"), "board-paper"),
+    page("outside/", alone("outside"), "outside"),
     page("human-evaluation/", files.data_sheet, "human-data-sheet"),
     *in_forms(
         "human-evaluation", files.data_sheet_file, "human-data-sheet", files.FORMS
     ),
-    page("against/", sections.pairings, "pairings"),
+    page("battles/", battles.battles, "battles"),
+    page("estimates/", alone("estimates"), "estimates"),
+    page("judges/", alone("judges"), "judges"),
+    page("judges/about/", judge_page.judge, "board-judge"),
+    *in_forms("estimates", estimates.estimates_file, "estimates", estimates.FORMS),
+    *in_forms("battles", battles.battles_file, "battles", battles.FORMS),
+    page("against/", alone("pairings"), "pairings"),
     page("compare/", compare.compare, "compare"),
     page("compare/instances/", instances.compare_instances, "compare-instances"),
     page("compare/several/", compare.compare_several, "compare-several"),
     page("instances/", instances.all_instances, "instances"),
-    page("differences/", classes.differences, "differences"),
-    page("discourse/", classes.discourse, "discourse"),
-    page("people/", sections.people, "people"),
+    page("differences/", alone("differences"), "differences"),
+    page("discourse/", alone("discourse"), "discourse"),
+    page("people/", alone("people"), "people"),
     page("transfer/", classes.transfer, "transfer"),
     page("thresholds/", classes.thresholds, "thresholds"),
     page("runs/<int:submission>/", standing.standing, "standing"),
@@ -68,9 +92,9 @@ of_phase = [
 ]
 
 urlpatterns = [
-    # Addresses are tried in this order, and most that are asked for are those of boards.
+    # Django tries URLs in this order. Most requests are for boards.
     path("seasons/<slug:season>/organise/", include(organise.of_season)),
-    # A phase cannot have this slug.
+    # No phase can have the slug `published`.
     page("seasons/<slug:season>/<slug:task>/published/", papers.published, "published"),
     path("seasons/<slug:season>/<slug:task>/<slug:phase>/", include(of_phase)),
     page("", overview.home, "home"),
@@ -136,9 +160,9 @@ urlpatterns = [
     ),
     page("report/", operate.report, "report"),
     page("terms/<slug:season>/", messages.terms, "terms"),
-    # A task cannot have this slug.
+    # No task can have the slug `submit`.
     page("seasons/<slug:season>/submit/", upload.season_upload, "season-upload"),
-    # Nor this.
+    # No task can have the slug `overall`.
     page("seasons/<slug:season>/overall/", papers.overall, "overall"),
     *in_forms(
         "seasons/<slug:season>/overall", papers.overall_file, "overall", papers.FORMS
@@ -211,6 +235,7 @@ urlpatterns = [
     ),
     page("annotate/", annotate.own_sheets, "annotations"),
     page("annotate/<int:sheet>/", annotate.annotate, "annotate"),
+    page("judge/<int:sheet>/", judging.judge, "judge"),
     page("annotate/<int:sheet>/sheet.csv", annotate.annotate_csv, "annotate-csv"),
     page("annotate/<int:sheet>/ratings/", annotate.annotate_upload, "annotate-upload"),
     page("submissions/<int:pk>/", submission.submission, "submission"),

@@ -1,1 +1,1 @@
-"""Pages under a phase."""
+"""Pages of a phase: its board, tabs, files and charts."""

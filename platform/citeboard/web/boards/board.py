@@ -1,20 +1,24 @@
-"""The board of a phase: a page of the site, and the table alone for other sites."""
+"""The board of a phase: the page, and the table alone for embedding in other sites."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from citeboard.web.boards.board_page import BoardPage
+from citeboard.web.boards.page_query import PageQuery
+from citeboard.web.boards.tabs import requested_tab
 from citeboard.web.pages import place_of
 from scoring.results.board import cache, visibility
 from scoring.results.board.counting import public_facts
 from scoring.results.board.formatting import name_as
-from scoring.results.board.query import BoardQuery, requested_board
+from scoring.results.board.query import requested_board
+from tasks.models import Phase
 from tasks.seasons.access import phase_for
 
 PUBLIC = visibility.Audience.PUBLIC
@@ -22,13 +26,17 @@ PUBLIC = visibility.Audience.PUBLIC
 
 @require_safe
 def board(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
-    """The standings of a phase, and what follows from them."""
-    query = BoardQuery.of(request.GET)
-    version = None if cache.is_signed_in(request) else public_facts(season, task, phase)
+    """Show the standings of a phase."""
+    query = PageQuery.of(request.GET)
+    if query.file:
+        return redirect(f"{query.file}{query.of_files}")
+    tab = requested_tab(query)
+    is_shared = not (cache.is_signed_in(request) or tab.depends_on)
+    version = public_facts(season, task, phase) if is_shared else None
     if version is None:
         return _own_board(request, query, season, task, phase)
 
-    # A single statement decides whether visitors, who are many, have the page already.
+    # For visitors, a single query decides whether the page is cached.
     key = cache.page_key(request, query, version, PUBLIC)
     response = cache.cached_response(request, key)
     if response is not None:
@@ -36,43 +44,59 @@ def board(request: HttpRequest, season: str, task: str, phase: str) -> HttpRespo
     found = phase_for(None, season, task, phase)
     shown = BoardPage(requested_board(found, None, query, PUBLIC), query)
     page = cache.Page(
-        render_to_string("boards/board.html", _context(shown), request),
+        render_to_string("boards/board.html", _context(shown, found, None), request),
         hides_activity=visibility.hides_activity(found, PUBLIC),
     )
     return cache.made_response(request, key, page, is_public=True)
 
 
 def _own_board(
-    request: HttpRequest, query: BoardQuery, season: str, task: str, phase: str
+    request: HttpRequest, query: PageQuery, season: str, task: str, phase: str
 ) -> HttpResponse:
-    """Return the board as a signed-in user sees it, or the board of a season that is not public."""
+    """Return a board that the shared cache does not contain.
+
+    The shared cache lacks the board if the user is signed in, if the season is private,
+    or if the tab depends on more data than the public board.
+    """
     found = phase_for(request.user, season, task, phase)
     reader = visibility.viewer_of(request.user)
     audience = reader.audience(found.task.season_id)
 
     def body() -> str:
         requested = requested_board(found, request.user, query, audience)
-        shown = BoardPage(requested, query, teams=frozenset(reader.teams))
-        return render_to_string("boards/board.html", _context(shown), request)
+        shown = BoardPage(
+            requested, query, teams=frozenset(reader.teams), viewer=request.user
+        )
+        context = _context(shown, found, request.user)
+        return render_to_string("boards/board.html", context, request)
 
-    return cache.phase_page(request, found, audience, query, body)
+    seen = requested_tab(query).seen(found, request.user)
+    return cache.phase_page(request, found, audience, query, body, *seen)
 
 
 @require_safe
 def embedded(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
-    """The table alone, as a visitor sees it, for a frame of another page where the season allows that."""
-    found, query = phase_for(None, season, task, phase), BoardQuery.of(request.GET)
+    """Show only the public table, for frames on other sites.
+
+    The season must allow frames.
+    """
+    found, query = phase_for(None, season, task, phase), PageQuery.of(request.GET)
 
     def body() -> str:
         root = reverse("board", args=[season, task, phase])
         shown = BoardPage(requested_board(found, None, query, PUBLIC), query, root=root)
-        return render_to_string("boards/embed.html", _context(shown), request)
+        name_as(found.task)
+        context = {**place_of(found), "page": shown}
+        return render_to_string("boards/embed.html", context, request)
 
     response = cache.phase_page(request, found, PUBLIC, query, body)
     response.xframe_options_exempt = found.task.season.allows_frames
     return response
 
 
-def _context(page: BoardPage) -> dict[str, Any]:
-    name_as(page.phase.task)
-    return {**place_of(page.phase), "page": page}
+def _context(page: BoardPage, phase: Phase, viewer: object) -> dict[str, Any]:
+    """Return the context of the page and the requested tab. Other tabs are not
+    computed.
+    """
+    name_as(phase.task)
+    return {**place_of(phase), "page": page, **page.panel(phase, viewer)}

@@ -3,40 +3,49 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
+from django.conf import settings
 from django.utils.timezone import now
 from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.core.words import counted, listed
-from citeboard.web.boards import sections as parts
 from citeboard.web.boards.controls import Controls
+from citeboard.web.boards.page_query import FILES, FIRST_TAB, PageQuery
+from citeboard.web.boards.sections import published_results
+from citeboard.web.boards.tabs import (
+    CITE,
+    SHARE,
+    Tab,
+    offered_tabs,
+    panel_context,
+    refuse_missing,
+    requested_tab,
+)
 from scoring.exchange.citations import Citation, of_board
-from scoring.figures import Bars
 from scoring.models import Snapshot
 from scoring.results.board import (
-    charts,
     confirming,
     human_columns,
-    label_shares,
     visibility,
 )
+from scoring.results.board.battles import has_battles
 from scoring.results.board.counting import (
     Turnout,
-    has_figures_beside,
     is_being_released,
     is_scored_again,
     turnout,
     unsettled,
 )
-from scoring.results.board.differences import chosen_systems, class_table, shown_classes
 from scoring.results.board.formatting import metric_label
+from scoring.results.board.judged import judgement_notes
+from scoring.results.board.judges import first_ranks, judges_offered
 from scoring.results.board.limit_texts import limits_in_words
 from scoring.results.board.open_gold import commitments_of
-from scoring.results.board.query import RANK, BoardQuery, chosen_rows
+from scoring.results.board.query import RANK, chosen_rows
 from scoring.results.board.snapshots import snapshots_of
 from scoring.results.board.standings import HUMAN_COLUMNS, Board, Row
 from scoring.results.board.table import (
@@ -49,11 +58,12 @@ from scoring.results.board.table import (
 )
 from scoring.results.board.trivial_line import TrivialLine, trivial_line
 from scoring.results.comparison.contenders import CompareQuery
-from scoring.results.publications.published import headline, published_of
 from scoring.stats.people_and_labels import RATINGS
 from tasks.gold.secrecy import NEVER, Kind, secrecy_of
 from tasks.models import Gold, Phase
 from tasks.models.run_cards import declared_facts
+from tasks.types.base import base_rules
+from tasks.types.judge_views import first_judge, further_judge, plain_rules
 
 COUNTED = {
     Phase.Counting.BEST: gettext_lazy("The best run of each team"),
@@ -68,36 +78,58 @@ COUNTED = {
 }
 
 
-#: Boards of more ranked systems state that their leader was chosen for being first.
+#: With more ranked systems, the page warns about the leader's interval: the best of
+#: many systems is likely to be overestimated.
 MAX_UNCHOSEN = 5
 
 
 @dataclass(frozen=True, kw_only=True)
 class Embargo:
-    """``until`` is None without an end; a claim of another season lasts until staff decide."""
+    """An embargo that another phase imposes.
+
+    ``until`` is None if the end is unknown. If another season claims the texts, the
+    embargo lasts until staff decide on the claim.
+    """
 
     until: dt.datetime | None
     is_claimed: bool
 
 
+class TabLink(NamedTuple):
+    tab: Tab
+    href: str
+    is_current: bool
+
+
 @dataclass(frozen=True)
 class BoardPage:
-    """A board as a reader asks for it. ``teams`` are the slugs of the reader's own; ``root`` is the address
-    of the board if the page has another one.
+    """The page of a board for one user.
+
+    ``teams`` contains the slugs of the user's teams. ``root`` is the URL of the board,
+    if the page has another URL.
     """
 
     board: Board
-    query: BoardQuery
+    query: PageQuery
     teams: frozenset[str] = frozenset()
     root: str = ""
+    viewer: object = None
 
     @property
     def phase(self) -> Phase:
         return self.board.phase
 
-    @cached_property
+    @property
+    def files(self) -> list[tuple[str, str]]:
+        return [(name, str(label)) for name, label in FILES.items()]
+
+    @property
+    def of_files(self) -> list[tuple[str, str]]:
+        return self.query.pairs(view=FIRST_TAB, adjusts=False)
+
+    @property
     def address(self) -> str:
-        return self.controls.address
+        return self.query.of_files
 
     @property
     def shows_scores(self) -> bool:
@@ -117,7 +149,10 @@ class BoardPage:
 
     @cached_property
     def kept_back(self) -> Embargo | None:
-        """Return the embargo of other phases on the same gold."""
+        """Return the embargo on this board, or None.
+
+        Other phases with the same gold impose the embargo.
+        """
         is_shown = self.phase.board_now in (
             Phase.Audience.EVERYONE,
             Phase.Audience.RANKS,
@@ -146,7 +181,10 @@ class BoardPage:
 
     @cached_property
     def newest(self) -> Gold | None:
-        """Return the newest gold, and None for a frozen board, which hides what came later."""
+        """Return the newest gold, or None for a frozen board.
+
+        A frozen board must not reveal that newer gold exists.
+        """
         if self.board.frozen_at is not None:
             return None
         is_shown = (
@@ -175,7 +213,11 @@ class BoardPage:
 
     @cached_property
     def snapshots(self) -> list[Snapshot]:
-        """Return none without a query if the phase is open, was never frozen and has its first gold."""
+        """Return the snapshots of the board.
+
+        An open phase has no snapshots if the phase was never frozen and the gold has
+        only one version. This case needs no query.
+        """
         if (
             self.phase.frozen_from is None
             and now() < self.phase.closes
@@ -189,12 +231,24 @@ class BoardPage:
         return confirming.confirmation_of(self.board)
 
     @cached_property
+    def judgement_notes(self) -> list[str]:
+        """Return notes about the judgements behind the scores.
+
+        The notes concern withdrawn judgements, later judgements, and judgements on
+        which people disagree.
+        """
+        evaluations = {row.evaluation for row in self.board.rows}
+        return judgement_notes(self.phase, evaluations - {None})
+
+    @cached_property
     def trivial(self) -> TrivialLine | None:
         return trivial_line(self.board)
 
     @cached_property
     def trivial_texts(self) -> list[str]:
-        """Return the numbers of the best trivial run, in the order of the table's columns."""
+        """Return the scores of the best trivial run, in the order of the table's
+        columns.
+        """
         if self.trivial is None or self.board.ranking is None:
             return []
         columns = shown_columns(self.board, self.query)
@@ -203,7 +257,9 @@ class BoardPage:
 
     @cached_property
     def human_agreement(self) -> str:
-        """Return the agreement of the annotators whose ratings are columns of the board, in words."""
+        """Return a sentence about the agreement of the annotators whose ratings the
+        board shows.
+        """
         if not self._has_ratings:
             return ""
         sheet = human_columns.published_sheet(self.phase, self.board.frozen_at)
@@ -222,39 +278,60 @@ class BoardPage:
     def _has_ratings(self) -> bool:
         return any(column.position >= HUMAN_COLUMNS for column in self.board.columns)
 
+    # -- The tabs
+
     @cached_property
-    def first_chart(self) -> Bars | None:
-        """The chart that the section of classes opens with; None if the query asks for another."""
-        if self.query.dimension or self.query.metric or self.query.systems:
-            return None
-        board = self.board.of_first_runs
-        board = replace(board, rows=board.systems)
-        dimension, metric = shown_classes(board, BoardQuery())
-        if not metric:
-            return None
-        return charts.system_bars(
-            class_table(board, chosen_systems(board, ()), dimension, metric)
-        )
+    def tab(self) -> Tab:
+        return requested_tab(self.query)
+
+    @cached_property
+    def tabs(self) -> list[Tab]:
+        return offered_tabs(self.board, self.query)
 
     @property
-    def sections(self) -> list[parts.Section]:
-        if not self.shows_scores:
-            return []
-        has_costs, has_manual_scores = has_figures_beside(self.phase)
-        has = {
-            parts.DIFFERENCES: True,
-            parts.PAIRINGS: charts.has_pairings(self.board),
-            parts.COSTS: has_costs,
-            parts.OVER_TIME: sum(row.competes for row in self.board.rows) > 1,
-            parts.OUTSIDE: has_manual_scores,
-            parts.PEOPLE: self._has_ratings,
-            parts.CONFIDENCE: label_shares.has_labels(self.phase.task.task_type)
-            and visibility.may_see_instances(self.phase, self.board.audience),
-            parts.DISCOURSE: bool(
-                label_shares.schemes_of([column.name for column in self.board.columns])
-            ),
-        }
-        return [section for section, is_there in has.items() if is_there]
+    def tab_links(self) -> list[TabLink]:
+        return [
+            TabLink(tab, self.tab_href(tab.name), tab is self.tab)
+            for tab in self.tabs
+            if not tab.is_action
+        ]
+
+    def tab_href(self, name: str) -> str:
+        return f"{self.query.of_tab(name)}#view"
+
+    @property
+    def cite_href(self) -> str:
+        return self.tab_href(CITE) if self.shows_scores else ""
+
+    @property
+    def share_href(self) -> str:
+        return self.tab_href(SHARE)
+
+    @property
+    def has_table(self) -> bool:
+        return self.shows_ranks and bool(self.board.rows)
+
+    @property
+    def site(self) -> str:
+        return settings.BASE_URL
+
+    @property
+    def has_feed(self) -> bool:
+        is_open = self.phase.board == Phase.Audience.EVERYONE
+        return self.phase.task.season.is_public and is_open
+
+    def panel(self, phase: Phase, viewer: object) -> dict[str, Any]:
+        """Return the context of the requested tab. Raises Http404 if the board has no
+        such tab.
+        """
+        if not self.has_table:
+            return {}
+        refuse_missing(self.tab, self.tabs)
+        return panel_context(self.tab, phase, self.board, self.query, viewer)
+
+    @cached_property
+    def has_battles(self) -> bool:
+        return has_battles(self.phase, self.board.audience)
 
     @property
     def citation(self) -> Citation:
@@ -296,27 +373,24 @@ class BoardPage:
     @cached_property
     def controls(self) -> Controls:
         board, task = self.board, self.phase.task
-        published = bool(task.published)
         return Controls(
             query=self.query,
-            task=(task.season.slug, task.slug),
-            rules=board.rules,
-            rules_offered=tuple(task.rules)
-            if self.shows_scores and len(task.rules) > 1
+            rules=base_rules(board.rules or ""),
+            rules_offered=tuple(plain_rules(task.rules))
+            if self.shows_scores and len(plain_rules(task.rules)) > 1
             else (),
-            numbers=(len(board.main), len(board.filled))
+            judge=self.judge or self.first_judge,
+            judges_offered=tuple(judges_offered(self.phase, board.rules))
             if self.shows_scores
-            else (0, 0),
+            else (),
+            columns=len(board.filled) if self.shows_scores else 0,
+            has_more_columns=self.shows_scores and len(board.filled) > len(board.main),
             kinds=frozenset(row.kind for row in board.rows),
-            has_published=published,
-            # Papers print tables of the built-in types, and of tasks that say so.
-            has_paper_view=self.shows_scores and (published or not task.declaration_id),
             marks=tuple(self.marks.items()),
             declared=tuple(
                 (label, tuple(words.items())) for label, words in self.declared.items()
             ),
-            unit=task.unit,
-            separation=board.separation,
+            heads=tuple((head.name, head.label) for head in self.table.heads),
         )
 
     # -- The table
@@ -327,8 +401,10 @@ class BoardPage:
 
     @cached_property
     def table(self) -> Table:
-        # The address that compares a run with the first; the number of the run follows.
-        same = CompareQuery(rules=self.query.rules, gold=self.query.gold)
+        # This URL compares two runs. It ends before the primary key of the second run;
+        # the table appends the key.
+        rules = self.board.rules if self.judge else self.query.rules
+        same = CompareQuery(rules=rules, gold=self.query.gold)
         compare = (
             f"compare/?{urlencode([*same.pairs(), ('a', '')])}"
             if self.shows_scores
@@ -341,7 +417,26 @@ class BoardPage:
             compare=compare,
             own_teams=self.teams,
             root=self.root,
+            first_ranks=self.first_ranks,
         )
+
+    @property
+    def judge(self) -> str:
+        """Return the name of the judge that the board shows; "" for the first judge."""
+        return further_judge(self.board.rules or "")
+
+    @cached_property
+    def first_judge(self) -> str:
+        return first_judge(self.phase.task.options)
+
+    @cached_property
+    def first_ranks(self) -> dict[int, int]:
+        return first_ranks(self.board, self.viewer) if self.shows_scores else {}
+
+    @property
+    def first_href(self) -> str:
+        rules = base_rules(self.query.rules) if self.query.rules else None
+        return self.query.with_(rules=rules, judge="")
 
     @cached_property
     def own_runs(self) -> list[OwnRun]:
@@ -352,9 +447,12 @@ class BoardPage:
         runs = counted(self.phase.judged_runs, "run")
         rule = COUNTED[Phase.Counting(self.phase.counting)] % {"runs": runs}
         measure = self.ranking_label
-        if len(self.phase.task.rules) > 1:
-            facts = {"metric": measure, "rules": self.board.rules}
+        if len(plain_rules(self.phase.task.rules)) > 1:
+            facts = {"metric": measure, "rules": base_rules(self.board.rules or "")}
             measure = _("%(metric)s under the rules “%(rules)s”") % facts
+        if self.judge:
+            facts = {"metric": measure, "judge": self.judge}
+            measure = _("%(metric)s by the judge %(judge)s") % facts
         ranked = _("%(rule)s, ranked by %(measure)s") % {
             "rule": rule,
             "measure": measure,
@@ -382,7 +480,10 @@ class BoardPage:
 
     @property
     def chosen_leader(self) -> str:
-        """State what the interval of the leader is if the leader was chosen among many systems."""
+        """Return a warning about the leader's interval.
+
+        The interval is too narrow because the leader was selected among many systems.
+        """
         ranked = sum(row.rank is not None for row in self.board.rows)
         is_stated = self.shows_scores and not self.board.keeps_sentences
         if not is_stated or ranked <= MAX_UNCHOSEN:
@@ -393,12 +494,14 @@ class BoardPage:
         )
         return words % {"systems": counted(ranked, "ranked system")}
 
-    # -- Below it
+    # -- Below the table
 
     @cached_property
     def published(self) -> dict[str, Any] | None:
-        """The leading table of what publications report of the task, which has columns of its own."""
+        """Return published results if the board has no table."""
         if not self.phase.task.published or not self.query.reported:
             return None
-        tables = published_of(self.phase.task).headlines
-        return headline(tables[0], text=self.query.text) if tables else None
+        table: dict[str, Any] | None = published_results(self.board, self.query, None)[
+            "published"
+        ]
+        return table

@@ -1,24 +1,28 @@
-"""Scores by class: a page of its own, and the part of the board page that is fetched when it is reached."""
+"""Two tabs and two pages of a board: scores by class, label shares, threshold sweeps
+and transfer.
+"""
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from django.http import Http404, HttpRequest
 from django.shortcuts import render
-from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils.translation import gettext as _, gettext_lazy
+from django.utils.translation import gettext as _
 
-from citeboard.core.query import text_from
-from citeboard.web.boards.sections import DIFFERENCES, section_page
+from citeboard.core.query import Choice
+from citeboard.web.boards.page_query import (
+    DIVERGENCES,
+    PUBLISHED,
+    PageQuery,
+)
 from citeboard.web.pages import Answer, phase_readers, place_of
-from scoring.exchange.figure_files import figure_file, figure_response, figure_type
+from scoring.exchange.figure_files import figure_response
 from scoring.metrics.discourse import GOLD, RUN
 from scoring.models import Evaluation
 from scoring.results.board import (
-    cache,
     charts,
     comparison_state,
     differences as by_class,
@@ -46,31 +50,8 @@ from tasks.models.run_cards import trained_on
 from tasks.seasons.access import may_organise
 
 
-@phase_readers.page()
-def differences(request: HttpRequest, phase: Phase) -> Answer:
-    query = BoardQuery.of(request.GET)
-    response = section_page(
-        request,
-        phase,
-        DIFFERENCES,
-        query,
-        lambda board: _context(board, query, request.user),
-        comparison_state.classes_seen(phase.pk),
-    )
-    if (
-        request.headers.get("HX-Request")
-        and request.headers.get("HX-Trigger") != DIFFERENCES.fetching
-    ):
-        # What a reader chose here stands in the address of the board around it. What the page fetches by
-        # itself may come after a choice on the board, whose address stays.
-        board = reverse(
-            "board", args=[phase.task.season.slug, phase.task.slug, phase.slug]
-        )
-        response["HX-Replace-Url"] = board + query.with_().removesuffix("?")
-    return response
-
-
-def _context(board: Board, query: BoardQuery, viewer: object) -> dict[str, Any]:
+def differences(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
+    """Return the context of the tab with scores by class."""
     board = board.of_first_runs
     board = replace(board, rows=board.systems)
     dimensions = by_class.offered_dimensions(board)
@@ -102,7 +83,7 @@ def _context(board: Board, query: BoardQuery, viewer: object) -> dict[str, Any]:
             part["heat"] = replace(part["heat"], links=part["links"])
     every = [by_class.EVERY] if len(dimensions) > 1 else []
     return context | {
-        "carried": query.pairs(dimension=current, metric=metric, systems=()),
+        "carried": query.pairs(dimension="", metric="", systems=(), order=""),
         "dimensions": query.choices(
             "dimension",
             [*dimensions, *every],
@@ -116,7 +97,7 @@ def _context(board: Board, query: BoardQuery, viewer: object) -> dict[str, Any]:
         ),
         "rows": board.rows,
         "chosen": [row.submission for row in chosen],
-        "plain_order": query.with_(order="") if query.order else "",
+        "orders": _orders(query, chosen),
         "left_out": max(0, len(board.rows) - by_class.MAX_IN_HEAT_MAP),
         "parts": parts,
         "is_every": is_every,
@@ -127,8 +108,26 @@ def _context(board: Board, query: BoardQuery, viewer: object) -> dict[str, Any]:
             for part in parts
             for kind in ("heat", "bars")
         },
-        "export": query.with_(dimension=current, metric=metric, figure=""),
+        "of_instances": InstancesQuery(rules=board.rules, metric=metric).pairs(),
     }
+
+
+def _orders(query: PageQuery, systems: Sequence[Row]) -> list[Choice]:
+    """Return the options for sorting classes: the default order, and the scores of each
+    system.
+    """
+    labels = {"": _("in their usual order")}
+    for row in systems:
+        name = str(row.submission)
+        labels[name] = _("best of %(system)s first") % {"system": row.system}
+        labels[f"-{name}"] = _("worst of %(system)s first") % {"system": row.system}
+    current = query.order if query.order in labels else ""
+    return query.choices("order", labels, current, lambda order: labels[order])
+
+
+def cache_key_of_classes(phase: Phase, viewer: object) -> list[object]:
+    """Return additional parts of the cache key for the tab of classes."""
+    return list(comparison_state.classes_seen(phase.pk))
 
 
 def _part(
@@ -159,7 +158,6 @@ def _part(
             "text": table.text(label, row),
             "interval": interval(low, high, table.scale),
             "is_best": best.get(label) == row.evaluation,
-            "href": leads(label, row),
         }
 
     return {
@@ -192,6 +190,7 @@ def _part(
         "lines": [
             {
                 "label": class_label(name.label),
+                "value": f"{dimension}:{name.label}",
                 "support": name.support,
                 "cells": [cell(name.label, row) for row in table.systems],
             }
@@ -199,7 +198,8 @@ def _part(
         ],
         "over_classes": [shown(table.over_classes(row), table.scale) for row in rows],
         "over_all": [
-            # The number of the board, which every instance counts alike in.
+            # Show the score from the board. This score gives equal weight to instances,
+            # not to classes.
             shown(cell.value, table.scale, is_infinite=cell.is_infinite)
             if cell
             else DASH
@@ -225,45 +225,13 @@ def _ordered(table: by_class.ClassTable, query: BoardQuery) -> by_class.ClassTab
     )
 
 
-#: Each system against the gold of a data set with its own sentences there, or with its mean over all of them.
-OWN, PUBLISHED = "own", "published"
-FORMS = {
-    OWN: gettext_lazy("each data set by itself"),
-    PUBLISHED: gettext_lazy("the published form"),
-}
-
-
-@dataclass(frozen=True, kw_only=True)
-class DiscourseQuery(BoardQuery):
-    scheme: str = text_from("labels", choices=label_shares.SCHEMES)
-    form: str = text_from("form", default=OWN, choices=FORMS)
-    dataset: str = text_from("dataset")
-
-
-@phase_readers.page()
-def discourse(request: HttpRequest, phase: Phase) -> Answer:
-    audience = audience_of(phase, request.user)
-    query = DiscourseQuery.of(request.GET)
-
-    def body() -> str | bytes:
-        board = board_with_scores(phase, request.user, query, audience)
-        schemes = label_shares.schemes_of([column.name for column in board.columns])
-        if not schemes:
-            raise Http404(_("No labels of sentences are counted on this board."))
-        context = _discourse(board, query, schemes)
-        if query.figure:
-            return figure_file(context["figures"], query.figure)
-        return render_to_string("boards/discourse.html", context, request)
-
-    content_type = figure_type(query.figure) if query.figure else cache.HTML
-    return cache.phase_page(
-        request, phase, audience, query, body, content_type=content_type
-    )
-
-
-def _discourse(
-    board: Board, query: DiscourseQuery, schemes: Sequence[str]
-) -> dict[str, Any]:
+def discourse(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
+    """Return the context of the tab that compares how often each label occurs in runs
+    and gold.
+    """
+    schemes = label_shares.schemes_on(board)
+    if not schemes:
+        raise Http404(_("No labels of sentences are counted on this board."))
     scheme = query.scheme if query.scheme in schemes else schemes[0]
     compared = board.of_first_runs.rows[: by_class.MAX_IN_HEAT_MAP]
     evaluations = Evaluation.objects.select_related("phase__task").in_bulk(
@@ -289,19 +257,22 @@ def _discourse(
         or (with_labels or counted)[: by_class.CHOSEN_AT_FIRST]
     )
     wanted = {row.evaluation for row, _ in drawn}
-    divergences = _divergences(counted, datasets, query.form)
+    divergences = _divergences(counted, datasets, query.divergence)
     of_gold = [(_("gold"), drawn[0][1], GOLD)] if drawn else []
     of_runs = [(row.system, own, RUN) for row, own in drawn]
     shares = label_shares.share_part([*of_gold, *of_runs], dataset)
     return {
-        **place_of(board.phase),
-        "carried": query.pairs(dataset=dataset, systems=()),
+        "carried": query.pairs(dataset="", systems=()),
         "what": str(label_shares.SCHEMES[scheme]),
+        "is_supplied": scheme in label_shares.AS_SUPPLIED,
         "schemes": query.choices(
             "scheme", schemes, scheme, lambda name: str(label_shares.SCHEMES[name])
         ),
         "forms": query.choices(
-            "form", FORMS, query.form, lambda form: str(FORMS[form])
+            "divergence",
+            DIVERGENCES,
+            query.divergence,
+            lambda form: str(DIVERGENCES[form]),
         ),
         "datasets": query.choices(
             "dataset", ["", *datasets], dataset, lambda name: name or _("all together")
@@ -309,12 +280,11 @@ def _discourse(
         "dataset": dataset,
         "systems": [(row, row.evaluation in wanted) for row, _ in counted],
         "most": label_shares.MAX_DRAWN,
-        "is_published": query.form == PUBLISHED,
+        "is_published": query.divergence == PUBLISHED,
         "left_out": max(0, len(board.rows) - by_class.MAX_IN_HEAT_MAP),
         **divergences,
         **shares,
         "figures": {"divergences": divergences["heat"], "label-shares": shares["bars"]},
-        "figure_address": lambda name: query.with_(figure=name),
     }
 
 
@@ -351,7 +321,7 @@ def _divergences(
 
 @phase_readers.page()
 def thresholds(request: HttpRequest, phase: Phase) -> Answer:
-    """Numbers come from the board as the viewer may see it."""
+    """Show how scores change with the threshold, for runs that the user may see."""
     query = BoardQuery.of(request.GET)
     board = board_with_scores(
         phase, request.user, query, audience_of(phase, request.user)
@@ -387,7 +357,10 @@ def thresholds(request: HttpRequest, phase: Phase) -> Answer:
 
 @phase_readers.page("boards/transfer.html")
 def transfer(request: HttpRequest, phase: Phase) -> Answer:
-    """Numbers come from the board as the viewer may see it, and so does what a run's card says."""
+    """Show how systems score on data sets on which they were not trained.
+
+    The page uses only runs and run cards that the user may see.
+    """
     query = BoardQuery.of(request.GET)
     board = board_with_scores(
         phase, request.user, query, audience_of(phase, request.user)

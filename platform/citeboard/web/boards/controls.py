@@ -1,15 +1,16 @@
-"""Controls of a board."""
+"""The form that adjusts the table of a board."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.core.query import Choice
+from citeboard.web.boards.page_query import PageQuery
 from scoring.results.board import comparisons
-from scoring.results.board.query import RANK, BoardQuery
+from scoring.results.board.query import RANK
+from scoring.results.board.table import orders_in_words
 from tasks.models import Submission
 
 BY = {
@@ -18,39 +19,42 @@ BY = {
 }
 
 
-class Toggle(NamedTuple):
-    element: str
-    href: str
-    is_shown: bool
+class Switch(NamedTuple):
+    """A checkbox that sends ``value`` as the parameter ``name``."""
+
+    name: str
+    value: str
+    is_on: bool
     label: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Controls:
-    """The choices of a reader. Controls depend on nothing else, so that the next board can reuse them."""
+    """The options of the form.
 
-    query: BoardQuery
-    task: Sequence[str]  # slugs of its season, and of its own
+    Users share cached boards, so the options must not depend on the user.
+    """
+
+    query: PageQuery
     rules: str | None
     rules_offered: Sequence[str]
-    numbers: tuple[
-        int, int
-    ]  # of main columns, and of all; none where no scores are shown
+    judge: str
+    judges_offered: Sequence[str]
+    columns: int
+    has_more_columns: bool
     kinds: frozenset[str]
-    has_published: bool
-    has_paper_view: bool
     marks: Sequence[tuple[str, str]]
     declared: Sequence[tuple[str, Sequence[tuple[str, str]]]]
-    unit: str
-    separation: comparisons.Separation | None
-
-    @cached_property
-    def address(self) -> str:
-        return self.query.with_().removesuffix("?")
+    #: The names of the table's columns, with their labels.
+    heads: Sequence[tuple[str, str]]
 
     @property
     def rule_sets(self) -> list[Choice]:
-        return self.query.choices("rules", self.rules_offered, self.rules, sort=RANK)
+        return self.query.choices("rules", self.rules_offered, self.rules)
+
+    @property
+    def judges(self) -> list[Choice]:
+        return self.query.choices("judge", self.judges_offered, self.judge)
 
     @property
     def ways(self) -> list[Choice]:
@@ -59,63 +63,53 @@ class Controls:
         )
 
     @property
-    def toggles(self) -> list[Toggle]:
-        query = self.query
-        offered = [
-            (
-                Submission.Kind.BASELINE in self.kinds,
-                "baselines",
-                "baselines",
-                _("baselines"),
-            ),
-            (
-                Submission.Kind.HUMAN in self.kinds,
-                "human",
-                "human-line",
-                _("the human line"),
-            ),
-            (self.has_published, "reported", "reported", _("published results")),
-        ]
-        toggles = [
-            Toggle(
-                element,
-                query.with_(**{name: not getattr(query, name)}),
-                getattr(query, name),
-                label,
-            )
-            for is_offered, name, element, label in offered
-            if is_offered
-        ]
-        for name, words in self.marks:
-            others = tuple(own for own in query.without if own != name)
-            is_shown = len(others) == len(query.without)
-            href = query.with_(without=(*others, name) if is_shown else others)
-            toggles.append(Toggle(f"mark-{name}", href, is_shown, words))
-        return toggles
+    def sorts(self) -> list[Choice]:
+        """Return two sort options for each column: ascending and descending."""
+        labels = {}
+        for name, label in self.heads:
+            forwards, backwards = orders_in_words(name)
+            labels[name] = f"{label}, {forwards}"
+            labels[f"-{name}"] = f"{label}, {backwards}"
+        return self.query.choices("sort", labels, self.query.sort, labels.__getitem__)
 
-    @cached_property
-    def columns(self) -> list[Choice]:
-        main, number = self.numbers
-        words = (
-            _("main (%(number)s)") % {"number": main},
-            _("all %(number)s") % {"number": number},
-        )
-        return [
-            Choice(
-                name,
-                label,
-                self.query.with_(all_columns=is_all),
-                is_all == self.query.all_columns,
-            )
-            for name, label, is_all in zip(
-                ("main", "all"), words, (False, True), strict=True
-            )
-            if number != main
-        ]
+    @property
+    def switches(self) -> list[Switch]:
+        query, kinds = self.query, self.kinds
+        switches = []
+        if self.has_more_columns:
+            label = _("All %(number)s columns") % {"number": self.columns}
+            switches.append(Switch("columns", "all", query.all_columns, label))
+        if Submission.Kind.BASELINE in kinds:
+            label = _("Hide %(label)s") % {"label": _("baselines")}
+            switches.append(Switch("baselines", "no", not query.baselines, label))
+        if Submission.Kind.HUMAN in kinds:
+            label = _("Hide %(label)s") % {"label": _("the human line")}
+            switches.append(Switch("human", "no", not query.human, label))
+        for name, words in self.marks:
+            label = _("Hide %(label)s") % {"label": words}
+            switches.append(Switch("without", name, name in query.without, label))
+        return switches
 
     @property
     def carried(self) -> list[tuple[str, str]]:
-        return self.query.pairs(text="", declared=())
+        """Return the query parameters that the form sends as hidden fields."""
+        return self.query.pairs(
+            rules="",
+            judge="",
+            by=comparisons.VALUE,
+            sort=RANK,
+            text="",
+            declared=(),
+            baselines=True,
+            human=True,
+            without=(),
+            all_columns=False,
+            adjusts=False,
+        )
+
+    @property
+    def open_href(self) -> str:
+        return self.query.with_(adjusts=not self.query.adjusts)
 
     @property
     def all_href(self) -> str:

@@ -1,4 +1,4 @@
-"""The rows of a board as files, and snapshots of boards and what cites them."""
+"""The rows of a board as files, snapshots of boards, and preview images."""
 
 import re
 from dataclasses import replace
@@ -10,12 +10,12 @@ from django.core.cache import caches
 from django.core.exceptions import BadRequest
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.utils.formats import date_format
 from django.utils.timezone import now
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_safe
 
 from citeboard.core.api import readable_anywhere
+from citeboard.core.instants import written_day
 from citeboard.core.words import sentence
 from citeboard.web.pages import (
     Answer,
@@ -108,7 +108,7 @@ def classes_file(
 def classes_tex(
     request: HttpRequest, season: str, task: str, phase: str
 ) -> HttpResponse:
-    """The table of the page whose query this is."""
+    """Return the table of classes in LaTeX, for the same query parameters as the page."""
     board = _with_systems(request, season, task, phase)
     query = BoardQuery.of(request.GET)
     dimension, metric = differences.shown_classes(board, query)
@@ -140,7 +140,10 @@ def classes_tex(
 def board_hugging_face(
     request: HttpRequest, season: str, task: str, phase: str
 ) -> HttpResponse:
-    """With `?dataset=OWNER/NAME` results name that benchmark of the Hub."""
+    """Return the results in the format of the Hugging Face Hub.
+
+    `?dataset=OWNER/NAME` sets the benchmark.
+    """
     results = Results(
         *_exported(request, season, task, phase), TableChoice.of(request.GET)
     )
@@ -166,7 +169,7 @@ def _exported(
 
 
 def _with_systems(request: HttpRequest, season: str, task: str, phase: str) -> Board:
-    """Return the board for files of classes."""
+    """Return the board with one run for each system."""
     board, _rows = _exported(request, season, task, phase)
     board = board.of_first_runs
     return replace(board, rows=board.systems)
@@ -180,7 +183,7 @@ SVG = "image/svg+xml"
 def team_badge(
     request: HttpRequest, phase: Phase, slug: str, system: str = ""
 ) -> Answer:
-    """The rank of the run that counts for a team now under the rules that rank, or of one of its systems."""
+    """Return a badge with the current rank of a team, or of one system of the team."""
     if visibility_of(phase, Audience.PUBLIC) == Visibility.NOTHING:
         raise Http404(_("The ranks of this board are not published."))
     if not shows_teams(phase, Audience.PUBLIC):
@@ -219,7 +222,7 @@ def data_sheet_file(request: HttpRequest, phase: Phase, form: str) -> Answer:
 
 
 def _sheet(request: HttpRequest, phase: Phase) -> Sheet:
-    """Raises Http404."""
+    """Return the published sheet for human evaluation. Raises Http404."""
     audience = audience_of(phase, request.user)
     sheet = human_columns.published_sheet(phase, frozen_at(phase, audience))
     if sheet is None or visibility_of(phase, audience) != Visibility.SCORES:
@@ -230,7 +233,7 @@ def _sheet(request: HttpRequest, phase: Phase) -> Sheet:
 @require_GET
 @phase_readers.page()
 def cite(request: HttpRequest, phase: Phase) -> Answer:
-    """Keeps the board that the address asks for, as it stands, and leads to where it is stored."""
+    """Store a snapshot of the requested board and redirect to the snapshot's URL."""
     query, audience = BoardQuery.of(request.GET), audience_of(phase, request.user)
     board = board_with_scores(phase, request.user, query, audience)
     address = (phase.task.season.slug, phase.task.slug, phase.slug)
@@ -248,7 +251,7 @@ def cite(request: HttpRequest, phase: Phase) -> Answer:
 def snapshot(request: HttpRequest, phase: Phase, digest: str) -> Answer:
     stored = kept_at(request, phase, digest)
     content = stored.content
-    # Columns with a number in some row.
+    # Omit columns without any number.
     columns = [
         column
         for column in content["columns"]
@@ -276,13 +279,17 @@ def snapshot(request: HttpRequest, phase: Phase, digest: str) -> Answer:
 @readable_anywhere
 @phase_readers.page()
 def snapshot_json(request: HttpRequest, phase: Phase, digest: str) -> Answer:
-    """Byte by byte what the digest is of."""
+    """Return the snapshot as JSON. The digest covers exactly these bytes."""
     stored = kept_at(request, phase, digest)
     return attachment(stored.text, f"board-{stored.short}.json")
 
 
 def kept_at(request: HttpRequest, phase: Phase, digest: str) -> Snapshot:
-    """Raises Http404 where none is, and where the viewer might not see so much of the board."""
+    """Return the snapshot.
+
+    Raises Http404 if the snapshot does not exist, or if it shows more than the user may
+    see.
+    """
     stored = snapshot_for(request.user, phase, digest)
     if stored is None:
         raise Http404(_("No board is kept at this address, or it is not published."))
@@ -369,7 +376,9 @@ def _bibtex(citation: Citation) -> HttpResponse:
 def board_card(
     request: HttpRequest, season: str, task: str, phase: str
 ) -> HttpResponse:
-    """The picture of a board for those who link to it; of one run or of two where they are named."""
+    """Return the preview image of a board. If the query names one or two runs, the
+    image shows these runs.
+    """
     found = phase_for(None, season, task, phase)
     runs = SeveralQuery.of(request.GET).runs
     places = (
@@ -380,7 +389,7 @@ def board_card(
     metric = next((place.metric for place in places if place.metric), "")
     heading = metric and _("%(metric)s with its 95 %% interval") % {"metric": metric}
     facts = f"{found.task.season.title}, {found.title}"
-    foot = f"{settings.BASE_URL}, {date_format(now(), 'DATE_FORMAT')}"
+    foot = f"{settings.BASE_URL}, {written_day(now())}"
     verdict = None if runs else public_results.public_verdict(found)
     return _png(
         share_card(
@@ -396,7 +405,9 @@ def board_card(
 
 @require_safe
 def season_card(request: HttpRequest, season: str) -> HttpResponse:
-    """The picture of a season: the first of each of its boards that shows anybody."""
+    """Return the preview image of a season. The image shows the first row of each
+    public board.
+    """
     found = season_for(None, season)
     phases = looked_up(
         Phase.objects.filter(task__season=found).select_related("task__season")
@@ -424,6 +435,7 @@ def _card_row(place: public_results.Placing) -> CardRow:
         value=place.cell.value if place.cell else None,
         low=place.cell.low if place.cell else None,
         high=place.cell.high if place.cell else None,
+        is_baseline=place.is_baseline,
     )
 
 

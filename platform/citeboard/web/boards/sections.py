@@ -1,24 +1,17 @@
-"""The sections below a board. Each is a page of its own, which the board page fetches once it is there."""
+"""The contexts of the tabs below a board. `tabs.TABS` lists the tabs."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import wraps
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse
-from django.template.loader import render_to_string
-from django.utils.functional import Promise
-from django.utils.translation import gettext as _, gettext_lazy
+from django.http import Http404
+from django.utils.translation import gettext as _
 
-from citeboard.core.query import number_from, text_from
-from citeboard.web.pages import Answer, View, phase_readers, place_of
-from scoring.exchange.figure_files import figure_file, figure_type
+from citeboard.web.boards.page_query import PageQuery
 from scoring.figures import Axis, Dots, Measured, Series
 from scoring.human.metric_correlation import judged, lines, rated
 from scoring.models import Evaluation, JudgedRun
 from scoring.results.board import (
-    cache,
     differences,
     human_columns,
     label_shares,
@@ -34,7 +27,7 @@ from scoring.results.board.charts import (
 )
 from scoring.results.board.formatting import interval, metric_label, shown
 from scoring.results.board.manual_scores import manual_scores_of, team_reported, written
-from scoring.results.board.query import BoardQuery, board_with_scores, chosen_rows
+from scoring.results.board.query import chosen_rows
 from scoring.results.board.standings import Board, Column
 from scoring.results.publications import paper_view, published
 from scoring.results.runs.results import reliability
@@ -44,146 +37,8 @@ from tasks.models import Phase
 from tasks.seasons.access import may_organise
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Section:
-    """``name`` is that of its address; ``link`` and ``rest`` stand on the board page until it is fetched."""
-
-    name: str
-    title: Promise
-    link: Promise
-    rest: Promise
-    is_fetched: bool = True
-
-    @property
-    def fetching(self) -> str:
-        """The id of what fetches it once the board page is there."""
-        return f"{self.name}-to-come"
-
-
-DIFFERENCES = Section(
-    name="differences",
-    title=gettext_lazy("Where systems differ"),
-    link=gettext_lazy("The scores by class"),
-    rest=gettext_lazy("as charts and as a table."),
-)
-PAIRINGS = Section(
-    name="pairings",
-    title=gettext_lazy("Metrics against each other"),
-    link=gettext_lazy("Two at a time"),
-    rest=gettext_lazy("as charts and as tables."),
-)
-COSTS = Section(
-    name="costs",
-    title=gettext_lazy("Reported by the teams"),
-    link=gettext_lazy("What their runs cost"),
-    rest=gettext_lazy("against the scores."),
-)
-OVER_TIME = Section(
-    name="over-time",
-    title=gettext_lazy("Over time"),
-    link=gettext_lazy("The score of each system by when it was sent"),
-    rest=gettext_lazy("and the best so far."),
-)
-OUTSIDE = Section(
-    name="outside",
-    title=gettext_lazy("Measured elsewhere"),
-    link=gettext_lazy("What an evaluation outside of this site measured"),
-    rest=gettext_lazy("entered by the organisers, and never ranked."),
-    is_fetched=False,
-)
-PEOPLE = Section(
-    name="people",
-    title=gettext_lazy("Metrics against people"),
-    link=gettext_lazy("How well metrics agree with people's judgement"),
-    rest=gettext_lazy("correlations over systems and over single texts."),
-    is_fetched=False,
-)
-DISCOURSE = Section(
-    name="discourse",
-    title=gettext_lazy("What the sentences do"),
-    link=gettext_lazy("Shares of intents and discourse tags"),
-    rest=gettext_lazy(
-        "systems against gold, and how far they are apart in each data set."
-    ),
-    is_fetched=False,
-)
-
-CONFIDENCE = Section(
-    name="confidence",
-    title=gettext_lazy("Labels and confidence"),
-    link=gettext_lazy(
-        "What systems answer for each label, and how often they are right when they are sure"
-    ),
-    rest=gettext_lazy("as charts and as tables."),
-)
-PAPER = Section(
-    name="paper",
-    title=gettext_lazy("As the paper prints it"),
-    link=gettext_lazy("The columns and the order of a published table"),
-    rest=gettext_lazy("with what is printed beside what is computed here."),
-    is_fetched=False,
-)
-
-
-def section_page(
-    request: HttpRequest,
-    phase: Phase,
-    section: Section,
-    query: BoardQuery,
-    context: Callable[[Board], dict[str, Any]],
-    *seen: object,
-) -> HttpResponse:
-    """The page, or the part of it that the board page fetches. ``seen`` is what it shows beside scores."""
-    audience = visibility.audience_of(phase, request.user)
-    is_part = bool(request.headers.get("HX-Request"))
-    part = f"boards/_{section.name}.html"
-
-    def body() -> str | bytes:
-        board = board_with_scores(phase, request.user, query, audience)
-        shown = {**place_of(phase), "section": section, "part": part, **context(board)}
-        if query.figure:
-            return figure_file(shown.get("figures", {}), query.figure)
-        shown["figure_address"] = lambda name: request.path + query.with_(figure=name)
-        return render_to_string(
-            part if is_part else "boards/section.html", shown, request
-        )
-
-    content_type = figure_type(query.figure) if query.figure else cache.HTML
-    return cache.phase_page(
-        request, phase, audience, query, body, is_part, *seen, content_type=content_type
-    )
-
-
-def page_of(
-    section: Section, asked: type[BoardQuery] = BoardQuery
-) -> Callable[[Callable[..., Any]], View]:
-    """A view from what the section shows of a board, as the address asks for it and the viewer may see it."""
-
-    def decorator(shown: Callable[..., Any]) -> View:
-        @phase_readers.page()
-        @wraps(shown)
-        def view(request: HttpRequest, phase: Phase) -> Answer:
-            query = asked.of(request.GET)
-            return section_page(
-                request,
-                phase,
-                section,
-                query,
-                lambda board: shown(board, query, request.user),
-            )
-
-        return view
-
-    return decorator
-
-
-@dataclass(frozen=True, kw_only=True)
-class CostQuery(BoardQuery):
-    cost: str = text_from("cost")
-
-
-@page_of(COSTS, CostQuery)
-def costs(board: Board, query: CostQuery, viewer: object) -> dict[str, Any]:
+def costs(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
+    """Return the context of the tab that plots scores against costs reported by teams."""
     reported = team_reported(board)
     by_name = {cost.name: cost for cost in reported.costs}
     measure, ranking = (
@@ -218,9 +73,11 @@ def costs(board: Board, query: CostQuery, viewer: object) -> dict[str, Any]:
     }
 
 
-@page_of(PAIRINGS)
-def pairings(board: Board, query: BoardQuery, viewer: object) -> dict[str, Any]:
+def pairings(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
+    """Return the context of the tab that plots pairs of metrics."""
     found = pairings_of(board)
+    if not found:
+        raise Http404(_("The metrics of this board are not drawn against each other."))
     charts = {
         f"pairing-{place}": one_against_another(pairing)
         for place, pairing in enumerate(found, start=1)
@@ -228,9 +85,11 @@ def pairings(board: Board, query: BoardQuery, viewer: object) -> dict[str, Any]:
     return {"pairings": found, "figures": charts}
 
 
-@page_of(CONFIDENCE)
-def confidence(board: Board, query: BoardQuery, viewer: object) -> dict[str, Any]:
-    """Return labels and confidence of some systems, for viewers who may see single instances."""
+def confidence(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
+    """Return the context of the tab with the labels and confidence of some systems.
+
+    Only users who may see single instances see the labels.
+    """
     if not visibility.may_see_instances(board.phase, board.audience):
         return {"is_hidden": True}
     rows = differences.chosen_systems(board, query.systems)[
@@ -258,12 +117,21 @@ def confidence(board: Board, query: BoardQuery, viewer: object) -> dict[str, Any
             }
         )
     reads = open_gold.reads_instances(board.phase, board.audience, viewer)
-    return {"parts": parts, "figures": figures, "reads": reads}
+    confusions = [part["confusion"] for part in parts if part["confusion"]]
+    outcomes = [kind for confusion in confusions for kind in confusion.outcomes]
+    return {
+        "parts": parts,
+        "figures": figures,
+        "reads": reads,
+        "outcomes": list(dict.fromkeys(outcomes)),
+    }
 
 
-@page_of(OVER_TIME)
-def over_time(board: Board, query: BoardQuery, viewer: object) -> dict[str, Any]:
-    """The systems that compete, by when they were sent, with the best published value of the metric."""
+def over_time(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
+    """Return the context of the tab that plots scores against submission times.
+
+    The tab also shows the best published score.
+    """
     ranking = board.ranking
     if ranking is None:
         return {"rows": []}
@@ -303,7 +171,10 @@ def over_time(board: Board, query: BoardQuery, viewer: object) -> dict[str, Any]
 
 
 def _published(board: Board, ranking: Column) -> tuple[str, float] | None:
-    """Return the task's own published results by the ranking metric and on its scale."""
+    """Return the name and the score of the best published system.
+
+    Returns None if the paper uses another metric or scale.
+    """
     table = published.leading_of_each([board.phase.task]).get(board.phase.task_id)
     if table is None or not table.rows or table.leading.name != ranking.metric:
         return None
@@ -313,51 +184,53 @@ def _published(board: Board, ranking: Column) -> tuple[str, float] | None:
     return f"{table.rows[0].system}, {table.table.paper.short}", value
 
 
-@dataclass(frozen=True, kw_only=True)
-class PrintedQuery(BoardQuery):
-    """``table`` counts the published tables from 1."""
+def paper(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
+    """Return the context of the tab that shows a published table beside computed
+    scores.
 
-    table: int | None = number_from("table", default=1)
-
-
-@phase_readers.page()
-def paper(request: HttpRequest, phase: Phase) -> Answer:
-    query = PrintedQuery.of(request.GET)
-    tables = paper_view.paper_tables(phase.task)
-    if query.table is None or query.table > max(1, len(tables)):
+    The columns and rows have the order of the published table.
+    """
+    tables = paper_view.paper_tables(board.phase.task)
+    if query.table is None or not 1 <= query.table <= max(1, len(tables)):
         raise Http404(_("No such table is published of this kind of task."))
-    chosen = query.table - 1
+    if not tables:
+        return {}
+    names = {}
+    for place, (table, by_class) in enumerate(tables, start=1):
+        name = f"{table.table.paper.short}, {table.title}"
+        is_named = by_class and not table.placement.where
+        names[str(place)] = f"{name}, {table.dimension}" if is_named else name
+    shown, by_class = tables[query.table - 1]
+    is_of_classes = by_class or shown.placement.only
+    rows = board.of_first_runs if is_of_classes else board
+    view = paper_view.PaperView(shown=shown, board=rows, by_class=by_class)
+    return {
+        "view": view,
+        "tables": query.choices("table", names, str(query.table), names.__getitem__),
+        "figures": {"paper-chart": view.bars} if view.has_chart else {},
+    }
 
-    def context(board: Board) -> dict[str, Any]:
-        if not tables:
-            return {}
-        names = {}
-        for place, (table, by_class) in enumerate(tables, start=1):
-            name = f"{table.table.paper.short}, {table.title}"
-            is_named = by_class and not table.placement.where
-            names[str(place)] = f"{name}, {table.dimension}" if is_named else name
-        shown, by_class = tables[chosen]
-        is_of_classes = by_class or shown.placement.only
-        rows = board.of_first_runs if is_of_classes else board
-        view = paper_view.PaperView(shown=shown, board=rows, by_class=by_class)
-        return {
-            "view": view,
-            "tables": query.choices(
-                "table", names, str(query.table), names.__getitem__
-            ),
-            "figures": {"paper-chart": view.bars} if view.has_chart else {},
-        }
 
-    seen = [
+def cache_key_of_papers(phase: Phase, viewer: object) -> list[str]:
+    """Return additional parts of the cache key for the tab of published tables."""
+    return [
         part
-        for table, _by_class in tables
+        for table, _by_class in paper_view.paper_tables(phase.task)
         for part in (table.table.paper.digest, repr(table.placement))
     ]
-    return section_page(request, phase, PAPER, query, context, *seen)
 
 
-@page_of(OUTSIDE)
-def outside(board: Board, query: BoardQuery, viewer: object) -> dict[str, Any]:
+def published_results(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
+    """Return the context with the main table of published results."""
+    tables = published.published_of(board.phase.task).headlines
+    table = published.headline(tables[0], text=query.text) if tables else None
+    return {"published": table}
+
+
+def outside(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
+    """Return the context of the tab with scores that organisers entered. They are never
+    ranked.
+    """
     rows = chosen_rows(board, query)
     found = manual_scores_of(board, rows)
     return {
@@ -378,79 +251,72 @@ def outside(board: Board, query: BoardQuery, viewer: object) -> dict[str, Any]:
     }
 
 
-#: Correlations have as many decimals as shares.
+#: Show correlations with as many decimals as scores between 0 and 1.
 SCALE = 1.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class PeopleQuery(BoardQuery):
-    criterion: str = text_from("criterion")
+def people(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
+    """Return the context of the tab that compares metrics with human scores.
+
+    Only organisers see unpublished judgements of claims.
+    """
+    known = rated(board.phase, board.frozen_at)
+    if _organises(board.phase, viewer):
+        known |= judged(
+            JudgedRun.objects.filter(submission__phase=board.phase).order_by("pk")
+        )
+    else:
+        of_responses = judged(
+            human_columns.published_judgements(board.phase, board.frozen_at)
+        )
+        known |= {kind: of_responses[kind] for kind in RATINGS if kind in of_responses}
+    if not known:
+        raise Http404(_("Nobody has judged the texts of this board."))
+    criterion = query.criterion if query.criterion in known else next(iter(known))
+    found = lines(board, known[criterion])
+    # The title and the correlations of each figure. Points are systems in the first
+    # figure, and texts in the second.
+    over = {
+        "people-1": (_("over systems"), [line.over_systems for line in found]),
+        "people-2": (
+            _("over single texts"),
+            [line.over_instances for line in found],
+        ),
+    }
+    return {
+        "criterion": criterion.replace("_", " "),
+        "criteria": query.choices(
+            "criterion", known, criterion, lambda name: name.replace("_", " ")
+        ),
+        "coefficients": list(COEFFICIENTS),
+        "lines": [
+            (line.metric, _cells(line.over_systems), _cells(line.over_instances))
+            for line in found
+        ],
+        "systems": max(
+            (one.n for line in found for one in line.over_systems.values()),
+            default=0,
+        ),
+        "texts": max(
+            (one.n for line in found for one in line.over_instances.values()),
+            default=0,
+        ),
+        "titles": {name: title for name, (title, _side) in over.items()},
+        "figures": {
+            name: _correlations([line.metric for line in found], side, title)
+            for name, (title, side) in over.items()
+        },
+    }
 
 
-@phase_readers.page()
-def people(request: HttpRequest, phase: Phase) -> Answer:
-    """Show human scores. Only organisers see annotators' judgements of claims."""
-    organises = may_organise(request.user, phase.task.season)
-    query = PeopleQuery.of(request.GET)
+def cache_key_of_people(phase: Phase, viewer: object) -> list[object]:
+    """Return additional parts of the cache key for the tab of human scores."""
     imported = JudgedRun.objects.filter(submission__phase=phase).order_by("pk")
+    return [_organises(phase, viewer), *imported.values_list("pk", "published_at")]
 
-    def context(board: Board) -> dict[str, Any]:
-        known = rated(board.phase, board.frozen_at)
-        if organises:
-            known |= judged(imported)
-        else:
-            of_responses = judged(
-                human_columns.published_judgements(board.phase, board.frozen_at)
-            )
-            known |= {
-                kind: of_responses[kind] for kind in RATINGS if kind in of_responses
-            }
-        if not known:
-            raise Http404(_("Nobody has judged the texts of this board."))
-        criterion = query.criterion if query.criterion in known else next(iter(known))
-        found = lines(board, known[criterion])
-        # By the name of its figure what each is over.
-        over = {
-            "people-1": (_("over systems"), [line.over_systems for line in found]),
-            "people-2": (
-                _("over single texts"),
-                [line.over_instances for line in found],
-            ),
-        }
-        return {
-            "criterion": criterion.replace("_", " "),
-            "criteria": query.choices(
-                "criterion", known, criterion, lambda name: name.replace("_", " ")
-            ),
-            "coefficients": list(COEFFICIENTS),
-            "lines": [
-                (line.metric, _cells(line.over_systems), _cells(line.over_instances))
-                for line in found
-            ],
-            "systems": max(
-                (one.n for line in found for one in line.over_systems.values()),
-                default=0,
-            ),
-            "texts": max(
-                (one.n for line in found for one in line.over_instances.values()),
-                default=0,
-            ),
-            "titles": {name: title for name, (title, _side) in over.items()},
-            "figures": {
-                name: _correlations([line.metric for line in found], side, title)
-                for name, (title, side) in over.items()
-            },
-        }
 
-    return section_page(
-        request,
-        phase,
-        PEOPLE,
-        query,
-        context,
-        organises,
-        *imported.values_list("pk", "published_at"),
-    )
+def _organises(phase: Phase, viewer: object) -> bool:
+    return may_organise(viewer, phase.task.season)
 
 
 def _cells(by_name: Mapping[str, Correlation]) -> list[tuple[str, str]]:

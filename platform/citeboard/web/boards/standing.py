@@ -1,4 +1,4 @@
-"""One row of a board: all its numbers, each with its signature."""
+"""The page of one run on a board: all its scores and their signatures."""
 
 import datetime as dt
 import tempfile
@@ -131,7 +131,10 @@ def _numbers(
 def _by_rules(
     gold: Gold, run: Submission, at: dt.datetime | None = None
 ) -> dict[str, Evaluation]:
-    """The newest of each rule set, of those `known_at` the instant."""
+    """Return the evaluation of the run for each rule set.
+
+    If ``at`` is given, return the newest evaluation at that time.
+    """
     found = Evaluation.objects.filter(gold=gold, submission=run).order_by("id")
     return {
         own.rules: own
@@ -154,7 +157,7 @@ GOLD, ENVIRONMENT = "gold.zip", "citeboard-check"
 def gold(
     request: HttpRequest, season: str, task: str, phase: str, number: int
 ) -> HttpResponseBase:
-    """A version of the gold, once it is nobody's secret."""
+    """Return a version of the gold, if the gold is released."""
     person = asking_user(request)
     found = phase_for(person, season, task, phase)
     own = Gold.objects.filter(
@@ -176,7 +179,7 @@ def gold(
 def standing_run(
     request: HttpRequest, season: str, task: str, phase: str, submission: int
 ) -> HttpResponseBase:
-    """The file of a run that stands on the board, where the gold is given out too."""
+    """Return the file of a run on the board, if the gold is released."""
     person = asking_user(request)
     found = phase_for(person, season, task, phase)
     run = open_gold.open_run(found, person, submission)
@@ -196,7 +199,11 @@ def standing_run(
 def labels(
     request: HttpRequest, season: str, task: str, phase: str
 ) -> HttpResponseBase:
-    """The entailment labels that decide the board's runs, where all gold behind them is given out too."""
+    """Return the entailment labels that the board's scores use.
+
+    The labels are available only if every phase that uses these labels has released
+    inputs and gold.
+    """
     person = asking_user(request)
     found = phase_for(person, season, task, phase)
     deciding = data_sets.open_labels(found, person)
@@ -218,7 +225,10 @@ def labels(
 def recomputations(
     phase: Phase, viewer: object, run: Submission, gold: Gold | None
 ) -> list[dict[str, str]]:
-    """Return the commands that recompute the numbers, by rule set; ``lacking`` is the reason for a gap."""
+    """Return a command for each rule set that recomputes the scores.
+
+    If the scores cannot be recomputed, ``lacking`` is the reason.
+    """
     if gold is None or open_gold.open_run(phase, viewer, run.pk) is None:
         return []
     by_rules = _by_rules(gold, run)
@@ -258,7 +268,9 @@ def recomputations(
 
 
 def _whole(phase: Phase, run: Submission, gold: Gold, command: str) -> str:
-    """Download both, install the scorer that this site runs in a folder of its own, and score."""
+    """Return commands that download the run and the gold, install the site's scorer,
+    and compute the scores.
+    """
     wheel = site_address("client-file", site_wheel().name)
     scorer = command.removeprefix("python -m scoring")
     gold_address = site_address("gold", *place(phase), gold.number)
@@ -277,7 +289,10 @@ def _whole(phase: Phase, run: Submission, gold: Gold, command: str) -> str:
 
 @phase_readers.page()
 def changes_of_gold(request: HttpRequest, phase: Phase) -> Answer:
-    """Show the changes by the newest version of the gold, or by the version in the URL."""
+    """Compare the boards before and after a version of the gold.
+
+    The URL may name the version; the default is the newest version.
+    """
     audience = visibility.audience_of(phase, request.user)
     if visibility.visibility_of(phase, audience) == visibility.Visibility.NOTHING:
         raise Http404(_("The board of this phase is not published."))

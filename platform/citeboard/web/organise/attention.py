@@ -1,4 +1,4 @@
-"""Problems and waiting decisions of a season, the most urgent first."""
+"""Problems and pending decisions of a season, most urgent first."""
 
 import datetime as dt
 from collections.abc import Callable, Sequence
@@ -47,12 +47,12 @@ from tasks.seasons.cards import card
 
 Status = Submission.Status
 
-#: A run that nobody has begun to score after so long says that no worker is free, or none at all.
+#: If a run waits longer than this, probably no worker is free or running.
 PATIENCE = dt.timedelta(minutes=10)
-#: A phase without gold is a concern when it opens so soon.
+#: A phase without gold is a problem if the phase opens within this time.
 SOON = dt.timedelta(days=14)
 SHOWN = 8
-#: Changes that teams should not learn shortly before an end.
+#: Changes that organisers should not make shortly before the end of a phase.
 LATE_CHANGES = (
     "terms-published",
     "settings-changed",
@@ -69,13 +69,17 @@ class Line:
     href: str
     words: str
     since: dt.datetime | None = None
-    #: A run, or its scoring by a job, that organisers can acknowledge.
+    #: The failed run or scoring job that organisers can acknowledge.
     failure: dict[str, int] | None = None
 
 
 @dataclass(frozen=True)
 class Concern:
-    """Things of one kind; ``total`` counts those that are left out too, ``all_href`` lists them."""
+    """A list of problems of one kind.
+
+    ``total`` also counts problems that ``lines`` omits. ``all_href`` is the URL of a
+    page with all of them.
+    """
 
     name: str
     title: str
@@ -237,7 +241,8 @@ def _changed_before_the_end(season: Season) -> Concern:
 def _without_baseline(season: Season) -> Concern:
     scored = Submission.objects.filter(phase=OuterRef("pk"), status=Status.SCORED)
     phases = scored_phases(season).filter(Exists(scored), closes__gt=now())
-    # Runs without a team are few, but SQLite would scan all scored runs.
+    # Select runs without a team explicitly. Otherwise SQLite would scan all scored
+    # runs.
     baselines = Submission.objects.filter(
         phase__in=phases, team=None, kind=Submission.Kind.BASELINE
     )
@@ -258,7 +263,9 @@ def _without_baseline(season: Season) -> Concern:
 
 
 def _without_card(season: Season) -> Concern:
-    """Tasks that do not say what they ask, and runs that do not say what a phase requires by now."""
+    """Find tasks without a card, and runs whose card lacks fields that the phase now
+    requires.
+    """
     words = _("It has no card, so that nobody reads what is asked and in which format.")
     lines = [
         Line(str(task), _address("organise-settings", season), words)
@@ -360,7 +367,7 @@ def _columns_without_value(season: Season) -> Concern:
 
 
 def _same_files(season: Season) -> Concern:
-    """The same bytes, or the same answers in others, from several teams, in whichever phases of a task."""
+    """Find equal files or equal answers from several teams in the phases of a task."""
     runs = _runs(season).filter(is_alike=True).exclude(status=Status.CANCELLED)
     others = runs.filter(
         sha256=OuterRef("sha256"), phase__task=OuterRef("phase__task")
@@ -373,7 +380,8 @@ def _same_files(season: Season) -> Concern:
         **{name: OuterRef(name) for name in ("answers_digest", "gold", "rules")}
     )
     copied = scored.filter(Exists(alike.exclude(team=OuterRef("team"))))
-    # Looked for once: both databases would do it for each way in which a run may be one of them.
+    # Compute the set first. Otherwise both databases would evaluate the subqueries
+    # twice.
     found = {
         *same_bytes.values_list("pk", flat=True),
         *copied.values_list("submission", flat=True),
@@ -472,7 +480,8 @@ def _open_questions(season: Season) -> Concern:
 
 
 def _waiting_runs(season: Season) -> Concern:
-    # First by the state alone, since hardly any of a season's runs are in one of these.
+    # Filter by status first, since very few runs of a season have one of these
+    # statuses.
     moving = _runs(season).filter(
         status__in=[Status.WAITING, Status.QUEUED, Status.CHECKING]
     )
@@ -481,9 +490,10 @@ def _waiting_runs(season: Season) -> Concern:
     runs = moving.filter(
         Q(status=Status.WAITING) | (unbegun & Q(status_since__lt=now() - PATIENCE))
     )
-    # Some are scored under other rule sets.
+    # A run that was scored under one rule set can still wait for the model of another
+    # rule set.
     unsupplied = _runs(season).filter(is_unsupplied(), status=Status.SCORED)
-    # As a union, each part goes along its own index; an OR would read all runs.
+    # A union uses an index for each part; an OR would scan all runs.
     both = runs.order_by().values("pk").union(unsupplied.order_by().values("pk"))
     runs = _runs(season).filter(pk__in=both)
     unclear = _("Nobody has begun to score it; see whether a worker is running.")

@@ -1,13 +1,13 @@
-"""A task that is declared on the site: gold is read, a declaration proposed, tried on a board, and kept."""
+"""Declare a task in the browser: read its gold, propose a declaration, preview the
+board, save.
+"""
 
 import datetime as dt
-import secrets
 from dataclasses import replace
 from typing import Any
 
 from django import forms
 from django.core import signing
-from django.core.files import File
 from django.http import Http404, HttpRequest, QueryDict
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
@@ -28,6 +28,8 @@ from citeboard.web.organise.file_names import (
     with_file_names,
     with_meant_label,
 )
+from citeboard.web.organise.gold import instances_and_rows
+from citeboard.web.organise.view_fields import add_view, view_field, with_view
 from citeboard.web.pages import (
     Answer,
     SignedInRequest,
@@ -40,6 +42,7 @@ from citeboard.web.pages import (
 from scoring.offline.official_run import SAMPLE_RUN
 from scoring.offline.proposing import DAMAGED, ITSELF
 from scoring.worker import declaring, rescoring
+from tasks.gold.drafts import MAX_AGE, keep_draft
 from tasks.models import Season, Task
 from tasks.submissions.uploads import received
 from tasks.types import Problem
@@ -48,20 +51,22 @@ from tasks.types.declared.folder import CARD, TOML
 from tasks.types.declared.own_measures import MEASURES, read_measures
 from tasks.types.declared.proposals import declaration, measures_of
 from tasks.types.declared.read_shapes import OF_FORMS
+from tasks.types.declared.read_view import VIEW
 from tasks.types.declared.recognised import LIKELY, SURE, UNSURE
 from tasks.types.forms.shapes import SPACE
 from tasks.types.problems import capped, from_values
 from tasks.types.toml_lines import KeyLines
 
 Told = dict[str, Any]
-#: Characters of a `measures.py`.
+#: The maximum number of characters in a `measures.py`.
 MAX_MEASURES = 50_000
-#: Fields of the form with other names than the keys that they write.
+#: Form fields whose names differ from the keys that they set.
 _FIELDS: dict[object, str] = {"id": "key", "field": "gold"}
-SALT, A_DAY = "declared-task", 86_400
-#: For how long the first phase is proposed to be open.
+SALT = "declared-task"
+#: The default duration of the first phase.
 OPEN_FOR = dt.timedelta(days=90)
-#: Kinds of values in [task.answer]: fields of the gold, choices, lines, words, numbers and switches.
+#: Types of values in [task.answer]: a field of the gold, lines, a word, a number, or a
+#: boolean.
 FIELD, LINES, WORD, NUMBER, SWITCH = "field", "lines", "word", "number", "switch"
 GIVEN = ("none", "optional", "needed")
 ANSWERS: dict[str, dict[str, Any]] = {
@@ -94,7 +99,8 @@ LABELS = {
     "most": gettext_lazy("Largest number"),
     "step": gettext_lazy("Step"),
 }
-#: Keys of [task.gold] that say what shape the gold has: a switch, a word, a field, fields, lines or a sign.
+#: Keys of [task.gold] that describe the format of the gold, with the type of each
+#: value: a boolean, a word, a field, several fields, lines, or a separator.
 SWITCH, SIGN, FIELDS = "switch", "sign", "fields"
 SHAPES = {
     "numbered": SWITCH,
@@ -106,7 +112,7 @@ SHAPES = {
     "document": FIELD,
     "relevant": LINES,
 }
-#: Keys that are asked for only where the proposal has them.
+#: The form shows these keys only if the proposal contains them.
 PROPOSED_ONLY = ("ids", "columns", "relevant")
 SHAPE_LABELS = {
     "numbered": gettext_lazy("The number of a row is its id"),
@@ -131,7 +137,7 @@ SIGNS = [
     ("|", gettext_lazy("vertical bar")),
     (",", gettext_lazy("comma")),
 ]
-#: Words for the parts of a proposal and for how sure they are.
+#: Labels for the parts of a proposal, and labels for levels of confidence.
 PARTS = {
     "id": gettext_lazy("Id"),
     "answer": gettext_lazy("Answer"),
@@ -173,7 +179,7 @@ class GoldOfTask(forms.Form):
 
 
 class DeclarationForm(forms.Form):
-    """A declaration as a form: what it does not show stays as it is."""
+    """The form of a declaration. Keys without a form field stay unchanged."""
 
     title = forms.CharField(label=gettext_lazy("Title"), max_length=100)
     card = forms.CharField(
@@ -267,7 +273,8 @@ class DeclarationForm(forms.Form):
                 )
                 one(name, LABELS[name], choices)
         classes = read_measures(text, MEASURES, []).classes
-        #: By rule set and name, as it says them, the measures that it may have.
+        #: The possible measures of each rule set. The key is the name of a measure; the
+        #: value is the declaration of the measure.
         self.measures: list[Told] = []
         for number, rules in enumerate(self.task["rules"]):
             own_measures = measures_of({**self.task, "rules": [rules]})
@@ -275,11 +282,12 @@ class DeclarationForm(forms.Form):
                 {**dict(zip(classes, classes, strict=True)), **own_measures}
             )
             self._rule_set(number, rules)
-        # The one needs training data, the other a pool with texts.
+        # `tfidf-logistic` needs training data, and `bm25` needs a pool with texts.
         impossible = {"tfidf-logistic"} | (
             {"bm25"} if "pool" not in self.task else set()
         )
         add_file_names(self, self.task)
+        add_view(self, self.task, fields)
         if own_baselines := [
             name
             for name in BASELINES[self.task["form"]]
@@ -297,7 +305,8 @@ class DeclarationForm(forms.Form):
                 "Preview shows its measures among the others; the site may want to approve it first."
             ),
         )
-        add_official_run(self, list(self.measures[0]), draft)
+        measures = dict.fromkeys(name for own in self.measures for name in own)
+        add_official_run(self, list(measures), draft)
         if draft["edits"]:
             reason = _(
                 "Where numbers change: what was corrected. Teams read it beside the change of their scores."
@@ -311,7 +320,9 @@ class DeclarationForm(forms.Form):
         self.initial["draft"] = signing.dumps(draft, salt=SALT, compress=True)
 
     def _phases(self, season: Season) -> None:
-        """Ask for what does not follow from the phases of the season."""
+        """Add fields for the split and the dates if the season's phases do not
+        determine them.
+        """
         tables = declaring.phase_tables(season)
         splits = declaring.splits_of(tables)
         self.phases = ", ".join(table["title"] for table in tables)
@@ -320,7 +331,7 @@ class DeclarationForm(forms.Form):
         now = timezone.now().replace(second=0, microsecond=0)
         late = not tables or bool(declaring.begun(season, tables))
         if late:
-            # A new task of a public season is closed until the time that its organisers name.
+            # In a public season, a new task is closed until its organisers set a time.
             first = None if season.is_public else now
             words = _("Until then the task is closed.") if season.is_public else ""
             self.fields["opens"] = MomentField(
@@ -332,7 +343,7 @@ class DeclarationForm(forms.Form):
             )
 
     def _shape(self, gold: Told, whole: list[Any]) -> None:
-        """Ask for what the form may have of the shape of its gold."""
+        """Add fields that describe the format of the gold."""
         self.shape = [
             name
             for name in SHAPES
@@ -368,7 +379,8 @@ class DeclarationForm(forms.Form):
         names = [(name, name) for name in self.measures[number]]
         self._many(f"measures{end}", _("Measures") + of, names, is_needed=True)
         self._one(f"first{end}", _("The measure that ranks") + of, names)
-        # A ranking that is missing finds nothing; a number that is missing is refused.
+        # This setting does not apply to rankings and numbers: a missing ranking counts
+        # as empty, and a missing number is an error.
         missing = rules.get("missing", "wrong")
         if self.task["form"] not in ("ranking", "numbers") and isinstance(missing, str):
             self.initial[f"missing{end}"] = missing
@@ -376,7 +388,8 @@ class DeclarationForm(forms.Form):
             self._one(f"missing{end}", _("An instance without an answer") + of, ways)
 
     def _one(self, name: str, label: Any, choices: list[Any]) -> None:
-        # Fields that the counts do not name stand in declarations too, such as parts of parts.
+        # The declaration may contain fields that the proposal does not list, such as
+        # nested fields.
         present = self.initial.get(name)
         more = [(present, present)] if present and present not in dict(choices) else []
         self.fields[name] = forms.ChoiceField(
@@ -430,6 +443,7 @@ class DeclarationForm(forms.Form):
             "dimensions": [self.dimensions[name] for name in given["dimensions"]],
             "gold": _without_empty(gold),
             "answer": _without_empty(said),
+            VIEW: with_view(self, self.task.get(VIEW, {})),
             "rules": rule_sets,
             "baselines": [
                 kept.get(name, {"name": name}) for name in given.get("baselines", [])
@@ -448,7 +462,7 @@ def _without_empty(values: Told) -> Told:
 def declare(
     request: SignedInRequest, season: Season, task: Task | None = None
 ) -> Answer:
-    """A new task from its gold, or the declaration of one that is there."""
+    """Declare a new task from its gold, or edit the declaration of a task."""
     if task is not None and not task.declaration_id:
         raise Http404(_("The task is a built-in type."))
     context: Told = {"edits": task}
@@ -486,19 +500,25 @@ def declare(
 
 
 def _of_task(request: SignedInRequest, season: Season, task: Task) -> Told:
-    """Return the form with the present declaration of a task."""
+    """Return the form with the current declaration of a task."""
     draft = declaring.draft_of(task)
     told = declaring.look_at(draft, request.user)
-    # A reader that failed knows no fields; the declaration can still be read and changed.
+    # If the reader fails, the fields are unknown, but organisers can still edit the
+    # declaration.
     known = {"fields": [], "instances": 0, **_facts(told)}
     return _shown(DeclarationForm(None, {**draft, **known}, season), told)
 
 
 def _of_gold(request: SignedInRequest, season: Season) -> Told:
-    """Return the form for the gold of a new task, or after it the form with a proposed declaration."""
+    """Return the form that uploads the gold of a new task.
+
+    If the request already contains the gold, return the form with a proposed
+    declaration.
+    """
     first = GoldOfTask(**sent(request), label_suffix="")
     if "draft" not in request.POST:
-        # The fields of a draft that has ended are those of another form.
+        # After a draft has expired, a request can contain fields of the declaration
+        # form.
         require_known_fields(request, first)
     if not first.is_valid():
         return {"form": first}
@@ -535,14 +555,17 @@ def _saved(
         if kept:
             storage.gold.delete(kept)
     words = _("%(task)s is saved with %(instances)s.")
-    return words % {"task": made, "instances": counted(told["instances"], "instance")}
+    gold = made.gold.order_by("-pk").first()
+    size = instances_and_rows(gold) if gold else counted(told["instances"], "instance")
+    return words % {"task": made, "instances": size}
 
 
 def _begun(
     request: SignedInRequest, season: Season, first: GoldOfTask, slug: str
 ) -> tuple[Told, Told]:
-    """The file stays in the storage of gold; where nothing is saved in time it is pruned like any that no row
-    names.
+    """Store the gold and propose a declaration.
+
+    The site later deletes the file if the task is not saved.
     """
     given = first.cleaned_data
     stored, filename = _kept(given["file"])
@@ -565,7 +588,9 @@ def _begun(
 
 
 def _with_sample_run(request: HttpRequest, draft: Told) -> QueryDict:
-    """Return what was posted, with a draft that names the sample run if one was sent."""
+    """Return the posted data. If the request contains a sample run, store it and add it
+    to the draft.
+    """
     sample_run = request.FILES.get(SAMPLE_RUN)
     if sample_run is None:
         return request.POST
@@ -577,16 +602,18 @@ def _with_sample_run(request: HttpRequest, draft: Told) -> QueryDict:
 
 
 def _kept(sent_file: Any) -> tuple[str, str]:
-    """Keep an uploaded file with the gold of drafts; return the name of its storage and its own."""
-    with received(sent_file) as upload, upload.path.open("rb") as content:
-        name = f"drafts/{secrets.token_hex(16)}.upload"
-        return storage.gold.save(name, File(content)), upload.filename
+    """Store an uploaded file beside the gold of drafts.
+
+    Return the name in the storage and the original file name.
+    """
+    with received(sent_file) as upload:
+        return keep_draft(upload.path), upload.filename
 
 
 def _draft_sent(request: HttpRequest, season: Season, task: Task | None) -> Told | None:
     try:
         draft: Told = signing.loads(
-            request.POST.get("draft", ""), salt=SALT, max_age=A_DAY
+            request.POST.get("draft", ""), salt=SALT, max_age=MAX_AGE
         )
     except signing.BadSignature:
         return None
@@ -605,7 +632,9 @@ def _facts(told: Told) -> Told:
 
 
 def _problems(told: Told, form: DeclarationForm | None = None) -> Told:
-    """Return what is wrong, by fields of the form instead of files that nobody sees."""
+    """Return the problems for each form field, because users do not see the
+    declaration's files.
+    """
     problems = from_values(told["problems"])
     if form is not None:
         lines = KeyLines(declaration(told.get("task") or form.task))
@@ -620,12 +649,12 @@ def _at_field(problem: Problem, lines: KeyLines, form: DeclarationForm) -> Probl
         name = "card"
     elif problem.file == TOML:
         path = lines.path_at(problem.line) if problem.line else ()
-        name = file_name_field(path)
+        name = file_name_field(path) or view_field(path)
         name = name or next(
             (own for part in path if (own := _FIELDS.get(part, ""))), ""
         )
         name = name or next((part for part in path[1:] if part in form.fields), "")
-        # The second set of rules has fields of its own.
+        # The second rule set has its own form fields.
         number = next((part for part in path if isinstance(part, int)), 0)
         if path[1:2] == ("rules",) and number:
             name = f"{name}_{number + 1}"

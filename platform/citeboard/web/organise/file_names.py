@@ -1,4 +1,6 @@
-"""The part of the form of a declared task about other people's files: their names, and an official run."""
+"""Form fields for declared tasks: an official run, and the names and values in data
+files.
+"""
 
 import math
 import re
@@ -11,13 +13,13 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.acts.declared import LinesField
-from scoring.offline.official_run import SAMPLE_RUN, Comparison, compared
+from scoring.offline.official_run import SAMPLE_RUN, comparisons
 from tasks.types.declared.mapping import FIELDS, FORMS_WITH_VALUES, VALUES, other_fields
 from tasks.types.problems import capped, from_values
 from tasks.types.toml_lines import KeyPath
 
 Told = dict[str, Any]
-#: Fields of the form, as they stand behind [task.gold] and [task.answer].
+#: The names of form fields that set keys of [task.gold] and [task.answer].
 RUN_ID, RUN_FIELD, GOLD_VALUES, RUN_VALUES = (
     "run_id",
     "run_field",
@@ -42,7 +44,7 @@ _OTHER_LABELS = {
 
 
 class ValuesField(LinesField):
-    """Lines such as `1 = yes`: what a file writes, and the answer that it means."""
+    """Lines such as `1 = yes`. Each line maps a value in the file to an answer."""
 
     def __init__(self, *, are_numbers: bool, **options: Any) -> None:
         super().__init__(required=False, **options)
@@ -76,7 +78,9 @@ class ValuesField(LinesField):
 
 
 def add_file_names(form: forms.Form, task: Told) -> None:
-    """Ask for the names that files use, where they are not the task's own."""
+    """Add fields for names and values in files, if they differ from the names and
+    values of the task.
+    """
     said = task.get("answer", {})
     kind = task["form"]
     form.initial.update({RUN_ID: said.get("id", ""), RUN_FIELD: said.get("field", "")})
@@ -113,7 +117,7 @@ def add_file_names(form: forms.Form, task: Told) -> None:
 
 
 def with_file_names(form: forms.Form, gold: Told, said: Told) -> tuple[Told, Told]:
-    """Return [task.gold] and [task.answer] with the names that were filled in."""
+    """Return [task.gold] and [task.answer] with the names from the form."""
     given = form.cleaned_data
     others = {
         name: given[f"run_{name}"] for name in _OTHER_LABELS if given.get(f"run_{name}")
@@ -125,7 +129,10 @@ def with_file_names(form: forms.Form, gold: Told, said: Told) -> tuple[Told, Tol
 
 
 def _with_meant_labels(said: Told, values: Told) -> Told:
-    """Return [task.answer] with labels that the gold's own names mean, as proposed labels are such names."""
+    """Replace gold values in [task.answer] by the task's labels.
+
+    Proposed labels are values from the gold.
+    """
     if values and isinstance(labels := said.get("labels"), list):
         said["labels"] = [*dict.fromkeys(values.get(label, label) for label in labels)]
         if (positive := said.get("positive")) in values:
@@ -134,7 +141,7 @@ def _with_meant_labels(said: Told, values: Told) -> Told:
 
 
 def with_meant_label(measure: Any, values: Told) -> Any:
-    """Return a measure of a rule set of the label that the gold's own name means."""
+    """Return a measure whose label is a label of the task, not a value in the gold."""
     if not isinstance(measure, dict) or measure.get("label") not in values:
         return measure
     label = values[measure["label"]]
@@ -143,14 +150,14 @@ def with_meant_label(measure: Any, values: Told) -> Any:
 
 
 def file_name_field(path: KeyPath) -> str:
-    """Return the field of the form for a key of `task.toml`; empty for keys of other parts."""
+    """Return the name of the form field that sets a key of `task.toml`, or ""."""
     if path[1:3] == ("answer", FIELDS) and len(path) > 3:
         return f"run_{path[3]}"
     return _PLACES.get(path[1:3], "")
 
 
 def add_official_run(form: forms.Form, measures: list[str], draft: Told) -> None:
-    """Ask for an official sample run and its number."""
+    """Add fields for a sample run and the official score of this run."""
     kept = draft.get(SAMPLE_RUN)
     words = _("A run on this gold of which the number is known. Preview reads it.")
     if kept:
@@ -180,7 +187,10 @@ def add_official_run(form: forms.Form, measures: list[str], draft: Told) -> None
 
 
 def official_run(form: forms.Form, told: Told, ranking: str) -> Told | None:
-    """Return what the page shows of the sample run; None where there is none, or it was not read."""
+    """Return the result of the sample run for display.
+
+    Returns None if there is no sample run or if it was not read.
+    """
     given: Told = getattr(form, "cleaned_data", {})
     read = told.get(SAMPLE_RUN)
     if read is None:
@@ -189,17 +199,19 @@ def official_run(form: forms.Form, told: Told, ranking: str) -> Told | None:
         return None
     problems, more = capped(from_values(read["problems"]))
     measure = given.get(OFFICIAL_MEASURE) or ranking
-    score = read["scores"].get(measure)
+    by_rules = read["scores"].items()
+    values = {rules: own[measure]["value"] for rules, own in by_rules if measure in own}
     official: Decimal | None = given.get(OFFICIAL)
-    comparison: Comparison | None = None
-    if score and official is not None:
-        comparison = compared(measure, official, score["value"], score["scale"])
+    by_official = (
+        {} if official is None else comparisons(read["scores"], measure, official)
+    )
+    has_number = any(one.is_equal for one in by_official.values())
     return {
         "measure": measure,
-        "value": score and score["value"],
-        "comparison": comparison,
+        "values": values,
+        "comparisons": by_official,
         "problems": problems,
         "more": more,
         "is_read": bool(read["scores"]),
-        "is_sound": bool(score) and (comparison is None or comparison.is_equal),
+        "is_sound": bool(values) and (official is None or has_number),
     }

@@ -1,6 +1,9 @@
-"""Gold and its versions, models and the labels that runs wait for; rescoring; and the built-in baselines."""
+"""Organisers' pages on gold, rescoring, labels of entailment models, and built-in
+baselines.
+"""
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -37,7 +40,7 @@ from citeboard.ops.launching import scored_phases
 from citeboard.teams.models import User
 from citeboard.web import pages
 from citeboard.web.organise.overview import lines
-from scoring.models import EntailmentModel, LabelImport, PendingLabels
+from scoring.models import Judge, JudgementImport, PendingLabels
 from scoring.results.board import comparisons, planning
 from scoring.results.board.embargo_table import (
     GROUPS,
@@ -55,12 +58,15 @@ from scoring.worker import (
 from scoring.worker.supply import needs_of
 from tasks.gold.gold_files import EarlierGold
 from tasks.models import Gold, Phase, Season, Submission
+from tasks.types.ledger import ENTAILS
 from tasks.types.problems import capped
 
 
 @pages.organisers.form("organise/gold.html", "gold")
 def gold(request: pages.SignedInRequest, season: Season) -> pages.Answer:
-    """Versions of the gold, a new one, and how far the runs have been scored against it."""
+    """Show the versions of the gold and the progress of rescoring, and upload a new
+    version.
+    """
     form = GoldForm(**pages.sent(request), of=season)
     pages.require_known_fields(request, form)
     context: dict[str, Any] = {}
@@ -96,6 +102,15 @@ def gold(request: pages.SignedInRequest, season: Season) -> pages.Answer:
     return {**context, "form": form, "splits": splits, "is_moving": is_moving}
 
 
+def instances_and_rows(gold: Gold) -> str:
+    """Return the number of instances and, if known, the number of rows."""
+    instances = counted(gold.instances, "instance")
+    if gold.rows is None:
+        return instances
+    named = {"instances": instances, "rows": counted(gold.rows, "row")}
+    return _("%(instances)s from %(rows)s") % named
+
+
 def _tell(request: pages.SignedInRequest, made: Sequence[rescoring.NewGold]) -> None:
     for new in made:
         tell, words = (
@@ -111,20 +126,13 @@ def _tell(request: pages.SignedInRequest, made: Sequence[rescoring.NewGold]) -> 
             words = _(
                 "This is gold v%(number)s of %(task)s as it is; nothing has changed."
             )
-        instances = counted(new.gold.instances, "instance")
-        if new.gold.rows is not None:
-            rows = counted(new.gold.rows, "row")
-            instances = _("%(instances)s from %(rows)s") % {
-                "instances": instances,
-                "rows": rows,
-            }
         tell(
             request,
             words
             % {
                 "number": new.gold.number,
                 "task": new.gold.task,
-                "instances": instances,
+                "instances": instances_and_rows(new.gold),
             },
         )
 
@@ -173,7 +181,7 @@ def _versions_by_split(
 
 @pages.organisers.page("organise/power.html", "gold")
 def power(request: HttpRequest, season: Season) -> pages.Answer:
-    """Show how large a test set must be to find differences of the organisers' choice."""
+    """Show how large a test set must be to detect a given difference."""
     form = planning.PlanForm(season, request.GET if "source" in request.GET else None)
     plan = form.plan() if form.is_valid() else None
     if plan is None:
@@ -184,7 +192,7 @@ def power(request: HttpRequest, season: Season) -> pages.Answer:
 
 @pages.organisers.page("organise/baselines.html", "baselines")
 def listed(request: HttpRequest, season: Season) -> pages.Answer:
-    """The built-in baselines of the season's phases: what each does and sees, and how far it is."""
+    """Show the built-in baselines of each phase: their methods, inputs and progress."""
     return {
         "phases": [_phase_lines(phase) for phase in scored_phases(season)],
         "has_papers": has_papers(),
@@ -258,8 +266,10 @@ MAX_NUMBER = 18
 
 def _shown(request: HttpRequest, season: Season) -> dict[str, Any]:
     names, waiting = labels.models_of_season(season), _waiting(season)
-    imports = LabelImport.objects.filter(
-        Q(model__season=None) | Q(model__season=season), model__name__in=names
+    imports = JudgementImport.objects.filter(
+        Q(judge__season=None) | Q(judge__season=season),
+        judge__name__in=names,
+        judge__kind=ENTAILS,
     )
     return {
         "jobs": jobs_of(season, background.Kind.LABELS),
@@ -270,7 +280,7 @@ def _shown(request: HttpRequest, season: Season) -> dict[str, Any]:
         "models": [_line(name, season) for name in names],
         "page": pages.leaf(request, waiting, AT_A_TIME),
         "open": labels.pairs_left(waiting),
-        "imports": imports.select_related("model", "imported_by")[:IMPORTS_SHOWN],
+        "imports": imports.select_related("judge", "imported_by")[:IMPORTS_SHOWN],
     }
 
 
@@ -289,31 +299,34 @@ def _waiting(season: Season) -> QuerySet[PendingLabels]:
 
 
 def _line(name: str, season: Season) -> dict[str, Any]:
-    decided = {
-        model.season_id: model.decided
-        for model in EntailmentModel.objects.deciding(name, season)
-    }
+    decided: Counter[int | None] = Counter()
+    for judge in Judge.objects.deciding(name, season):
+        decided[judge.season_id] += judge.decided
     return {
         "name": name,
-        "own": decided.get(season.pk, 0),
-        "shared": decided.get(None, 0),
+        "own": decided[season.pk],
+        "shared": decided[None],
     }
 
 
 @pages.organisers.page()
 def pairs(request: HttpRequest, season: Season) -> pages.Answer:
-    """Show passages and claims that the season's runs, or one of them, wait to have judged."""
+    """Return unlabelled pairs of passage and claim as JSON lines.
+
+    Runs wait until these pairs are labelled. The parameter `run` selects the pairs of
+    one run.
+    """
     waiting = _waiting(season)
     model, run = request.GET.get("model"), request.GET.get("run")
     if model:
-        # No name holds a NUL, and no database takes one.
-        waiting = waiting.none() if "\0" in model else waiting.filter(model__name=model)
+        # Names never contain NUL, and databases reject it.
+        waiting = waiting.none() if "\0" in model else waiting.filter(judge__name=model)
     if run:
         is_number = run.isdecimal() and len(run) < MAX_NUMBER
         waiting = (
             waiting.filter(job__submission=int(run)) if is_number else waiting.none()
         )
-    # The page links to it without a value.
+    # Links on the page contain this parameter without a value.
     is_next_only = chosen_value(request.GET, "next", ("", "only")) is not None
     open_ones = labels.open_pairs(list(waiting), is_next_only=is_next_only)
     lines = (f"{json.dumps(pair, ensure_ascii=False)}\n" for pair in open_ones)
@@ -322,12 +335,14 @@ def pairs(request: HttpRequest, season: Season) -> pages.Answer:
 
 @pages.organisers.page()
 def entailment_labels(request: HttpRequest, season: Season) -> pages.Answer:
-    """The labels of a model that decide the season's runs, its own and shared ones, by digests alone."""
+    """Return a model's entailment labels that affect the season's runs.
+
+    The labels include labels that all seasons share. The file identifies texts only by
+    their digests.
+    """
     name = request.GET.get("model", "")
     is_asked_for = name in labels.models_of_season(season)
-    deciding = (
-        list(EntailmentModel.objects.deciding(name, season)) if is_asked_for else []
-    )
+    deciding = list(Judge.objects.deciding(name, season)) if is_asked_for else []
     if not deciding:
         raise Http404(NO_LABELS)
     return pages.attachment(

@@ -1,4 +1,7 @@
-"""Human evaluation; before a sheet is published it says nothing of whose texts are how good."""
+"""Organisers' pages on human evaluation.
+
+Before publication, sheets reveal neither authors nor results.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,7 +17,13 @@ from citeboard.acts.judgements import (
     PUBLISH_JUDGEMENTS,
     TAKE_JUDGEMENTS_BACK,
 )
-from citeboard.acts.sheets import MAKE_SHEET, PUBLISH_SHEET, TAKE_SHEET_BACK, SheetForm
+from citeboard.acts.sheets import (
+    MAKE_SHEET,
+    PUBLISH_SHEET,
+    REOPEN_SHEET,
+    TAKE_SHEET_BACK,
+    SheetForm,
+)
 from citeboard.background.kinds import jobs_of, run_to_judge
 from citeboard.core.words import sentence
 from citeboard.teams.models import User
@@ -51,9 +60,9 @@ def _sheets(
             "form": bound
             if bound and bound.of == phase
             else SheetForm(of=phase, by=viewer),
-            "sheets": Sheet.objects.filter(phase=phase).annotate(
-                raters=Count("annotators", distinct=True)
-            ),
+            "sheets": Sheet.objects.ratings()
+            .filter(phase=phase)
+            .annotate(raters=Count("annotators", distinct=True)),
         }
         for phase in judged_phases(list(phases))
     ]
@@ -95,9 +104,9 @@ def _sheet(sheet: Sheet) -> dict[str, Any]:
             _agreement(name, found) for name, found in outcome.agreement(sheet).items()
         ],
         "criteria": [_(name) for name in CRITERIA],
-        "means": [] if sheet.is_open else _means(sheet),
-        "class_tables": [] if sheet.is_open else _class_tables(sheet),
-        "unfinished": outcome.unfinished(sheet) if sheet.is_open else [],
+        "means": _means(sheet) if sheet.is_published else [],
+        "class_tables": _class_tables(sheet) if sheet.is_published else [],
+        "unfinished": [] if sheet.is_published else outcome.unfinished(sheet),
         "has_ratings": has_ratings,
         "could_show_references": could_show and not has_ratings,
         "in_dispute": len(ratings.all_disputed(sheet)),
@@ -169,6 +178,7 @@ remove = pages.does(human.REMOVE_ANNOTATOR, "organise-sheet season sheet")
 references = pages.does(human.SHOW_REFERENCES, "organise-sheet season sheet")
 publish_sheet = pages.does(PUBLISH_SHEET, "organise-sheet season sheet")
 take_sheet_back = pages.does(TAKE_SHEET_BACK, "organise-sheet season sheet")
+reopen_sheet = pages.does(REOPEN_SHEET, "organise-sheet season sheet")
 
 
 @pages.organisers.form(
@@ -224,7 +234,11 @@ def _means(sheet: Sheet) -> list[dict[str, Any]]:
 
 
 def _class_tables(sheet: Sheet) -> list[dict[str, Any]]:
-    """By dimension with several classes on the sheet and criterion; a dash where nobody rated a text."""
+    """Return a table of mean ratings for each dimension and criterion.
+
+    Dimensions with a single class on the sheet have no table. A dash marks texts
+    without ratings.
+    """
     runs = (
         Submission.objects.filter(sheet_texts__instance__sheet=sheet)
         .distinct()

@@ -1,4 +1,4 @@
-"""An organiser's pages of a season: what there is to do, runs, phases, how it goes, what was done in it."""
+"""Organisers' pages of a season: the to-do list, runs, phases, progress, and history."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -65,7 +65,10 @@ revoke_acknowledgement = pages.does(TAKE_ACKNOWLEDGEMENT_BACK, "organise season"
 
 @dataclass(frozen=True, kw_only=True)
 class RunQuery(Query):
-    """Filters of the list of runs: ``phase`` is a number, the rest are slugs and names."""
+    """Filters for the list of runs.
+
+    ``phase`` is a primary key, ``task`` and ``team`` are slugs.
+    """
 
     task: str = text_from("task")
     phase: str = text_from("phase")
@@ -80,7 +83,7 @@ def chosen_runs(season: Season, query: RunQuery) -> Listed:
         phases = phases.filter(task__slug=query.task)
     if query.phase:
         phases = phases.filter(pk=whole_number(query.phase))
-    # By their numbers, with which both databases go along the index.
+    # Filter by primary keys of phases, so that both databases use the index.
     of_phases = Q(phase__in=list(phases.values_list("pk", flat=True)))
     runs, tallied = (
         Submission.objects.filter(of_phases).select_related("phase__task", "team"),
@@ -116,7 +119,7 @@ def lines(runs: Iterable[Submission]) -> list[dict[str, Any]]:
     lines = []
     for run in listed:
         score = scores.get(run.pk)
-        metric = metric_label(score.metric) if score else ""
+        metric = metric_label(score.metric, run.phase.task.task_type) if score else ""
         lines.append({"run": run, "value": score_text(score), "metric": metric})
     return lines
 
@@ -152,7 +155,10 @@ def runs_as_csv(request: HttpRequest, season: Season) -> pages.Answer:
 
 @pages.organisers.page()
 def counting_zip(request: HttpRequest, season: Season, phase: Phase) -> pages.Answer:
-    """The files of the runs that stand on a phase's board under the rules that rank."""
+    """Return the files of the runs on a phase's board as a zip archive.
+
+    The ranking rules decide which runs are on the board.
+    """
     content = season_runs.counting_runs_archive(standings(phase, request.user))
     name = f"{season.slug}-{phase.task.slug}-{phase.slug}-runs.zip"
     return pages.private(FileResponse(content, as_attachment=True, filename=name))
@@ -272,7 +278,9 @@ calendar = pages.fills(
 
 @pages.organisers.form("organise/launch.html", "launch")
 def launch(request: pages.SignedInRequest, season: Season) -> pages.Answer:
-    """The checklist, with the gold of all splits that have none and what is done for all tasks at once."""
+    """Show the launch checklist, with upload fields for missing gold and actions for
+    all tasks.
+    """
     form = launching.FirstGoldForm(**pages.sent(request), of=season)
     pages.require_known_fields(request, form)
     if form.is_valid() and (published := form.publish(request.user)):

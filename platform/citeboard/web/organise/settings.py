@@ -1,6 +1,7 @@
-"""Settings of a season, its tasks and phases, by forms and by its file; seasons made anew."""
+"""Pages that edit the settings of a season, its tasks and phases, or load them from a
+file.
+"""
 
-import secrets
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,7 +14,6 @@ from allauth.core.internal.ratelimit import consume
 from django import forms
 from django.contrib import messages
 from django.core import signing
-from django.core.files import File
 from django.db import models
 from django.http import FileResponse, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -35,10 +35,12 @@ from citeboard.core.words import sentence
 from citeboard.ops.pruning import delete_season
 from citeboard.teams.models import User
 from citeboard.web import pages
+from scoring.exchange.bundles.importing import is_from_bundle
 from scoring.exchange.results import ZIP, file_name
 from scoring.results.board.leak_budget import budget_of
 from scoring.worker.background import Kind
 from scoring.worker.local_copies import fetched
+from tasks.gold.drafts import MAX_AGE, keep_draft
 from tasks.gold.early import UnequalPart, kept_back
 from tasks.models import Phase, Season, SeasonFile, Task, run_cards
 from tasks.models.seasons import Configured
@@ -68,7 +70,10 @@ def edit(
     task: Task | None = None,
     phase: Phase | None = None,
 ) -> pages.Answer:
-    """Edit settings of the season, a task, a phase or a new one; ``{}`` in keys stands for the new name."""
+    """Edit the settings of a season, a task or a phase, or create a task or phase.
+
+    In keys, ``{}`` stands for the slug of the new object.
+    """
     forms: dict[str, tuple[type[Configured], Configured | None, str, str]] = {
         "season": (Season, season, season.title, SEASON),
         "new-task": (Task, None, _("A new task"), task_prefix("{}")),
@@ -136,7 +141,10 @@ delete_phase = pages.does(DELETE_PHASE, "organise-settings season")
 
 @pages.organisers.act("organise-settings season", fields=("slug",))
 def delete_draft(request: pages.SignedInRequest, season: Season) -> pages.Answer:
-    """A season that was never public; its name in addresses is typed, since it cannot be undone."""
+    """Delete a season that was never public.
+
+    The user must type the slug, since deletion cannot be undone.
+    """
     if request.POST.get("slug", "").strip() != season.slug:
         raise refusals.Refused(
             _("Type “%(name)s” to delete the season.") % {"name": season.slug}
@@ -237,7 +245,10 @@ def moving_field(before: ZoneInfo, after: ZoneInfo) -> forms.Field:
 
 
 class SettingsForm(OverwritingForm):
-    """Only what was changed since the form was shown is sent on: two people do not undo each other."""
+    """A form that submits only changed settings.
+
+    Two users therefore do not overwrite each other's changes.
+    """
 
     def __init__(
         self,
@@ -249,7 +260,7 @@ class SettingsForm(OverwritingForm):
     ) -> None:
         super().__init__(data, label_suffix="")
         self.is_new, self.keys = row is None, dict[str, str]()
-        # Typed times are in the time zone of the same form.
+        # Users enter times in the time zone that the same form sets.
         before, zone = zone, zone_in(data, zone)
         self.zone = before
         if row is None:
@@ -260,11 +271,11 @@ class SettingsForm(OverwritingForm):
             )
         for name, setting in model.SETTINGS.items():
             field = setting_field(model, name, zone)
-            # The page of teams shows the way in which teams enter.
+            # The page of teams contains the setting that controls registration.
             if setting.page == "settings" and field is not None:
                 self.fields[name] = field
                 self.keys[name] = model.key(name)
-                # A new phase needs an explicit end.
+                # New phases have no default end; users must set it.
                 default = model.field(name).get_default() if name != "closes" else None
                 self.initial[name] = getattr(row, name) if row else default
         if ZONE in self.fields:
@@ -277,7 +288,7 @@ class SettingsForm(OverwritingForm):
         if self.moments and zone != before and not self.is_new:
             names = list(self.fields)
             self.fields[WHEN_MOVED] = moving_field(before, zone)
-            # Beside the zone.
+            # Place this field directly after the time zone.
             self.order_fields([*names[: names.index(ZONE) + 1], WHEN_MOVED])
         self.options: dict[str, str] = {}
         if isinstance(row, Task):
@@ -317,7 +328,9 @@ class SettingsForm(OverwritingForm):
         return found
 
     def zone_shown(self, field: MomentField) -> ZoneInfo:
-        """Return the zone before, which the same form may change."""
+        """Return the previous time zone, because the same form may change the time
+        zone.
+        """
         return self.zone
 
     def add_faults(self, faults: list[Fault], prefix: str) -> None:
@@ -330,13 +343,14 @@ class SettingsForm(OverwritingForm):
 
 
 MAX_FILE = 1 << 20
-#: Signs the name of a zip that waits between its plan and its load, for a day.
-SALT, A_DAY = "season-zip", 86_400
-#: Prefix of the names of fields that decide on a key.
+#: The salt that signs the name of a stored zip. The zip is stored for a day, between
+#: the preview and the import.
+SALT = "season-zip"
+#: The prefix of fields in which the user decides on a conflicting key.
 DECISION = "decision:"
 
 
-#: Passwords that are tried by one account.
+#: The rate limit on wrong passwords for each account.
 TRIES = {"season_gold": "5/m/user"}
 
 
@@ -372,7 +386,7 @@ class SeasonFileForm(forms.Form):
     )
     stored = forms.CharField(required=False, widget=forms.HiddenInput)
     is_zip = False
-    #: The text of a file alone, once it is read.
+    #: The content of the file after reading, if the file is not a zip.
     content = b""
 
     def clean(self) -> dict[str, Any]:
@@ -388,29 +402,28 @@ class SeasonFileForm(forms.Form):
         return given
 
     def keep_zip(self, owner: str) -> str:
-        """Return the name under which the gold storage has the zip; empty for a file alone."""
+        """Return the name of the stored zip, or "" if the file is not a zip."""
         if not self.is_zip:
             try:
                 given = signing.loads(
-                    self.cleaned_data["stored"], salt=SALT, max_age=A_DAY
+                    self.cleaned_data["stored"], salt=SALT, max_age=MAX_AGE
                 )
             except signing.BadSignature:
                 return ""
             is_ours = given["owner"] == owner and storage.gold.exists(given["name"])
             return str(given["name"]) if is_ours else ""
-        with (
-            received(self.cleaned_data["file"]) as upload,
-            upload.path.open("rb") as content,
-        ):
-            return storage.gold.save(
-                f"drafts/{secrets.token_hex(16)}.upload", File(content)
-            )
+        with received(self.cleaned_data["file"]) as upload:
+            return keep_draft(upload.path)
 
     @contextmanager
     def reader(
         self, name: str, *, by: User, slug: str
     ) -> Iterator[Callable[..., Loaded]]:
-        """Yield what loads the file, or the zip that is stored under a name. Raises InputRefused."""
+        """Yield a function that loads the season file in the form. If ``name`` is
+        given, the function loads the stored zip with this name.
+
+        Raises InputRefused.
+        """
         if name:
             with (
                 fetched(storage.gold, name) as path,
@@ -433,13 +446,15 @@ def season_file(request: pages.SignedInRequest, season: Season) -> pages.Answer:
 
 @pages.organisers.page()
 def season_toml(request: HttpRequest, season: Season) -> pages.Answer:
-    """The file as the season stands; the gold and runs that it names are not handed out here."""
+    """Return the current season file. The file names gold and runs, but does not
+    contain them.
+    """
     return pages.attachment(export_season(season).text, "season.toml")
 
 
 @pages.organisers.page()
 def season_zip(request: HttpRequest, season: Season) -> pages.Answer:
-    """The season with the folders of its declared tasks, without gold and people."""
+    """Return the season and its declared tasks as a zip, without gold and people."""
     return _zipped(season, with_gold=False)
 
 
@@ -447,12 +462,15 @@ def season_zip(request: HttpRequest, season: Season) -> pages.Answer:
 def season_zip_with_gold(
     request: pages.SignedInRequest, season: Season
 ) -> pages.Answer:
-    """The same with gold and baselines, for those who type their password again."""
+    """Return the season with gold and baselines as a zip.
+
+    The user must enter the password again.
+    """
     form = PasswordForm(
         request.POST if request.method == "POST" else None, user=request.user
     )
     pages.require_known_fields(request, form)
-    # Without its answer nobody tells a right password from a wrong one.
+    # Limit attempts, since the page reveals whether the password is correct.
     if request.method == "POST" and not consume(
         request, app="citeboard", action="season_gold", config=TRIES, user=request.user
     ):
@@ -468,7 +486,7 @@ def season_zip_with_gold(
 
 def _zipped(season: Season, *, with_gold: bool) -> HttpResponseBase:
     exported = export_season(season, names_people=False, with_gold=with_gold)
-    # The file goes when its response is closed.
+    # The open file remains readable until the response is closed.
     with tempfile.TemporaryDirectory(prefix="citeboard-season-") as folder:
         path = Path(folder) / "season.zip"
         exported.write_zip(path)
@@ -511,7 +529,7 @@ clone = pages.fills(
 
 @pages.Pages(access.creator_of_seasons).form("organise/file.html", "file")
 def new_season(request: pages.SignedInRequest, user: User) -> pages.Answer:
-    """The same for a season that is not there yet; for staff."""
+    """Create a season from a file; for staff."""
     return _answered(request, None)
 
 
@@ -524,6 +542,7 @@ def _answered(request: pages.SignedInRequest, season: Season | None) -> HttpResp
         "part": "file",
         "form": form,
         "frame": "organise/base.html" if season else "organise/apart.html",
+        "has_report": season is not None and is_from_bundle(season),
         "presets": [] if season else presets.PRESETS.values(),
         "last": SeasonFile.objects.filter(season=season)
         .select_related("loaded_by")
@@ -573,7 +592,10 @@ def _answered(request: pages.SignedInRequest, season: Season | None) -> HttpResp
 def _planned(
     load: Callable[..., Loaded], season: Season | None
 ) -> tuple[Loaded, Rehearsal | None]:
-    """Return what a file would change, and what follows unless somebody has to decide first."""
+    """Return the changes that a file makes, and the rehearsal of these changes.
+
+    The rehearsal is None if the user must first resolve conflicts.
+    """
     loaded = load(dry_run=True)
     return loaded, None if loaded.conflicts else rehearsed_load(season, load)
 
@@ -591,7 +613,7 @@ def _loaded(
     load = partial(load, decisions=Decisions(**decisions))
     if season is None:
         return load()
-    # The zip is read before the transaction of the rehearsal begins.
+    # Read the zip before the transaction of the rehearsal begins.
     load(dry_run=True)
     loaded: Loaded = done(season, request.user, load, pages.said_in(request))
     return loaded

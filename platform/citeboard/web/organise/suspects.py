@@ -1,4 +1,6 @@
-"""The organisers' page of the instances that deserve to be read again after a phase."""
+"""The organisers' page of instances to check after a phase, because their gold may be
+wrong.
+"""
 
 from typing import Any
 
@@ -30,7 +32,7 @@ LABELS = {
 
 @pages.organisers.page("organise/suspects.html", "phases")
 def suspects(request: HttpRequest, season: Season, phase: Phase) -> pages.Answer:
-    """The instances to read again, once the phase has closed."""
+    """Show the instances to check, once the phase has closed."""
     query = SuspectsQuery.of(request.GET)
     context: dict[str, Any] = {
         "phase": phase,
@@ -83,7 +85,10 @@ def _listed(suspects: Suspects, query: SuspectsQuery) -> dict[str, Any]:
 
 
 def _facts(suspect: Suspect, scale: float) -> dict[str, str]:
-    """Return the difficulty and, on large boards, the correlation, as texts with their intervals."""
+    """Return the mean score of an instance as text, with its interval.
+
+    On large boards, add the correlation with its interval.
+    """
     facts = {
         "mean": shown(suspect.mean, scale),
         "interval": interval(suspect.low, suspect.high, scale),

@@ -1,4 +1,4 @@
-"""Participants and organisers of the season, terms, questions, and webhooks."""
+"""Organisers' pages on teams, people, terms, questions, announcements and webhooks."""
 
 from dataclasses import replace
 from typing import Any
@@ -123,7 +123,9 @@ def _to_people(
     thing: models.Season | models.Organiser,
     made: object,
 ) -> HttpResponseBase:
-    """Redirect an organiser who has left the season to its public page."""
+    """Redirect organisers to the page of people, and other users to the public page of
+    the season.
+    """
     season = thing.season if isinstance(thing, models.Organiser) else thing
     return redirect(
         "organise-people" if may_organise(request.user, season) else "season",
@@ -137,7 +139,8 @@ def _people(request: HttpRequest, season: models.Season) -> dict[str, Any]:
 
 
 people = pages.fills(
-    # Programs, which are asked nothing, give a role at once.
+    # Pages rehearse this action and ask for confirmation; the API performs it
+    # immediately.
     replace(GIVE_ROLE, is_rehearsed=True),
     "organise/people.html",
     "people",
@@ -181,7 +184,7 @@ remove = pages.does(REMOVE_WEBHOOK, "organise-webhooks season")
 def revoke(
     request: pages.SignedInRequest, season: models.Season, announcement: int
 ) -> pages.Answer:
-    """Once more changes nothing."""
+    """Withdraw an announcement. Repeating this has no effect."""
     revoked = get_object_or_404(models.Announcement, pk=announcement, season=season)
     return TAKE_BACK_ANNOUNCEMENT.told(
         revoked, TAKE_BACK_ANNOUNCEMENT(revoked, request.user), {}
@@ -232,7 +235,7 @@ def acceptances_csv(request: HttpRequest, season: models.Season) -> pages.Answer
 @never_cache
 @pages.organisers.form("organise/webhooks.html", "webhooks")
 def webhooks(request: pages.SignedInRequest, season: models.Season) -> pages.Answer:
-    """A new one's secret is shown here, once."""
+    """Show the webhooks. The page shows the secret of a new webhook only once."""
     form = WebhookForm(request.POST or None)
     pages.require_known_fields(request, form)
     with pages.refusals_at(form, "url"):

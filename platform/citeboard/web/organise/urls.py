@@ -1,9 +1,14 @@
-"""Pages for a season's organisers."""
+"""URLs of the pages for organisers."""
 
 from citeboard.web.organise import (
+    battles,
+    bundles,
     declare,
+    estimates,
     gold,
     human,
+    judges,
+    ledger,
     overview,
     settings,
     suspects,
@@ -13,7 +18,7 @@ from citeboard.web.pages import page
 
 RUN = "submissions/<int:pk>/"
 
-#: Below `organise/` of a season.
+#: URLs below `organise/` of a season.
 of_season = [
     page("", overview.organise, "organise"),
     page("runs/", overview.runs, "organise-runs"),
@@ -70,10 +75,62 @@ of_season = [
         human.take_sheet_back,
         "organise-sheet-take-back",
     ),
+    page("sheets/<int:sheet>/reopen/", human.reopen_sheet, "organise-sheet-reopen"),
+    page("battles/", battles.sheets, "organise-battles"),
+    page("battles/make/<int:phase>/", battles.make, "organise-pairs-make"),
+    page("battles/bring/<int:phase>/", battles.bring, "organise-battles-bring"),
+    page("battles/<int:pairs>/", battles.sheet, "organise-pair-sheet"),
+    page("battles/<int:pairs>/judges/", battles.add_judge, "organise-judge-add"),
+    page(
+        "battles/<int:pairs>/judges/<int:annotator>/remove/",
+        battles.remove_judge,
+        "organise-judge-remove",
+    ),
+    page("battles/<int:pairs>/battles.jsonl", battles.rows, "organise-pair-sheet-rows"),
+    page("battles/<int:pairs>/publish/", battles.publish, "organise-pairs-publish"),
+    page(
+        "battles/<int:pairs>/take-back/", battles.take_back, "organise-pairs-take-back"
+    ),
+    page("battles/<int:pairs>/reopen/", battles.reopen, "organise-pairs-reopen"),
+    page("estimates/", estimates.sheets, "organise-estimates"),
+    page("estimates/make/<int:phase>/", estimates.make, "organise-estimates-make"),
+    page(
+        "estimates/disagreements/<int:phase>/",
+        estimates.compare,
+        "organise-disagreements-make",
+    ),
+    page(
+        "estimates/<int:estimates>/sheet.jsonl",
+        estimates.rows,
+        "organise-estimates-rows",
+    ),
+    page(
+        "estimates/<int:estimates>/labels/",
+        estimates.bring,
+        "organise-estimates-labels",
+    ),
+    page(
+        "estimates/<int:estimates>/publish/",
+        estimates.publish,
+        "organise-estimates-publish",
+    ),
+    page(
+        "estimates/<int:estimates>/take-back/",
+        estimates.take_back,
+        "organise-estimates-take-back",
+    ),
     page("models/", gold.models, "organise-models"),
     page("models/pairs.jsonl", gold.pairs, "organise-pairs"),
     page("models/labels.jsonl", gold.entailment_labels, "organise-labels"),
     page("models/labels/share/", gold.share, "organise-labels-share"),
+    page("ledger/", ledger.ledger, "organise-ledger"),
+    page("ledger/rows.jsonl", ledger.rows, "organise-ledger-rows"),
+    page("ledger/withdraw/", ledger.withdraw, "organise-ledger-withdraw"),
+    page("judges/", judges.judges, "organise-judges"),
+    page("judges/<int:phase>/agree/", judges.agree, "organise-judges-agree"),
+    page("judges/<int:phase>/ask/", judges.ask, "organise-judges-ask"),
+    page("judges/<int:phase>/estimate/", judges.estimate, "organise-judges-estimate"),
+    page("judges/<int:phase>/dismiss/", judges.dismiss, "organise-judges-dismiss"),
     page("launch/", overview.launch, "organise-launch"),
     page("launch/baselines/", overview.compute_first, "organise-launch-baselines"),
     page("launch/mail/", overview.test_mail, "organise-launch-mail"),
@@ -82,6 +139,7 @@ of_season = [
     page("phases/", overview.phases, "organise-phases"),
     page("phases/<int:phase>/", overview.times, "organise-times"),
     page("phases/<int:phase>/outside/", overview.manual_scores, "organise-outside"),
+    page("phases/<int:phase>/old-runs/", bundles.old_runs, "organise-old-runs"),
     page("phases/<int:phase>/errata/", overview.errata, "organise-errata"),
     page("phases/<int:phase>/suspects/", suspects.suspects, "organise-suspects"),
     page("phases/<int:phase>/board/", overview.board, "organise-board"),
@@ -193,6 +251,7 @@ of_season = [
     ),
     page("history/<int:change>/undo/", overview.undo_entry, "organise-undo"),
     page("history/", overview.history_page, "organise-history"),
+    page("bundle/", bundles.report, "organise-bundle"),
 ]
 urlpatterns = [
     page(f"{RUN}judgements/", human.judgements, "submission-judgements"),
@@ -207,6 +266,7 @@ urlpatterns = [
         "submission-judgements-take-back",
     ),
     page(f"{RUN}rescore/", gold.rescore_run, "submission-rescore"),
+    page("new-season/bundle/", bundles.new_from_bundle, "new-season-bundle"),
     page("new-season/<slug:preset>/", settings.new_from_preset, "new-season-preset"),
     page("new-season/", settings.new_season, "new-season"),
 ]

@@ -1,1 +1,1 @@
-"""Pages of runs: upload, result, claims, comparison."""
+"""Pages of runs: upload, results, instances, claims, comparison."""

@@ -1,4 +1,4 @@
-"""Any two runs whose numbers a reader may see, side by side."""
+"""The page that compares two runs whose scores the user may see."""
 
 from dataclasses import replace
 from typing import Any
@@ -21,7 +21,7 @@ from scoring.results.board.formatting import (
 )
 from scoring.results.board.query import board_of
 from scoring.results.board.standings import Board
-from scoring.results.comparison import contenders, pages, reading
+from scoring.results.comparison import changes, contenders, pages, reading
 from scoring.results.comparison.paired_scores import Busy, tests, two
 from tasks.models import Phase
 
@@ -33,6 +33,7 @@ def compare(request: HttpRequest, phase: Phase) -> Answer:
     shown, own = contenders.on_board(board), contenders.own_runs(board, request.user)
     if not shown and not own and query.a is None:
         raise Http404(_("No numbers of this phase are shown to you."))
+    is_same_run = query.a is not None and query.a == query.b
     chosen = contenders.chosen_two(board, request.user, shown + own, (query.a, query.b))
     context: dict[str, Any] = {
         **place_of(phase),
@@ -42,6 +43,7 @@ def compare(request: HttpRequest, phase: Phase) -> Answer:
         "own": own,
         "a": chosen[0] if chosen else None,
         "b": chosen[1] if chosen else None,
+        "is_same_run": is_same_run,
         "several": contenders.SeveralQuery(
             runs=tuple(own.run for own in chosen or ()),
             rules=query.rules,
@@ -86,6 +88,14 @@ def _compared(
             "swapped": query.with_(a=chosen[1].run, b=chosen[0].run),
             "gold": board.gold,
         }
+        if changes.is_of_one_team(pair.a, pair.b, viewer):
+            before, after = changes.in_time(pair.a, pair.b)
+            found["changes"] = pages.change_part(
+                changes.changes_between(
+                    before, after, viewer, query.dimension, query.metric
+                ),
+                query,
+            )
         if (
             pair.pooled
             and reading.may_read(board.phase, viewer, [pair.a, pair.b]) is not None
@@ -182,6 +192,8 @@ def _several_line(line: reading.Line, label: str) -> dict[str, Any]:
 
 
 def _signed(difference: float | None, scale: float) -> str:
-    """`+0.0312`; what is below the first has its minus sign from `shown`."""
+    """Return a difference with a sign, such as `+0.0312`. `shown` adds only minus
+    signs.
+    """
     text = shown(difference, scale)
     return f"+{text}" if difference is not None and difference > 0 else text

@@ -1,4 +1,6 @@
-"""Instances as people read them: of one run, of two, and of all systems of a board."""
+"""Pages that show single instances: of one run, of two runs, or of all systems of a
+board.
+"""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,7 +8,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from django.http import Http404, HttpRequest, HttpResponseBase
-from django.shortcuts import render
+from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from citeboard.core.plain_text import plain
@@ -35,13 +38,17 @@ from scoring.results.comparison.contenders import (
     CSV_FILE,
     SAMPLES,
     WORKBOOK,
+    AllQuery,
     InstancesQuery,
     ReadQuery,
 )
-from scoring.results.comparison.drawing import Line, claim_lines, drawn, kind_label
+from scoring.results.comparison.drawing import claim_lines, drawn, kind_label
+from scoring.results.comparison.pieces import Line
+from scoring.results.comparison.viewing import Sides, drawn_sides
 from scoring.results.runs.claims import claims_of, has_claims
 from scoring.results.runs.results import latest_evaluations
 from tasks.models import Phase, Season, Submission
+from tasks.seasons.access import may_organise
 from tasks.types.base import current_rules
 
 LABELS = readings.ORDERS | readings.WHICH
@@ -83,6 +90,7 @@ def instances(
         "names_team": is_own or visibility.shows_teams(run.phase, audience),
         "rules": rules,
         "gold": own.gold,
+        "may_rescore": may_organise(request.user, run.phase.task.season),
         "rule_sets": query.choices("rules", evaluations, rules),
     }
     try:
@@ -111,7 +119,10 @@ def instances(
 def _record_of(
     run: Submission, viewer: object, own: Evaluation, page: readings.Page
 ) -> tuple[Results, standings.Row, standings.Column] | None:
-    """Its row of the board and the column of the page's metric; None where its values are not shown."""
+    """Return the run's row on the board, and the column of the page's metric.
+
+    Returns None if the user may not see values.
+    """
     metric = page.reading.metric if page.reading.rights.values else None
     if metric is None or metric.higher_is_better is None:
         return None
@@ -130,6 +141,7 @@ def _record_of(
 def compare_instances(request: HttpRequest, phase: Phase) -> Answer:
     query = ReadQuery.of(request.GET)
     context: dict[str, Any] = place_of(phase)
+    context["may_rescore"] = may_organise(request.user, phase.task.season)
     try:
         read = readings.read_two(phase, request.user, query)
     except comparisons.Unreadable:
@@ -161,11 +173,15 @@ def compare_instances(request: HttpRequest, phase: Phase) -> Answer:
 def all_instances(request: HttpRequest, phase: Phase) -> Answer:
     """Show instances with the answers of all systems of a board."""
     query = InstancesQuery.of(request.GET)
+    run = AllQuery.of(request.GET).run
+    if run is not None:
+        return redirect(reverse("submission-instances", args=[run]) + query.with_())
     board = board_of(phase, request.user, query.rules, None)
     context: dict[str, Any] = place_of(phase) | {
         "rules": board.rules,
         "gold": board.gold,
         "is_all": True,
+        "may_rescore": may_organise(request.user, phase.task.season),
     }
     try:
         page = readings.read_all(board, request.user, query)
@@ -186,14 +202,15 @@ def _answer(
     context: dict[str, Any],
     file: str,
 ) -> Answer:
-    """Return the page or the file of it that is asked for.
+    """Return the page. If the query names a file format, return a file with the same
+    instances.
 
-    ``names`` maps what the page calls each run to the run's system.
+    ``names`` maps the name of each run on the page to the system of the run.
     """
     if query.as_file in TABLES:
         return _table_file(page, query, list(names), file)
     context |= _shown(page, query, names, context.get("forms", TABLES))
-    # The rights of the reader decide what the page shows.
+    # The content depends on the user's permissions, so the response must not be cached.
     return private(render(request, "runs/instances.html", context))
 
 
@@ -214,7 +231,7 @@ def _shown(
     names: Mapping[str, str],
     forms: Mapping[str, str],
 ) -> dict[str, Any]:
-    """Return what the template shows of the instances, and the choices beside them."""
+    """Return the context with the instances and the options of the form."""
     reading = page.reading
     of_class = ":".join(page.of_class) if page.of_class else ""
     query = replace(query, of_class=of_class, kind=page.kind, instance="", page=1)
@@ -223,9 +240,14 @@ def _shown(
     ways = query.choices(
         "which", reading.offered, page.which, lambda way: str(LABELS[way])
     )
+    lack_marks = _runs_without_marks(page)
     return {
         "page": page,
         "rights": reading.rights,
+        "lack_marks": lack_marks,
+        "to_rescore": lack_marks
+        if reading.has_texts
+        else [evaluation.submission for evaluation in reading.runs],
         "runs": list(names),
         "systems": list(names.items()),
         "single": page.single,
@@ -247,10 +269,33 @@ def _shown(
     }
 
 
+def _runs_without_marks(page: readings.Page) -> list[Submission]:
+    """Return runs that were scored before the site stored marked parts of answers.
+
+    The list is empty if the user may not see the gold.
+    """
+    reading = page.reading
+    kind = reading.runs[0].phase.task.task_type
+    if not (kind.has_parts and reading.rights.gold):
+        return []
+    return [
+        evaluation.submission
+        for place, evaluation in enumerate(reading.runs)
+        if any(_lacks_parts(instance, place) for instance in page.instances)
+    ]
+
+
+def _lacks_parts(instance: readings.ReadInstance, place: int) -> bool:
+    is_answered = place < len(instance.answers) and bool(instance.answers[place])
+    return is_answered and not instance.answer_parts[place]
+
+
 def lines_of(
     page: readings.Page, runs: Sequence[str], query: InstancesQuery
 ) -> list[dict[str, Any]]:
-    """Return the instances of the page as templates draw them; ``runs`` are the names of its runs."""
+    """Return the instances for the template. ``runs`` contains the displayed names of
+    runs.
+    """
     metrics = {own.name: own for own in page.reading.metrics}
     claims = _claims(page, runs)
     return [
@@ -260,7 +305,10 @@ def lines_of(
 
 
 def names_of_systems(page: readings.Page) -> dict[str, str]:
-    """Map the name of each run on the page to its system; systems of one name have numbers."""
+    """Map the displayed name of each run to the system of the run.
+
+    If several systems have the same name, the displayed name ends with a number.
+    """
     systems = [run.submission.system for run in page.reading.runs]
     return {
         name if systems.count(name) == 1 else f"{name} ({place})": name
@@ -269,7 +317,7 @@ def names_of_systems(page: readings.Page) -> dict[str, str]:
 
 
 class Choice(NamedTuple):
-    """An option of a select."""
+    """An option of a select element."""
 
     value: str
     label: str
@@ -279,7 +327,7 @@ class Choice(NamedTuple):
 def _class_choices(
     classes: Mapping[str, Sequence[str]], chosen: str
 ) -> list[tuple[str, list[Choice]]]:
-    """Return the classes of each dimension, under its label."""
+    """Return options for the classes, grouped by dimension."""
     grouped = []
     for dimension, labels in classes.items():
         values = [(f"{dimension}:{label}", label) for label in labels]
@@ -292,7 +340,9 @@ def _class_choices(
 
 
 def _kind_choices(page: readings.Page) -> list[tuple[str, str, int, bool]]:
-    """Return the kinds of instances, the most frequent first, with their numbers."""
+    """Return options for the kinds of instances, with their counts, most frequent
+    first.
+    """
     by_number = sorted(page.kinds.items(), key=lambda pair: (-pair[1], pair[0]))
     return [
         (kind, kind_label(kind), count, kind == page.kind) for kind, count in by_number
@@ -302,7 +352,10 @@ def _kind_choices(page: readings.Page) -> list[tuple[str, str, int, bool]]:
 def _claims(
     page: readings.Page, runs: Sequence[str]
 ) -> dict[str, dict[str, list[Line]]]:
-    """By run and instance, where the values of the metrics that look at them are shown."""
+    """Return the claims of each instance for each run.
+
+    The result is empty if the user may not see values and answers.
+    """
     reading, names = page.reading, {instance.name for instance in page.instances}
     if not (reading.rights.values and reading.rights.answers and names):
         return {}
@@ -332,6 +385,7 @@ def _line(
     )
     judged = dict(zip(runs, instance.judged, strict=False))
     name = reading.metric.name if reading.metric else ""
+    kind = reading.runs[0].phase.task.task_type
     values = instance.values.get(name, ())
     differences = {
         key: [own[0] - own[1]] if len(own) == 2 else []
@@ -340,8 +394,10 @@ def _line(
     return {
         "instance": instance,
         "href": query.with_(instance=instance.name),
-        "parts": drawn(
-            reading.runs[0].phase.task.task_type.drawn_as,
+        "parts": drawn_sides(kind, _sides(instance, runs, answers, name))
+        if kind.has_parts
+        else drawn(
+            kind.drawn_as,
             given=instance.given,
             gold=instance.gold,
             answers=answers,
@@ -367,6 +423,31 @@ def _line(
     }
 
 
+def _sides(
+    instance: readings.ReadInstance,
+    runs: Sequence[str],
+    answers: Mapping[str, str],
+    metric: str,
+) -> Sides:
+    """Return the gold and the answers of an instance as lists of parts.
+
+    Marks on the parts show how the metric of the page scores each part.
+    """
+    parts = dict(zip(runs, instance.answer_parts, strict=False))
+    return Sides(
+        fields=instance.fields,
+        given=instance.given,
+        gold=instance.gold_parts,
+        gold_text=instance.gold,
+        answers={run: parts.get(run, ()) for run in answers},
+        answer_texts=answers,
+        beside=dict(zip(runs, instance.beside, strict=False)),
+        marks=dict(zip(runs, instance.marks, strict=False)),
+        metric=metric,
+        pool=instance.pool,
+    )
+
+
 def _value(value: float, metric: Metric) -> str:
     return shown(
         value if math.isfinite(value) else None,
@@ -376,7 +457,10 @@ def _value(value: float, metric: Metric) -> str:
 
 
 def _table(page: readings.Page, runs: Sequence[str]) -> Iterator[list[object]]:
-    """The heads, then every instance that is chosen, with what the reader may see of it."""
+    """Yield the header, then a row for each selected instance.
+
+    Rows contain only values that the user may see.
+    """
     reading = page.reading
     metrics = (
         [metric.name for metric in reading.metrics] if reading.rights.values else []

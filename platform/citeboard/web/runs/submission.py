@@ -1,4 +1,4 @@
-"""A run: followed, changed, read instance by instance and claim by claim."""
+"""Pages of a single run: status, changes, and claims."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +13,7 @@ from citeboard.acts.rehearsal import perform
 from citeboard.core import storage
 from citeboard.core.query import Query, number_from, text_from, whole_number
 from citeboard.core.storage.downloads import download
-from citeboard.core.words import sentence
+from citeboard.core.words import listed, sentence
 from citeboard.teams.models import Membership, User
 from citeboard.web.pages import (
     Answer,
@@ -32,6 +32,7 @@ from scoring.results.board import (
     visibility,
 )
 from scoring.results.board.confirming import why_not
+from scoring.results.board.judged import judgement_notes
 from scoring.results.board.limit_texts import limits_in_words
 from scoring.results.board.standings import standing_of
 from scoring.results.comparison.reading import rights_to
@@ -54,7 +55,10 @@ Status = Submission.Status
 
 
 def _own_run(user: object, pk: int) -> Submission:
-    """Raises Http404 where programs are told that it is another team's."""
+    """Return the run of the user's team. Raises Http404 for runs of other teams.
+
+    The API raises PermissionDenied for these runs.
+    """
     try:
         return runs.run_of_own_team(user, pk)
     except PermissionDenied:
@@ -82,7 +86,9 @@ def submission(request: SignedInRequest, run: Submission) -> Answer:
 
 @seen_runs.page("runs/_status.html")
 def status(request: SignedInRequest, run: Submission) -> Answer:
-    """The part of the page that changes; it asks for itself again until the run has come to rest."""
+    """Return the part of the page that changes. The page polls until the run has a
+    final status.
+    """
     progress = progress_of(run)
     if request.GET.get("seen") == _seen(run, progress, request.user):
         return HttpResponse(status=204)
@@ -105,7 +111,10 @@ def run_file(request: HttpRequest, run: Submission) -> Answer:
 
 @seen_runs.act("submission pk", fields=("reason", "priority", "seeds_of"))
 def change(request: SignedInRequest, run: Submission, how: str) -> Answer:
-    """Cancel, withdraw or choose: for its team while the phase is open, for organisers with a reason."""
+    """Cancel, withdraw or select a run.
+
+    The team can do this while the phase is open. Organisers must give a reason.
+    """
     act, as_organiser = runs.CHANGES[how], _acts_as_organiser(run, request.user)
     if not as_organiser and (
         act.is_for_organisers or not _is_member(run, request.user)
@@ -123,7 +132,7 @@ def change(request: SignedInRequest, run: Submission, how: str) -> Answer:
 
 @own_runs.act("submission pk", fields=("description", "links", *run_cards.CARD))
 def describe(request: SignedInRequest, run: Submission) -> Answer:
-    """Another description, other links: for its team, at any time."""
+    """Change the description and links of a run. The team can do this at any time."""
     posted = request.POST
     try:
         runs.DESCRIBE(
@@ -137,7 +146,7 @@ def describe(request: SignedInRequest, run: Submission) -> Answer:
             },
         )
     except ValidationError as faults:
-        # Each with the name of its field, since the page has many.
+        # Add the name of the field to each message, since the page has many fields.
         told = [
             f"{run_cards.CARD[name].label if name in run_cards.CARD else name}: {'; '.join(errors)}"
             for name, errors in faults.message_dict.items()
@@ -152,7 +161,10 @@ contest = does(runs.CONTEST, "submission pk", Pages(runs.run_of_lead, "pk"))
 
 
 def _acts_as_organiser(run: Submission, user: User) -> bool:
-    """Organisers who take part act for their team while they still can."""
+    """Return True if the user acts as an organiser.
+
+    An organiser who is also in the team acts for the team until the phase closes.
+    """
     if run.team_id is None or not may_organise(user, run.phase.task.season):
         return False
     return not (_is_member(run, user) and run.phase.closes > timezone.now())
@@ -164,7 +176,8 @@ def _is_member(run: Submission, user: object) -> bool:
     return Membership.objects.filter(team=run.team_id, user=user.pk).exists()
 
 
-#: Polling intervals of a moving run's status, by the seconds since the last change.
+#: Polling intervals of the status. The key is the maximum number of seconds since the
+#: last change.
 PAUSES = {10: "400ms", 120: "1s"}
 MAX_PAUSE = "5s"
 
@@ -181,7 +194,7 @@ def _per_cent(progress: Progress) -> int | None:
 
 
 def _seen(run: Submission, progress: Progress, user: object) -> str:
-    """Return a digest of the status that a page shows, which changes only with the status."""
+    """Return a text that changes whenever the displayed status changes."""
     if team_view.hides_outcome(run, user):
         return team_view.RECEIVED
     since = f"{run.status_since.timestamp():.3f}"
@@ -282,7 +295,8 @@ def _result(request: HttpRequest, run: Submission) -> dict[str, Any]:
     return {
         "rule_sets": list(evaluations),
         "commands": results.commands(evaluations, lines),
-        "lines": lines,
+        "lines": [line for line in lines if not results.is_empty(line)],
+        "without_probabilities": listed(results.without_probabilities(first)),
         "withheld": sorted(
             {
                 one.withheld
@@ -291,7 +305,10 @@ def _result(request: HttpRequest, run: Submission) -> dict[str, Any]:
                 if one and one.withheld
             }
         ),
-        "limits": list(limits_in_words(run.phase)),
+        "limits": [
+            *limits_in_words(run.phase),
+            *judgement_notes(run.phase, {one.pk for one in evaluations.values()}),
+        ],
         "untold": untold_lines(first) if audience in visibility.RUNS_THE_SEASON else [],
         "differ": [line for line in lines if line["differs"]],
         "rules_told": [(rules, told.rules(rules)) for rules in evaluations],
@@ -349,7 +366,10 @@ class ClaimsQuery(Query):
 
 
 def _with_claims(viewer: object, pk: int) -> Submission:
-    """It stands on a board as the viewer sees it; who sees it anyway needs no board."""
+    """Return a run that the user may see, or that is on a board that the user may see.
+
+    Raises Http404 for other runs.
+    """
     run = (
         Submission.objects.select_related("phase__task__season", "team")
         .filter(pk=pk)
@@ -366,7 +386,7 @@ def _with_claims(viewer: object, pk: int) -> Submission:
 
 @Pages(_with_claims, "pk", is_public=True).page("runs/claims.html")
 def claims(request: HttpRequest, run: Submission) -> Answer:
-    """Response by response why its recall and precision are what they are."""
+    """Explain recall and precision of each response of a run."""
     viewer, audience = request.user, visibility.audience_of(run.phase, request.user)
     latest = latest_evaluations(run, visibility.frozen_at(run.phase, audience))
     evaluations = {

@@ -1,7 +1,11 @@
-"""Sending a run, for one task or for all whose format a file carries: checked before anything counts."""
+"""Pages that submit a run, for one task or for all tasks whose format the file
+contains.
+
+The site checks the file before the submission counts.
+"""
 
 import base64
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +26,7 @@ from citeboard.teams.models import Team, User
 from citeboard.web.pages import Answer, Pages, SignedInRequest, entering, place_of, sent
 from scoring.results.board.exports import csv_text
 from scoring.results.runs.team_view import as_told
+from scoring.worker.judging import agreed_judges
 from scoring.worker.supply import supply_warnings
 from tasks.models import Bundle, Phase, Registration, Season, Submission, Task
 from tasks.seasons.access import (
@@ -33,9 +38,17 @@ from tasks.seasons.access import (
 )
 from tasks.seasons.cards import card
 from tasks.submissions import bundles, run_card
+from tasks.submissions.bundle_repairs import repaired_bundle
 from tasks.submissions.forms import BundleForm, RunForm
 from tasks.submissions.refusals import CardIncomplete, RunNotTaken, RunRejected
-from tasks.submissions.repairing import Repair, keep, kept, repaired, right_phase
+from tasks.submissions.repairing import (
+    Repair,
+    forget,
+    keep,
+    kept,
+    repaired,
+    right_phase,
+)
 from tasks.submissions.submit import (
     check_run,
     quota,
@@ -57,7 +70,8 @@ from tasks.types.problems import capped, counted
 senders = Pages(phase_for, "season", "task", "phase", context=place_of)
 
 
-#: What the buttons of the page ask for: with the file that is sent, or with one that was kept.
+#: Names of the page's buttons. Some buttons use the uploaded file, others a stored
+#: file.
 CHECK, CHECK_KEPT, SUBMIT_KEPT, DOWNLOAD_KEPT = (
     "check",
     "check-kept",
@@ -70,7 +84,10 @@ KEPT, ENCODING = "kept", "encoding"
 
 @dataclass(frozen=True)
 class Offer:
-    """What can be done with a refused file; ``kept`` names it, or its repaired copy, to its sender."""
+    """A possible repair of a rejected file.
+
+    ``kept`` is the token of a stored file: the original file or the repaired copy.
+    """
 
     repair: Repair
     kept: str = ""
@@ -82,16 +99,16 @@ class Offer:
 
 @dataclass
 class Outcome:
-    """The result of a check: a sentence, and the problems by line."""
+    """The result of a check: a sentence, and problems with their lines."""
 
     sentence: str
     is_good: bool = False
-    #: The file was sent before, and its sender has to say that this is meant.
+    #: The same file was submitted before, so the user must confirm the submission.
     asks: bool = False
     problems: Sequence[Problem] = field(default_factory=tuple)
     more: int = 0
     offer: Offer | None = None
-    #: The results for each task of a file for several tasks.
+    #: If the file contains several tasks, the result for each task.
     parts: "Sequence[tuple[Phase, Outcome]]" = field(default_factory=tuple)
 
     @property
@@ -104,7 +121,9 @@ class Outcome:
 
     @property
     def csv(self) -> str:
-        """All listed problems as an address that needs no second upload."""
+        """Return all listed problems as a data URL, so that the download needs no
+        second upload.
+        """
         lines: list[list[Any]] = [
             ["file", "line", "severity", "problem", "expected", "found", "count"]
         ]
@@ -168,6 +187,7 @@ def upload(request: SignedInRequest, phase: Phase) -> Answer:
         .waiting()
         .exists(),
         "recent": [as_told(run, request.user) for run in recent[:10]],
+        "judges": list(agreed_judges(phase)),
     }
     return _shown(request, "runs/upload.html", context)
 
@@ -175,36 +195,44 @@ def upload(request: SignedInRequest, phase: Phase) -> Answer:
 def _done(
     request: SignedInRequest, form: RunForm, phase: Phase, team: Team, does: str
 ) -> Outcome | Submission:
-    """Check or submit the file that was sent, or one that was kept, in the encoding that its sender names."""
+    """Check or submit the file, using the encoding that the user chose."""
     warnings = _unknown_fields(request, form)
     try:
         with _file_of(request, form, phase, does) as file:
             if encoding := request.POST.get(ENCODING, ""):
-                return _recoded(phase, file, request.user, encoding)
+                return _recoded(phase, team, file, request.user, encoding)
             if does in (CHECK, CHECK_KEPT):
-                return _checked(form, phase, file, request.user, warnings)
-            return _submitted(form, phase, team, file, request.user, warnings)
+                return _checked(form, phase, team, file, request.user, warnings)
+            done = _submitted(form, phase, team, file, request.user, warnings)
+            if does in OF_KEPT and isinstance(done, Submission):
+                forget(request.POST[KEPT])
+            return done
     except (UploadTooLarge, RunNotTaken) as refused:
         return _not_taken(form, refused, "")
 
 
 @contextmanager
 def _file_of(
-    request: SignedInRequest, form: RunForm, phase: Phase, does: str
+    request: SignedInRequest,
+    form: RunForm | BundleForm,
+    place: Phase | Season,
+    does: str,
 ) -> Iterator[Upload]:
-    """Yield the file. Raise RunNotTaken if it was kept and is gone."""
+    """Yield the uploaded or stored file. Raise RunNotTaken if the stored file no longer
+    exists.
+    """
     if does not in OF_KEPT:
         with received(form.cleaned_data["run"]) as file:
             yield file
         return
-    with kept(request.POST.get(KEPT, ""), phase, request.user) as upload:
+    with kept(request.POST.get(KEPT, ""), place, request.user) as upload:
         if upload is None:
             raise RunNotTaken(_("the file is gone; send it once more"))
         yield upload
 
 
-def _kept_file(request: SignedInRequest, phase: Phase) -> HttpResponse:
-    with kept(request.POST.get(KEPT, ""), phase, request.user) as upload:
+def _kept_file(request: SignedInRequest, place: Phase | Season) -> HttpResponse:
+    with kept(request.POST.get(KEPT, ""), place, request.user) as upload:
         if upload is None:
             raise Http404(_("The file is gone; send the run once more."))
         content = upload.path.read_bytes()
@@ -216,39 +244,59 @@ def _kept_file(request: SignedInRequest, phase: Phase) -> HttpResponse:
     )
 
 
-def _recoded(phase: Phase, file: Upload, user: User, encoding: str) -> Outcome:
-    """Return what the file is in the encoding that its sender names."""
+def _recoded(
+    phase: Phase, team: Team, file: Upload, user: User, encoding: str
+) -> Outcome:
+    """Check the file, using the encoding that the user chose."""
     if encoding not in ENCODINGS:
         raise RunNotTaken(_("this encoding is not known here"))
     with repaired(phase, file, user, encoding=encoding) as repair:
-        if repair.upload is not None:
-            words = _(
-                "In %(encoding)s the run can be scored. Nothing was submitted yet."
-            )
-            offer = _offer(phase, repair, user)
-            return Outcome(words % {"encoding": encoding}, is_good=True, offer=offer)
-        words = _("In %(encoding)s the run would be refused too.")
-        problems, more = capped(repair.problems)
-        again = Offer(repair, keep(phase, file, user)) if repair.encodings else None
+        return _in_encoding(phase, team, file, user, encoding, repair)
+
+
+def _in_encoding(
+    place: Phase | Season,
+    team: Team,
+    file: Upload,
+    user: User,
+    encoding: str,
+    repair: Repair,
+) -> Outcome:
+    """Return the result of a check in the chosen encoding, with an offer to submit."""
+    if repair.upload is not None:
+        words = _("In %(encoding)s the run can be scored. Nothing was submitted yet.")
+        offer = _offer(place, team, repair, repair.upload, user)
+        return Outcome(words % {"encoding": encoding}, is_good=True, offer=offer)
+    words = _("In %(encoding)s the run would be refused too.")
+    problems, more = capped(repair.problems)
+    again = _offer(place, team, repair, file, user) if repair.encodings else None
     return Outcome(
         words % {"encoding": encoding}, problems=problems, more=more, offer=again
     )
 
 
-def _offer(phase: Phase, repair: Repair, user: User) -> Offer:
-    assert repair.upload is not None
-    return Offer(repair, keep(phase, repair.upload, user))
+def _offer(
+    place: Phase | Season, team: Team, repair: Repair, file: Upload, user: User
+) -> Offer | None:
+    """Store the file and return the repair. Return None if the team has no space for
+    the file.
+    """
+    token = keep(place, file, user, team)
+    return Offer(repair, token) if token else None
 
 
 def _what_can_be_done(
-    phase: Phase, file: Upload, user: User, problems: Sequence[Problem]
+    phase: Phase, team: Team, file: Upload, user: User, problems: Sequence[Problem]
 ) -> Offer | None:
-    """Return what is offered with a file that is refused; None where nothing certain can be done."""
+    """Return a repair or a better phase for a rejected file.
+
+    Returns None if neither is certain.
+    """
     with repaired(phase, file, user) as repair:
         if repair.upload is not None:
-            return _offer(phase, repair, user)
+            return _offer(phase, team, repair, repair.upload, user)
         if repair.encodings:
-            return Offer(repair, keep(phase, file, user))
+            return _offer(phase, team, repair, file, user)
     other = right_phase(phase, file, user, problems, may_have_inputs)
     return Offer(Repair(phase=other)) if other else None
 
@@ -276,7 +324,10 @@ def _no_team(request: HttpRequest, season: Season) -> HttpResponse:
 
 
 def _sent_to(request: HttpRequest, address: str) -> HttpResponse:
-    """On to the run's page; a request by script is told so in a header, since it could not see a redirect."""
+    """Redirect to the page of the run.
+
+    Scripts receive the URL in a header, because they cannot read redirects.
+    """
     if request.headers.get("HX-Request"):
         return HttpResponse(status=204, headers={"HX-Redirect": address})
     return redirect(address)
@@ -291,7 +342,10 @@ def _not_taken(form: RunForm | BundleForm, refused: Exception, missing: str) -> 
 
 
 def _unknown_fields(request: HttpRequest, form: RunForm | BundleForm) -> list[Problem]:
-    """Warn of fields that the page does not have; it leaves some out where they would have one choice."""
+    """Return a warning for each unknown field.
+
+    Fields with a single option are known, although the page omits them.
+    """
     fields = [
         *form.fields,
         *(name for name in form.base_fields if name not in form.fields),
@@ -307,6 +361,7 @@ def _unknown_fields(request: HttpRequest, form: RunForm | BundleForm) -> list[Pr
 def _checked(
     form: RunForm,
     phase: Phase,
+    team: Team,
     file: Upload,
     user: User,
     warnings: Sequence[Problem],
@@ -327,7 +382,9 @@ def _checked(
     except (UploadTooLarge, RunNotTaken, ValidationError) as refused:
         return _not_taken(form, refused, _("Something is missing above."))
     offer = (
-        _what_can_be_done(phase, file, user, found.problems) if found.errors else None
+        _what_can_be_done(phase, team, file, user, found.problems)
+        if found.errors
+        else None
     )
     supply = [] if found.errors else supply_warnings(phase.task)
     problems, more = capped([*warnings, *supply, *found.problems])
@@ -394,7 +451,7 @@ def _submitted(
         )
     except RunRejected as refused:
         sentence = _("This run was refused. Nothing was stored, and it does not count.")
-        offer = _what_can_be_done(phase, file, user, refused.problems)
+        offer = _what_can_be_done(phase, team, file, user, refused.problems)
         return Outcome(
             sentence, problems=refused.problems, more=refused.more, offer=offer
         )
@@ -404,7 +461,7 @@ def _submitted(
 
 @entering.form("runs/season_upload.html")
 def season_upload(request: SignedInRequest, season: Season) -> Answer:
-    """One file to every task of a season whose format it carries."""
+    """Submit one file to every task of a season whose format the file contains."""
     teams = list(entered_teams(request.user, season))
     if not teams:
         return _no_team(request, season)
@@ -425,12 +482,16 @@ def season_upload(request: SignedInRequest, season: Season) -> Answer:
             )
         ),
     }
-    team, outcome, is_check = teams[0], None, request.POST.get("do") == "check"
-    form = BundleForm(**sent(request), **asked, is_check=is_check)
+    does = request.POST.get("do", "")
+    if does == DOWNLOAD_KEPT:
+        return _kept_file(request, season)
+    team, outcome, is_check = teams[0], None, does in (CHECK, CHECK_KEPT)
+    form = BundleForm(
+        **sent(request), **asked, is_check=is_check, is_kept=does in OF_KEPT
+    )
     if form.is_valid():
         team = form.cleaned_data.get("team") or team
-        warnings = _unknown_fields(request, form)
-        done = _bundled(form, season, team, request.user, warnings, is_check=is_check)
+        done = _bundled(request, form, season, team, does)
         if isinstance(done, Bundle):
             return _sent_to(request, reverse("bundle", args=[done.pk]))
         outcome = done
@@ -451,22 +512,40 @@ def season_upload(request: SignedInRequest, season: Season) -> Answer:
 
 
 def _seeds(phases: Sequence[Phase]) -> str:
-    """Return ALLOWED if any phase takes seeds, else REFUSED; each task decides on its part of the file."""
+    """Return ALLOWED if any phase allows seeds, else REFUSED.
+
+    The site later checks the seeds of each task separately.
+    """
     takes_some = any(phase.seeds != Task.Seeds.REFUSED for phase in phases)
     return Task.Seeds.ALLOWED if takes_some else Task.Seeds.REFUSED
 
 
 def _bundled(
+    request: SignedInRequest, form: BundleForm, season: Season, team: Team, does: str
+) -> Outcome | Bundle:
+    """Check or submit the file for several tasks."""
+    warnings = _unknown_fields(request, form)
+    try:
+        with _file_of(request, form, season, does) as file:
+            done = _taken_by_all(request, form, season, team, file, warnings, does)
+            if does in OF_KEPT and isinstance(done, Bundle):
+                forget(request.POST[KEPT])
+            return done
+    except (UploadTooLarge, RunNotTaken, ValidationError) as refused:
+        return _not_taken(form, refused, _("Something is missing below."))
+
+
+def _taken_by_all(
+    request: SignedInRequest,
     form: BundleForm,
     season: Season,
     team: Team,
-    user: User,
+    file: Upload,
     warnings: Sequence[Problem],
-    *,
-    is_check: bool,
+    does: str,
 ) -> Outcome | Bundle:
-    said = form.cleaned_data
-    given = {
+    said, user = form.cleaned_data, request.user
+    given: dict[str, Any] = {
         "season": season,
         "phase": said.get("phase", ""),
         "tasks": said["tasks"],
@@ -474,11 +553,10 @@ def _bundled(
         "team_figures": form.figures(),
     }
     try:
-        with (
-            received(said["run"]) as file,
-            received_if_any(said["metadata"]) as metadata,
-        ):
-            if is_check:
+        with received_if_any(said["metadata"]) as metadata:
+            if encoding := request.POST.get(ENCODING, ""):
+                return _bundle_recoded(season, team, file, user, encoding, given)
+            if does in (CHECK, CHECK_KEPT):
                 described = {"description": said["description"], "metadata": metadata}
                 parts = bundles.check_bundle(upload=file, by=user, **described, **given)
                 is_good = all(part.is_good for part in parts)
@@ -492,6 +570,9 @@ def _bundled(
                     is_good=is_good,
                     problems=warnings,
                     parts=[*map(_described, parts)],
+                    offer=None
+                    if is_good
+                    else _bundle_offer(season, team, file, user, parts, given["phase"]),
                 )
             return bundles.submit_bundle(
                 upload=file,
@@ -516,9 +597,46 @@ def _bundled(
                 "Nothing was stored and nothing counts: all parts of a file are taken, or none."
             ),
             parts=[_described(part) for part in refused.parts],
+            offer=_bundle_offer(
+                season, team, file, user, refused.parts, given["phase"]
+            ),
         )
-    except (UploadTooLarge, RunNotTaken, ValidationError) as refused:
-        return _not_taken(form, refused, _("Something is missing below."))
+
+
+def _bundle_offer(
+    season: Season,
+    team: Team,
+    file: Upload,
+    user: User,
+    parts: Sequence[bundles.Part],
+    phase: str,
+) -> Offer | None:
+    """Return the repair of a file for several tasks, or None if no repair is certain."""
+    with repaired_bundle(season, parts, file, user, phase=phase) as repair:
+        if repair.upload is not None:
+            return _offer(season, team, repair, repair.upload, user)
+        return _offer(season, team, repair, file, user) if repair.encodings else None
+
+
+def _bundle_recoded(
+    season: Season,
+    team: Team,
+    file: Upload,
+    user: User,
+    encoding: str,
+    given: Mapping[str, Any],
+) -> Outcome:
+    """Check a file for several tasks, using the encoding that the user chose."""
+    if encoding not in ENCODINGS:
+        raise RunNotTaken(_("this encoding is not known here"))
+    phase, tasks = given["phase"], given["tasks"]
+    parts = bundles.parts_of(
+        season=season, upload=file, phase=phase, tasks=tasks, by=user
+    )
+    with repaired_bundle(
+        season, parts, file, user, phase=phase, encoding=encoding
+    ) as repair:
+        return _in_encoding(season, team, file, user, encoding, repair)
 
 
 def _described(part: bundles.Part) -> tuple[Phase, Outcome]:

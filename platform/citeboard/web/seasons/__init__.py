@@ -1,1 +1,1 @@
-"""Home, season and task pages."""
+"""Pages of seasons and tasks, and the home page."""

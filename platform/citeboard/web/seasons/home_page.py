@@ -1,5 +1,6 @@
 """The context of the home page."""
 
+import itertools
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,59 +13,58 @@ from citeboard.web.seasons.season_lines import (
     season_lines,
 )
 from scoring.exchange import mounted
-from scoring.results.board.public_results import Placing, public_top
-from scoring.results.board.table import Axis, Whisker, whisker
-from scoring.results.comparison.drawing import ASKED, Part, drawn_example
-from tasks.models import Season
+from scoring.models import Paper
+from scoring.results.board.public_results import Placing
+from scoring.results.comparison.examples import short_example
+from scoring.results.comparison.pieces import Part
+from tasks.models import Season, Task
 from tasks.seasons import access
 
 SEASONS_A_PAGE = 12
-
-
-@dataclass(frozen=True, kw_only=True)
-class SmallRow:
-    leader: Placing
-    whisker: Whisker | None
+#: The number of tasks whose examples the page shows. Readers can open the other
+#: examples.
+OPEN_EXAMPLES = 3
 
 
 @dataclass(frozen=True)
 class SmallTask:
-    """A task as the first page shows it: drawn by its sample, and the first rows of the board it is read for.
-    ``published`` has the best of the task's own published results, or of another task of its kind.
-    """
+    """A task on the home page, with its question, leader, verdict and example."""
 
     line: TaskLine
-    published: TaskLine | None
+    is_example_open: bool
 
     @property
     def current(self) -> PhaseLine | None:
         return self.line.current
 
     @property
-    def asked(self) -> str:
-        return str(ASKED.get(self.line.task.task_type.drawn_as, ""))
+    def leader(self) -> Placing | None:
+        leaders = self.current.leaders if self.current else ()
+        return leaders[0] if leaders else None
 
     @property
     def example(self) -> list[Part]:
-        return drawn_example(self.line.task.task_type)
+        return short_example(self.line.task.task_type)
 
-    @cached_property
-    def rows(self) -> list[SmallRow]:
-        if self.current is None or self.current.state == "ahead":
-            return []
-        places = public_top(self.current.phase)
-        cells = [place.cell for place in places if place.cell]
-        column = places[0].column if places else None
-        axis = Axis.over(cells, column.scale) if cells and column else None
-        return [
-            SmallRow(leader=place, whisker=whisker(place.cell, axis, place.interval))
-            for place in places
-        ]
+
+@dataclass(frozen=True, kw_only=True)
+class PaperLine:
+    """A paper and the tasks whose results it published.
+
+    ``paper`` is None if the paper's tables are not loaded.
+    """
+
+    paper: Paper | None
+    tasks: list[Task]
+
+    @property
+    def seasons(self) -> list[Season]:
+        return list({task.season_id: task.season for task in self.tasks}.values())
 
 
 @dataclass(frozen=True)
 class HomePage:
-    """The seasons that ``viewer`` may see, on the page of this ``number``."""
+    """The seasons that the user may see. ``number`` is the page of the list."""
 
     viewer: object
     number: int
@@ -99,18 +99,29 @@ class HomePage:
 
     @property
     def in_small(self) -> list[tuple[SeasonLine, list[SmallTask]]]:
-        elsewhere = {
-            task.task.task_type.slug: task
-            for line in reversed(self.published)
-            for task in line.tasks
-            if task.reported
-        }
+        number = itertools.count(1)
 
         def small(task: TaskLine) -> SmallTask:
-            other = elsewhere.get(task.task.task_type.slug)
-            return SmallTask(task, task if task.reported else other)
+            return SmallTask(task, is_example_open=next(number) <= OPEN_EXAMPLES)
 
         return [(line, [small(task) for task in line.tasks]) for line in self.open]
+
+    @cached_property
+    def papers(self) -> list[PaperLine]:
+        """Return the papers behind seasons that have only published results."""
+        tasks_by_key: dict[str, list[Task]] = {}
+        for line in self.published:
+            for task in (each.task for each in line.tasks):
+                keys = dict.fromkeys(table["paper"] for table in task.published)
+                for key in keys or [""]:
+                    tasks_by_key.setdefault(key, []).append(task)
+        known = {
+            paper.key: paper for paper in Paper.objects.filter(key__in=tasks_by_key)
+        }
+        return [
+            PaperLine(paper=known.get(key), tasks=tasks)
+            for key, tasks in tasks_by_key.items()
+        ]
 
     @property
     def archives(self) -> list[mounted.Mounted]:

@@ -1,4 +1,4 @@
-"""Announcements, questions and answers, and terms of a season."""
+"""Pages with a season's announcements, questions and terms."""
 
 from functools import wraps
 from typing import Any
@@ -35,7 +35,7 @@ def announcements(request: HttpRequest, season: Season) -> Answer:
 
 
 def signed_in_to_post(view: View) -> View:
-    """Everybody may read the page; who would post to it and is not signed in is led to do so first."""
+    """Redirect POST requests of anonymous users to the sign-in page."""
 
     @wraps(view)
     def answer(request: HttpRequest, **address: str) -> HttpResponseBase:
@@ -47,7 +47,7 @@ def signed_in_to_post(view: View) -> View:
 
 
 def _questions(request: HttpRequest, season: Season) -> dict[str, Any]:
-    """Everybody reads those that were answered in public."""
+    """Return the context with the questions that the user may read."""
     page = leaf(request, readable_questions(season, request.user))
     return {"page": page, "may_help": may_help(request.user, season)}
 
@@ -66,7 +66,7 @@ questions = signed_in_to_post(
 @signed_in_to_post
 @season_readers.form("seasons/terms.html")
 def terms(request: HttpRequest, season: Season) -> Answer:
-    """Read by everybody who may see the season, accepted by who is signed in."""
+    """Show the terms of the season. Signed-in users can accept them."""
     current, user = current_terms(season), request.user
     known = {"version": current.number if current else None} | {
         name: getattr(user, name, "") for name in season.asks

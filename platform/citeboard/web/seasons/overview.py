@@ -1,4 +1,4 @@
-"""The first page, a season's own, and the cards and downloads of its tasks."""
+"""The home page, the page of a season, and cards and downloads of its tasks."""
 
 from typing import Any
 
@@ -42,7 +42,8 @@ from tasks.seasons.cards import card
 from tasks.submissions.refusals import InputsNotReleased, TermsNotAccepted
 from tasks.types.citation_text.instances import MAX_INPUT, MAX_OUTPUT, SELF_REFERENCES
 
-#: The page cache may show a change that no version counts, such as a new affiliation, so many seconds late.
+#: Maximum age of cached pages in seconds. Some changes, such as a new affiliation, do
+#: not change the cache key.
 CACHE_SECONDS = 60
 
 
@@ -71,7 +72,10 @@ def _page(
     context: dict[str, Any],
     number: int | None = None,
 ) -> HttpResponse:
-    """Return a page that visitors get from the page cache until something changes on the site."""
+    """Render a page.
+
+    Anonymous users get the page from a cache until any data of the site change.
+    """
     if is_signed_in(request):
         return render(request, template, context)
 
@@ -130,7 +134,9 @@ def task(request: HttpRequest, task: Task) -> Answer:
 def inputs(
     request: HttpRequest, season: str, task: str, phase: str
 ) -> HttpResponseBase:
-    """Return the inputs of a split for participants, by session or token: never the gold."""
+    """Return the inputs of a split, never its gold. Participants sign in by session or
+    token.
+    """
     person = api.asking_user(request)
     found = access.phase_for(person, season, task, phase)
     try:

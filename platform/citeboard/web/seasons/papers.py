@@ -1,4 +1,4 @@
-"""Results as papers print them: published ones, a season's overview paper, teams over all tasks."""
+"""Pages with published results, a season's overview paper, and teams over all tasks."""
 
 from typing import Any
 
@@ -97,7 +97,9 @@ def published_file(request: HttpRequest, task: Task, form: str) -> Answer:
 
 @season_readers.page("publications/reproduced.html")
 def reproduced(request: HttpRequest, season: Season) -> Answer:
-    """A season's published tables beside what the same systems score on its boards."""
+    """Compare published tables with the scores of the same systems on the season's
+    boards.
+    """
     tasks = list(season.tasks.select_related("season"))
     if not any(is_reproduced(task) for task in tasks):
         raise Http404(
@@ -153,7 +155,10 @@ def _whole(table: ReportedTable) -> dict[str, Any]:
 
 @season_readers.page("seasons/overview_paper.html")
 def overview_paper(request: HttpRequest, season: Season) -> Answer:
-    """A season's tables, charts and facts for its overview paper, for everybody who may see them."""
+    """Show tables, charts and numbers for the season's overview paper.
+
+    The page contains only data that the user may see.
+    """
     query = PaperQuery.of(request.GET)
     paper = OverviewPaper.of(season, request.user, query)
     made, moving = kept_paper(paper), moving_paper(paper)
@@ -184,15 +189,15 @@ def overview_paper(request: HttpRequest, season: Season) -> Answer:
 
 
 def _tables(board: standings.Board) -> dict[str, Any]:
-    dimensions = offered_dimensions(board)
+    dimensions, kind = offered_dimensions(board), board.phase.task.task_type
     metrics = {
-        metric: metric_label(metric)
+        metric: metric_label(metric, kind)
         for name in dimensions
         for metric in metrics_of(board, name)
     }
     columns = []
     for column in board.main_first:
-        label = metric_label(column.metric)
+        label = metric_label(column.metric, kind)
         columns.append(
             (
                 column.name,
@@ -212,7 +217,10 @@ def _tables(board: standings.Board) -> dict[str, Any]:
 
 @season_readers.form("", fields=())
 def archive(request: HttpRequest, season: Season) -> Answer:
-    """The zip that was made; a post has it made, unless there is one of what the season shows now."""
+    """Return the stored zip archive of the overview paper.
+
+    A POST request creates a new archive if the season has changed.
+    """
     query = PaperQuery.of(request.GET)
     paper = OverviewPaper.of(season, request.user, query)
     if request.method == "POST":
@@ -258,11 +266,13 @@ ranked_seasons = Pages(
 
 @ranked_seasons.page("seasons/overall.html")
 def overall(request: HttpRequest, season: Season) -> Answer:
-    """Teams over all tasks of the season, where its organisers want that."""
+    """Show the teams over all tasks of the season, if the organisers enabled this
+    page.
+    """
     table = _overall(request, season)
     lines = []
     for row in table.rows:
-        # On each board `2–4`, or nothing where the team does not stand there.
+        # The range of ranks on each board; empty if the team is not on the board.
         places = [board.places.get(row.slug) for board in table.boards]
         words = [ranks(place.low, place.high) if place else "" for place in places]
         without = [row.without.get(board.phase.pk, "") for board in table.boards]

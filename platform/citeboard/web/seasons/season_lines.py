@@ -1,4 +1,4 @@
-"""Seasons as lists show them, with their tasks, phases and the first rows of their boards."""
+"""Seasons for lists, with their tasks, phases and the first rows of boards."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,14 +13,16 @@ from scoring.results.board.public_results import (
     shows_baselines_alone,
 )
 from scoring.results.board.verdict import Verdict
+from scoring.results.comparison.drawing import ASKED
 from scoring.results.publications import published
 from tasks.gold.secrecy import with_phases
 from tasks.models import Phase, Season, Task
+from tasks.seasons.cards import sentence_of
 
 
 @dataclass(frozen=True)
 class PhaseLine:
-    """A phase as a list shows it; ``state`` is `open`, `ahead` or `closed`."""
+    """A phase in a list of seasons. ``state`` is `open`, `ahead` or `closed`."""
 
     phase: Phase
     state: str
@@ -31,15 +33,28 @@ class PhaseLine:
 
 @dataclass(frozen=True, kw_only=True)
 class TaskLine:
-    """A task with its phases; ``reported`` is the best published result and whose it is."""
+    """A task in a list of seasons.
+
+    ``reported`` contains the best published result and its source.
+    """
 
     task: Task
     phases: list[PhaseLine]
     reported: dict[str, str] | None = None
 
     @property
+    def sentence(self) -> str:
+        return sentence_of(self.task) or str(
+            ASKED.get(self.task.task_type.drawn_as, "")
+        )
+
+    @property
     def current(self) -> PhaseLine | None:
-        """Return the open phase that closes first, else the last that has closed, else the first to come."""
+        """Return the open phase with the earliest end.
+
+        If no phase is open, return the phase that closed last, or else the first future
+        phase.
+        """
         is_open = [line for line in self.phases if line.state == "open"]
         closed = [line for line in self.phases if line.state == "closed"]
         if is_open:
@@ -81,7 +96,7 @@ class SeasonLine:
 
     @property
     def has_baselines_alone(self) -> bool:
-        """Return True if boards show baselines and none of them the run of a team."""
+        """Return True if the boards show only baselines."""
         phases = self._phases
         return any(line.has_baselines_alone for line in phases) and not any(
             line.leaders for line in phases
@@ -93,7 +108,10 @@ class SeasonLine:
 
 
 def season_lines(seasons: Sequence[Season]) -> list[SeasonLine]:
-    """Return what lists show of the seasons, in a fixed number of queries if their boards are cached."""
+    """Return the seasons with the data that lists show.
+
+    The number of queries is constant if the boards are cached.
+    """
     at = now()
     tasks = Task.objects.filter(season__in=seasons).select_related("season")
     lines: dict[int, list[TaskLine]] = {season.pk: [] for season in seasons}

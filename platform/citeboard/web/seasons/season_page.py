@@ -27,7 +27,7 @@ from tasks.seasons import access, timeline
 
 @dataclass(frozen=True)
 class SeasonPage:
-    """A season as ``viewer`` sees it, who may be signed in or not."""
+    """The page of a season for a user, who may be anonymous."""
 
     season: Season
     viewer: object
@@ -67,7 +67,10 @@ class SeasonPage:
 
     @cached_property
     def public_teams(self) -> Collection[int]:
-        """Return the teams that have a public page: helpers see teams that others do not."""
+        """Return the primary keys of teams with a public page.
+
+        Helpers of the season also see teams that are not public.
+        """
         if not self.may_help:
             return {entry.team_id for entry in self.registrations if entry.is_approved}
         if not self.season.is_public:
@@ -75,7 +78,7 @@ class SeasonPage:
         listed = access.listed_entries(None, self.season).approved()
         return set(listed.values_list("team_id", flat=True))
 
-    # -- What the viewer has to do with the season
+    # -- The viewer's own teams
 
     @cached_property
     def _teams(self) -> list[Team]:
@@ -100,7 +103,7 @@ class SeasonPage:
 
     @cached_property
     def could_ask(self) -> QuerySet[Team]:
-        """Return the teams that the viewer could ask to join."""
+        """Return the teams that the user could ask to join."""
         if not isinstance(self.viewer, User):
             return Team.objects.none()
         if (

@@ -1,4 +1,4 @@
-"""One answer to an instance of a sample that everybody may have, scored without an account."""
+"""The page that scores an answer to a public example, without an account."""
 
 import tempfile
 from pathlib import Path
@@ -19,6 +19,7 @@ from scoring.results.runs.claims import shown_claims
 from tasks.models import Task
 from tasks.submissions.uploads import network_of
 from tasks.types.base import ShownInstance
+from tasks.types.judge_views import plain_rules
 
 PROGRAM = "scoring.worker.trying:tried"
 MAX_CHARACTERS = 20_000
@@ -26,7 +27,9 @@ MAX_CHARACTERS = 20_000
 
 @task_readers.form("seasons/try.html", fields=("answer",))
 def try_answer(request: HttpRequest, task: Task) -> Answer:
-    """The gold is the sample's, which everybody has; how much is computed for a network is limited."""
+    """Score an answer to a public example. The computing time for each network is
+    limited.
+    """
     kind = task.task_type
     examples = example_answers(kind)
     if not examples:
@@ -58,7 +61,7 @@ def _tried(request: HttpRequest, task: Task, answer: str) -> dict[str, Any]:
         "task_type": kind.reference,
         "sample": public_sample(kind),
         "filename": "answer.jsonl",
-        "rules": task.rules,
+        "rules": plain_rules(task.rules),
     }
     sender = Sender(
         account=f"network {network}", network=network, submits=False, gives_way=True
@@ -90,5 +93,5 @@ def _tried(request: HttpRequest, task: Task, answer: str) -> dict[str, Any]:
         lines.append(
             (metric_label(name), [(rules, text or "") for rules, text in words.items()])
         )
-    drawn = draw(kind.drawn_as, ShownInstance(**found["shown"]), claims)
+    drawn = draw(kind, ShownInstance.of_values(found["shown"]), claims)
     return {"drawn": drawn, "rules": list(by_rules), "lines": lines}

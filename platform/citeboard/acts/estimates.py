@@ -1,0 +1,177 @@
+"""Estimate scores: sample units, upload people's labels, publish and unpublish."""
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
+
+from citeboard.acts.declared import ActForm, by_organisers
+from citeboard.teams.models import User
+from scoring.human import disagreements, estimates
+from scoring.models import BackgroundJob, EstimateSheet
+from scoring.worker.background import Kind, ask
+from tasks.models import Phase
+from tasks.submissions.uploads import received
+from tasks.types.judge_views import MAX_RULES
+
+#: The default number of labels in the form.
+LABELS_AT_FIRST = 100
+
+
+class EstimatesForm(ActForm):
+    """The kind of the labels, and the number of units of each run."""
+
+    of = forms.ChoiceField(label=_("People label"), choices=EstimateSheet.Of.choices)
+    labels = forms.IntegerField(
+        label=_("Units of each run"),
+        min_value=estimates.MIN_LABELS,
+        max_value=estimates.MAX_LABELS,
+        initial=LABELS_AT_FIRST,
+        help_text=_("Drawn at random by the site, spread over all topics."),
+    )
+    api = {
+        "of": "What people label.",
+        "labels": "Units of each run on the sheet.",
+    }
+
+    def __init__(self, data: Any = None, *, of: Phase | None = None) -> None:
+        # Name this attribute `phase`, because the form already has a field named `of`.
+        self.phase = of
+        number = "phase" if of is None else of.pk
+        super().__init__(data, of=of, auto_id=f"id_{number}_%s")
+        if of is not None:
+            kinds = estimates.kinds_of(of)
+            self.fields["of"].choices = [  # type: ignore[attr-defined]
+                (value, label)
+                for value, label in EstimateSheet.Of.choices
+                if value in kinds
+            ]
+
+
+def _make_estimates(*, phase: Phase, of: str, labels: int, by: User) -> BackgroundJob:
+    known = estimates.kinds_of(phase)
+    if of not in known:
+        words = f"No score of the phase rests on {of}; there are {', '.join(known) or 'none'}."
+        raise ValidationError({"of": words})
+    estimates.board_to_estimate(phase, by)
+    given = {"estimates": of, "labels": labels}
+    return ask(Kind.SHEET, phase.task.season, given, by=by, phase=phase)
+
+
+MAKE_ESTIMATES = by_organisers(
+    _make_estimates,
+    "Draw a sample of units that people label, so that scores are estimated; for organisers.",
+    form=EstimatesForm,
+    subject="phase",
+)
+
+
+class DisagreementsForm(ActForm):
+    """The further judge, the number of pairs, and the seed of the draw."""
+
+    judge = forms.CharField(
+        label=_("Further judge"), max_length=MAX_RULES, widget=forms.Select
+    )
+    pairs = forms.IntegerField(
+        label=_("Pairs"),
+        min_value=disagreements.MIN_PAIRS,
+        max_value=disagreements.MAX_PAIRS,
+        initial=LABELS_AT_FIRST,
+        help_text=_("At most so many of the pairs on which it disagrees."),
+    )
+    seed = forms.RegexField(
+        r"\A[0-9a-z]{1,32}\Z",
+        label=_("Seed"),
+        required=False,
+        help_text=_(
+            "Draws the same pairs again: up to 32 small letters and digits. Empty: the site draws one."
+        ),
+    )
+    api = {
+        "judge": "A further judge of the phase.",
+        "pairs": "The most pairs on the sheet.",
+        "seed": "Draws the same pairs again; drawn by the site without it.",
+    }
+
+    def __init__(self, data: Any = None, *, of: Phase | None = None) -> None:
+        number = "phase" if of is None else of.pk
+        super().__init__(data, of=of, auto_id=f"id_disagreements_{number}_%s")
+        names = [] if of is None else disagreements.views_to_compare(of)
+        self.fields["judge"].widget.choices = [(name, name) for name in names]
+
+
+def _make_disagreements(
+    *, phase: Phase, judge: str, pairs: int, by: User, seed: str = ""
+) -> BackgroundJob:
+    known = disagreements.views_to_compare(phase)
+    if judge not in known:
+        words = (
+            f"The phase has no view by {judge}; there are {', '.join(known) or 'none'}."
+        )
+        raise ValidationError({"judge": words})
+    estimates.board_to_estimate(phase, by)
+    given = {
+        "disagreements": judge,
+        "pairs": pairs,
+        "seed": seed or disagreements.new_seed(),
+    }
+    return ask(Kind.SHEET, phase.task.season, given, by=by, phase=phase)
+
+
+MAKE_DISAGREEMENTS = by_organisers(
+    _make_disagreements,
+    "Draw pairs on which a further judge disagrees with the first one, for people; for organisers.",
+    form=DisagreementsForm,
+    subject="phase",
+)
+
+
+class PeoplesLabelsForm(ActForm):
+    """The sheet with people's labels."""
+
+    file = forms.FileField(
+        label=_("Labels"),
+        help_text=_("The lines of the sheet with labels, and “by” for each person."),
+        error_messages={
+            "required": _("Choose the file that holds the labels."),
+            "empty": _("The file is empty."),
+        },
+    )
+    api = {"file": "The lines of the sheet with label and by, as JSON lines."}
+
+
+def _bring_labels(*, sheet: EstimateSheet, file: Any, by: User) -> BackgroundJob:
+    phase = sheet.phase
+    with received(file) as upload:
+        return ask(
+            Kind.SHEET,
+            phase.task.season,
+            {"estimate_sheet": sheet.pk},
+            by=by,
+            phase=phase,
+            upload=upload,
+        )
+
+
+BRING_LABELS = by_organisers(
+    _bring_labels,
+    "Bring people's labels of a sheet and estimate the scores; for organisers.",
+    form=PeoplesLabelsForm,
+    subject="sheet",
+    row="estimates",
+)
+PUBLISH_ESTIMATES = by_organisers(
+    estimates.publish,
+    "Show the estimated scores of a sheet beside the board; for organisers.",
+    _("The board shows the estimates."),
+    subject="sheet",
+    row="estimates",
+)
+TAKE_ESTIMATES_BACK = by_organisers(
+    estimates.revoke,
+    "Take the estimated scores of a sheet off the board; for organisers.",
+    _("The board no longer shows the estimates."),
+    subject="sheet",
+    row="estimates",
+)

@@ -1,0 +1,109 @@
+"""Import judgements into the ledger, and withdraw imports."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.db.models import Q
+from django.http import Http404
+from django.utils.translation import gettext, gettext_lazy as _
+
+from citeboard.acts.declared import ActForm, by_organisers
+from citeboard.background import kinds
+from citeboard.core.words import counted
+from citeboard.teams.models import User
+from scoring.models import BackgroundJob, JudgementImport
+from scoring.worker.withdrawal import Withdrawn, withdraw_import
+from tasks.models import Season
+from tasks.submissions.uploads import received, upload_limit
+from tasks.types.ledger import MAX_JUDGE
+
+#: The maximum integer in URLs and forms; databases cannot store greater ones.
+MAX_NUMBER = 2**31 - 1
+
+
+class LedgerForm(ActForm):
+    """A file of judgements of one judge and one kind."""
+
+    judge = forms.CharField(
+        label=_("Judge"),
+        required=False,
+        max_length=MAX_JUDGE,
+        help_text=_("Needed where the file does not name the judge."),
+    )
+    file = forms.FileField(
+        label=_("Judgements"),
+        error_messages={
+            "required": _("Choose the file that holds the judgements."),
+            "empty": _("The file is empty."),
+        },
+    )
+    api = {"file": "JSON lines with kind, items or texts, judge and label."}
+
+    def __init__(self, data: Any = None, files: Any = None, *, of: Season) -> None:
+        super().__init__(data, files, of=of)
+        self.fields["file"].help_text = gettext(
+            "JSON lines with kind, items or texts, judge and label, at most %(megabytes)s. Larger files are "
+            "brought by “manage.py import_labels” where the site runs."
+        ) % {"megabytes": counted(upload_limit() >> 20, "megabyte")}
+
+
+def _import_ledger(
+    *, season: Season, file: Any, by: User, judge: str = ""
+) -> BackgroundJob:
+    with received(file) as upload:
+        return kinds.ask_for_ledger(season=season, judge=judge, upload=upload, by=by)
+
+
+class WithdrawalForm(ActForm):
+    """The number of an import, and the reason for its withdrawal."""
+
+    number = forms.IntegerField(label=_("Import"), min_value=1, max_value=MAX_NUMBER)
+    reason = forms.CharField(label=_("Reason"), max_length=500)
+
+
+def _withdraw_import(
+    *, season: Season, number: Any, reason: str, by: User
+) -> Withdrawn:
+    """Withdraw an import of the season.
+
+    Only staff may withdraw an import that all seasons share.
+    """
+    theirs = Q(judge__season=season)
+    if by.is_staff:
+        theirs |= Q(judge__season=None)
+    is_number = isinstance(number, int) and 0 < number <= MAX_NUMBER
+    found = JudgementImport.objects.filter(theirs, pk=number if is_number else 0)
+    if (source := found.select_related("judge").first()) is None:
+        raise Http404(_("The season has no import of judgements with this number."))
+    return withdraw_import(source=source, reason=reason, by=by, season=season)
+
+
+def _describe_withdrawn(
+    done: Withdrawn, filled: Mapping[str, Any]
+) -> tuple[str, Mapping[str, Any]]:
+    words = gettext("The import is withdrawn. %(runs)s rested on it.")
+    if done.frozen:
+        words += " " + gettext(
+            "%(boards)s stay as they are, and say that it is withdrawn."
+        )
+    return words, {
+        "runs": counted(done.runs, "run"),
+        "boards": counted(done.frozen, "frozen board"),
+    }
+
+
+IMPORT_LEDGER = by_organisers(
+    _import_ledger,
+    "Import judgements into the ledger; for organisers.",
+    form=LedgerForm,
+    subject="season",
+)
+WITHDRAW_IMPORT = by_organisers(
+    _withdraw_import,
+    "Withdraw an import of judgements; runs that used it are scored again; for organisers.",
+    _describe_withdrawn,
+    form=WithdrawalForm,
+    refused=_("Nothing was withdrawn. %(fault)s"),
+    subject="season",
+)

@@ -1,0 +1,45 @@
+"""Import runs of another platform into a phase of a declared task, and score them
+again.
+"""
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from citeboard.acts.declared import ActForm, by_organisers
+from citeboard.background.old_runs import ask_for_old_runs
+from citeboard.teams.models import User
+from scoring.models import BackgroundJob
+from tasks.models import Phase
+from tasks.submissions.uploads import received
+
+
+class OldRunsForm(ActForm):
+    """A zip with the runs of each team, and the scores that the runs had elsewhere."""
+
+    file = forms.FileField(
+        label=_("Runs"),
+        help_text=_(
+            "A zip with a file, a zip or a folder for each team, and scores.csv with the columns team, "
+            "run and the old scores."
+        ),
+    )
+    api = {
+        "file": "A zip with a file, a zip or a folder for each team, and `scores.csv` with the columns "
+        "`team`, `run` and the old scores."
+    }
+
+
+def _score_again(*, phase: Phase, file: Any, by: User) -> BackgroundJob:
+    with received(file) as upload:
+        return ask_for_old_runs(phase, upload, by)
+
+
+SCORE_OLD_RUNS = by_organisers(
+    _score_again,
+    "Score runs of another platform again, as runs of teams by name, with their old scores beside the board; "
+    "for organisers.",
+    form=OldRunsForm,
+    subject="phase",
+)

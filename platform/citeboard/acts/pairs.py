@@ -1,0 +1,266 @@
+"""Manage sheets of pairs: create, judge, upload judgements, publish and unpublish."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext_lazy as _
+
+from citeboard.acts.declared import Act, ActForm, by_organisers
+from citeboard.acts.human import judge_of
+from citeboard.acts.sheets import DrawnForm, PublishSheetForm
+from citeboard.teams.models import User
+from scoring.human import pairs
+from scoring.human.pair_plans import MAX_PAIRS, MAX_SHARES, Division, check_plan
+from scoring.human.sheets import (
+    MAX_INSTANCES,
+    add_person,
+    check_size,
+    remove_annotator,
+)
+from scoring.human.states import reopen
+from scoring.models import Annotator, BackgroundJob, Preference, Sheet
+from scoring.worker.background import Kind, ask
+from tasks.models import Phase, Submission
+from tasks.submissions.uploads import received
+
+#: The default number of battles for each pair of systems.
+BATTLES_AT_FIRST = 4
+#: The default number of judges for each pair, if the pairs are divided among judges.
+JUDGES_AT_FIRST = 2
+
+
+class PairsForm(DrawnForm):
+    """The systems, instances and battles of a new sheet, and the number of judges who
+    share them.
+    """
+
+    battles = forms.IntegerField(
+        label=_("Battles of every two systems"),
+        min_value=1,
+        max_value=MAX_INSTANCES,
+        help_text=_("Each on another instance."),
+    )
+    judges = forms.IntegerField(
+        label=_("Judges who divide the pairs"),
+        min_value=2,
+        max_value=MAX_SHARES,
+        required=False,
+        help_text=_("Empty: every judge judges every pair."),
+    )
+    judges_of_pair = forms.IntegerField(
+        label=_("Judges of each pair"),
+        min_value=1,
+        max_value=MAX_SHARES,
+        required=False,
+        help_text=_(
+            "If judges divide the pairs. Empty: two. With one, every tenth pair still has two, so that "
+            "you see how far judges agree."
+        ),
+    )
+    lacks = "can be compared"
+    field_order = ("instances", "battles", "judges", "judges_of_pair", "seed", "runs")
+    api = {
+        **DrawnForm.api,
+        "judges": {
+            "default": None,
+            "allow_null": True,
+            "help_text": "Judges among whom the pairs are divided; null: each judges every pair.",
+        },
+        "judges_of_pair": {
+            "default": None,
+            "allow_null": True,
+            "help_text": "Judges who see each pair of a divided sheet; null: two.",
+        },
+    }
+
+    @staticmethod
+    def runs_for(phase: Phase, by: User) -> list[Submission]:
+        return pairs.candidates(phase, by)
+
+    def __init__(self, data: Any = None, *, of: Phase, by: User) -> None:
+        super().__init__(data, of=of, by=by)
+        self.initial["battles"] = min(BATTLES_AT_FIRST, self.initial["instances"])
+
+
+def _make_pairs(
+    *,
+    phase: Phase,
+    instances: int,
+    battles: int,
+    seed: int,
+    runs: Sequence[str],
+    by: User,
+    judges: int | None = None,
+    judges_of_pair: int | None = None,
+) -> BackgroundJob:
+    chosen = PairsForm.chosen(phase, runs, by)
+    check_size(len(chosen), instances)
+    planned = check_plan(len(chosen), instances, battles)
+    given: dict[str, Any] = {
+        "runs": chosen,
+        "instances": instances,
+        "battles": battles,
+        "seed": seed,
+    }
+    if judges is not None:
+        division = Division(judges, judges_of_pair or min(JUDGES_AT_FIRST, judges))
+        division.check(planned)
+        given["division"] = asdict(division)
+    elif judges_of_pair is not None:
+        words = _("Say how many judges divide the pairs, or leave this empty.")
+        raise ValidationError({"judges_of_pair": words})
+    return ask(Kind.SHEET, phase.task.season, given, by=by, phase=phase)
+
+
+MAKE_PAIRS = by_organisers(
+    _make_pairs,
+    "Make a sheet of pairs, whose judges choose the better of two texts; for organisers.",
+    form=PairsForm,
+    subject="phase",
+)
+
+
+class BattlesForm(ActForm):
+    """A file of judgements of pairs."""
+
+    file = forms.FileField(
+        label=_("Judgements"),
+        help_text=_(
+            'JSON lines such as {"topic": "t1", "left": "a", "right": "b", "label": "left", "judge": "m"}.'
+        ),
+        error_messages={
+            "required": _("Choose the file that holds the judgements."),
+            "empty": _("The file is empty."),
+        },
+    )
+    has_programs = forms.BooleanField(
+        label=_("The judges are programs, whose names everybody may read"),
+        required=False,
+    )
+    api = {
+        "file": "JSON lines with topic, left, right, label and judge, as the guide on battles has them.",
+        "has_programs": {
+            "default": False,
+            "help_text": "Whether the judges are programs, whose names everybody may read.",
+        },
+    }
+
+
+def _bring_battles(
+    *, phase: Phase, file: Any, by: User, has_programs: bool | None = False
+) -> Sheet:
+    with received(file) as upload:
+        given = pairs.read_judgements(upload.path, phase, upload.filename, by)
+    return pairs.keep_judgements(
+        phase=phase, given=given, has_programs=bool(has_programs), by=by
+    )
+
+
+BRING_BATTLES = by_organisers(
+    _bring_battles,
+    "Bring judgements of pairs from a file; for organisers.",
+    _("The judgements are kept. Publish them when they are to count."),
+    form=BattlesForm,
+    subject="phase",
+)
+
+
+class JudgeForm(ActForm):
+    """The address of an account that becomes a judge."""
+
+    email = forms.EmailField(label=_("E-mail address of their account"))
+
+
+def _add_judge(*, sheet: Sheet, email: str, by: User) -> Annotator:
+    return add_person(sheet=sheet, email=email, by=by)
+
+
+ADD_JUDGE = by_organisers(
+    _add_judge,
+    "Let somebody with an account judge the pairs of a sheet; for organisers.",
+    _("%(name)s can judge the pairs."),
+    form=JudgeForm,
+    subject="sheet",
+    row="pairs",
+)
+REMOVE_JUDGE = by_organisers(
+    remove_annotator,
+    "Take a judge off a sheet of pairs, with their judgements; for organisers.",
+    _("%(name)s is off the sheet, with %(judgements)s."),
+    subject="annotator",
+)
+
+
+def _publish(*, sheet: Sheet, unfinished: bool | None, by: User) -> None:
+    pairs.publish(sheet=sheet, by=by, is_confirmed=bool(unfinished))
+
+
+PUBLISH_PAIRS = by_organisers(
+    _publish,
+    "Close a sheet of pairs and let its judgements count on the board of battles; for organisers.",
+    _("The judgements stand on the board of battles."),
+    form=PublishSheetForm,
+    subject="sheet",
+    row="pairs",
+)
+TAKE_PAIRS_BACK = by_organisers(
+    pairs.revoke,
+    "Take the judgements of a sheet of pairs off the board of battles; for organisers.",
+    _(
+        "The judgements are off the board of battles. The sheet is closed until you reopen it."
+    ),
+    subject="sheet",
+    row="pairs",
+)
+REOPEN_PAIRS = by_organisers(
+    reopen,
+    "Let the judges of an unpublished sheet of pairs judge again; for organisers.",
+    _("The sheet takes judgements again."),
+    subject="sheet",
+    row="pairs",
+)
+
+
+class JudgementForm(ActForm):
+    """A judge's label of one pair."""
+
+    pair = forms.IntegerField(
+        widget=forms.HiddenInput, min_value=1, max_value=MAX_PAIRS
+    )
+    label = forms.ChoiceField(
+        label=_("Which text is better?"),
+        choices=[
+            ("left", _("The left one")),
+            ("tie", _("Neither: a tie")),
+            ("right", _("The right one")),
+        ],
+        widget=forms.RadioSelect,
+        error_messages={"required": _("Choose left, tie or right.")},
+    )
+    api = {
+        "pair": "The position of the pair on the sheet.",
+        "label": "Which text is better; a tie where neither is.",
+    }
+
+
+def _judge(*, annotator: Annotator, pair: int, label: str) -> Preference:
+    planned = pairs.pairs_for(annotator).select_related("left", "right")
+    return pairs.save_preference(
+        annotator=annotator,
+        pair=get_object_or_404(planned, position=pair),
+        label=label,
+    )
+
+
+JUDGE = Act(
+    _judge,
+    "Judge a pair of a sheet; for its judges.",
+    role=judge_of,
+    form=JudgementForm,
+    subject="annotator",
+    actor="",
+)

@@ -1,0 +1,92 @@
+"""The API operation that creates a draft season from a bundle of Codabench or CodaLab."""
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiResponse
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from citeboard.api import operations
+from citeboard.api.serializers import RejectedRun, serializer
+from citeboard.teams.api import person
+from citeboard.teams.models import User
+from scoring.exchange.bundles.importing import drafted, make_season
+from scoring.exchange.bundles.report import VERDICTS
+from tasks.seasons.access import creator_of_seasons
+from tasks.submissions.uploads import received
+
+
+class CompetitionForm(serializers.Serializer[Any]):
+    """A bundle, and the short name of the new season."""
+
+    file = serializers.FileField(
+        max_length=200, help_text="The zip of a competition, with competition.yaml."
+    )
+    title = serializers.CharField(
+        max_length=120, required=False, default="", help_text="The bundle's, if empty."
+    )
+    slug = serializers.CharField(
+        max_length=60,
+        required=False,
+        default="",
+        help_text="Small letters, digits and single hyphens; made of the title, if empty.",
+    )
+    gold = serializers.ListField(
+        child=serializers.CharField(max_length=500),
+        required=False,
+        default=list,
+        max_length=100,
+        help_text="PLACE=FILE for each place of the report where several files could be the gold.",
+    )
+
+
+ReportLineSerializer = serializer(
+    "ReportLine",
+    "What was understood of a bundle, left out or is to be decided, or what prevents the import.",
+    verdict=serializers.ChoiceField(choices=VERDICTS),
+    place=(str, "A key of competition.yaml, or a file of the bundle."),
+    message=str,
+)
+ImportedSerializer = serializer(
+    "Imported",
+    "The report of a bundle, and the draft that was made of it.",
+    season=(str, "The slug of the draft; empty where nothing was made."),
+    dry_run=bool,
+    report=ReportLineSerializer(many=True),
+)
+
+
+@operations.post(
+    "new-season-bundle/",
+    role=creator_of_seasons,
+    form=CompetitionForm,
+    answers=ImportedSerializer,
+    responses={
+        422: OpenApiResponse(RejectedRun, "The draft was refused; nothing was made.")
+    },
+    parameters=[operations.DRY_RUN],
+    takes_dry_runs=True,
+    is_upload=True,
+    operation_id="new-season-bundle",
+)
+def new_season_from_bundle(
+    request: Request, creator: User, form: dict[str, Any]
+) -> Response:
+    """Create a draft from a bundle of Codabench or CodaLab; for staff."""
+    by, is_dry_run, made = person(request), operations.is_dry_run(request), ""
+    named = {name: form.get(name, "") for name in ("slug", "title")}
+    gold = form.get("gold", [])
+    with (
+        received(form["file"]) as upload,
+        drafted(upload.path, upload.filename, by=by, gold=gold, **named) as draft,
+    ):
+        if draft.values is not None and not is_dry_run:
+            made = make_season(draft, filename=upload.filename, by=by).season.slug
+    return Response(
+        {
+            "season": made,
+            "dry_run": is_dry_run,
+            "report": ReportLineSerializer(draft.report, many=True).data,
+        }
+    )

@@ -1,0 +1,80 @@
+"""The API operation for the judges of a board."""
+
+from django.http import Http404
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from citeboard.api.boards import RULES, UNCACHED
+from citeboard.api.operations import get
+from citeboard.api.seasons import phase_for_reader
+from citeboard.api.serializers import serializer
+from scoring.results.board.judges import (
+    ALL_TIED,
+    FEW_SYSTEMS,
+    NO_PAIRS,
+    ONE_LABEL,
+    PART_WITHHELD,
+    judges_of,
+)
+from scoring.results.board.query import board_of
+from scoring.results.board.visibility import audience_of
+from tasks.models import Phase
+
+RankByJudgeSerializer = serializer(
+    "RankByJudge",
+    "The rank of a run by the first judge and by a further judge.",
+    run=int,
+    first_rank=int,
+    rank=(int | None, "Null if the judge has not judged the run."),
+)
+JudgeViewSerializer = serializer(
+    "JudgeView",
+    "A further judge beside the first judge of a board.",
+    judge=str,
+    rules=(str, "The rule set of the view: `GET …/leaderboard/?rules=…`."),
+    tau_b=(
+        float | None,
+        "Kendall's tau-b of both judges' orders of the ranked systems.",
+    ),
+    low=(float | None, "Of the 95 % interval by Bonett and Wright, from five systems."),
+    high=float | None,
+    systems=(int, "Ranked systems with a value by both judges."),
+    why_no_tau_b=(str | None, f"Null, “{FEW_SYSTEMS}” or “{ALL_TIED}”."),
+    pairs=(
+        int | None,
+        "Distinct pairs behind the numbers with labels of both judges.",
+    ),
+    same_label=int | None,
+    kappa=(float | None, "Cohen's kappa over these pairs."),
+    why_no_kappa=(
+        str | None,
+        f"Null, “{PART_WITHHELD}”, “{NO_PAIRS}” or “{ONE_LABEL}”.",
+    ),
+    ranks=RankByJudgeSerializer(many=True),
+)
+JudgesOfBoardSerializer = serializer(
+    "JudgesOfBoard",
+    "The judges of a board: the first one determines the ranks, the others have views.",
+    first_judge=str,
+    rules=str,
+    views=JudgeViewSerializer(many=True),
+)
+
+
+@get(
+    "phases/<int:pk>/judges/",
+    role=phase_for_reader,
+    answers=JudgesOfBoardSerializer,
+    parameters=[RULES],
+    is_open=True,
+    name="judges",
+)
+def judges(request: Request, phase: Phase) -> Response:
+    """The judges of a phase's board, correlations of their rankings, and agreement on pairs."""
+    audience = audience_of(phase, request.user)
+    rules = request.query_params.get("rules") or None
+    board = board_of(phase, request.user, rules, None, audience=audience)
+    found = judges_of(board, request.user)
+    if found is None:
+        raise Http404("This board has one judge, or shows no scores.")
+    return Response(found.facts, headers=UNCACHED)

@@ -1,0 +1,144 @@
+"""The board of battles of a phase, as a page and as files."""
+
+from typing import Any
+
+from django.http import Http404, HttpRequest
+from django.template.loader import render_to_string
+from django.utils.http import content_disposition_header
+from django.utils.translation import gettext as _
+
+from citeboard.core.api import readable_anywhere
+from citeboard.web.pages import Answer, phase_readers, place_of
+from scoring.exchange.results import content_type_of
+from scoring.metrics.base import finite
+from scoring.offline.battles import SIGNATURE
+from scoring.results.board import cache
+from scoring.results.board.battles import BattleBoard, battles_for, shown_runs
+from scoring.results.board.exports import json_text
+from scoring.results.board.formatting import interval, ranks, shown, with_interval
+from scoring.results.board.standings import Board
+from scoring.results.board.visibility import audience_of
+from scoring.stats.battles import Share
+from tasks.models import Phase
+
+
+@phase_readers.page()
+def battles(request: HttpRequest, phase: Phase) -> Answer:
+    """Show the board of battles: how often each system wins when judges compare two
+    texts.
+    """
+    audience = audience_of(phase, request.user)
+
+    def body() -> str:
+        context = {**place_of(phase), **shown_board(_board(request, phase))}
+        return render_to_string("boards/battles.html", context, request)
+
+    runs = shown_runs(phase, audience)
+    return cache.phase_page(request, phase, audience, "battles", body, runs)
+
+
+def of_board(board: Board, query: object, viewer: object) -> dict[str, Any]:
+    """Return the context of the tab with the board of battles."""
+    found = battles_for(board.phase, board.audience)
+    return shown_board(found) if found is not None else {}
+
+
+def _board(request: HttpRequest, phase: Phase) -> BattleBoard:
+    """Return the board of battles as the user may see it. Raises Http404."""
+    board = battles_for(phase, audience_of(phase, request.user))
+    if board is None:
+        raise Http404(_("No board of battles is published of this phase."))
+    return board
+
+
+FORMS = {
+    "json": lambda board: json_text(board.facts),
+    "csv": BattleBoard.as_csv,
+    "jsonl": BattleBoard.as_rows,
+}
+
+
+@readable_anywhere
+@phase_readers.page()
+def battles_file(request: HttpRequest, phase: Phase, form: str) -> Answer:
+    """Return the board of battles as JSON or CSV, or its judgements as JSON lines."""
+    name = f"{phase.task.season.slug}-{phase.task.slug}-{phase.slug}-battles.{form}"
+    audience = audience_of(phase, request.user)
+    response = cache.phase_page(
+        request,
+        phase,
+        audience,
+        f"battles.{form}",
+        lambda: FORMS[form](_board(request, phase)),
+        shown_runs(phase, audience),
+        content_type=content_type_of(name),
+    )
+    response["Content-Disposition"] = content_disposition_header(
+        as_attachment=True, filename=name
+    )
+    return response
+
+
+def shown_board(found: BattleBoard) -> dict[str, Any]:
+    """Return the board of battles with formatted numbers."""
+    board = found.board
+    return {
+        "board": board,
+        "lines": [
+            {
+                "run": line.run,
+                "team": line.team,
+                "system": line.standing.system,
+                "ranks": ranks(line.standing.first, line.standing.last),
+                "strength": shown(finite(line.standing.strength)),
+                "strength_ends": interval(
+                    *(line.standing.strength_bounds or (None,) * 2)
+                ),
+                "share": shown(finite(line.standing.share)),
+                "share_ends": interval(*(line.standing.share_bounds or (None,) * 2)),
+            }
+            for line in found.lines
+        ],
+        "matrix": _matrix(found),
+        "left": _share(board.left),
+        "agreement": _agreement(found),
+        "signature": SIGNATURE,
+    }
+
+
+def _matrix(found: BattleBoard) -> list[dict[str, Any]]:
+    """Return the share of battles that each row's system wins against each column's
+    system.
+
+    Rows and columns have the order of the board.
+    """
+    board = found.board
+    order = [board.systems.index(line.standing.system) for line in found.lines]
+    return [
+        {
+            "system": board.systems[row],
+            "cells": [
+                "" if row == column else shown(finite(float(board.matrix[row, column])))
+                for column in order
+            ],
+        }
+        for row in order
+    ]
+
+
+def _share(share: Share) -> dict[str, Any]:
+    return {"value": with_interval(share.value, share.bounds), "n": share.n}
+
+
+def _agreement(found: BattleBoard) -> dict[str, Any] | None:
+    agreement = found.board.agreement
+    if agreement is None:
+        return None
+    return {
+        **_share(agreement.share),
+        "alpha": shown(finite(agreement.alpha)),
+        "judges": [
+            {"judges": judges, **_share(share)}
+            for judges, share in agreement.by_judges.items()
+        ],
+    }

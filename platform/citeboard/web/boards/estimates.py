@@ -1,0 +1,111 @@
+"""Estimated scores of a board, as a tab and as files."""
+
+from typing import Any
+
+from django.http import Http404, HttpRequest
+from django.utils.http import content_disposition_header
+from django.utils.translation import gettext as _, gettext_lazy
+
+from citeboard.core.api import readable_anywhere
+from citeboard.web.boards.page_query import PageQuery
+from citeboard.web.pages import Answer, phase_readers
+from scoring.exchange.results import content_type_of
+from scoring.results.board import cache
+from scoring.results.board.estimates import (
+    EstimatedMeasure,
+    Estimates,
+    Line,
+    estimates_for,
+)
+from scoring.results.board.formatting import interval, metric_label, shown
+from scoring.results.board.query import board_with_scores
+from scoring.results.board.standings import Board
+from scoring.results.board.visibility import audience_of
+from tasks.models import Phase
+
+#: Reasons for missing estimates. The key is the reason in the database.
+TOO_FEW = {
+    "topics": gettext_lazy("too few topics"),
+    "labels": gettext_lazy("too few labels"),
+    "labels of a kind": gettext_lazy("too few labels of one kind"),
+}
+FORMS = {"json": Estimates.as_json, "csv": Estimates.as_csv}
+
+
+def of_board(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
+    """Return the context of the tab with estimated scores.
+
+    The estimates combine the judge's labels with people's labels of a sample.
+    """
+    found = estimates_for(board)
+    if found is None:
+        raise Http404(_("No estimated scores are published of this board."))
+    return {
+        "measures": shown_estimates(found),
+        "labels": found.sheet.labels,
+        "of": found.sheet.get_of_display(),
+        "season": board.phase.task.season,
+        "task": board.phase.task,
+        "phase": board.phase,
+    }
+
+
+def shown_estimates(found: Estimates) -> list[dict[str, Any]]:
+    """Return the estimates of each metric with formatted numbers."""
+    return [
+        {
+            "label": metric_label(measure.column.metric),
+            "lines": [_line(measure, line) for line in measure.lines],
+            "differences": [_line(measure, line) for line in measure.differences],
+            "agreement": shown(measure.agreement),
+            "saves_little": measure.saves_little,
+        }
+        for measure in found.measures
+    ]
+
+
+def _line(measure: EstimatedMeasure, line: Line) -> dict[str, Any]:
+    facts, scale = line.facts, measure.column.scale
+    worth = facts["worth"]
+    return {
+        "system": line.row.system,
+        "team": line.row.team,
+        "other": line.other.system if line.other else "",
+        "judge": shown(facts["judge"], scale),
+        "estimated": shown(facts["estimated"], scale) if line.is_estimated else "",
+        "ends": interval(facts["low"], facts["high"], scale)
+        if line.is_estimated
+        else "",
+        "labels": facts["labels"],
+        "worth": "" if worth is None else f"{worth:.0f}",
+        "too_few": TOO_FEW.get(facts.get("too_few", ""), ""),
+    }
+
+
+@readable_anywhere
+@phase_readers.page()
+def estimates_file(request: HttpRequest, phase: Phase, form: str) -> Answer:
+    """Return the estimated scores of a board as JSON or CSV."""
+    audience, viewer = audience_of(phase, request.user), request.user
+    query = PageQuery.of(request.GET)
+    name = f"{phase.task.season.slug}-{phase.task.slug}-{phase.slug}-estimates.{form}"
+
+    def body() -> str:
+        found = estimates_for(board_with_scores(phase, viewer, query, audience))
+        if found is None:
+            raise Http404(_("No estimated scores are published of this board."))
+        return FORMS[form](found)
+
+    response = cache.phase_page(
+        request,
+        phase,
+        audience,
+        query,
+        body,
+        f"estimates.{form}",
+        content_type=content_type_of(name),
+    )
+    response["Content-Disposition"] = content_disposition_header(
+        as_attachment=True, filename=name
+    )
+    return response

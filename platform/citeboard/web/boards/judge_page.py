@@ -1,0 +1,53 @@
+"""The page of a judge of a board: its description, and its agreement with other judges
+and people.
+"""
+
+from typing import Any
+
+from django.http import Http404, HttpRequest
+from django.utils.translation import gettext as _
+
+from citeboard.web.boards.judges import WHY_NOT
+from citeboard.web.boards.page_query import PageQuery
+from citeboard.web.pages import Answer, phase_readers
+from scoring.results.board.formatting import metric_label, shown
+from scoring.results.board.judge_facts import JudgeOfBoard, judge_of_board
+from scoring.results.board.query import board_with_scores
+from scoring.results.board.visibility import audience_of
+from tasks.models import Phase
+
+
+@phase_readers.page("boards/judge.html")
+def judge(request: HttpRequest, phase: Phase) -> Answer:
+    """Show a judge of the board. The parameter `judge` is a name; the default is the
+    first judge.
+    """
+    query, audience = PageQuery.of(request.GET), audience_of(phase, request.user)
+    board = board_with_scores(phase, request.user, query, audience)
+    found = judge_of_board(board, request.user)
+    if found is None:
+        raise Http404(_("No judge decides this board."))
+    return {"judge": found, **_shown(found)}
+
+
+def _shown(found: JudgeOfBoard) -> dict[str, Any]:
+    return {
+        "others": [
+            {
+                "judge": name,
+                "pairs": one.pairs,
+                "share": "" if one.share is None else shown(one.share),
+                "kappa": "" if one.kappa is None else shown(one.kappa),
+                "reason": WHY_NOT.get(one.reason, ""),
+            }
+            for name, one in found.agreements
+        ],
+        "with_people": [
+            {
+                "measure": metric_label(measure.column.metric),
+                "share": shown(measure.agreement),
+            }
+            for measure in found.estimated
+            if measure.agreement is not None
+        ],
+    }

@@ -1,0 +1,106 @@
+"""The tab that compares the judges of a board."""
+
+import math
+from typing import Any
+
+from django.http import Http404
+from django.utils.translation import gettext as _, gettext_lazy, ngettext
+
+from citeboard.web.boards.page_query import PageQuery
+from scoring.results.board.formatting import interval, metric_label, shown
+from scoring.results.board.judges import (
+    ALL_TIED,
+    FEW_SYSTEMS,
+    NO_PAIRS,
+    ONE_LABEL,
+    PART_WITHHELD,
+    Agreement,
+    JudgedView,
+    judges_of,
+)
+from scoring.results.board.standings import Board, Row
+
+WHY_NOT = {
+    FEW_SYSTEMS: gettext_lazy("fewer than three systems"),
+    ALL_TIED: gettext_lazy("all systems of one judge are equal"),
+    PART_WITHHELD: gettext_lazy("a part of the numbers is withheld"),
+    NO_PAIRS: gettext_lazy("no pair with stored labels of both judges"),
+    ONE_LABEL: gettext_lazy("undefined: both judges give one label"),
+}
+
+
+def of_board(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
+    """Return the ranks under each judge, rank correlations, and agreement on pairs."""
+    found = judges_of(board, viewer)
+    if found is None:
+        raise Http404(_("This board has one judge."))
+    ranking = found.first.ranking
+    return {
+        "first_judge": found.first_judge,
+        "measure": metric_label(ranking.metric) if ranking else "",
+        "views": [_view(view, query) for view in found.views],
+        "ranks": _ranks(found.views),
+    }
+
+
+def _view(view: JudgedView, query: PageQuery) -> dict[str, Any]:
+    correlation = view.correlation
+    return {
+        "judge": view.judge,
+        "href": f"{query.with_(rules=view.board.rules, judge='')}#view",
+        "tau": "" if math.isnan(correlation.value) else shown(correlation.value),
+        "ends": interval(correlation.low, correlation.high),
+        "systems": correlation.n,
+        "why_no_tau": WHY_NOT.get(view.why_no_correlation, ""),
+        "missing": len(view.standings) - correlation.n,
+        **_agreement(view.agreement),
+    }
+
+
+def _agreement(found: Agreement) -> dict[str, Any]:
+    return {
+        "pairs": found.pairs,
+        "share": "" if found.share is None else shown(found.share),
+        "kappa": "" if found.kappa is None else shown(found.kappa),
+        "why_no_kappa": WHY_NOT.get(found.reason, ""),
+    }
+
+
+def _ranks(views: list[JudgedView]) -> list[dict[str, Any]]:
+    """Return one row for each system that the first judge ranks."""
+    return [
+        {
+            "system": standings[0].first.system,
+            "team": standings[0].first.team,
+            "cells": [
+                _cell(views[0].first, standings[0].first, None),
+                *(
+                    _cell(view.board, one.view, one.places_gained)
+                    for view, one in zip(views, standings, strict=True)
+                ),
+            ],
+        }
+        for standings in zip(*(view.standings for view in views), strict=True)
+    ]
+
+
+def _cell(board: Board, row: Row | None, gained: int | None) -> dict[str, Any]:
+    ranking = board.ranking
+    cell = row.scores.get(ranking.name) if row and ranking else None
+    return {
+        "rank": row.rank if row else None,
+        "score": shown(cell.value, ranking.scale, withheld=cell.withheld)
+        if cell and ranking
+        else "",
+        "change": _change(gained),
+    }
+
+
+def _change(gained: int | None) -> str:
+    if not gained:
+        return ""
+    if gained > 0:
+        words = ngettext("%(places)s place up", "%(places)s places up", gained)
+    else:
+        words = ngettext("%(places)s place down", "%(places)s places down", -gained)
+    return words % {"places": abs(gained)}

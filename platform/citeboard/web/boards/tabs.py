@@ -1,0 +1,333 @@
+"""The tabs below the table of a board. Each tab has its own URL, such as
+`?view=classes`.
+
+`TABS` lists all tabs. A new tab needs an entry there, a context function and a
+template.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from django.http import Http404
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _, gettext_lazy
+
+from citeboard.core.query import invalid_value
+from citeboard.web.boards import battles, classes, estimates, judges, sections
+from citeboard.web.boards.page_query import CLASSES, FIRST_TAB, PageQuery
+from scoring.exchange.figure_files import figure_forms
+from scoring.results.board import charts, label_shares, visibility
+from scoring.results.board.battles import has_battles, shown_runs
+from scoring.results.board.counting import has_figures_beside
+from scoring.results.board.estimates import has_estimates
+from scoring.results.board.judges import judges_offered
+from scoring.results.board.standings import HUMAN_COLUMNS, Board, run_rows
+from tasks.models import Phase
+
+
+@dataclass(frozen=True)
+class Contents:
+    """The facts about a board that decide which tabs the board has."""
+
+    board: Board
+    query: PageQuery
+
+    @property
+    def phase(self) -> Phase:
+        return self.board.phase
+
+    @property
+    def shows_scores(self) -> bool:
+        return self.board.visibility == visibility.Visibility.SCORES
+
+    @cached_property
+    def figures_beside(self) -> tuple[bool, bool]:
+        """Return whether teams reported numbers, and whether organisers entered
+        scores.
+        """
+        runs = [row.submission for row in run_rows(self.board.rows)]
+        return has_figures_beside(self.phase, runs, self.board.frozen_at)
+
+    @property
+    def competing(self) -> int:
+        return sum(row.competes for row in self.board.rows)
+
+    @property
+    def has_battles(self) -> bool:
+        return has_battles(self.phase, self.board.audience)
+
+    @property
+    def has_ratings(self) -> bool:
+        return any(column.position >= HUMAN_COLUMNS for column in self.board.columns)
+
+    @property
+    def has_labels(self) -> bool:
+        """Return True if answers are labels and the user may see single instances."""
+        has_labels = label_shares.has_labels(self.phase.task.task_type)
+        return has_labels and visibility.may_see_instances(
+            self.phase, self.board.audience
+        )
+
+    @property
+    def label_schemes(self) -> Sequence[str]:
+        return label_shares.schemes_on(self.board)
+
+    @property
+    def has_published(self) -> bool:
+        return bool(self.phase.task.published) and self.query.reported
+
+    @property
+    def has_paper_view(self) -> bool:
+        """Return True if papers may contain tables of the task.
+
+        This applies to all built-in task types, and to declared tasks with published
+        results.
+        """
+        task = self.phase.task
+        return bool(task.published) or not task.declaration_id
+
+
+def _nothing(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
+    return {}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Tab:
+    """A tab below the table of a board.
+
+    ``name`` is the value of `view` in the URL. ``context`` computes the context of
+    ``template``; the page calls only the function of the requested tab. ``depends_on``
+    returns additional parts of the cache key.
+
+    If a tab has a ``page``, this page shows only the tab and serves the files of the
+    figures. ``anchor`` is the HTML id of the link to the tab, by default the name. URLs
+    of earlier releases use this id.
+    """
+
+    name: str
+    label: Promise
+    template: str
+    is_offered: Callable[[Contents], bool] = field(default=lambda contents: True)
+    context: Callable[[Board, PageQuery, object], dict[str, Any]] = _nothing
+    depends_on: Callable[[Phase, object], Sequence[object]] | None = None
+    page: str = ""
+    anchor: str = ""
+    #: Files other than figures. The key is the file name. The value contains the page
+    #: and the label of the file.
+    tables: Mapping[str, tuple[str, Promise]] = field(default_factory=dict)
+    needs_scores: bool = True
+    #: True if the link is a button beside the title.
+    is_action: bool = False
+
+    def seen(self, phase: Phase, viewer: object) -> Sequence[object]:
+        return self.depends_on(phase, viewer) if self.depends_on else ()
+
+
+NOTES, CITE, SHARE = "notes", "cite", "share"
+
+TABS = (
+    Tab(
+        name=NOTES,
+        label=gettext_lazy("Notes"),
+        template="boards/_notes.html",
+        needs_scores=False,
+    ),
+    Tab(
+        name=CLASSES,
+        label=gettext_lazy("Classes"),
+        template="boards/_differences.html",
+        context=classes.differences,
+        depends_on=classes.cache_key_of_classes,
+        page="differences",
+        anchor="differences",
+        tables={
+            "classes.csv": (
+                "classes-csv",
+                gettext_lazy("CSV, all classes and metrics"),
+            ),
+            "classes.json": (
+                "classes-json",
+                gettext_lazy("JSON, all classes and metrics"),
+            ),
+            "classes.tex": ("classes-tex", gettext_lazy("LaTeX, the tables shown")),
+        },
+    ),
+    Tab(
+        name="metrics",
+        label=gettext_lazy("Metrics"),
+        template="boards/_pairings.html",
+        is_offered=lambda contents: charts.has_pairings(contents.board),
+        context=sections.pairings,
+        page="pairings",
+        anchor="pairings",
+    ),
+    Tab(
+        name="over-time",
+        label=gettext_lazy("Over time"),
+        template="boards/_over-time.html",
+        is_offered=lambda contents: contents.competing > 1,
+        context=sections.over_time,
+        page="over-time",
+    ),
+    Tab(
+        name="costs",
+        label=gettext_lazy("Costs"),
+        template="boards/_costs.html",
+        is_offered=lambda contents: contents.figures_beside[0],
+        context=sections.costs,
+        page="costs",
+    ),
+    Tab(
+        name="battles",
+        label=gettext_lazy("Battles"),
+        template="boards/_battles.html",
+        is_offered=lambda contents: contents.has_battles,
+        context=battles.of_board,
+        depends_on=lambda phase, viewer: list(
+            shown_runs(phase, visibility.audience_of(phase, viewer))
+        ),
+        page="battles",
+        needs_scores=False,
+    ),
+    Tab(
+        name="people",
+        label=gettext_lazy("People"),
+        template="boards/_people.html",
+        is_offered=lambda contents: contents.has_ratings,
+        context=sections.people,
+        depends_on=sections.cache_key_of_people,
+        page="people",
+    ),
+    Tab(
+        name="estimates",
+        label=gettext_lazy("Estimates"),
+        template="boards/_estimates.html",
+        is_offered=lambda contents: has_estimates(contents.board),
+        context=estimates.of_board,
+        page="estimates",
+    ),
+    Tab(
+        name="judges",
+        label=gettext_lazy("Judges"),
+        template="boards/_judges.html",
+        is_offered=lambda contents: bool(
+            judges_offered(contents.phase, contents.board.rules)
+        ),
+        context=judges.of_board,
+        page="judges",
+    ),
+    Tab(
+        name="confidence",
+        label=gettext_lazy("Confidence"),
+        template="boards/_confidence.html",
+        is_offered=lambda contents: contents.has_labels,
+        context=sections.confidence,
+        page="confidence",
+    ),
+    Tab(
+        name="discourse",
+        label=gettext_lazy("Discourse"),
+        template="boards/_discourse.html",
+        is_offered=lambda contents: bool(contents.label_schemes),
+        context=classes.discourse,
+        page="discourse",
+    ),
+    Tab(
+        name="outside",
+        label=gettext_lazy("Measured elsewhere"),
+        template="boards/_outside.html",
+        is_offered=lambda contents: contents.figures_beside[1],
+        context=sections.outside,
+        page="outside",
+    ),
+    Tab(
+        name="published",
+        label=gettext_lazy("Published results"),
+        template="publications/_published_below.html",
+        is_offered=lambda contents: contents.has_published,
+        context=sections.published_results,
+        needs_scores=False,
+    ),
+    Tab(
+        name="paper",
+        label=gettext_lazy("As printed"),
+        template="boards/_paper.html",
+        is_offered=lambda contents: contents.has_paper_view,
+        context=sections.paper,
+        depends_on=sections.cache_key_of_papers,
+        page="board-paper",
+    ),
+    Tab(
+        name=CITE,
+        label=gettext_lazy("Cite"),
+        template="boards/_cite.html",
+        is_action=True,
+    ),
+    Tab(
+        name=SHARE,
+        label=gettext_lazy("Share"),
+        template="boards/_share.html",
+        depends_on=lambda phase, viewer: [phase.task.season.allows_frames],
+        needs_scores=False,
+        is_action=True,
+    ),
+)
+
+
+def requested_tab(query: PageQuery) -> Tab:
+    """Return the tab in the URL. Raises InvalidParameters for unknown names."""
+    for tab in TABS:
+        if tab.name == query.tab:
+            return tab
+    raise invalid_value("view", query.view, [tab.name for tab in TABS])
+
+
+def offered_tabs(board: Board, query: PageQuery) -> list[Tab]:
+    contents = Contents(board, query)
+    return [
+        tab
+        for tab in TABS
+        if (contents.shows_scores or not tab.needs_scores) and tab.is_offered(contents)
+    ]
+
+
+def panel_context(
+    tab: Tab, phase: Phase, board: Board, query: PageQuery, viewer: object
+) -> dict[str, Any]:
+    """Return the context of the tab's template, with links to the files of its figures.
+
+    ``phase`` must be freshly loaded, since the phase of a cached board may be outdated.
+    """
+    context = tab.context(replace(board, phase=phase), query, viewer)
+    files = [
+        (figure.title, _files_of(name, figure.title))
+        for name, figure in context.get("figures", {}).items()
+    ]
+    if files and tab.tables:
+        tables = [(name, str(label)) for name, (_page, label) in tab.tables.items()]
+        files.append((_("Table"), tables))
+    if tab.page and files:
+        task = phase.task
+        context |= {
+            "downloads": files,
+            "files_page": reverse(
+                tab.page, args=[task.season.slug, task.slug, phase.slug]
+            ),
+            "of_files": query.pairs(view=FIRST_TAB, adjusts=False, figure=""),
+        }
+    return context
+
+
+def _files_of(name: str, title: str) -> list[tuple[str, str]]:
+    return [(f"{name}.{form}", f"{title}, {form.upper()}") for form in figure_forms()]
+
+
+def refuse_missing(tab: Tab, tabs: Sequence[Tab]) -> None:
+    """Raise Http404 if the board has no such tab."""
+    if tab not in tabs:
+        words = _("This board has no “%(view)s”; it has: %(tabs)s.")
+        names = ", ".join(other.name for other in tabs)
+        raise Http404(words % {"view": tab.name, "tabs": names})

@@ -1,0 +1,87 @@
+"""Pages on which a judge compares texts, one pair at a time. Judges can continue at any
+time.
+"""
+
+from typing import Any
+
+from django.http import Http404, HttpRequest
+from django.shortcuts import redirect
+from django.utils.translation import gettext as _
+
+from citeboard.acts.human import judge_of
+from citeboard.acts.pairs import JUDGE, JudgementForm
+from citeboard.web.pages import (
+    Answer,
+    Pages,
+    SignedInRequest,
+    refusals_at,
+    require_known_fields,
+)
+from scoring.human.pairs import pairs_for
+from scoring.models import Annotator, Preference, SheetPair
+
+
+def _context(annotator: Annotator) -> dict[str, Any]:
+    sheet = annotator.sheet
+    return {
+        "sheet": sheet,
+        "season": sheet.phase.task.season,
+        "task": sheet.phase.task,
+        "judged": annotator.preferences.count(),
+        "pairs": pairs_for(annotator).count(),
+    }
+
+
+judges = Pages(judge_of, "sheet", context=_context)
+
+
+@judges.form("human/judge.html")
+def judge(request: SignedInRequest, annotator: Annotator) -> Answer:
+    """Show two anonymous texts of an instance and ask which is better."""
+    pair = _pair(annotator, request.GET.get("pair", ""))
+    kept = Preference.objects.filter(annotator=annotator, pair=pair).first()
+    first = {"pair": pair.position, "label": kept.label if kept else None}
+    form = JudgementForm(request.POST or None, initial=first)
+    require_known_fields(request, form)
+    if request.method == "POST" and annotator.sheet.is_open:
+        with refusals_at(form, "label"):
+            if form.is_valid():
+                JUDGE(annotator, request.user, **form.cleaned_data)
+                return redirect(_next(request, annotator, pair))
+    before = pairs_for(annotator).filter(position__lt=pair.position)
+    return {
+        "pair": pair,
+        "form": form,
+        "number": before.count() + 1,
+        "before": before.last(),
+        "after": _after(annotator, pair),
+    }
+
+
+def _after(annotator: Annotator, pair: SheetPair) -> SheetPair | None:
+    return pairs_for(annotator).filter(position__gt=pair.position).first()
+
+
+def _pair(annotator: Annotator, wanted: str) -> SheetPair:
+    """Return the pair in the URL. The default is the first unjudged pair, or else the
+    last pair.
+    """
+    planned = pairs_for(annotator).select_related("instance", "left", "right")
+    named = (
+        planned.filter(position=int(wanted[:6])).first() if wanted.isdecimal() else None
+    )
+    judged = Preference.objects.filter(annotator=annotator, pair__isnull=False)
+    pair = (
+        named or planned.exclude(pk__in=judged.values("pair")).first() or planned.last()
+    )
+    if pair is None:
+        raise Http404(_("There are no pairs on this sheet."))
+    return pair
+
+
+def _next(request: HttpRequest, annotator: Annotator, pair: SheetPair) -> str:
+    """Return the URL of the next pair. After the last pair, return the URL of the first
+    unjudged pair.
+    """
+    after = _after(annotator, pair)
+    return f"{request.path}?pair={after.position}" if after else request.path

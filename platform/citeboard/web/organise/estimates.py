@@ -1,0 +1,156 @@
+"""The organisers' page on estimated scores: sample units, upload people's labels,
+publish.
+"""
+
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from citeboard.acts import estimates as acts
+from citeboard.background.kinds import jobs_of
+from citeboard.core import storage
+from citeboard.web import pages
+from citeboard.web.boards.estimates import shown_estimates
+from scoring.human.disagreements import views_to_compare
+from scoring.human.estimates import kinds_of
+from scoring.models import EstimateSheet
+from scoring.results.board.estimates import estimates_of_sheet
+from scoring.results.board.standings import Board, standings
+from scoring.worker import background
+from tasks.models import Phase, Season
+
+
+@pages.organisers.page("organise/estimates.html", "human")
+def sheets(request: pages.SignedInRequest, season: Season) -> pages.Answer:
+    """Show the samples that people label, and the estimated scores."""
+    return _sheets(season, request)
+
+
+def _sheets(
+    season: Season,
+    request: pages.SignedInRequest,
+    made: acts.EstimatesForm | None = None,
+    brought: acts.PeoplesLabelsForm | None = None,
+    compared: acts.DisagreementsForm | None = None,
+) -> dict[str, Any]:
+    phases = Phase.objects.filter(task__season=season).select_related("task__season")
+    lines = []
+    for phase in phases:
+        if not kinds_of(phase):
+            continue
+        # All sheets of a rule set share one board.
+        board_of = cache(partial(standings, phase, request.user))
+        is_refused = made is not None and made.phase == phase
+        lines.append(
+            {
+                "phase": phase,
+                "form": made if is_refused else acts.EstimatesForm(of=phase),
+                "comparison": _comparison(phase, compared),
+                "sheets": [
+                    _shown(sheet, board_of, brought)
+                    for sheet in EstimateSheet.objects.filter(phase=phase)
+                ],
+            }
+        )
+    return {"phases": lines, "jobs": jobs_of(season, background.Kind.SHEET)}
+
+
+def _comparison(
+    phase: Phase, filled: acts.DisagreementsForm | None
+) -> acts.DisagreementsForm | None:
+    """Return the form that samples pairs on which judges disagree.
+
+    Returns None if the phase has only one judge.
+    """
+    if filled is not None and filled.of == phase:
+        return filled
+    return acts.DisagreementsForm(of=phase) if views_to_compare(phase) else None
+
+
+def _shown(
+    sheet: EstimateSheet,
+    board_of: Callable[[str], Board],
+    brought: acts.PeoplesLabelsForm | None,
+) -> dict[str, Any]:
+    form = brought
+    if form is None or form.of != sheet:
+        form = acts.PeoplesLabelsForm(of=sheet, auto_id=f"id_sheet_{sheet.pk}_%s")
+    found = None
+    if sheet.result and sheet.rules in sheet.phase.task.rules:
+        found = estimates_of_sheet(sheet, board_of(sheet.rules))
+    return {
+        "sheet": sheet,
+        "systems": len(sheet.runs),
+        "form": form,
+        "measures": shown_estimates(found) if found else [],
+    }
+
+
+def _shown_again(
+    request: pages.SignedInRequest, season: Season, **shown: Any
+) -> HttpResponse:
+    context = {"season": season, "part": "human", **_sheets(season, request, **shown)}
+    return render(request, "organise/estimates.html", context, status=422)
+
+
+@pages.organisers.act("organise-estimates season", fields=None)
+def make(request: pages.SignedInRequest, season: Season, phase: Phase) -> pages.Answer:
+    """Sample units for people to label."""
+    form = acts.EstimatesForm(request.POST, of=phase)
+    pages.require_known_fields(request, form)
+    with pages.refusals_at(form, None):
+        if form.is_valid():
+            job = acts.MAKE_ESTIMATES(phase, request.user, **form.cleaned_data)
+            return pages.to_job(request, phase, job)
+    return _shown_again(request, season, made=form)
+
+
+@pages.organisers.act("organise-estimates season", fields=None)
+def compare(
+    request: pages.SignedInRequest, season: Season, phase: Phase
+) -> pages.Answer:
+    """Sample pairs on which two judges disagree."""
+    form = acts.DisagreementsForm(request.POST, of=phase)
+    pages.require_known_fields(request, form)
+    with pages.refusals_at(form, None):
+        if form.is_valid():
+            job = acts.MAKE_DISAGREEMENTS(phase, request.user, **form.cleaned_data)
+            return pages.to_job(request, phase, job)
+    return _shown_again(request, season, compared=form)
+
+
+@pages.organisers.act("organise-estimates season", fields=None)
+def bring(
+    request: pages.SignedInRequest, season: Season, estimates: EstimateSheet
+) -> pages.Answer:
+    """Import people's labels of a sheet."""
+    form = acts.PeoplesLabelsForm(
+        request.POST,
+        request.FILES,
+        of=estimates,
+        auto_id=f"id_sheet_{estimates.pk}_%s",
+    )
+    pages.require_known_fields(request, form)
+    with pages.refusals_at(form, "file"):
+        if form.is_valid():
+            job = acts.BRING_LABELS(estimates, request.user, **form.cleaned_data)
+            return pages.to_job(request, estimates, job)
+    return _shown_again(request, season, brought=form)
+
+
+@pages.organisers.page()
+def rows(
+    request: HttpRequest, season: Season, estimates: EstimateSheet
+) -> pages.Answer:
+    """Return the lines of a sheet without labels."""
+    with storage.statistics.open(estimates.file) as kept:
+        content = kept.read().decode()
+    name = f"estimates-{estimates.pk}.jsonl"
+    return pages.attachment(content, name, is_private=True)
+
+
+publish = pages.does(acts.PUBLISH_ESTIMATES, "organise-estimates season")
+take_back = pages.does(acts.TAKE_ESTIMATES_BACK, "organise-estimates season")

@@ -1,0 +1,92 @@
+"""The organisers' page on the ledger: judges, imports, and runs that used withdrawn or
+outdated judgements.
+"""
+
+from typing import Any
+
+from django.db.models import Count, Q, QuerySet
+from django.http import Http404, HttpRequest
+from django.utils.translation import gettext as _
+
+from citeboard.acts.ledger import IMPORT_LEDGER, WITHDRAW_IMPORT
+from citeboard.background.kinds import jobs_of
+from citeboard.web import pages
+from scoring.models import Judge, JudgementImport, UsedJudgements
+from scoring.worker import background
+from scoring.worker.entailment_labels import models_of_season
+from scoring.worker.ledger import ledger_lines
+from tasks.models import Season
+
+IMPORTS_SHOWN = 50
+
+
+def judges_of(season: Season) -> QuerySet[Judge]:
+    """Return the judges of the season, and the shared judges that tasks of the season
+    name.
+    """
+    shared = Q(season=None, name__in=models_of_season(season))
+    return Judge.objects.filter(Q(season=season) | shared)
+
+
+def _shown(request: HttpRequest, season: Season) -> dict[str, Any]:
+    judges = judges_of(season)
+    outdated = UsedJudgements.objects.filter(
+        is_current=True,
+        evaluation__phase__task__season=season,
+        outdated_at__isnull=False,
+    )
+    return {
+        "jobs": jobs_of(season, background.Kind.LEDGER),
+        "judges": judges.filter(decided__gt=0),
+        "outdated": outdated.values("evaluation__submission").distinct().count(),
+        "imports": _imports(judges, season, is_staff=request.user.is_staff),
+    }
+
+
+def _imports(
+    judges: QuerySet[Judge], season: Season, *, is_staff: bool
+) -> list[JudgementImport]:
+    """Return the latest imports of judgements.
+
+    Only staff see the number of runs in other seasons, and the season that shared the
+    judgements.
+    """
+    own = None if is_staff else Q(used_by__evaluation__phase__task__season=season)
+    imports = JudgementImport.objects.filter(judge__in=judges).annotate(
+        runs=Count("used_by__evaluation__submission", filter=own, distinct=True)
+    )
+    shown: list[JudgementImport] = list(imports.select_related("judge")[:IMPORTS_SHOWN])
+    for one in shown:
+        if one.judge.season_id is None and not is_staff:
+            one.filename = _("another season")
+    return shown
+
+
+ledger = pages.fills(
+    IMPORT_LEDGER,
+    "organise/ledger.html",
+    "ledger",
+    at="file",
+    shows=_shown,
+    then=pages.to_job,
+)
+
+
+@pages.organisers.page()
+def rows(request: HttpRequest, season: Season) -> pages.Answer:
+    """Return the judgements of a judge of the season, including shared judgements.
+
+    The file identifies texts only by their digests.
+    """
+    name, kind = request.GET.get("judge", ""), request.GET.get("kind", "")
+    # Databases reject NUL, and names never contain it.
+    asked = Judge.objects.deciding(
+        name.replace("\0", ""), season, kind.replace("\0", "")
+    )
+    judges = list(asked.filter(pk__in=judges_of(season).values("pk")))
+    if not judges:
+        raise Http404(_("The season has no judgements of this judge and kind."))
+    return pages.attachment(ledger_lines(judges), "judgements.jsonl", is_private=True)
+
+
+withdraw = pages.does(WITHDRAW_IMPORT, "organise-ledger season")

@@ -1,0 +1,123 @@
+"""Fields of the declaration form for the section [task.view]."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _, gettext_lazy
+
+from citeboard.acts.declared import LinesField
+from tasks.types.declared.read_view import VIEW
+from tasks.types.toml_lines import KeyPath
+from tasks.types.views import PAIR, PASSAGE, POST, REFERENCE, TABLE
+
+Told = dict[str, Any]
+KINDS = [
+    ("", gettext_lazy("what suits the form and the fields")),
+    (PASSAGE, gettext_lazy("a passage of text")),
+    (POST, gettext_lazy("a post")),
+    (PAIR, gettext_lazy("two texts side by side")),
+    (REFERENCE, gettext_lazy("a bibliographic reference")),
+    (TABLE, gettext_lazy("a table of its fields")),
+]
+#: The key that each form field sets, for each kind of view.
+ROLES: Mapping[str, Mapping[str, str]] = {
+    "view_first": {PASSAGE: "text", POST: "text", PAIR: "first"},
+    "view_second": {PAIR: "second"},
+}
+
+
+class LabelsField(LinesField):
+    """Lines such as `tweet_text = Post`: a field, and the label that readers see."""
+
+    def prepare_value(self, value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return "\n".join(f"{name} = {label}" for name, label in value.items())
+        return value
+
+    def clean(self, value: Any) -> Any:
+        labels: dict[str, str] = {}
+        for line in super().clean(value) or ():
+            name, sign, label = (part.strip() for part in line.partition("="))
+            if not (sign and name and label):
+                words = _("“%(line)s” is no line such as tweet_text = Post.")
+                raise ValidationError(words % {"line": line[:100]})
+            labels[name] = label
+        return labels
+
+
+def add_view(form: forms.Form, task: Told, fields: list[tuple[str, str]]) -> None:
+    """Add fields for the kind of view, its text fields, and labels."""
+    view = task.get(VIEW, {})
+    kind = view.get("as", "")
+    labels = view.get("labels", {})
+    form.initial.update(
+        {
+            "view_as": kind,
+            "view_labels": {
+                name: label for name, label in labels.items() if isinstance(label, str)
+            },
+            **{
+                name: view.get(roles.get(kind, ""), "") for name, roles in ROLES.items()
+            },
+        }
+    )
+    form.fields["view_as"] = forms.ChoiceField(
+        label=_("An instance is drawn as"), choices=KINDS, required=False
+    )
+    words = {
+        "view_first": _("Field with the passage, the post or the first of two texts"),
+        "view_second": _("Field with the second of two texts"),
+    }
+    for name, label in words.items():
+        own = form.initial[name]
+        more = [(own, own)] if own and own not in dict(fields) else []
+        form.fields[name] = forms.ChoiceField(
+            label=label, choices=[("", _("none")), *fields, *more], required=False
+        )
+    form.fields["view_labels"] = LabelsField(
+        label=_("Names of fields for readers"),
+        required=False,
+        help_text=_(
+            "A field and its name, one a line: tweet_text = Post. Numbers do not rest on it."
+        ),
+    )
+
+
+def with_view(form: forms.Form, view: Told) -> Told:
+    """Return [task.view] with the values of the form. Keys without a form field stay
+    unchanged.
+    """
+    given = form.cleaned_data
+    kind = given["view_as"]
+    asked = {key for roles in ROLES.values() for key in roles.values()}
+    changed = kind != view.get("as", "")
+    kept = {
+        name: value
+        for name, value in view.items()
+        if name not in {*asked, "as", "labels"} and (name == "fields" or not changed)
+    }
+    said: Told = {"as": kind, **kept}
+    for name, roles in ROLES.items():
+        if kind in roles and given[name]:
+            said[roles[kind]] = given[name]
+    languages = {
+        name: own
+        for name, own in view.get("labels", {}).items()
+        if isinstance(own, dict)
+    }
+    said["labels"] = {**given["view_labels"], **languages}
+    return {name: value for name, value in said.items() if value not in ("", {}, [])}
+
+
+def view_field(path: KeyPath) -> str:
+    """Return the name of the form field that sets a key of [task.view], or ""."""
+    if path[1:2] != (VIEW,):
+        return ""
+    key = path[2] if len(path) > 2 else "as"
+    if key == "labels":
+        return "view_labels"
+    return next(
+        (name for name, roles in ROLES.items() if key in roles.values()), "view_as"
+    )
