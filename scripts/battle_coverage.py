@@ -24,7 +24,6 @@ from scoring.metrics.base import Floats
 from scoring.stats.battles import (
     SHARES,
     bounds_of,
-    left_out,
     rank_ranges,
     shares_of_wins,
     strengths,
@@ -183,7 +182,8 @@ def counted(population: Population, topics: int, sets: int, seed: int) -> Cell:
     by_share = Counts(shares_of_wins(expected), SHARES)
     for _ in range(sets):
         by_topic = population.draw(rng, topics)
-        wins, without = by_topic.sum(axis=0), left_out(by_topic)
+        wins = by_topic.sum(axis=0)
+        without = wins - by_topic
         by_strength.add(strengths(wins), strengths(without))
         by_share.add(shares_of_wins(wins), shares_of_wins(without))
     return Cell(

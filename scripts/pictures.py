@@ -28,9 +28,11 @@ FLAGS = [
     "--disable-background-networking",
     "--disable-sync",
 ]
+#: Maximum width of pictures; guides show them at full size.
+WIDE = 960
 #: Name, address (with the first two runs of the first board), who looks at it, how much of the page is shown.
 PICTURES = (
-    ("board", "/seasons/demo/1a/practice/", "", {"width": 1280, "height": 1000}),
+    ("board", "/seasons/demo/1a/practice/", "", {"width": WIDE, "height": 1000}),
     (
         "board-narrow-dark",
         "/seasons/demo/1a/practice/",
@@ -41,57 +43,57 @@ PICTURES = (
         "submission",
         "/submissions/{first}/",
         "organiser",
-        {"width": 1280, "height": 1000},
+        {"width": WIDE, "height": 1000},
     ),
     (
         "differences",
-        "/seasons/demo/1a/practice/differences/",
+        "/seasons/demo/1a/practice/?view=classes#view",
         "",
-        {"width": 1280, "height": 1000},
+        {"width": WIDE, "height": 1000},
     ),
     (
         "compare",
         "/seasons/demo/1a/practice/compare/?a={first}&b={second}",
         "",
-        {"width": 1280, "height": 1000},
+        {"width": WIDE, "height": 1000},
     ),
     (
         "instances",
         "/seasons/demo/1a/practice/compare/instances/?a={first}&b={second}",
         "organiser",
-        {"width": 1280, "height": 900},
+        {"width": WIDE, "height": 900},
     ),
-    ("team", "/teams/avocet/results/", "", {"width": 1280, "height": 620}),
+    ("team", "/teams/avocet/results/", "", {"width": WIDE, "height": 620}),
     (
         "published",
         "/seasons/cl-summ-2014/1a/published/",
         "",
-        {"width": 1280, "height": 1000},
+        {"width": WIDE, "height": 1000},
     ),
     (
         "upload",
         "/seasons/demo/1a/practice/submit/",
         "participant",
-        {"width": 1280, "height": 1000},
+        {"width": WIDE, "height": 1000},
     ),
     (
         "refusal",
         "/seasons/demo/1a/practice/submit/",
         "participant",
-        {"width": 1280, "height": 1000},
+        {"width": WIDE, "height": 1000},
     ),
-    ("season", "/seasons/demo/", "", {"width": 1280, "height": 760}),
+    ("season", "/seasons/demo/", "", {"width": WIDE, "height": 760}),
     (
         "organise",
         "/seasons/demo/organise/",
         "organiser",
-        {"width": 1280, "height": 1000},
+        {"width": WIDE, "height": 1000},
     ),
     (
         "gold",
         "/seasons/demo/organise/gold/",
         "organiser",
-        {"width": 1280, "height": 800},
+        {"width": WIDE, "height": 800},
     ),
 )
 

@@ -16,6 +16,7 @@ export CITEBOARD_LOG_LEVEL="${CITEBOARD_LOG_LEVEL:-WARNING}"
 # What the checks say, `serve` says.
 "$python" manage.py migrate --verbosity 0 --skip-checks
 "$python" manage.py demo --only begin --skip-checks
+"$python" scripts/fetch_models.py missing
 nice "$python" scripts/fetch_models.py pipeline &
 "$python" manage.py demo --only rest --skip-checks &
 exec "$python" manage.py serve

@@ -5,17 +5,22 @@ model: the parses of their sentences, and labels of what entails what.
 import json
 import re
 from collections.abc import Iterator, Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-from citeboard.demo.systems import chance
+from citeboard.demo.systems import SAMPLE_SEED, SAMPLED_UNITS, chance
 from scoring.metrics import metrics_of
 from scoring.metrics.entailed import CitationMetric
 from scoring.metrics.entailment import Pair
 from scoring.offline.entailment_exchange import pair_line, pending_pairs
-from scripts.demo.papers import DATA, SUBJECTS, Subject, write_lines
+from scoring.offline.estimated_units import CLAIMS
+from scoring.offline.estimates import Plan, read_units, sheet_rows
+from scoring.offline.scoring import Scoring
+from scripts.demo.papers import PAPERS, Paper, write_lines
 from tasks.types import task_type
 from tasks.types.files import open_input
+from tasks.types.ledger import NO, YES
 from tasks.types.positional_citations.claims import ROOT, ClaimRules, text_to_parse
 from tasks.types.runs import read_run
 
@@ -28,6 +33,9 @@ TYPE = "positional-citations"
 LABELLER = "demo-word-rule@1"
 #: A premise entails what shares so many of its words.
 ENTAILS = 0.8
+#: People who label the sample in turn, and how often they say something else than the rule.
+PEOPLE = ("assessor 1", "assessor 2")
+PEOPLE_DIFFER = 0.1
 #: Questions, by what is asked; answers open with what a question is about.
 ASKED = (
     ("signals", "What helps with {task}, and what does not?"),
@@ -54,22 +62,22 @@ _WORD = re.compile(r"\w+")
 
 
 def questions() -> Iterator[Record]:
-    for subject in SUBJECTS:
+    for paper in PAPERS.values():
         for dataset, words in ASKED:
-            phrases = subject.phrases
+            phrases = paper.phrases
             yield {
-                "id": f"{subject.name}-{dataset}",
+                "id": f"{paper.key}-{dataset}",
                 "dataset": dataset,
                 "question": words.format_map(phrases),
                 "docs": [
-                    {"title": title, "text": text} for title, text in passages(subject)
+                    {"title": title, "text": text} for title, text in passages(paper)
                 ],
                 "qa_pairs": [
                     {"short_answers": [phrases[name]]} for name in _SHORT[dataset]
                 ],
                 "answer": " ".join(
                     " ".join(text for _, text in parts) + "."
-                    for parts in _sentences(subject, dataset)
+                    for parts in _sentences(paper, dataset)
                 ),
             }
 
@@ -77,36 +85,62 @@ def questions() -> Iterator[Record]:
 _SHORT = {"signals": ("cue", "hard"), "people": ("readers", "source")}
 
 
-def passages(subject: Subject) -> list[tuple[str, str]]:
-    slots = dict(subject.phrases)
-    other = SUBJECTS[(SUBJECTS.index(subject) + 5) % len(SUBJECTS)].phrases
+def passages(paper: Paper) -> list[tuple[str, str]]:
+    """Return four passages of the paper, three of which answer its questions, and one of another paper."""
+    phrases = paper.phrases
+    other = list(PAPERS.values())[(list(PAPERS).index(paper.key) + 5) % len(PAPERS)]
+    need, *_ = paper.abstract
     texts = [
-        (title.format_map(slots), text.format_map(slots))
-        for title, text in DATA["positional"]["passages"]
+        (title.format_map(phrases), text.format_map(phrases))
+        for title, text in _PASSAGES
     ]
-    return [
-        *texts,
-        (
-            f"{other['Task']}: an overview",
-            f"{other['Cue']} separated {other['easy']} in most cases.",
-        ),
-    ]
+    texts.insert(2, (paper.title, need))
+    return [*texts, (other.title, " ".join(other.abstract[:2]))]
 
 
-def _sentences(subject: Subject, dataset: str) -> list[Parts]:
-    return [
+#: Titles and texts, with the claims of the answers.
+_PASSAGES = (
+    ("What tells in {task}", "In this data {cue} decided {easy} in most cases."),
+    ("Limits of the method", "Both methods failed on {hard}, and so did {rival}."),
+    ("The data", "{Readers} checked {items}. The data came from {source}."),
+)
+#: Sentences of the full answer by question; each consists of parts with a role, and words with slots.
+_ANSWERS: dict[str, list[list[tuple[str, str]]]] = {
+    "signals": [
         [
-            (role, text.format_map(subject.phrases))
-            for role, _, text in (p.partition(" ") for p in template.split(", "))
+            ("subject", "{Cue}"),
+            ("verb", "decided"),
+            ("cited:1", "{easy}"),
+            ("cc", "but"),
+            ("subject", "{rival}"),
+            ("verb", "failed"),
+            ("prep", "on"),
+            ("cited:2", "{hard}"),
         ]
-        for template in DATA["positional"]["sentences"][dataset]
+    ],
+    "people": [
+        [("subject", "{Readers}"), ("verb", "checked"), ("cited:4", "{items}")],
+        [
+            ("subject", "The data"),
+            ("verb", "came"),
+            ("prep", "from"),
+            ("cited:4", "{source}"),
+        ],
+    ],
+}
+
+
+def _sentences(paper: Paper, dataset: str) -> list[Parts]:
+    return [
+        [(role, text.format_map(paper.phrases)) for role, text in parts]
+        for parts in _ANSWERS[dataset]
     ]
 
 
-def answer(subject: Subject, dataset: str, system: str, quality: float) -> str:
-    drawn = chance("answer", system, subject.name, dataset)
+def answer(paper: Paper, dataset: str, system: str, quality: float) -> str:
+    drawn = chance("answer", system, paper.key, dataset)
     sentences = []
-    for parts in _sentences(subject, dataset):
+    for parts in _sentences(paper, dataset):
         texts = []
         for role, text in parts:
             mark = ""
@@ -131,9 +165,9 @@ def answer(subject: Subject, dataset: str, system: str, quality: float) -> str:
 
 def write_parses(path: Path) -> None:
     parses: dict[str, Record] = {}
-    for subject in SUBJECTS:
+    for paper in PAPERS.values():
         for dataset, _ in ASKED:
-            for parts in _sentences(subject, dataset):
+            for parts in _sentences(paper, dataset):
                 record = _parse(parts)
                 parses[record["text"]] = record
     write_lines(path, parses.values())
@@ -189,6 +223,46 @@ def _words(text: str) -> list[str]:
     return (text_to_parse(f"{text} [1]", ClaimRules()) or "").split()
 
 
+def is_entailed(pair: Pair) -> bool:
+    """Return what the rule says: the premise has most words of the claim."""
+    lines = (
+        line for line in pair.premise.splitlines() if not line.startswith("Title: ")
+    )
+    words = set(_WORD.findall(pair.hypothesis.lower()))
+    shared = words.intersection(_WORD.findall(" ".join(lines).lower()))
+    return bool(words) and len(shared) >= ENTAILS * len(words)
+
+
+def write_people(path: Path, *, gold: Path, runs: Sequence[Path], parses: Path) -> None:
+    """Write the sheet of the demo's sample with people's labels, which sometimes differ from the rule's."""
+    positional = task_type(TYPE)
+    options = positional.checked_options({"parser": str(parses), "entailment": "none"})
+    plan = Plan(of=CLAIMS, labels=SAMPLED_UNITS, seed=SAMPLE_SEED)
+    units = [
+        read_units(
+            Scoring(
+                task_type=positional,
+                gold=[gold],
+                run=run,
+                rules=positional.checked_rules(None),
+                options=options,
+            ),
+            CLAIMS,
+        )
+        for run in runs
+    ]
+    head, *rows = sheet_rows(plan, units)
+    people = cycle(PEOPLE)
+    write_lines(path, [head, *({**_labelled(row), "by": next(people)} for row in rows)])
+
+
+def _labelled(row: Record) -> Record:
+    pair = Pair(row["texts"]["premise"], row["texts"]["hypothesis"])
+    differs = chance("people", pair.premise, pair.hypothesis).random() < PEOPLE_DIFFER
+    label = YES if is_entailed(pair) != differs else NO
+    return {**row, "label": label}
+
+
 def write_labels(path: Path, *, gold: Path, runs: Sequence[Path], parses: Path) -> None:
     positional = task_type(TYPE)
     rules = positional.checked_rules(None)
@@ -206,14 +280,9 @@ def write_labels(path: Path, *, gold: Path, runs: Sequence[Path], parses: Path) 
             pending_pairs(metrics, positional.pair(split, answers, rules, options))
         )
     records: list[Record] = [{"model": LABELLER}]
-    for pair in pairs:
-        lines = (
-            line for line in pair.premise.splitlines() if not line.startswith("Title: ")
-        )
-        words = set(_WORD.findall(pair.hypothesis.lower()))
-        shared = words.intersection(_WORD.findall(" ".join(lines).lower()))
-        is_entailed = bool(words) and len(shared) >= ENTAILS * len(words)
-        records.append({**pair_line(pair), "entailed": int(is_entailed)})
+    records.extend(
+        {**pair_line(pair), "entailed": int(is_entailed(pair))} for pair in pairs
+    )
     write_lines(path, records)
 
 

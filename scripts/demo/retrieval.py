@@ -1,163 +1,175 @@
 """Places where papers cite others, for recommending and for resolving citations; and citation texts."""
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from citeboard.demo.systems import chance
-from scripts.demo.papers import DATA, MARKER, PAPERS, SUBJECTS, Paper, Subject
+from citeboard.demo.systems import SPLIT
+from scripts.demo.papers import PAPERS, Citation, Paper, Sentence, Work
 
 Record = dict[str, Any]
 
-SECTIONS = ("1 Introduction", "2 Related work", "3 Method", "4 Results")
-#: A paper cites its own subject and the next ones, as many as this.
-NEIGHBOURS = 3
-YEARS = ((2005, "2001-2005"), (2012, "2006-2012"), (2020, "2013-2020"))
+YEARS = ((2006, "2004-2006"), (2012, "2007-2012"), (2020, "2013-2018"))
 #: Fields with few texts.
-LOW_RESOURCE = ("Library science", "Climatology")
+LOW_RESOURCE = ("Linguistics", "Ecology")
+REF, OTHER_REF = "<REF>", "<OTHERREF>"
+#: Every second place by split; the other places belong to the ended season.
+SPLITS = {SPLIT: 0, "2024": 1}
+#: One of three classes by intent.
+CLASSES = {
+    "Background": "background",
+    "Motivation": "background",
+    "Future": "background",
+    "Uses": "method",
+    "Extends": "method",
+    "CompareOrContrast": "result",
+}
 
 
-def reference_id(subject: Subject, kind: int) -> str:
-    return f"{subject.name}-{kind + 1}"
+def works() -> dict[str, Work]:
+    """Return all citable works by id."""
+    return {
+        work.id: work
+        for paper in PAPERS.values()
+        for work in (paper.work, *paper.works)
+    }
 
 
 def references() -> Iterator[Record]:
-    for place, _ in enumerate(SUBJECTS):
-        for subject in _cited(place):
-            for kind, work in enumerate(DATA["kinds"]):
-                drawn = chance("reference", subject.name, kind)
-                year = subject.year - drawn.randrange(1, 9)
-                raw = f"{subject.authors}, {year}. {work['title'].format_map(subject.phrases)}."
-                yield {
-                    "paper_id": _paper_id(place),
-                    "ref_id": reference_id(subject, kind),
-                    "raw": raw,
-                }
+    for paper in PAPERS.values():
+        for work in paper.references():
+            yield {"paper_id": paper.key, "ref_id": work.id, "raw": work.reference}
 
 
 def papers() -> Iterator[Record]:
-    for place, subject in enumerate(SUBJECTS):
-        title = f"{subject.phrases['Task']} revisited"
+    for paper in PAPERS.values():
         yield {
-            "paper_id": _paper_id(place),
-            "title": title,
-            "discipline": subject.field,
-            "year": 2020,
+            "paper_id": paper.key,
+            "title": paper.title,
+            "discipline": paper["field"],
+            "year": paper["year"],
         }
 
 
-def diagnostic() -> Iterator[Record]:
-    for number, (place, subject, kind, is_near) in enumerate(_places()):
-        text = _sentence(subject, kind, is_near)
-        before, _, after = text.partition("<REF>")
+def places() -> Iterator[tuple[str, Paper, Sentence, Citation]]:
+    """Return all citing sentences with names."""
+    for paper in PAPERS.values():
+        for sentence, citation in paper.citing():
+            yield f"{paper.key}-{sentence.number:02}", paper, sentence, citation
+
+
+def diagnostic(split: str = SPLIT) -> Iterator[Record]:
+    counts = Counter(citation.work.id for _, _, _, citation in places())
+    for number, (name, paper, sentence, citation) in enumerate(places()):
+        if number % 2 != SPLITS[split]:
+            continue
+        text = sentence.with_mark(REF)
+        before, _, after = text.partition(REF)
         words = len(text.split())
         yield {
-            "id": f"{_paper_id(place)}_{number}",
-            "citing_id": _paper_id(place),
-            "cited_id": reference_id(subject, kind),
+            "id": name,
+            "citing_id": paper.key,
+            "cited_id": citation.work.id,
             "sentence": text,
-            "field": SUBJECTS[place].field,
-            "year_group": next(name for until, name in YEARS if subject.year <= until),
-            "citation_group": str(chance("cited", subject.name, kind).randrange(10)),
+            "field": paper["field"],
+            "year_group": next(
+                group for until, group in YEARS if paper["year"] <= until
+            ),
+            "citation_group": str(min(9, counts[citation.work.id])),
             "length_class": "short"
-            if words <= 9
-            else "medium"
             if words <= 12
+            else "medium"
+            if words <= 18
             else "long",
             "location_class": "end"
             if len(after) <= 1
             else "middle"
             if len(before) > 20
             else "start",
-            "context_type": DATA["kinds"][kind]["type"],
-            "pos_before": "noun" if before[-1:].isalpha() else "preposition",
+            "context_type": CLASSES[citation.intent],
+            "pos_before": "noun" if before.rstrip()[-1:].isalpha() else None,
             "pos_after": None if len(after) <= 1 else "verb",
-            "low_resource": SUBJECTS[place].field
-            if SUBJECTS[place].field in LOW_RESOURCE
-            else None,
+            "low_resource": paper["field"] if paper["field"] in LOW_RESOURCE else None,
         }
 
 
 def contexts() -> Iterator[Record]:
-    for number, (place, subject, kind, is_near) in enumerate(_places()):
-        other = SUBJECTS[(place + 1) % len(SUBJECTS)]
+    for name, paper, sentence, citation in places():
+        before, after = paper.neighbours(sentence)
         yield {
-            "context_id": f"{_paper_id(place)}_{number}",
-            "paper_id": _paper_id(place),
-            "section": SECTIONS[number % len(SECTIONS)],
-            "sentence": _sentence(subject, kind, is_near),
-            "before": f"{subject.phrases['Items']} have been studied for long.",
-            "after": f"For {other.items} see <OTHERREF>." if number % 3 == 0 else "",
-            "gold": [reference_id(subject, kind)],
+            "context_id": name,
+            "paper_id": paper.key,
+            "section": sentence.section,
+            "sentence": sentence.with_mark(REF),
+            "before": _without_marks(paper, before),
+            "after": _without_marks(paper, after),
+            "gold": [citation.work.id],
             "n_markers": 1,
         }
 
 
-def _places() -> Iterator[tuple[int, Subject, int, bool]]:
-    for place, _ in enumerate(SUBJECTS):
-        for turn in range(2 * len(DATA["kinds"])):
-            subject = _cited(place)[turn % 2]
-            yield place, subject, turn // 2, chance("near", place, turn).random() < 0.6
-
-
-def _cited(place: int) -> list[Subject]:
-    return [SUBJECTS[(place + step) % len(SUBJECTS)] for step in range(NEIGHBOURS)]
-
-
-def _sentence(subject: Subject, kind: int, is_near: bool) -> str:
-    text: str = DATA["kinds"][kind]["near" if is_near else "free"]
-    return text.format_map(subject.phrases)
-
-
-def _paper_id(place: int) -> str:
-    return f"P{place + 1:02}"
+def _without_marks(paper: Paper, text: str) -> str:
+    """Return a neighbouring sentence without the marks of other citations."""
+    for sentence, _ in paper.citing():
+        if sentence.text == text:
+            return sentence.with_mark(OTHER_REF)
+    return text
 
 
 SCHEMES = ("intent", "corwa")
+#: Discourse tags of citing sentences by intent.
+_CORWA = {"Background": "Single_summ", "Motivation": "Single_summ"}
+#: Maximum number of citation texts per paper.
+MOST_TEXTS = 3
+
+
+def _labels(intent: str, corwa: str | None = None) -> dict[str, str]:
+    return {"intent": intent, "corwa": corwa or _CORWA.get(intent, "Reflection")}
 
 
 def sentences() -> Iterator[tuple[Record, list[Paper]]]:
-    for place, paper in enumerate(PAPERS):
-        for turn in range(2):
-            target = DATA["targets"][(place + turn) % len(DATA["targets"])]
-            text = (
-                target["text"].format_map(paper.subject.phrases).replace(MARKER, "[0]")
-            )
-            labels = {scheme: [target[scheme]] for scheme in SCHEMES}
-            name = f"sentences-{2 * place + turn:02}"
-            yield (
-                {
-                    "id": name,
-                    "input": [" ".join(paper.abstract)],
-                    "target": text,
-                    "labels": labels,
-                },
-                [paper],
-            )
+    for paper in PAPERS.values():
+        cited = [
+            (sentence, citation)
+            for sentence, citation in paper.citing()
+            if citation.keys
+        ]
+        for sentence, citation in cited[:MOST_TEXTS]:
+            source = PAPERS[citation.work.id]
+            labels = _labels(citation.intent)
+            record = {
+                "id": f"sentences-{paper.key}-{sentence.number:02}",
+                "input": [" ".join(source.abstract)],
+                "target": sentence.with_mark("[0]"),
+                "labels": {scheme: [labels[scheme]] for scheme in SCHEMES},
+            }
+            yield record, [source]
 
 
 def paragraphs() -> Iterator[tuple[Record, list[Paper]]]:
-    for place, paper in enumerate(PAPERS):
-        cited = [
-            PAPERS[(place + step) % len(PAPERS)] for step in range(1, 3 + place % 2)
-        ]
-        abstract = " ".join(paper.abstract[1:3])
-        targets = (DATA["targets"][(place + turn) % 2] for turn in range(len(cited)))
-        parts = [DATA["first"], *targets, DATA["last"]]
-        texts = [
-            part["text"]
-            .format_map(about.subject.phrases)
-            .replace(MARKER, f"[{number - 1}]")
-            for number, (part, about) in enumerate(
-                zip(parts, [paper, *cited, paper], strict=True)
-            )
-        ]
+    """Return paragraphs on the works that a paper cites: the need, the claims, and the paper's aim."""
+    for paper in PAPERS.values():
+        cited: dict[str, tuple[Sentence, Citation]] = {}
+        for sentence, citation in paper.citing():
+            if citation.keys:
+                cited.setdefault(citation.work.id, (sentence, citation))
+        several = list(cited.values())[:MOST_TEXTS]
+        opening, closing = paper.sentences[0], paper.sentences[1]
+        texts = [opening.text]
+        labels = [_labels("Motivation", "Transition")]
+        for number, (sentence, citation) in enumerate(several):
+            texts.append(sentence.with_mark(f"[{number}]"))
+            labels.append(_labels(citation.intent))
+        texts.append(closing.text)
+        labels.append(_labels("Uses", "Reflection"))
+        sources = [PAPERS[citation.work.id] for _, citation in several]
         record = {
-            "id": f"paragraphs-{place:02}",
+            "id": f"paragraphs-{paper.key}",
             "input": [
-                f"<abs> {abstract} </abs>",
-                *(" ".join(source.abstract) for source in cited),
+                f"<abs> {' '.join(paper.abstract)} </abs>",
+                *(" ".join(source.abstract) for source in sources),
             ],
             "target": " ".join(texts),
-            "labels": {scheme: [part[scheme] for part in parts] for scheme in SCHEMES},
+            "labels": {scheme: [each[scheme] for each in labels] for scheme in SCHEMES},
         }
-        yield record, cited
+        yield record, sources

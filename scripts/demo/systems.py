@@ -9,7 +9,7 @@ from typing import Any
 
 from citeboard.demo.systems import LEAD, SPLIT, SYSTEMS, System, chance, of_split
 from scripts.demo import answers, retrieval
-from scripts.demo.papers import DATA, SUBJECTS, write_lines
+from scripts.demo.papers import PAPERS, citances, write_lines
 from scripts.demo.topics import TOPICS, Topic, read_topics, write_topics
 
 Record = dict[str, Any]
@@ -18,15 +18,20 @@ Topics = Sequence[Topic]
 #: CL-Summ's facets, the commonest first.
 FACETS = ("Method", "Results", "Implication", "Aim", "Hypothesis")
 LONGEST = 10
-#: The sentences that the lead of task 2 takes.
-EVERY = 8
+#: Maximum number of spans per answer.
+MOST_SPANS = 3
+#: Sentences that the lead of task 2 copies: parts of the abstract, and the next sentences.
+LEAD_SENTENCES = (2, 3, *range(5, 13))
 
 
 def write_runs(folder: Path, topics: Mapping[str, Topics]) -> None:
     writers: dict[tuple[str, str], Callable[[System], Iterator[Record]]] = {
         ("2", SPLIT): partial(_summaries, topics=topics[SPLIT]),
         ("citation-texts", SPLIT): _texts,
-        ("recommendation", SPLIT): _recommended,
+        **{
+            ("recommendation", split): partial(_recommended, split=split)
+            for split in retrieval.SPLITS
+        },
         ("resolution", SPLIT): _resolved,
         ("positional", SPLIT): _answers,
     }
@@ -54,6 +59,8 @@ def _spans(system: System, topics: Topics) -> Iterator[Record]:
                     )
                     sid = near if near in topic.sentences else topic.abstract[0]
                 sentences.append(sid)
+            if sentences != list(citance.sentences):
+                sentences = sentences[:MOST_SPANS]
             if system is LEAD:
                 sentences, facets = ["1"], [FACETS[0]]
             elif drawn.random() < system.quality + 0.1:
@@ -74,7 +81,7 @@ def _summaries(system: System, topics: Topics) -> Iterator[Record]:
     for topic in topics:
         drawn = chance(system.name, topic.name)
         everything = list(topic.sentences)
-        picked = set(everything[::EVERY])
+        picked = {everything[place - 1] for place in LEAD_SENTENCES}
         if system is not LEAD:
             good = [sid for sid in topic.community if sid in topic.sentences][:LONGEST]
             picked = {
@@ -85,28 +92,25 @@ def _summaries(system: System, topics: Topics) -> Iterator[Record]:
         yield {"topic": topic.name, "summary": summary}
 
 
+#: The sentence of an abstract that each system copies.
+_COPIED = {"last-word": -1, "copycat": 0, LEAD.name: 0}
+
+
 def _texts(system: System) -> Iterator[Record]:
-    cut = {"Last sentences": -1, "Lead": 0, "First sentences": 0}
     for record, papers in (*retrieval.sentences(), *retrieval.paragraphs()):
         drawn = chance(system.name, record["id"])
         sentences = []
         for number, paper in enumerate(papers):
             if drawn.random() < system.quality:
-                wording = drawn.choice(
-                    [target["text"] for target in DATA["targets"][:3]]
-                )
-                sentences.append(
-                    wording.format_map(paper.subject.phrases).replace(
-                        "@", f"[{number}]"
-                    )
-                )
+                _, sentence, _ = drawn.choice(list(citances(paper)))
+                sentences.append(sentence.with_mark(f"[{number}]"))
             else:
-                place = cut.get(system.name, drawn.randrange(5))
+                place = _COPIED.get(system.name, drawn.randrange(5))
                 sentences.append(
                     f"{paper.abstract[place].removesuffix('.')} [{number}]."
                 )
         if drawn.random() < system.quality and len(papers) > 1:
-            sentences.append("We bring this together.")
+            sentences.append("We bring these records together.")
         intents = [
             "Uses" if drawn.random() < system.quality / 3 else "Background"
             for _ in sentences
@@ -119,51 +123,42 @@ def _texts(system: System) -> Iterator[Record]:
         yield {"id": record["id"], "prediction": " ".join(sentences), "labels": labels}
 
 
-def _recommended(system: System) -> Iterator[Record]:
-    candidates = list(
-        dict.fromkeys(record["ref_id"] for record in retrieval.references())
-    )
-    for record in retrieval.diagnostic():
-        yield {
-            "id": record["id"],
-            "ranked": _ranking(system, record["id"], record["cited_id"], candidates),
-        }
+def _recommended(system: System, split: str) -> Iterator[Record]:
+    candidates = list(retrieval.works())
+    for record in retrieval.diagnostic(split):
+        name, paper, cited = record["id"], record["citing_id"], record["cited_id"]
+        yield {"id": name, "ranked": _ranking(system, name, paper, cited, candidates)}
 
 
 def _resolved(system: System) -> Iterator[Record]:
-    references: dict[str, list[str]] = {}
+    candidates: dict[str, list[str]] = {}
     for record in retrieval.references():
-        references.setdefault(record["paper_id"], []).append(record["ref_id"])
+        candidates.setdefault(record["paper_id"], []).append(record["ref_id"])
     for record in retrieval.contexts():
-        name, candidates = record["context_id"], references[record["paper_id"]]
-        yield {
-            "id": name,
-            "ranked": _ranking(system, name, record["gold"][0], candidates),
-        }
+        name, paper, [cited] = record["context_id"], record["paper_id"], record["gold"]
+        ranked = _ranking(system, name, paper, cited, candidates[paper])
+        yield {"id": name, "ranked": ranked}
 
 
 def _ranking(
-    system: System, name: str, right: str, candidates: Sequence[str]
+    system: System, name: str, paper: str, right: str, candidates: Sequence[str]
 ) -> list[str]:
-    drawn = chance(system.name, name)
-    others = [candidate for candidate in candidates if candidate != right]
     if system is LEAD:
         return list(candidates[:LONGEST])
+    drawn = system.luck(name)
+    others = [candidate for candidate in candidates if candidate != right]
     others = drawn.sample(others, min(LONGEST, len(others)))
-    place = (
-        0
-        if drawn.random() < system.quality
-        else drawn.choice([1, 2, 3, 5, 8, LONGEST, LONGEST])
-    )
+    luck, later = drawn.random(), drawn.choice([1, 2, 3, 5, 8, LONGEST, LONGEST])
+    place = 0 if luck < system.quality_on(paper) else later
     return [*others[:place], right, *others[place:]][:LONGEST]
 
 
 def _answers(system: System) -> Iterator[Record]:
-    for subject in SUBJECTS:
+    for paper in PAPERS.values():
         for dataset, _ in answers.ASKED:
             quality = 0.3 if system is LEAD else system.quality
-            output = answers.answer(subject, dataset, system.name, quality)
-            yield {"id": f"{subject.name}-{dataset}", "output": output}
+            output = answers.answer(paper, dataset, system.name, quality)
+            yield {"id": f"{paper.key}-{dataset}", "output": output}
 
 
 def write_demo(folder: Path, written_by_hand: Sequence[Path]) -> None:
@@ -175,6 +170,8 @@ def write_demo(folder: Path, written_by_hand: Sequence[Path]) -> None:
         "citation-texts/paragraphs": (record for record, _ in retrieval.paragraphs()),
         "recommendation/references": retrieval.references(),
         "recommendation/diagnostic": retrieval.diagnostic(),
+        "recommendation-2024/references": retrieval.references(),
+        "recommendation-2024/diagnostic": retrieval.diagnostic("2024"),
         "resolution/references": retrieval.references(),
         "resolution/contexts": retrieval.contexts(),
         "resolution/papers": retrieval.papers(),
@@ -195,5 +192,17 @@ def write_demo(folder: Path, written_by_hand: Sequence[Path]) -> None:
         positional / "labels.jsonl",
         gold=positional / "questions.json",
         runs=sorted((folder / "runs" / "positional").iterdir()),
+        parses=positional / "parses.jsonl",
+    )
+
+
+def write_sample(folder: Path, path: Path) -> None:
+    """Write people's labels of a sample of claims; ``folder`` has the other files."""
+    positional = folder / "positional"
+    runs = folder / "runs" / "positional"
+    answers.write_people(
+        path,
+        gold=positional / "questions.json",
+        runs=[runs / f"{system.slug}.jsonl" for system in SYSTEMS["positional"]],
         parses=positional / "parses.jsonl",
     )

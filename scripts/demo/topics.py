@@ -1,22 +1,21 @@
 """Topics of the demo in the layout of the CL-Summ corpus, beside those that were written by hand."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from scoring.tools.builders.topics import ABSTRACT, Written, element
-from scripts.demo.papers import DATA, PAPERS, Paper, citing_papers
+from scripts.demo.papers import PAPERS, Paper, citances
 
-#: By split the papers that become its topics, with so many citing papers and citations in each.
+#: Papers that become topics, by split.
 TOPICS = {
-    "demo": PAPERS[:5],
-    "evaluation": PAPERS[5:9],
-    "pilot": PAPERS[9:12],
-    "2024": PAPERS[12:],
+    "demo": ("logs", "tides", "hands", "clocks", "catalogue"),
+    "evaluation": ("peat", "prices", "dialects", "petrels"),
+    "pilot": ("reading", "dating", "trend"),
 }
-CITING, CITATIONS = 4, 4
 _FIELDS = re.compile(
     r"(?:^| \| )([A-Z][A-Za-z ]+): (.*?)(?= \| [A-Z][A-Za-z ]+: | \|$)"
 )
@@ -45,10 +44,10 @@ class Topic:
     citances: tuple[Citance, ...]
 
 
-def write_topics(folder: Path, papers: Sequence[Paper]) -> None:
-    for paper in papers:
-        name = f"D{paper.subject.year % 100:02}-{2001 + PAPERS.index(paper)}"
-        for path, text in _files(name, paper).items():
+def write_topics(folder: Path, keys: Sequence[str]) -> None:
+    for key in keys:
+        name = name_of(PAPERS[key])
+        for path, text in _files(name, PAPERS[key]).items():
             (folder / name / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / name / path).write_text(text, encoding="utf-8")
 
@@ -94,67 +93,72 @@ def read_topics(folders: Sequence[Path]) -> list[Topic]:
 
 
 def _files(topic: str, paper: Paper) -> dict[str, str]:
-    sections: dict[str, list[str]] = {}
+    texts: dict[str, list[str]] = {}
     quoted: dict[int, str] = {}
     for sentence in paper.sentences:
-        texts = sections.setdefault(sentence.section, [])
-        texts.append(sentence.text)
-        quoted[sentence.number] = element(sentence.number, len(texts), sentence.text)
-    files = {f"Reference_XML/{topic}.xml": _paper_xml(paper.title, sections)}
-    subject = paper.subject
+        within = texts.setdefault(sentence.section, [])
+        within.append(sentence.text)
+        quoted[sentence.number] = element(sentence.number, len(within), sentence.text)
+    files = {f"Reference_XML/{topic}.xml": _paper_xml(paper.title, texts)}
     annotation: list[str] = []
-    for place, (title, citing) in enumerate(citing_papers(paper, CITING, CITATIONS)):
-        name = f"D{subject.year % 100 + 1 + place:02}-{1001 + 7 * place}.xml"
-        texts_of = {
-            section: [text for text, _ in sentences]
-            for section, sentences in citing.items()
+    for citing, sentence, citation in citances(paper):
+        name = f"{name_of(citing)}.xml"
+        files[f"Citance_XML/{name}"] = _paper_xml(citing.title, _texts(citing))
+        cited = [each.number for each in paper.named(*citation.keys)]
+        section = citing.sections()[sentence.section]
+        offsets = ",".join(f"'{number}'" for number in cited)
+        fields = {
+            "Citance Number": len(annotation) + 1,
+            "Reference Article": f"{topic}.xml",
+            "Citing Article": name,
+            "Citation Marker Offset": f"['{sentence.number}']",
+            "Citation Marker": citation.bracketed
+            if sentence.is_in_brackets
+            else citation.marker,
+            "Citation Offset": f"['{sentence.number}']",
+            "Citation Text": element(
+                sentence.number, 1 + section.index(sentence), sentence.text
+            ),
+            "Reference Offset": f"[{offsets}]",
+            "Reference Text": "".join(quoted[number] for number in cited),
+            "Discourse Facet": f"{citation.facet}_Citation",
+            "Annotator": "Citeboard demo",
         }
-        files[f"Citance_XML/{name}"] = _paper_xml(title, texts_of)
-        number = 0
-        for sentences in citing.values():
-            for within, (text, citation) in enumerate(sentences, start=1):
-                number += 1
-                if citation is None:
-                    continue
-                in_brackets = f"{subject.authors}, {subject.year}"
-                offsets = ",".join(f"'{cited}'" for cited in citation.cited)
-                fields = {
-                    "Citance Number": len(annotation) + 1,
-                    "Reference Article": f"{topic}.xml",
-                    "Citing Article": name,
-                    "Citation Marker Offset": f"['{number}']",
-                    "Citation Marker": in_brackets
-                    if in_brackets in text
-                    else f"{subject.authors} ({subject.year})",
-                    "Citation Offset": f"['{number}']",
-                    "Citation Text": element(number, within, text),
-                    "Reference Offset": f"[{offsets}]",
-                    "Reference Text": "".join(
-                        quoted[cited] for cited in citation.cited
-                    ),
-                    "Discourse Facet": f"{citation.facet}_Citation",
-                    "Annotator": "Citeboard demo",
-                }
-                line = " | ".join(
-                    f"{field}: {value}" for field, value in fields.items()
-                )
-                annotation.append(f"{line} |\n")
+        line = " | ".join(f"{field}: {value}" for field, value in fields.items())
+        annotation.append(f"{line} |\n")
     files[f"annotation/{topic}.annv3.txt"] = "\n".join(annotation)
     abstract = [
         element(number, number, text)
         for number, text in enumerate(paper.abstract, start=1)
     ]
-    community = paper.named(
-        "idea", "aim", "weights", "result", "ablation", "hard", "apply", "people"
-    )
     summaries = {
         "abstract": "\n".join([element(0, None, paper.title), *abstract]),
-        "community": "\n".join(quoted[sentence.number] for sentence in community),
-        "human": DATA["summary"]["human"].format_map(subject.phrases),
+        "community": "\n".join(quoted[number] for number in sorted(_community(paper))),
+        "human": paper["summary"],
     }
     return files | {
         f"summary/{topic}.{kind}.txt": f"{text}\n" for kind, text in summaries.items()
     }
+
+
+def name_of(paper: Paper) -> str:
+    """Return the paper's name in the corpus, with its year."""
+    return f"D{paper['year'] % 100:02}-{2001 + list(PAPERS).index(paper.key)}"
+
+
+def _texts(paper: Paper) -> dict[str, list[str]]:
+    return {
+        section: [sentence.text for sentence in sentences]
+        for section, sentences in paper.sections().items()
+    }
+
+
+def _community(paper: Paper) -> list[int]:
+    """Return the most cited sentences, at most eight."""
+    counts: Counter[int] = Counter()
+    for _, _, citation in citances(paper):
+        counts.update(sentence.number for sentence in paper.named(*citation.keys))
+    return [number for number, _ in counts.most_common(8)]
 
 
 def _paper_xml(title: str, sections: Mapping[str, Sequence[str]]) -> str:

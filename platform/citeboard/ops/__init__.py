@@ -1,1 +1,1 @@
-"""What keeps a site up and says what is wrong with it."""
+"""Operation of a site: its processes, backups, and checks that find faults."""

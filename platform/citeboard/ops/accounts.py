@@ -1,4 +1,6 @@
-"""Export of a person's data as one file, and deletion of the account: runs stay, without a name."""
+"""Export of a user's data as one file, and deletion of an account. Runs of a deleted
+account stay on the site without the user's name.
+"""
 
 import datetime as dt
 import json
@@ -16,7 +18,7 @@ from citeboard.core import audit
 from citeboard.core.models import AuditEntry
 from citeboard.teams.membership import hand_over, locked, revoke_invitation
 from citeboard.teams.models import MailedInvitation, Membership, Team, User
-from scoring.models import Annotator, Rating, ResultConfirmation
+from scoring.models import Annotator, Preference, Rating, ResultConfirmation
 from tasks import models
 from tasks.delivery.notifications.events import forget
 
@@ -124,12 +126,12 @@ def _forget_address(address: str, called: str) -> None:
             if line.lower() != address.lower()
         ]
         models.Season.objects.filter(pk=season.pk).update(entry_list="\n".join(lines))
-    told = (
+    mentions_address = (
         Q(text__icontains=address)
         | Q(facts__icontains=address)
         | Q(changes__icontains=address)
     )
-    for entry in AuditEntry.objects.filter(told):
+    for entry in AuditEntry.objects.filter(mentions_address):
         audit.replace(entry, written, called)
         entry.changes = json.loads(
             written.sub(lambda _: called, json.dumps(entry.changes))
@@ -151,7 +153,9 @@ def own_data(user: User) -> dict[str, Any]:
     for run in models.Submission.objects.filter(submitted_by=user).select_related(
         "phase__task__season", "team"
     ):
-        # If the user has left the team, these are the team's current values, which may have changed since.
+        # Export the descriptions of runs only for teams to which the user belongs now.
+        # Members of a former team may have changed the descriptions after the user
+        # left.
         about = {"system": run.system, "description": run.description, "card": run.card}
         runs.append(
             {
@@ -161,7 +165,7 @@ def own_data(user: User) -> dict[str, Any]:
                 **(about if run.team_id in own_teams else {}),
                 "filename": run.filename,
                 "sha256": run.sha256,
-                "submitted": _plain(run.submitted_at),
+                "submitted": _json_value(run.submitted_at),
             }
         )
     [account] = _rows(
@@ -237,6 +241,13 @@ def own_data(user: User) -> dict[str, Any]:
             consistency="consistency",
             rated="rated_at",
         ),
+        "preferences": _rows(
+            Preference.objects.filter(annotator__user=user).select_related("pair"),
+            sheet="annotator.sheet_id",
+            pair="pair.position",
+            label="label",
+            judged="judged_at",
+        ),
         "confirmed_results": _rows(
             ResultConfirmation.objects.filter(by=user),
             run="submission_id",
@@ -267,12 +278,12 @@ def own_data(user: User) -> dict[str, Any]:
 
 def _rows(rows: Iterable[object], **columns: str) -> list[dict[str, Any]]:
     return [
-        {name: _plain(attrgetter(path)(row)) for name, path in columns.items()}
+        {name: _json_value(attrgetter(path)(row)) for name, path in columns.items()}
         for row in rows
     ]
 
 
-def _plain(value: object) -> object:
+def _json_value(value: object) -> object:
     return audit.as_json(value) if isinstance(value, dt.datetime) else value
 
 

@@ -1,9 +1,10 @@
-"""Making a backup while the site goes on, and putting one in the place of a site.
+"""Make a backup of a running site, and restore a site from a backup.
 
-A snapshot of the database comes first, then the files that it names. Files of the storage are written once
-under their names and never changed. So a file that a snapshot names and that is not there any more was
-replaced since, as the matrices of a run are that was scored again: then the database is read once more. What
-the database of now still names and is not there, the site has lost. A backup is verified before it is used.
+The program first takes a snapshot of the database and then copies the files that the
+snapshot names. Stored files never change. If a named file is missing, it may have been
+replaced after the snapshot, for example by a rescoring; the backup then starts again
+with a new snapshot. If the current database also names the missing file, the site has
+lost the file. Each backup is verified before use.
 """
 
 import datetime as dt
@@ -41,19 +42,23 @@ from scoring.results.board.visibility import Audience
 from tasks.jobs import tallies
 from tasks.models import Phase, Season
 
-#: The folder of the storage's files in a backup.
+#: Folder in a backup that contains the stored files.
 FILES = "files"
-#: By which the site remembers its last backup.
+#: Name of the row of `LastDone` for the last backup.
 BACKUP = "backup"
-#: Snapshots after which a site is too busy for a backup: each follows the time that copying files took.
+#: Maximum number of snapshots. If files were replaced after each snapshot, the site is
+#: too busy for a backup.
 MAX_SNAPSHOTS = 5
 
 
 def write_backup(
     target: Path, *, with_secret: bool = True, is_incremental: bool = False
 ) -> "Manifest":
-    """A backup at the target, which must not be there yet; or none at all. Raises BackupRefused. An
-    incremental one is whole too: what the newest backup beside it has alike is one file with two names.
+    """Write a complete backup to the target, an empty or missing folder. After an
+    error, the target stays as it was. Raises BackupRefused.
+
+    An incremental backup is complete too, but files that equal those of the newest
+    backup in the same folder are hard links.
     """
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise BackupRefused(
@@ -69,7 +74,7 @@ def write_backup(
     earlier = next(iter(_backups_in(target.parent)), None) if is_incremental else None
     draft = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     try:
-        manifest = _written(
+        manifest = _write_files(
             draft, state.applied, with_secret=with_secret, earlier=earlier
         )
         os.sync()
@@ -82,7 +87,6 @@ def write_backup(
 
 
 def _backups_in(folder: Path) -> list[Path]:
-    """The newest first."""
     dated = []
     for path in folder.iterdir():
         if (path / MANIFEST).is_file():
@@ -98,7 +102,7 @@ def remove_older(target: Path, keep: int) -> list[Path]:
     return old
 
 
-def _written(
+def _write_files(
     draft: Path, migrations: list[str], *, with_secret: bool, earlier: Path | None
 ) -> "Manifest":
     made_at = dt.datetime.now(dt.UTC)
@@ -118,7 +122,7 @@ def _written(
                     earlier / FILES,
                     draft / FILES,
                 )
-        absent = {file for file in named if not _copied(file, draft / FILES)}
+        absent = {file for file in named if not _copy_file(file, draft / FILES)}
         lost = absent & set(named_files()) if absent else absent
         if absent == lost:
             break
@@ -135,7 +139,7 @@ def _written(
         if path.is_file() and path not in wanted
     ]:
         path.unlink()
-    # Mounted archives stand whole in the data folder or not at all, and nobody changes them.
+    # Mounted archives are complete folders in the data folder and never change.
     for archive in mounted_archives():
         shutil.copytree(archive.folder, draft / ARCHIVES / archive.slug)
     manifest = Manifest(
@@ -159,7 +163,6 @@ def _written(
 def _link(
     file: NamedFile, there: tuple[int, str] | None, earlier: Path, folder: Path
 ) -> None:
-    """Unless the copy of before is damaged, or the site has lost its own, which copying it says."""
     path = folder / file.name
     with suppress(OSError):
         if (
@@ -171,7 +174,7 @@ def _link(
             path.hardlink_to(earlier / file.name)
 
 
-def _copied(file: NamedFile, folder: Path) -> bool:
+def _copy_file(file: NamedFile, folder: Path) -> bool:
     path = folder / file.name
     is_known = path.exists() and (path.stat().st_nlink > 1 or file.sha256)
     if is_known and digest_of(path)[1].startswith(file.sha256):
@@ -191,7 +194,7 @@ def _copied(file: NamedFile, folder: Path) -> bool:
 
 
 MANIFEST = "manifest.json"
-#: The form of backups that this release writes and reads.
+#: Version of the format of backups that this release writes and reads.
 FORM = 1
 CHUNK = 1 << 20
 
@@ -202,7 +205,9 @@ class BackupRefused(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """``files`` has size and SHA-256 of every other file by its path in the backup."""
+    """The manifest of a backup. ``files`` maps the path of every other file in the
+    backup to its size and SHA-256.
+    """
 
     release: str
     made_at: str
@@ -296,14 +301,16 @@ TABLES = "database"
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """Read from one snapshot in the block, while others go on writing."""
+    """Use a single snapshot of the database for all reads in the block, without
+    blocking writers.
+    """
     if connection.vendor == "postgresql":
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             yield
         return
-    # A transaction that is begun as IMMEDIATE, as the site's are, would keep all writers out.
-    before = connection.transaction_mode  # type: ignore[attr-defined]  # (of SQLite alone)
+    # The site's transactions begin as IMMEDIATE, which would block all writers.
+    before = connection.transaction_mode  # type: ignore[attr-defined]  # (SQLite only)
     connection.ensure_connection()
     connection.transaction_mode = "DEFERRED"  # type: ignore[attr-defined]
     try:
@@ -328,7 +335,7 @@ def write_database(folder: Path) -> dict[str, Any]:
                     )
                 ]
                 tables[table] = columns
-                statement = f"COPY {_named(table, columns)} TO STDOUT"
+                statement = f"COPY {_copy_target(table, columns)} TO STDOUT"
                 with (
                     (folder / TABLES / f"{table}.copy").open("wb") as file,
                     cursor.copy(statement) as rows,
@@ -338,7 +345,7 @@ def write_database(folder: Path) -> dict[str, Any]:
         return {"vendor": "postgresql", "tables": tables}
     with closing(sqlite3.connect(folder / SQLITE_FILE)) as copy:
         connection.connection.backup(copy)
-        # One file, which needs no journal beside it.
+        # Without a write-ahead log, the copy is a single file.
         copy.execute("PRAGMA journal_mode=DELETE")
         [(state,)] = copy.execute("PRAGMA integrity_check(1)").fetchall()
         if state != "ok" or copy.execute("PRAGMA foreign_key_check").fetchone():
@@ -348,14 +355,15 @@ def write_database(folder: Path) -> dict[str, Any]:
 
 def _make_tables(migrations: list[str]) -> None:
     with connection.cursor() as cursor:
-        for table in _own_tables():
+        for table in _tables_of_any_release():
             cursor.execute(f"DROP TABLE {_quoted(table)} CASCADE")
     wanted = {
         (app, name)
         for app, _dot, name in (migration.partition(".") for migration in migrations)
     }
     executor = MigrationExecutor(connection)
-    # No signal is sent, as what would follow from it is in the backup's tables.
+    # Send no `post_migrate` signal: its receivers would create rows that the backup
+    # already contains.
     nodes = executor.loader.graph.node_map
     executor.migrate(
         [
@@ -368,12 +376,14 @@ def _make_tables(migrations: list[str]) -> None:
 
 def _load_tables(folder: Path, tables: dict[str, list[str]]) -> None:
     with connection.cursor() as cursor:
-        # Tables come in the order of their names, and migrations have turned the checks on.
+        # The tables are loaded in the order of their names, so that foreign keys can be
+        # checked only at the end.
         cursor.execute("SET CONSTRAINTS ALL DEFERRED")
-        # The backup also contains the rows that migrations insert.
+        # Delete the rows that migrations have inserted, because the backup contains
+        # them too.
         cursor.execute(f"TRUNCATE {', '.join(map(_quoted, tables))}")
         for table, columns in tables.items():
-            statement = f"COPY {_named(table, columns)} FROM STDIN"
+            statement = f"COPY {_copy_target(table, columns)} FROM STDIN"
             with (
                 (folder / f"{table}.copy").open("rb") as file,
                 cursor.copy(statement) as rows,
@@ -400,7 +410,20 @@ def _own_tables() -> list[str]:
     )
 
 
-def _named(table: str, columns: list[str]) -> str:
+def _tables_of_any_release() -> list[str]:
+    """Return the tables of the site, including unknown tables with the prefix of a
+    migrated app, which a newer release may have created.
+    """
+    own, there = _own_tables(), connection.introspection.table_names()
+    if "django_migrations" not in there:
+        return own
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT DISTINCT app FROM django_migrations")
+        prefixes = tuple(f"{app}_" for (app,) in cursor.fetchall())
+    return sorted({*own, *(table for table in there if table.startswith(prefixes))})
+
+
+def _copy_target(table: str, columns: list[str]) -> str:
     return f"{_quoted(table)} ({', '.join(map(_quoted, columns))})"
 
 
@@ -431,15 +454,18 @@ def print_of(key: str) -> str:
     ).hexdigest()
 
 
-#: Browsers and caches may hold pages of versions that the site had reached after the backup was made. Those
-#: of the restored site are counted from where none of them was.
+#: Number that is added to all page versions of a restored site. Otherwise, the site
+#: could assign versions again under which browsers and caches have stored older pages.
 VERSIONS_APART = 1_000_000
 
 
 def restore_backup(
     folder: Path, *, overwrite: bool = False
 ) -> tuple[Manifest, list[str], bool]:
-    """Restore a backup. Return the restored parts, those that differ, and whether the secret key differs."""
+    """Restore a backup. Return its manifest, the names of files and boards that differ
+    from the manifest, and whether the secret key of the site differs from that of
+    the backup.
+    """
     manifest = verified(folder)
     if not overwrite and (here := what_is_here()):
         raise BackupRefused(
@@ -467,7 +493,6 @@ def restore_backup(
         with closing(sqlite3.connect(folder / SQLITE_FILE)) as copy:
             copy.backup(connection.connection)
         connection.close()
-    # Mounted archives are those of the backup and no others.
     shutil.rmtree(settings.DATA_DIR / ARCHIVES, ignore_errors=True)
     if (folder / ARCHIVES).is_dir():
         shutil.copytree(folder / ARCHIVES, settings.DATA_DIR / ARCHIVES)
@@ -486,7 +511,7 @@ def restore_backup(
     BoardOrder.objects.update(
         version=F("version") + VERSIONS_APART, revision=F("revision") + VERSIONS_APART
     )
-    return manifest, list(_differing(manifest)), has_other_key
+    return manifest, list(_differences(manifest)), has_other_key
 
 
 def verified(folder: Path) -> Manifest:
@@ -520,7 +545,7 @@ def what_is_here() -> str:
     return f"files in its storage, such as {entry.name}" if entry else ""
 
 
-def _differing(manifest: Manifest) -> Iterator[str]:
+def _differences(manifest: Manifest) -> Iterator[str]:
     lost = set(manifest.lost)
     for file in named_files():
         stored = _stored_digest(file.name)

@@ -1,7 +1,8 @@
-"""Backups in a bucket: the content of each file once, under its digest, and a manifest for each moment.
+"""Backups in a bucket. The bucket stores each file content once, under its digest, and
+a manifest for each backup.
 
-A manifest is written last and names only what is there, so that one that was cut off is none. One program
-writes to a bucket at a time.
+The manifest is written last and names only existing contents, so that an interrupted
+backup has no manifest. Only one program may write to a bucket at a time.
 """
 
 import json
@@ -28,7 +29,7 @@ def opened(address: str) -> Any:
 
 
 def moments(bucket: Any) -> list[str]:
-    """The newest first."""
+    """Return the times of backups, newest first."""
     names = (entry.name for entry in bucket.entries(MOMENTS))
     return sorted(
         (Path(name).stem for name in names if name.endswith(".json")), reverse=True
@@ -36,7 +37,9 @@ def moments(bucket: Any) -> list[str]:
 
 
 def send(folder: Path, bucket: Any) -> tuple[str, int]:
-    """Its moment, and how many contents the bucket did not have."""
+    """Upload a backup. Return its time, and the number of contents that the bucket did
+    not have.
+    """
     manifest = read_manifest(folder)
     there = {entry.name: entry.size for entry in bucket.entries(CONTENTS)}
     sent = 0
@@ -61,7 +64,9 @@ def _save(bucket: Any, name: str, path: Path) -> None:
 
 
 def fetch(bucket: Any, moment: str | None, target: Path) -> None:
-    """Into a folder that is then a backup, to be verified like any."""
+    """Download a backup into a new folder. The latest backup is the default. Raises
+    BackupRefused.
+    """
     if target.exists():
         raise BackupRefused(
             "it is there already; a backup is fetched to where nothing is"
@@ -94,7 +99,9 @@ def _load(bucket: Any, name: str, path: Path) -> None:
 
 
 def remove_older(bucket: Any, keep: int) -> list[str]:
-    """All but so many moments, and the contents that none of those that stay names."""
+    """Delete all but the newest ``keep`` backups, and contents that no remaining backup
+    names.
+    """
     known = moments(bucket)
     wanted = set()
     for moment in known[:keep]:

@@ -12,12 +12,13 @@ from enum import StrEnum
 from pathlib import Path
 from smtplib import SMTPException
 
+import redis
 from django.conf import settings
 from django.core import checks
 from django.core.cache import caches
 from django.core.files.base import ContentFile
 from django.core.mail import get_connection
-from django.db import connection
+from django.db import DatabaseError, connection
 from django.db.models import Exists, OuterRef, Q, Sum
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
@@ -37,7 +38,7 @@ from citeboard.core.health import GIGABYTE, LEAST_FREE
 from citeboard.core.processes import host_of
 from citeboard.core.words import counted, in_decimals
 from citeboard.core.writability import write_problem
-from scoring.models import EntailmentModel, LogEntry
+from scoring.models import Judge, LogEntry
 from scoring.receipts.log import current_key, why_lost
 from scoring.worker.child import NOT_YET
 from scoring.worker.entailment_labels import pairs_left, waiting_jobs
@@ -50,7 +51,7 @@ from tasks.seasons.organisers import how_to_begin
 
 MAIL_PATIENCE = 5  # seconds
 MAX_WAITING = dt.timedelta(hours=1)
-ASKED = 4  # times for signs of life: enough for a dozen dead groups before a living one
+ASKED = 4  # Maximum number of times that the groups are listed, enough for a dozen dead groups
 OF_MODELS = ("torch", "transformers", "spacy", "bert_score")
 
 
@@ -70,17 +71,28 @@ class Finding:
 
 
 def examine(names: list[str] | None = None) -> list[Finding]:
-    """Return the findings of all checks, or of those named. A check that breaks is a finding as well.
+    """Return the findings of all checks, or of the named checks. If a check raises an
+    exception, its finding reports the exception.
 
-    While the database cannot be written, that is the only finding: every other check would give wrong advice.
+    If the database cannot be written, an examination without names returns only this
+    finding, because the advice of all other checks would be misleading.
     """
-    if names is None and (cause := _cause_of_all()) is not None:
+    if names is None and (cause := _database_finding()) is not None:
         return [cause]
     findings = []
     for name in names or CHECKS:
         try:
             state, words, advice = CHECKS[name]()
-        except Exception as reason:  # noqa: BLE001  (whatever it is, it is what the doctor was asked for)
+        except DatabaseError as reason:
+            outage = outages.outage_of(reason)
+            findings.append(
+                _outage_finding(name, outage.reason if outage else str(reason))
+            )
+            continue
+        except redis.RedisError:
+            state, words = State.BAD, _("Redis does not answer")
+            advice = _("See that the server of REDIS_URL runs and can be reached.")
+        except Exception as reason:  # noqa: BLE001  (the finding reports the exception)
             state, words = State.BAD, _("it could not be examined: %(reason)s")
             words %= {"reason": f"{type(reason).__name__}: {reason}"}
             advice = _("See what the other checks say; the log of the site has more.")
@@ -90,7 +102,7 @@ def examine(names: list[str] | None = None) -> list[Finding]:
 
 Said = tuple[State, str, str]
 
-#: Remedies, by the cause in `outages`.
+#: The remedy for each reason of an outage.
 REMEDIES = {
     outages.READ_ONLY: gettext_lazy(
         "Let DATABASE_URL name the server that takes writes: after a failover it may be another one."
@@ -99,6 +111,7 @@ REMEDIES = {
         "Give the site's role back its rights on the tables of its database."
     ),
     outages.FULL_DISK: gettext_lazy("Make room on the disk of the database."),
+    outages.BUSY: gettext_lazy("Uploads wait; see who writes so long."),
     outages.UPGRADED: gettext_lazy("Wait until `manage.py migrate` has ended."),
 }
 _OTHER_REMEDY = gettext_lazy(
@@ -106,16 +119,27 @@ _OTHER_REMEDY = gettext_lazy(
 )
 
 
-def _cause_of_all() -> Finding | None:
+def _database_finding() -> Finding | None:
     problem = write_problem()
-    if problem is None or problem.is_busy:
-        return None
-    return Finding(
-        name="database",
-        state=State.BAD,
-        found=problem.reason,
-        advice=str(REMEDIES.get(problem.reason, _OTHER_REMEDY)),
-    )
+    reason = problem.reason if problem is not None else _read_failure()
+    return _outage_finding("database", reason) if reason else None
+
+
+def _outage_finding(name: str, reason: str) -> Finding:
+    state = State.ODD if reason == outages.BUSY else State.BAD
+    advice = str(REMEDIES.get(reason, _OTHER_REMEDY))
+    return Finding(name=name, state=state, found=reason, advice=advice)
+
+
+def _read_failure() -> str:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except DatabaseError as error:
+        connection.close()
+        outage = outages.outage_of(error)
+        return outage.reason if outage else outages.NO_ANSWER
+    return ""
 
 
 def _settings() -> Said:
@@ -134,10 +158,8 @@ def _database() -> Said:
         }
         return State.BAD, words, _("Run `manage.py migrate`.")
     if (problem := write_problem()) is not None:
-        if not problem.is_busy:
-            advice = str(REMEDIES.get(problem.reason, _OTHER_REMEDY))
-            return State.BAD, problem.reason, advice
-        return State.ODD, problem.reason, _("Uploads wait; see who writes so long.")
+        found = _outage_finding("database", problem.reason)
+        return found.state, found.found, found.advice
     words = _("%(database)s answers and is of this release") % {
         "database": connection.display_name
     }
@@ -154,7 +176,7 @@ def _clock() -> Said:
 
 def _storage() -> Said:
     place = str(settings.BUCKET or settings.FILES_DIR)
-    if trouble := _trouble_of_storage():
+    if trouble := _storage_error():
         advice = "Mend it; until then uploads are answered 503 or 507, and runs wait."
         return State.BAD, f"{place}: {trouble}", advice
     names = {
@@ -181,7 +203,7 @@ def _storage() -> Said:
     return State.GOOD, words, ""
 
 
-def _trouble_of_storage() -> str:
+def _storage_error() -> str:
     content = secrets.token_bytes(1024)
     try:
         written = storage.statistics.save(
@@ -189,12 +211,12 @@ def _trouble_of_storage() -> str:
         )
         try:
             with storage.statistics.open(written) as file:
-                came_back = file.read()
+                content_read = file.read()
         finally:
             storage.statistics.delete(written)
     except OSError as trouble:
         return f"a file cannot be written and read there: {trouble.strerror or trouble}"
-    return "" if came_back == content else "a file came back changed"
+    return "" if content_read == content else "a file came back changed"
 
 
 def _disk() -> Said:
@@ -211,7 +233,7 @@ def _disk() -> Said:
 
 
 def _mail() -> Said:
-    """Signs in at the mail server and sends nothing."""
+    """Check that the mail server accepts the sign-in, without sending a mail."""
     if not settings.EMAIL_HOST:
         advice = "Nobody gets a mail to confirm an address or set a password; set CITEBOARD_EMAIL_HOST."
         return (
@@ -251,7 +273,9 @@ def _static() -> Said:
 
 
 def _confinement() -> Said:
-    """Found out by a process that tries; a file is closed if one of the machine's own is."""
+    """Check confinement with a sandboxed process that tries to reach files, the network
+    and other processes.
+    """
     with read_upload(
         PROBE, Path(__file__), {"file": "/etc/passwd"}, owner=None
     ) as done:
@@ -301,9 +325,15 @@ def _queues() -> Said:
         is_reported_only=False, phases__closes__gt=timezone.now()
     ).distinct()
     used = {*waiting, *(queue_of(task) for task in tasks)}
-    if unserved := {
-        queue: why for queue in sorted(used) if (why := why_unserved(queue))
-    }:
+    unserved = {queue: why for queue in sorted(used) if (why := why_unserved(queue))}
+    scaled_to_zero = [
+        queue
+        for queue in unserved
+        if queue in settings.SCALED_QUEUES and not waiting[queue]
+    ]
+    for queue in scaled_to_zero:
+        del unserved[queue]
+    if unserved:
         words = _("%(why)s (%(jobs)s in it)")
         jobs = {queue: counted(waiting[queue], "job") for queue in unserved}
         words = "; ".join(
@@ -317,12 +347,17 @@ def _queues() -> Said:
             words,
             advice,
         )
-    words = _("all queues in use are served: %(names)s")
-    return State.GOOD, words % {"names": ", ".join(sorted(used)) or _("none is")}, ""
+    served = ", ".join(sorted(used.difference(scaled_to_zero))) or _("none is")
+    words = _("all queues in use are served: %(names)s") % {"names": served}
+    if scaled_to_zero:
+        empty = _("; scaled to zero and empty: %(names)s")
+        words += empty % {"names": ", ".join(scaled_to_zero)}
+    return State.GOOD, words, ""
 
 
 def _workers() -> Said:
-    # For each dead group that it drops, django-q passes over the next.
+    # When django-q lists groups, it removes a dead group and skips the group after it.
+    # Repeat the list, so that no living group is missed.
     groups = list(
         {
             group.cluster_id: group for _ in range(ASKED) for group in Stat.get_all()
@@ -330,7 +365,7 @@ def _workers() -> Said:
     )
     busy = Job.objects.filter(state=Job.State.RUNNING, lease_expires_at__gt=from_now())
     owners = {host_of(owner) for owner in busy.values_list("lease_owner", flat=True)}
-    if not groups and not owners and (trouble := _trouble_of_signs()):
+    if not groups and not owners and (trouble := _heartbeat_error()):
         advice = _("Mend that first; whether there are workers is not known before.")
         words = _("no sign of life can be kept where workers leave them: %(trouble)s")
         return State.BAD, words % {"trouble": trouble}, advice
@@ -353,19 +388,19 @@ def _workers() -> Said:
     )
 
 
-def _trouble_of_signs() -> str:
+def _heartbeat_error() -> str:
     name, sign = f"doctor-{secrets.token_hex(8)}", secrets.token_hex(8)
     try:
         caches["queue"].set(name, sign, 60)
-        came_back = caches["queue"].get(name)
+        content_read = caches["queue"].get(name)
         caches["queue"].delete(name)
     except Exception as trouble:  # noqa: BLE001  (a cache may be a file, a table or Redis)
         return f"{type(trouble).__name__}: {trouble}"
-    return "" if came_back == sign else _("what was written is not there")
+    return "" if content_read == sign else _("what was written is not there")
 
 
 def _sweeper() -> Said:
-    if (last := last_sweep()) is None and (trouble := _trouble_of_signs()):
+    if (last := last_sweep()) is None and (trouble := _heartbeat_error()):
         advice = _("Mend that first; whether somebody sweeps is not known before.")
         words = _("no sign of life can be kept where sweepers leave them: %(trouble)s")
         return State.BAD, words % {"trouble": trouble}, advice
@@ -394,7 +429,6 @@ def _counts() -> Said:
 
 
 def _jobs() -> Said:
-    """Every run leaves every state within a bound, so whatever stays longer is stuck."""
     now = database_now()
     bound = dt.timedelta(
         seconds=2 * settings.LEASE_SECONDS + 2 * settings.SWEEP_SECONDS
@@ -405,7 +439,7 @@ def _jobs() -> Said:
     moving = Job.objects.filter(
         submission=OuterRef("pk"), sets_status=True, state__in=Job.MOVING
     )
-    # Phase by phase, along the index of both.
+    # Filter by phase too, so that the database uses the index on phase and status.
     runs = Submission.objects.filter(
         phase__in=Phase.objects.values("pk"), status__in=Submission.MOVING
     )
@@ -440,7 +474,8 @@ def _models() -> Said:
         need for task in tasks for need in needs_of(task) if need.missing
     )
     missing = [f"{model.kind} {model.name}: {model.missing}" for model in lacking]
-    # Reasons of earlier releases name nothing.
+    # Recognise a waiting job by the text of its reason, because earlier releases did
+    # not store the name of the missing package.
     unsupplied = Q(reason__contains="not installed") | Q(reason__startswith=NOT_YET)
     waiting = Job.objects.filter(unsupplied, state=Job.State.WAITING).count()
     if waiting:
@@ -463,7 +498,7 @@ def _models() -> Said:
 
 def _labels() -> Said:
     if waiting := list(waiting_jobs()):
-        models = ", ".join(sorted({row.model.name for row in waiting}))
+        models = ", ".join(sorted({row.judge.name for row in waiting}))
         words = _("%(pairs)s pairs of %(scorings)s scorings wait for %(models)s")
         words %= {
             "pairs": pairs_left(waiting_jobs()),
@@ -475,7 +510,7 @@ def _labels() -> Said:
             words,
             _("`manage.py export_pairs`, decide elsewhere, `manage.py import_labels`."),
         )
-    labels = EntailmentModel.objects.aggregate(labels=Sum("decided"))["labels"] or 0
+    labels = Judge.objects.aggregate(labels=Sum("decided"))["labels"] or 0
     words = _("%(labels)s labels are kept and nothing waits for others") % {
         "labels": labels
     }

@@ -1,4 +1,6 @@
-"""Mails of organisers to a group of teams: those that a query finds when it is sent."""
+"""Mails from organisers to a group of teams. The teams are looked up when the mail is
+sent.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -69,7 +71,9 @@ def mail_teams(
     by: User,
     phase: int | None = None,
 ) -> Season:
-    """Told on the site too, as whoever reads it chose. Raises Refused where nobody is."""
+    """Send a message to the members of a group of teams, as a notification and, if a
+    member wants mails, as an e-mail. Raises Refused without recipients.
+    """
     of_phase = phase and get_object_or_404(Phase, pk=phase, task__season=season)
     if not season.is_public:
         raise Refused(_("the season is a draft, which its teams do not see yet"))
@@ -96,7 +100,9 @@ def mail_teams(
 
 
 def sent_mails(season: Season) -> list[dict[str, Any]]:
-    """The newest first, with what became of each: all people are told on the site, by e-mail who wants it."""
+    """Return the sent messages, newest first, with the number of notified people and
+    the states of their e-mails.
+    """
     back = set(
         audit.history(season)
         .filter(action=TAKEN_BACK)

@@ -1,4 +1,4 @@
-"""The steps that a season still needs before it opens, and a trial walk as a participant."""
+"""The launch checklist of a season, with a trial run of all steps of a participant."""
 
 import secrets
 from dataclasses import dataclass
@@ -29,13 +29,15 @@ from tasks.submissions.submit import check_entry, require_terms
 
 MAIL_TESTED = "mail-tested"
 MAIL_PATIENCE = 10  # seconds
-#: Phases that are named where something is lacking in more.
+#: Maximum number of incomplete phases that a step names.
 MAX_NAMED = 3
 
 
 @dataclass(frozen=True)
 class Step:
-    """``href`` leads to where it is done."""
+    """A step of the checklist. ``href`` is the URL of the page where organisers
+    complete the step.
+    """
 
     name: str
     title: str
@@ -79,31 +81,33 @@ def steps(season: Season) -> list[Step]:
             "In %(done)s of %(phases)s; lacking in %(lacking)s"
         ) % named + more
 
-    def at(page: str) -> str:
+    def page_url(page: str) -> str:
         return reverse(page, args=[season.slug])
 
     walks = _("A participant can enter, accept the terms and send runs")
     return [
-        Step("gold", _("Gold is in"), *in_all(has_gold), at("organise-gold")),
+        Step("gold", _("Gold is in"), *in_all(has_gold), page_url("organise-gold")),
         Step(
             "scored",
             _("A run has been scored"),
             *in_all(has_run),
-            at("organise-baselines"),
+            page_url("organise-baselines"),
         ),
         Step(
             "baselines",
             _("A baseline stands on the board"),
             *in_all(baselines),
-            at("organise-baselines"),
+            page_url("organise-baselines"),
         ),
-        Step("terms", _("Terms"), terms is not None, version, at("organise-terms")),
+        Step(
+            "terms", _("Terms"), terms is not None, version, page_url("organise-terms")
+        ),
         Step(
             "secrets",
             _("No phase shows what another keeps back"),
             not early,
             early,
-            at("organise-secrecy"),
+            page_url("organise-secrecy"),
         ),
         Step(
             "mail",
@@ -112,7 +116,7 @@ def steps(season: Season) -> list[Step]:
             "",
             "#mail-test",
         ),
-        Step("walk", walks, not stopped, "; ".join(stopped), at("season")),
+        Step("walk", walks, not stopped, "; ".join(stopped), page_url("season")),
     ]
 
 
@@ -124,7 +128,9 @@ def scored_phases(season: Season) -> QuerySet[Phase]:
 
 
 def participants_walk(season: Season) -> list[str]:
-    """Return the obstacles for a participant, found by taking part in a transaction that is rolled back."""
+    """Return the obstacles for a participant. The function takes part with a new
+    account in a transaction, and rolls the transaction back.
+    """
     stopped: list[str] = []
     with transaction.atomic():
         name = secrets.token_hex(8)

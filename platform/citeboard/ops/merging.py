@@ -1,6 +1,6 @@
-"""Two teams of a season become one: runs, tries and members go into the team that stays."""
-
-import datetime as dt
+"""Merging two teams of a season. Runs, extra tries and members move to the team that
+stays.
+"""
 
 from django.db import transaction
 from django.db.models import Exists, Max, OuterRef, Q, Sum
@@ -8,6 +8,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
+from citeboard.core.instants import utc_minute
 from citeboard.core.words import counted
 from citeboard.teams.membership import add_member, locked
 from citeboard.teams.models import Membership, Team, User
@@ -34,12 +35,12 @@ MAX_REASON = 500
 
 def propose_merge(*, season: Season, team: Team, into: Team, by: User) -> MergeProposal:
     with transaction.atomic():
-        _hold(team, into)
+        _lock_teams(team, into)
         season = Season.objects.select_for_update().get(pk=season.pk)
         _check_date(season)
         if team.pk == into.pk:
             raise EntryRefused(_("a team does not merge with itself"))
-        _entries(season, team, into)
+        _locked_entries(season, team, into)
         present = MergeProposal.objects.filter(season=season, team=team).first()
         if present is not None and present.into_id == into.pk:
             return present
@@ -54,7 +55,7 @@ def propose_merge(*, season: Season, team: Team, into: Team, by: User) -> MergeP
             actor=by,
             subject=team,
             place=season,
-            facts=_named(proposal),
+            facts=_team_names(proposal),
         )
         tell_merge_asked(proposal)
     return proposal
@@ -62,9 +63,10 @@ def propose_merge(*, season: Season, team: Team, into: Team, by: User) -> MergeP
 
 def drop_proposal(*, proposal: MergeProposal, by: User) -> None:
     with transaction.atomic():
-        locked = _held(proposal)
-        facts, place = _named(locked), locked.season
-        # The lead's name would reveal which team has the number.
+        locked = _locked_proposal(proposal)
+        facts, place = _team_names(locked), locked.season
+        # If the season hides team names, the lead's name would reveal the team behind a
+        # pseudonym.
         called = (
             ""
             if place.names_teams()
@@ -84,19 +86,19 @@ def drop_proposal(*, proposal: MergeProposal, by: User) -> None:
 
 def accept_merge(*, proposal: MergeProposal, by: User) -> int:
     with transaction.atomic():
-        locked = _held(proposal)
+        locked = _locked_proposal(proposal)
         _check_date(locked.season)
         teams = (locked.team, locked.into)
         members = set(
             Membership.objects.filter(team__in=teams).values_list("user", flat=True)
         )
         check_size(locked.season, len(members))
-        if told := _told(locked.season, locked.team, locked.into):
+        if revealed := _revealed_scores(locked.season, locked.team, locked.into):
             words = _(
                 "members would learn before its time: %(what)s; an organiser can merge the teams"
             )
             raise EntryRefused(
-                words % {"what": "; ".join(early.words for early in told)}
+                words % {"what": "; ".join(early.words for early in revealed)}
             )
         for phase in Phase.objects.filter(
             task__season=locked.season, runs_in_total__isnull=False
@@ -135,9 +137,10 @@ def merge_teams(
     if team.pk == into.pk:
         raise EntryRefused(_("a team does not merge with itself"))
     with transaction.atomic():
-        _hold(team, into)
+        _lock_teams(team, into)
         season = Season.objects.select_for_update().get(pk=season.pk)
-        # Members read all that a team has, in other seasons too: there its own lead lets them in.
+        # New members can read all data of a team, even in other seasons. In these other
+        # seasons, only the lead of the team may admit members.
         others = Season.objects.filter(registrations__team=into).exclude(pk=season.pk)
         if others.exclude(pk__in=Season.objects.organised_by(by).values("pk")).exists():
             words = _(
@@ -145,12 +148,11 @@ def merge_teams(
                 "round, or let its lead accept a proposal"
             )
             raise EntryRefused(words % {"team": into})
-        go_on(season, _told(season, team, into), by=by)
+        go_on(season, _revealed_scores(season, team, into), by=by)
         return _merge(season, team, into, by, reason=reason)
 
 
-def _told(season: Season, team: Team, into: Team) -> list[Early]:
-    """Return the scores that members would learn of the other team's runs, although others may not."""
+def _revealed_scores(season: Season, team: Team, into: Team) -> list[Early]:
     runs = Evaluation.objects.filter(phase=OuterRef("pk"), team__in=(team, into))
     phases = Phase.objects.filter(Exists(runs), task__season=season).select_related(
         "task__season"
@@ -167,9 +169,11 @@ def _told(season: Season, team: Team, into: Team) -> list[Early]:
 
 
 def _merge(season: Season, team: Team, into: Team, by: User, *, reason: str) -> int:
-    # Uploads for either team wait here, and find the teams merged.
-    _entries(season, team, into)[0].delete()
-    # Everybody of the one team is in the other too; what other seasons of that team say holds.
+    # Concurrent uploads of both teams wait for the lock on these rows, and then belong
+    # to the merged team.
+    _locked_entries(season, team, into)[0].delete()
+    # All members of ``team`` join ``into``, unless the rules of another season of
+    # ``into`` forbid it.
     joined = []
     present = set(Membership.objects.filter(team=into).values_list("user", flat=True))
     for membership in (
@@ -237,10 +241,11 @@ def _move_runs(season: Season, team: Team, into: Team) -> list[audit.Change]:
             and sent.filter(idempotency_key=run.idempotency_key).exists()
         ):
             run.idempotency_key = ""
-        # One run of a team is selected: that of the team that stays.
+        # A team has at most one selected run in a phase. If both teams have one, keep
+        # the selection of ``into``.
         run.is_selected = run.is_selected and not sent.filter(is_selected=True).exists()
         if run.kind == Submission.Kind.PRIMARY:
-            # The runs of the team that stays come first.
+            # The priority runs of ``into`` come first.
             run.priority += behind.get(run.phase_id, 0)
         run.save(
             update_fields=[
@@ -258,15 +263,15 @@ def _move_runs(season: Season, team: Team, into: Team) -> list[audit.Change]:
     return moved
 
 
-def _named(proposal: MergeProposal) -> dict[str, str]:
-    """Both teams, as each reads the other."""
+def _team_names(proposal: MergeProposal) -> dict[str, str]:
+    """Return the names of both teams, as other teams of the season see them."""
     return {
         name: name_to_others(proposal.season, getattr(proposal, name))
         for name in ("team", "into")
     }
 
 
-def _entries(
+def _locked_entries(
     season: Season, team: Team, into: Team
 ) -> tuple[Registration, Registration]:
     entries = Registration.objects.select_for_update().filter(
@@ -292,21 +297,19 @@ def _check_date(season: Season) -> None:
         )
         raise EntryRefused(words % {"season": season})
     if season.merge_until <= timezone.now():
-        until = season.merge_until.astimezone(dt.UTC)
+        until = utc_minute(season.merge_until)
         words = _("the teams of %(season)s could merge until %(instant)s")
-        raise EntryRefused(
-            words % {"season": season, "instant": f"{until:%Y-%m-%d %H:%M} UTC"}
-        )
+        raise EntryRefused(words % {"season": season, "instant": until})
 
 
-def _hold(*teams: Team) -> None:
-    """Always in the same order, so that of two merges one waits."""
+def _lock_teams(*teams: Team) -> None:
+    """Lock the teams in a fixed order, so that concurrent merges cannot deadlock."""
     for team in sorted(teams, key=lambda team: team.pk):
         locked(team)
 
 
-def _held(proposal: MergeProposal) -> MergeProposal:
-    _hold(proposal.team, proposal.into)
+def _locked_proposal(proposal: MergeProposal) -> MergeProposal:
+    _lock_teams(proposal.team, proposal.into)
     locked = (
         MergeProposal.objects.select_related("season", "team", "into")
         .filter(pk=proposal.pk)

@@ -1,4 +1,4 @@
-"""Find and prune stored data that nobody needs any more; and the regular sweeps."""
+"""Find and delete stored data that is no longer needed; run the regular sweeps."""
 
 import datetime as dt
 import logging
@@ -20,7 +20,13 @@ from django.utils.translation import gettext as _
 
 from citeboard.core import audit, storage
 from citeboard.core.models import Limit
-from citeboard.core.outages import DATABASE, note_outage, note_recovery, outage_of
+from citeboard.core.outages import (
+    DATABASE,
+    note_database_error,
+    note_outage,
+    note_recovery,
+    outage_of,
+)
 from citeboard.core.refusals import Refused
 from citeboard.core.storage import FolderStorage
 from citeboard.core.words import counted
@@ -38,6 +44,7 @@ from scoring.results.runs.confirming import ask_to_confirm
 from scoring.worker import background, rescoring
 from scoring.worker.local_copies import remove_leftovers
 from tasks.delivery.notifications.events import remind_of_deadlines
+from tasks.gold import drafts
 from tasks.gold.content import read_contents
 from tasks.gold.publishing import note_publications
 from tasks.jobs.deliveries import send_deliveries
@@ -59,7 +66,8 @@ from tasks.models.notifications import Kind
 from tasks.seasons import history
 from tasks.submissions.uploads import SAFE_AGE, remove_abandoned
 
-#: Rows that one transaction removes, so that nobody waits long for it.
+#: Maximum number of rows that one transaction deletes, so that other transactions need
+#: not wait long.
 AT_ONCE = 500
 
 
@@ -70,7 +78,8 @@ class Pruned:
     size: int = 0
 
 
-#: Rows that an operator may prune by age. Deleting unconfirmed ones would send them again.
+#: Rows that an operator may delete by age. Requests to confirm results are not among
+#: them, because the site would send a deleted request again.
 BY_AGE: dict[str, QuerySet[Any]] = {
     "notifications": Notification.objects.exclude(kind=Kind.CONFIRM).exclude(
         job__state__in=Job.MOVING
@@ -80,20 +89,24 @@ BY_AGE: dict[str, QuerySet[Any]] = {
 
 
 def prune(*, dry_run: bool, days: Mapping[str, int] | None = None) -> Iterator[Pruned]:
-    """``days`` are those after which rows of a kind in BY_AGE go."""
+    """Delete unneeded rows and files, and yield their numbers. ``days`` contains a
+    maximum age in days for keys of BY_AGE.
+    """
     now = timezone.now()
     for what, number in (days or {}).items():
         old = BY_AGE[what].filter(created_at__lt=now - dt.timedelta(days=number))
-        yield _rows(f"{what} older than {counted(number, 'day')}", old, dry_run=dry_run)
-    yield _rows(
+        yield _delete_rows(
+            f"{what} older than {counted(number, 'day')}", old, dry_run=dry_run
+        )
+    yield _delete_rows(
         "expired sessions", Session.objects.filter(expire_date__lt=now), dry_run=dry_run
     )
-    yield _rows(
+    yield _delete_rows(
         "expired counts",
         Limit.objects.filter(expires_at__lt=now.timestamp()),
         dry_run=dry_run,
     )
-    yield _rows("orphaned jobs", orphaned(), dry_run=dry_run)
+    yield _delete_rows("orphaned jobs", orphaned(), dry_run=dry_run)
     old = superseded()
     matrices = {}
     for name in list(old.values_list("statistics", flat=True)):
@@ -103,12 +116,12 @@ def prune(*, dry_run: bool, days: Mapping[str, int] | None = None) -> Iterator[P
             )
     of_old = {"evaluation__in": old.values("pk")}
     pairs = Q(first__in=old.values("pk")) | Q(second__in=old.values("pk"))
-    yield _rows(
+    yield _delete_rows(
         "superseded breakdowns",
         models.Breakdown.objects.filter(**of_old),
         dry_run=dry_run,
     )
-    yield _rows(
+    yield _delete_rows(
         "superseded comparisons",
         models.Comparison.objects.filter(pairs),
         dry_run=dry_run,
@@ -117,20 +130,22 @@ def prune(*, dry_run: bool, days: Mapping[str, int] | None = None) -> Iterator[P
         what="superseded statistics", count=len(matrices), size=sum(matrices.values())
     )
     if not dry_run:
-        # Row first: a file without a row is orphaned, and a row without its file would be lost.
+        # Clear the column before deleting the file: a later pruning deletes a file that
+        # no row names, but a row must not name a missing file.
         for pk, name in list(old.values_list("pk", "statistics")):
             if models.Evaluation.objects.filter(pk=pk, statistics=name).update(
                 statistics=""
             ):
                 storage.statistics.delete(name)
-    # Left alone for longer than a request lives.
+    # These files are so old that no running request can still need them.
     left = {
         full_name(folder, entry.name): entry.size
         for folder in storage.FOLDERS
         for entry in folder.entries("")
-        if entry.modified < now - SAFE_AGE
+        if entry.modified < now - SAFE_AGE and not _is_draft(folder, entry.name)
     }
-    # Asked after the files were found: a row that is written later belongs to a file that is younger.
+    # List the files before reading the rows: a row that is written after the listing
+    # names a file that is not in the list.
     spared = {file.name for file in named_files()} | matrices.keys()
     without_row = {name: size for name, size in left.items() if name not in spared}
     yield Pruned(
@@ -139,6 +154,13 @@ def prune(*, dry_run: bool, days: Mapping[str, int] | None = None) -> Iterator[P
     if not dry_run:
         for name in without_row:
             default_storage.delete(name)
+
+
+def _is_draft(folder: FolderStorage, name: str) -> bool:
+    """Return True if the file belongs to an unconfirmed draft. The sweep removes such
+    drafts when they expire.
+    """
+    return folder is storage.gold and name.startswith(f"{drafts.FOLDER}/")
 
 
 def superseded() -> QuerySet[models.Evaluation]:
@@ -154,7 +176,7 @@ def superseded() -> QuerySet[models.Evaluation]:
     )
 
 
-def _rows(what: str, rows: QuerySet[Any], *, dry_run: bool) -> Pruned:
+def _delete_rows(what: str, rows: QuerySet[Any], *, dry_run: bool) -> Pruned:
     count = rows.count()
     while not dry_run and (some := list(rows.values_list("pk", flat=True)[:AT_ONCE])):
         rows.model._default_manager.filter(pk__in=some).delete()  # noqa: SLF001  (public by name)
@@ -168,10 +190,13 @@ COLUMNS = (
     (Gold, "public", storage.gold),
     (models.Evaluation, "statistics", storage.statistics),
     (models.JudgedRun, "file", storage.statistics),
+    (models.EstimateSheet, "file", storage.statistics),
+    (models.EstimateSheet, "people", storage.statistics),
     (models.PendingLabels, "file", storage.statistics),
     (models.BackgroundJob, "file", storage.statistics),
 )
-#: Names of gold end with the beginning of their checksum; a storage may have added to a name that was taken.
+#: The name of a gold file ends with the first 16 digits of its checksum, and with a
+#: suffix if the storage had to avoid a duplicate name.
 _CHECKSUM_IN_NAME = re.compile(r"-([0-9a-f]{16})(?:_\w+)?\.\w+$")
 
 
@@ -197,7 +222,9 @@ def full_name(folder: FolderStorage, name: str) -> str:
 
 
 def delete_task(*, task: Task, by: User) -> bool:
-    """Delete a task; return True if its gold and what the site computed went with it, for good."""
+    """Delete a task; return True if its gold and computed results were deleted
+    permanently.
+    """
     phases = Phase.objects.filter(task=task)
     with transaction.atomic():
         gold = Gold.objects.filter(task=task)
@@ -207,7 +234,7 @@ def delete_task(*, task: Task, by: User) -> bool:
 
 
 def delete_phase(*, phase: Phase, by: User) -> bool:
-    """Delete a phase; return True if what the site computed in it went with it, for good."""
+    """Delete a phase; return True if its computed results were deleted permanently."""
     with transaction.atomic():
         phases = Phase.objects.filter(pk=phase.pk)
         has_more = _delete_computed(phase.task.season, phases, Gold.objects.none())
@@ -218,9 +245,10 @@ def delete_phase(*, phase: Phase, by: User) -> bool:
 def _delete_computed(
     season: Season, phases: QuerySet[Phase], gold: QuerySet[Gold]
 ) -> bool:
-    """Delete gold and baselines of a season that was never public, unless teams have sent runs there.
+    """Delete the gold and the baseline runs of the phases. Do nothing if the season was
+    ever public or if teams have sent runs. Return True if anything was deleted.
 
-    Receipts go with their runs; their entries in the log stay.
+    Receipts are deleted with their runs. The entries in the receipt log stay.
     """
     season = Season.objects.select_for_update().get(pk=season.pk)
     runs = Submission.objects.filter(phase__in=phases)
@@ -233,13 +261,14 @@ def _delete_computed(
             runs.delete()
             gold.delete()
     except ProtectedError:
-        # The deletion of the task or the phase says what stays.
         return False
     return has_more
 
 
 def delete_season(*, season: Season, by: User) -> None:
-    """With its gold, baselines, settings and entries of teams; it cannot be brought back."""
+    """Delete a season with its gold, baseline runs, settings and entries of teams. The
+    deletion is permanent.
+    """
     with transaction.atomic():
         season = Season.objects.select_for_update().get(pk=season.pk)
         if season.is_public or season.was_public:
@@ -278,7 +307,7 @@ def delete_season(*, season: Season, by: User) -> None:
             ) from kept
 
 
-#: Each with what it says of its result.
+#: The steps of a sweep, with the log message for the result of each step.
 STEPS: dict[Callable[[], object], str] = {
     sweep: "{}",
     background.forget_old: "{} old background jobs forgotten",
@@ -291,13 +320,15 @@ STEPS: dict[Callable[[], object], str] = {
     rescoring.follow_release: "{} phases of which other scores are told now",
     remove_leftovers: "{} folders of gone workers removed",
     remove_abandoned: "{} files of uploads that broke off removed",
+    drafts.remove_old_drafts: "{} drafts that nobody confirmed removed",
     remind_of_deadlines: "{} people reminded of a deadline",
     receipts.keep_up: "{} receipts entered in the log",
     ask_to_confirm: "{} leads told of results that wait to be confirmed",
     forget_machines: "{} machines that are gone forgotten",
     forget_invitations: "{} ended invitations forgotten",
 }
-#: Work that waits for other machines. It runs in a thread of its own, so that sweeps never wait.
+#: Steps that wait for other servers. They run in a separate thread so that they never
+#: delay the sweeps.
 POSTING: dict[Callable[[], object], str] = {
     send_mails: "{} e-mails sent",
     send_deliveries: "{} events posted",
@@ -332,15 +363,12 @@ def sweep_all() -> list[str]:
 
 
 def attempt(step: Callable[[], Result]) -> Result | None:
-    """None if it failed, whatever the reason, such as a disk that is full: the next sweep tries again."""
+    """Return the result of a step, or None if it failed. The next sweep repeats the step."""
     name = getattr(step, "__name__", "a step")
     try:
         return step()
     except DATABASE_ERRORS as reason:
-        note_outage(
-            DATABASE,
-            f"sweeping is put off, {name} first; the database is locked or away: {reason}",
-        )
+        note_database_error(reason, f"sweeping is put off, {name} first")
     except Exception as reason:
         if outage_of(reason) is None:
             log.exception("Sweeping: %s failed", name)

@@ -1,4 +1,4 @@
-"""Progress of a season for its organisers: runs by day, waiting times, and disk space."""
+"""Progress of a season for its organisers: runs per day, waiting times, and disk space."""
 
 import datetime as dt
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from tasks.models import Acknowledgement, Gold, Job, Phase, Season, Submission, 
 Status = Submission.Status
 
 DAYS = 30
-#: Jobs of the last days of which times are told.
+#: Maximum number and age of the jobs whose waiting and running times are shown.
 TIMED, TIMED_WITHIN = 1000, dt.timedelta(days=7)
 
 
@@ -162,7 +162,6 @@ def unsupplied_runs(season: Season) -> QuerySet[Submission]:
 
 
 def waiting_reason(run: Submission) -> str:
-    """Return why a run waits, or why the rest of one waits that is scored in part."""
     if run.reason:
         return run.reason
     waiting = run.jobs.filter(state=Job.State.WAITING).order_by("pk").first()
@@ -178,7 +177,7 @@ def failed_rescorings(season: Season) -> QuerySet[Job]:
         submission__phase__task__season=season,
         submission__has_failed=True,
         submission__status=Status.SCORED,
-        # No equality, by which SQLite would go through all that ever failed.
+        # Filter by `contains`: with an equality, SQLite would scan all failed jobs.
         state__contains=Job.State.FAILED,
     ).select_related("submission__phase__task", "submission__team", "gold")
     return jobs.order_by("-finished_at", "-pk")

@@ -1,4 +1,6 @@
-"""Site and workers under one roof: started together, restarted when they die or hang, ended together."""
+"""Start the site and its workers, restart each of them if it exits or hangs, and end
+them together.
+"""
 
 import logging
 import os
@@ -39,12 +41,15 @@ from tasks.submissions.uploads import remove_half_uploads
 SITE, WORKER = "site", "worker"
 PARTS = (SITE, WORKER)
 
-TICK = 0.1  # seconds between looks at the processes
-STOP_SECONDS = 10  # what has not ended by then is killed
-HANG_SECONDS = 2  # the same for a part that hangs and is started anew
-MAX_FAILURES = 5  # starts in a row that come to nothing, until all is ended
+TICK = 0.1  # seconds between checks of the processes
+STOP_SECONDS = 10  # seconds until remaining processes are killed
+HANG_SECONDS = (
+    2  # seconds until the remaining processes of a part that hangs are killed
+)
+MAX_FAILURES = 5  # number of consecutive failed starts after which `serve` exits
 
-#: A file of the work folder, touched after each look at the workers; scripts/healthcheck.py looks at it.
+#: File in the work folder that is touched after each check of the workers.
+#: scripts/healthcheck.py reads its time.
 SIGN = "workers-watched"
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -61,10 +66,12 @@ class Serving:
         self, parts: Collection[str], *, announce: Callable[[str], object]
     ) -> None:
         self._address = f"{settings.BIND}-{settings.PORT}"
-        told = environment()
+        variables = environment()
         if SITE in parts:
-            told[SHARED_FOLDER] = self._counts = begin_to_count(self._address)
-        self.groups = {part: ProcessGroup(part, command(part), told) for part in parts}
+            variables[SHARED_FOLDER] = self._counts = begin_to_count(self._address)
+        self.groups = {
+            part: ProcessGroup(part, command(part), variables) for part in parts
+        }
         self.announce = announce
         self._ending, self._signals = threading.Event(), 0
         self._hangs = {part: threading.Event() for part in parts}
@@ -84,7 +91,7 @@ class Serving:
         try:
             while not (self._signals or self._ending.is_set()):
                 for part in self.groups:
-                    self._look_after(part)
+                    self._supervise(part)
                 reap_orphans({group.pid for group in self.groups.values()})
                 gone = [thread.name for thread in threads if not thread.is_alive()]
                 if gone and not self._ending.is_set():
@@ -108,7 +115,6 @@ class Serving:
             threading.Thread(target=keepers[part], name=part, daemon=True)
             for part in self.groups
         ]
-        # Slow mail servers and webhooks must not delay the care for jobs.
         threads.append(
             threading.Thread(target=self._watch_schema, name="schema", daemon=True)
         )
@@ -118,6 +124,7 @@ class Serving:
             )
         )
         if WORKER in self.groups:
+            # Slow mail servers and webhooks must not delay sweeps.
             post = partial(post_until, self._ending)
             threads.append(threading.Thread(target=post, name="posting", daemon=True))
         for thread in threads:
@@ -125,14 +132,14 @@ class Serving:
         return threads
 
     def _on_signal(self, number: int, frame: object) -> None:
-        """The first asks everything to end, the second does not wait for it, nor for a lock of its own."""
+        """End all processes at the first signal; at the second, exit without waiting."""
         self._signals += 1
 
     def _fail(self, reason: str) -> None:
         self._failure = reason
         self._ending.set()
 
-    def _look_after(self, part: str) -> None:
+    def _supervise(self, part: str) -> None:
         group = self.groups[part]
         if self._hangs[part].is_set():
             log.error("The %s hangs and is started anew", part)
@@ -150,13 +157,16 @@ class Serving:
     def _end(self, parts: Collection[str], *, within: float) -> None:
         groups = [self.groups[part] for part in parts]
         if SITE in parts:
-            # Requests under way come to their end.
+            # The site finishes running requests.
             self.groups[SITE].ask_leader_to_end()
         if WORKER in parts:
-            # Busy workers give their jobs back. The queue's own way to end would wait until they are scored.
+            # Send the signal to the workers themselves, so that busy workers release
+            # their jobs. The queue's own shutdown would wait until these jobs are
+            # scored.
             self.groups[WORKER].ask_followers_to_end()
         until = time.monotonic() + within
-        # Each is looked at, since looking is what clears the remains of a group away.
+        # Call `is_over` for every group, because it also kills remaining processes of a
+        # group.
         while [group for group in groups if not group.is_over()]:
             if self._signals > 1 or time.monotonic() > until:
                 log.warning(
@@ -191,7 +201,9 @@ class Serving:
                     break
 
     def _watch_schema(self) -> None:
-        """Ends everything, in good order, once a newer release has taken away what this one uses."""
+        """End all processes if a newer release has removed a table or column that this
+        release uses.
+        """
         while not self._ending.wait(settings.SWEEP_SECONDS):
             try:
                 refuse_unusable_schema()
@@ -199,7 +211,7 @@ class Serving:
                 self._newer_schema = newer
                 self._ending.set()
             except DatabaseError:
-                # Requests report the outage themselves; the next check follows.
+                # Requests report the outage themselves. The thread checks again later.
                 connections.close_all()
 
     def _keep_site_answering(self) -> None:
@@ -221,7 +233,7 @@ class Serving:
                         self.announce(ready)
                     ready = ""
                 elif not self._ending.is_set():
-                    # A machine may be busy; whoever scores goes on.
+                    # The machine may be busy. The workers continue.
                     log.error(
                         "The site did not answer and computed nothing for %.0f s of its start",
                         patience.seconds,
@@ -231,7 +243,7 @@ class Serving:
             elif pid is not None and probe.finds_it_hanging():
                 self._hangs[SITE].set()
             elif WORKER not in self.groups:
-                # The watchdog goes on even if the disk fails.
+                # The thread must continue if the disk fails.
                 with suppress(OSError):
                     remove_half_uploads()
 
@@ -252,11 +264,11 @@ def command(part: str) -> list[str]:
         "port": settings.PORT,
         "workers": settings.WEB_WORKERS,
         "interface": "wsgi",
-        # Requests that wait must not keep pages from being served.
+        # There must be free threads for pages while uploads wait.
         "blocking-threads": min(8, 2 * (os.cpu_count() or 1) + 1) + uploads,
         "respawn-interval": 0.5,
         "workers-kill-timeout": STOP_SECONDS // 2,
-        # Below are hints for people who start it by hand.
+        # At lower levels, granian logs hints for people who start it by hand.
         "log-level": "error",
     }
     given = [f"--{name}={value}" for name, value in options.items()]
@@ -274,7 +286,8 @@ def command(part: str) -> list[str]:
 
 def environment() -> dict[str, str]:
     path = os.pathsep.join([str(ROOT / "platform"), str(ROOT)])
-    # Comparing a board leaves the other processors to runs.
+    # Each process of the site computes on one processor and leaves the others to
+    # scoring.
     single = dict.fromkeys(SINGLE_THREADED, "1")
     return {
         **single,
@@ -285,7 +298,9 @@ def environment() -> dict[str, str]:
 
 
 def reap_orphans(own: Collection[int | None]) -> None:
-    """In a container this process is the first, to which every process falls whose parent is gone."""
+    """Reap orphaned processes except ``own``. In a container, this process has id 1 and
+    becomes the parent of all orphans.
+    """
     if os.getpid() != 1:
         return
     while True:
@@ -308,9 +323,9 @@ def _take_over(gone: str | None) -> bool:
 
 
 class StartPatience:
-    """How long a starting site may do nothing: time in which it computes does not count.
+    """A limit on the time that a starting site may spend without using the processor.
 
-    Each kill doubles the time, so that a machine that is slow for another reason gets a longer start.
+    Each kill doubles the limit, so that a slow machine has more time to start.
     """
 
     def __init__(
@@ -324,7 +339,9 @@ class StartPatience:
         self._computed, self._since = -1.0, self._clock()
 
     def is_over(self, computed: float) -> bool:
-        """Take the processor seconds of the site so far; return whether it idled for too long."""
+        """Return True if the site has idled for too long. ``computed`` is the processor
+        time in seconds that the site has used so far.
+        """
         if computed > self._computed + LEAST_COMPUTED:
             self._computed, self._since = computed, self._clock()
         return self._clock() - self._since > self.seconds
@@ -339,12 +356,15 @@ class StartPatience:
         self.seconds = self._first
 
 
-#: Processor seconds by which a process shows that it computes, and does not only poll.
+#: Minimum growth of the processor time, in seconds, that counts as computing. Polling
+#: uses less.
 LEAST_COMPUTED = 0.05
 
 
 def processor_seconds(group: int) -> float:
-    """Return the processor time of all processes of a group, with that of children that ended."""
+    """Return the processor seconds of all processes of a group, including their ended
+    children.
+    """
     seconds = 0.0
     for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):
@@ -355,12 +375,13 @@ def processor_seconds(group: int) -> float:
     return seconds
 
 
-#: The site hangs if so many of the last checks were unanswered. One slow answer is normal.
+#: The site counts as hanging if MAX_UNANSWERED of the last LOOKS checks had no answer.
+#: A single slow answer is normal.
 LOOKS, MAX_UNANSWERED = 6, 3
 
 
 class Probe:
-    pause = 2.0  # seconds between two looks
+    pause = 2.0  # seconds between two checks
     patience = 5.0  # seconds that an answer may take
 
     def __init__(
@@ -368,14 +389,15 @@ class Probe:
     ) -> None:
         host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(address, address)  # noqa: S104
         self._url = f"http://{host}:{port}/health/live"
-        # A proxy of the environment is for the world outside.
+        # Ignore the proxy settings of the environment, which are for other hosts.
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        self._looks: deque[bool] = deque(maxlen=LOOKS)
+        self._recent_checks: deque[bool] = deque(maxlen=LOOKS)
         self._answered_so_far = answered_so_far
         self._answered: int | None = None
 
     def answers(self) -> bool:
-        # The site answers to loopback names whatever it is called outside.
+        # The site accepts loopback names as host, whatever the public name of the site
+        # is.
         request = urllib.request.Request(self._url, headers={"Host": "localhost"})  # noqa: S310
         try:
             with self._opener.open(request, timeout=self.patience) as answer:
@@ -386,8 +408,10 @@ class Probe:
     def wait_for_answer(
         self, is_given_up: Callable[[], bool], ending: threading.Event
     ) -> bool:
-        """Ask until the site answers; return False once the wait is given up or the site ends."""
-        self._looks.clear()
+        """Wait until the site answers. Return False if the wait is given up or the
+        program ends.
+        """
+        self._recent_checks.clear()
         while not ending.wait(0.1):
             if self.answers():
                 return True
@@ -396,9 +420,11 @@ class Probe:
         return False
 
     def finds_it_hanging(self) -> bool:
-        """A site that answers others while this waits its turn has much to do, as before a deadline."""
+        """Return True if the site hangs. A site that answers other requests while the
+        probe waits is only busy.
+        """
         if not (is_answered := self.answers()):
             before, self._answered = self._answered, self._answered_so_far()
             is_answered = before is not None and self._answered > before
-        self._looks.append(is_answered)
-        return self._looks.count(False) >= MAX_UNANSWERED
+        self._recent_checks.append(is_answered)
+        return self._recent_checks.count(False) >= MAX_UNANSWERED

@@ -51,7 +51,7 @@ from tasks.jobs.queue_choice import MAX_SILENCE, living_groups, why_unserved
 from tasks.jobs.sweeper import last_sweep
 from tasks.models import Job, Submission, Tallied, WorkerGroup
 
-#: Checks of `doctor` that only read, since a page may be requested often.
+#: Checks of `doctor` that only read, because the page may be requested often.
 EXAMINED = [
     "database",
     "clock",
@@ -145,7 +145,9 @@ class SiteState:
 
 
 def site_state() -> SiteState:
-    """Some thirty queries, none of which grows with the number of runs on boards."""
+    """Return the state of the site. About thirty queries are needed, whatever the
+    number of scored runs.
+    """
     now = database_now()
     failed = Job.objects.filter(
         state=Job.State.FAILED, finished_at__gt=now - dt.timedelta(days=1)
@@ -220,7 +222,7 @@ def site_state() -> SiteState:
 
 def exposition() -> bytes:
     registry = CollectorRegistry()
-    registry.register(_Rows())
+    registry.register(_SiteCollector())
     processes = REGISTRY
     if SHARED_FOLDER in os.environ:
         processes = CollectorRegistry()
@@ -228,8 +230,8 @@ def exposition() -> bytes:
     return generate_latest(registry) + generate_latest(processes)
 
 
-class _Rows(Collector):
-    """Counts from the database."""
+class _SiteCollector(Collector):
+    """Metrics that are read from the database and the machine at each scrape."""
 
     def collect(self) -> Iterator[Metric]:
         now = database_now()
@@ -255,7 +257,7 @@ class _Rows(Collector):
         yield _gauge(
             "citeboard_queued_jobs", "Jobs that are queued, by step.", "step", queued
         )
-        yield from self._recently(now)
+        yield from self._recent_jobs(now)
         about = (
             "Seconds that jobs took that are done, from the claim to the end, by step."
         )
@@ -331,19 +333,24 @@ class _Rows(Collector):
                     f"citeboard_last_{name}_age_seconds", about, seconds
                 )
 
-    def _recently(self, now: dt.datetime) -> Iterator[Metric]:
-        # The index is of the beginning; whoever needs longer than a day for a job is not told of here.
+    def _recent_jobs(self, now: dt.datetime) -> Iterator[Metric]:
+        # Filter by start time to use its index. Jobs that took more than a day are
+        # omitted.
         begun = Job.all_kinds.filter(
             started_at__gt=now - dt.timedelta(days=1)
         ).order_by()
-        # By name it would be the index of kinds, and all jobs, that SQLite goes along.
+        # Do not group by the plain column: SQLite would use the index on kinds and scan
+        # all jobs.
         steps_begun = begun.annotate(step=Coalesce("kind", Value(""))).values_list(
             "step"
         )
         ended = Q(
             kind__in=Job.OF_RUNS, state=Job.State.DONE, finished_at__gt=now - RECENT
         )
-        taken = {"mean": Avg(_TAKEN, filter=ended), "most": Max(_TAKEN, filter=ended)}
+        taken = {
+            "mean": Avg(_DURATION, filter=ended),
+            "most": Max(_DURATION, filter=ended),
+        }
         steps = list(
             steps_begun.annotate(n=Count("pk", filter=ended), **taken).filter(n__gt=0)
         )
@@ -380,7 +387,7 @@ def _gauge(name: str, about: str, label: str, values: Mapping[str, float]) -> Me
 
 
 RECENT = dt.timedelta(hours=1)
-_TAKEN = ExpressionWrapper(
+_DURATION = ExpressionWrapper(
     F("finished_at") - F("started_at"), output_field=DurationField()
 )
 
@@ -409,5 +416,7 @@ def oldest_queued(now: dt.datetime) -> dict[str, float]:
 
 
 def leases_lost() -> dict[str, int]:
-    """Return the number of leases that expired without a heartbeat, by queue, since the site began."""
+    """Return the number of leases in each queue that have ever expired without a
+    heartbeat.
+    """
     return {Job.LIGHT: 0} | tallies.counted(tallies.LEASES_LOST)

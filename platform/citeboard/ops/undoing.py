@@ -1,4 +1,4 @@
-"""Taking back what organisers have done, for ten minutes: by what the history has of it."""
+"""Undo organisers' actions within ten minutes, with the data of the history."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -39,18 +39,22 @@ from tasks.seasons.file.entries import SEASON, TERMS_KEY, rows_of
 from tasks.seasons.file.load import change_settings
 from tasks.seasons.organisers import take_removal_back
 
-#: The action of an entry that took another back, which is its subject.
+#: Action of a history entry that records the undoing of another entry. The subject is
+#: the undone entry.
 TAKEN_BACK = "taken-back"
-#: The fact under which an entry keeps the events that are posted of it.
+#: Name of the fact that lists the events of an action's notifications and webhooks.
 POSTS = "posts"
 
 
 def note_posts(season: Season, last: int, events: list[str]) -> None:
-    """With the newest entry behind the ``last`` that can be taken back, in the transaction of its act."""
+    """Store the events of an action's messages in the history entry of the action. This
+    is the newest entry after ``last`` that can be undone. Call this function in the
+    transaction of the action.
+    """
     if events:
         of_act = (
             audit.history(season)
-            .filter(pk__gt=last, action__in=_TAKES)
+            .filter(pk__gt=last, action__in=_UNDO_ACTIONS)
             .order_by("-pk")
             .first()
         )
@@ -62,10 +66,12 @@ def note_posts(season: Season, last: int, events: list[str]) -> None:
 def to_take_back(season: Season) -> list[AuditEntry]:
     since = timezone.now() - TO_TAKE_BACK
     entries = list(
-        audit.history(season).filter(at__gt=since, action__in=[TAKEN_BACK, *_TAKES])
+        audit.history(season).filter(
+            at__gt=since, action__in=[TAKEN_BACK, *_UNDO_ACTIONS]
+        )
     )
     done = {entry.subject_id for entry in entries if entry.action == TAKEN_BACK}
-    # Gold of a declaration is taken back with it.
+    # Undoing a declaration also undoes its gold.
     done |= {entry.pk for entry in entries if (entry.facts or {}).get("anew")}
     known = [
         entry
@@ -75,8 +81,8 @@ def to_take_back(season: Season) -> list[AuditEntry]:
     return [
         entry
         for entry in known
-        # Settings only of rows that were there before: what was made is deleted instead.
-        if _TAKES[entry.action] is not _take_settings_back
+        # Settings of a season file can be undone only if the file created no rows.
+        if _UNDO_ACTIONS[entry.action] is not _take_settings_back
         or (
             any(map(_is_setting, entry.changes))
             and ": created" not in str((entry.facts or {}).get("changes", ""))
@@ -85,18 +91,20 @@ def to_take_back(season: Season) -> list[AuditEntry]:
 
 
 def take_back(*, season: Season, entry: AuditEntry, by: User) -> str:
-    """Undo an act. Return a sentence about parts that cannot be undone, usually empty. Raises Refused."""
+    """Undo a user action. Return sentences about effects that cannot be undone; usually
+    the text is empty. Raises Refused.
+    """
     if entry not in to_take_back(season):
         raise Refused(_("this can not be taken back any more"))
     with transaction.atomic():
-        # Two at once would take it back twice.
+        # Lock the season, so that two requests cannot undo the action twice.
         Season.objects.select_for_update().get(pk=season.pk)
         if entry not in to_take_back(season):
             raise Refused(_("somebody has taken this back already"))
         with nothing_early(season, by=by), holding() as anew:
-            stays = _TAKES[entry.action](season, entry, by)
+            stays = _UNDO_ACTIONS[entry.action](season, entry, by)
         if not (sent := take_posts_back((entry.facts or {}).get(POSTS, []))):
-            # If people never received the first message, they receive no second one.
+            # If no message about the action was sent, send no message about undoing it.
             take_posts_back(anew)
         with audit.in_english():
             facts = {"what": entry.words}
@@ -110,7 +118,9 @@ def take_back(*, season: Season, entry: AuditEntry, by: User) -> str:
 
 
 def take_posts_back(events: list[str]) -> int:
-    """Cancel waiting messages. Return the number that were already sent."""
+    """Delete the unsent messages about these events. Return the number of messages that
+    were already sent.
+    """
     sent = 0
     mails = Notification.objects.filter(event__in=events).exclude(kind__in=OF_DATES)
     for rows, kind in (
@@ -127,7 +137,9 @@ def take_posts_back(events: list[str]) -> int:
 
 
 def _is_setting(change: Mapping[str, Any]) -> bool:
-    """Return whether a season file's change is a setting; terms, gold and organisers have own entries."""
+    """Return True if a change concerns a setting. Changes of terms, gold and organisers
+    have their own history entries.
+    """
     key = str(change["key"])
     is_person = key.startswith(f"{SEASON}.organisers.")
     return not is_person and key != TERMS_KEY and key.split(".")[2:3] != ["gold"]
@@ -302,7 +314,7 @@ def _sent_since(entry: AuditEntry, runs: QuerySet[Submission]) -> str:
     return words % {"number": sent} if sent else ""
 
 
-_TAKES: dict[str, Callable[[Season, AuditEntry, User], str]] = {
+_UNDO_ACTIONS: dict[str, Callable[[Season, AuditEntry, User], str]] = {
     **dict.fromkeys(
         (
             "settings-changed",

@@ -8,7 +8,7 @@ from citeboard.core.words import counted, file_size
 from citeboard.ops import backups, bucket_backups
 from tasks.management.problems import refusing
 
-#: The exit code where the backup is complete but for files that the site itself has lost.
+#: The exit code if the site has lost files, so that the backup lacks them.
 LOST = 3
 
 

@@ -5,8 +5,15 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
+from citeboard.demo.conclude import conclude
+from citeboard.demo.judged import publish_estimates
+from citeboard.demo.judgements import publish_judgements
 from citeboard.demo.prepare import Demo, begin_demo, bring_field_tasks, finish_demo
 from tasks.management.problems import problems_told
+
+#: Maximum seconds to wait for the scores of a season. After this time, users can start
+#: the command again to continue.
+PATIENCE = 600
 
 
 class Command(BaseCommand):
@@ -31,6 +38,9 @@ class Command(BaseCommand):
                 finish_demo()
             if only == "rest":
                 bring_field_tasks()
+                publish_estimates(patience=PATIENCE)
+                conclude(patience=PATIENCE)
+                publish_judgements(patience=PATIENCE)
 
 
 def as_facts(demo: Demo) -> dict[str, Any]:
@@ -56,8 +66,7 @@ def as_facts(demo: Demo) -> dict[str, Any]:
 
 def as_words(demo: Demo) -> str:
     lines = [
-        f"Citeboard with the demo season, at {settings.BASE_URL}",
-        "Sign in as",
+        "The demo season is there. Sign in as",
         *(
             f"  {role:<12} {user.email:<28} password {demo.passwords[role]}"
             for role, user in demo.users.items()

@@ -12,7 +12,8 @@ class Command(BaseCommand):
         "Examine settings, database, clock, storage, disk, mail, static files, confinement, queue, workers, "
         "and jobs, and say what to do. Exits 1 where something is bad, so that it serves as a probe."
     )
-    # It says itself what is wrong with them.
+    # The command reports errors in the settings itself, so Django's checks must not
+    # stop it.
     requires_system_checks: list[str] = []
     requires_migrations_checks = False
 

@@ -2,16 +2,20 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
-from django.db.models import Q
 
 from citeboard.core.words import listed
-from scoring.models import EntailmentModel
+from scoring.models import Judge
 from scoring.worker.entailment_labels import label_lines
+from scoring.worker.ledger import ledger_lines
 from tasks.management.problems import season_named
+from tasks.types.ledger import ENTAILS, KINDS
 
 
 class Command(BaseCommand):
-    help = "Write the labels of an entailment model, as the offline scorer and import_labels take them."
+    help = (
+        "Write the judgements of a judge, as import_labels takes them; of an entailment model its labels, "
+        "as the offline scorer takes them too."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
@@ -24,13 +28,31 @@ class Command(BaseCommand):
             help="its own labels beside those that all seasons share, as its runs are scored",
         )
 
-    def handle(self, *args: Any, model: str, season: str, **options: Any) -> None:
+        parser.add_argument(
+            "--kind", default=ENTAILS, choices=list(KINDS), help="of the judgements"
+        )
+        parser.add_argument(
+            "--rows",
+            action="store_true",
+            help="every row with all that it says, in place of the labels that count",
+        )
+
+    def handle(
+        self,
+        *args: Any,
+        model: str,
+        season: str,
+        kind: str,
+        rows: bool,
+        **options: Any,
+    ) -> None:
         own = season_named(season) if season else None
-        found = list(EntailmentModel.objects.deciding(model, own))
+        found = list(Judge.objects.deciding(model, own, kind))
         if not found:
-            models = EntailmentModel.objects.filter(Q(season=None) | Q(season=own))
+            models = Judge.objects.brought(own).filter(kind=kind)
             known = listed(list(models.values_list("name", flat=True).distinct()))
             there = f"those of {known}" if known else "none at all"
             raise CommandError(f"there are no labels of “{model}”; there are {there}")
-        for line in label_lines(found):
+        has_labels = kind == ENTAILS and not rows
+        for line in label_lines(found) if has_labels else ledger_lines(found):
             self.stdout.write(line, ending="")

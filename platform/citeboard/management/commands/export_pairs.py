@@ -28,7 +28,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         given = {
-            "model__name": options["model"] or None,
+            "judge__name": options["model"] or None,
             "job__submission": options["run"],
         }
         waiting = waiting_jobs().filter(

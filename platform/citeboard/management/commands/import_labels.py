@@ -52,6 +52,6 @@ class Command(BaseCommand):
                 "\n".join(["nothing was kept:", *told(refused.problems)])
             ) from refused
         self.stdout.write(
-            f"{counted(done.added, 'label')} of {done.model} added, {done.known} were there; "
+            f"{counted(done.added, 'label')} of {done.judge} added, {done.known} were there; "
             f"{counted(done.resumed, 'scoring')} {'goes' if done.resumed == 1 else 'go'} on"
         )

@@ -25,7 +25,8 @@ from tasks.seasons.file.plan import (
 )
 from tasks.seasons.file.sent import season_in_zip
 
-#: Nothing was loaded, since it would undo what was changed in the site.
+#: The exit code if the command loaded nothing because it would undo changes on the
+#: site.
 CONFLICT = 3
 
 

@@ -41,7 +41,11 @@ class Command(BaseCommand):
 
 
 def move_database(address: str) -> dict[str, int]:
-    """Into an empty database of PostgreSQL, all or nothing: rows by table. Raises Refused or ValueError."""
+    """Copy all rows to an empty PostgreSQL database, and return the number of rows of
+    each table.
+
+    If an error occurs, nothing is copied. Raises Refused or ValueError.
+    """
     if connection.vendor != "sqlite":
         raise Refused("this site's database is PostgreSQL already")
     if missing := database.schema_state().missing:
@@ -64,7 +68,7 @@ def move_database(address: str) -> dict[str, int]:
             for model in apps.get_models(include_auto_created=True)
             if model._meta.managed and not model._meta.proxy  # noqa: SLF001  (public by name)
         ]
-        # Nobody writes to SQLite until the rows are there and compared.
+        # Block writes to SQLite until the rows are copied and compared.
         with (
             transaction.atomic(),
             transaction.atomic(using=TARGET),
@@ -116,7 +120,11 @@ def _rows(model: type[Model], alias: str) -> Iterator[tuple[Any, ...]]:
 
 
 def _counted(model: type[Model], alias: str) -> tuple[int, int]:
-    """How many rows, and a digest of them in whatever order; objects in JSON have no order either."""
+    """Return the number of rows and a digest.
+
+    The digest depends neither on the order of the rows nor on the order of keys in
+    JSON.
+    """
     count = total = 0
     for row in _rows(model, alias):
         values = [

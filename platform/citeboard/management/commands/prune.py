@@ -6,7 +6,8 @@ from django.core.management.base import BaseCommand
 from citeboard.core.words import file_size
 from citeboard.ops.pruning import BY_AGE, prune
 
-#: People and programs of others may still ask for what is younger.
+#: The minimum age of deleted rows in days. People and API clients may still request
+#: newer rows.
 MIN_DAYS = 30
 
 

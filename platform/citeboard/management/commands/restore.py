@@ -8,7 +8,8 @@ from citeboard.core.words import counted
 from citeboard.ops import backups, bucket_backups
 from tasks.management.problems import refusing
 
-#: The exit code where all was put back and something is not as it was.
+#: The exit code if the command restored everything but a restored file or board
+#: differs.
 DIFFERS = 3
 
 

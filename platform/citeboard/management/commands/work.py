@@ -13,7 +13,7 @@ from tasks.jobs import interruptions
 from tasks.jobs.queue_choice import SignOfLife, claimable, forget_group
 from tasks.jobs.work import take_next
 
-#: Seconds between two looks for jobs.
+#: Seconds between two checks for jobs.
 LOOK_SECONDS = 1.0
 
 
@@ -52,7 +52,8 @@ class Command(BaseCommand):
                 elif (
                     options["until_idle"] and not claimable(group_name(group)).exists()
                 ):
-                    # A claim also fails while the database is away, which raises here.
+                    # No job was claimed. If the database had been unavailable,
+                    # `claimable` would have raised an error.
                     break
                 else:
                     time.sleep(LOOK_SECONDS)

@@ -1,0 +1,57 @@
+import tempfile
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from citeboard.ops.backups import BackupRefused
+from citeboard.ops.drill.faults import FAULTS
+from citeboard.ops.drill.playing import play, unmet
+from citeboard.ops.drill.site_copy import DrillStopped, copied
+from citeboard.ops.drill.table import HEAD, row
+from tasks.management.problems import refusing
+
+
+class Command(BaseCommand):
+    help = (
+        "Play faults on a copy of the site: what is answered, what probe, doctor and alarms show, and how "
+        "the copy recovers. The site itself is only read. Exits 1 where something is not as promised."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        names = [fault.name for fault in FAULTS]
+        parser.add_argument(
+            "--only", nargs="+", choices=names, help="these faults and no others"
+        )
+        parser.add_argument(
+            "--folder",
+            type=Path,
+            help="where the copy is made, in a folder that is removed at the end",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        asked = options["only"] or [fault.name for fault in FAULTS]
+        faults = [fault for fault in FAULTS if fault.name in asked]
+        differing = False
+        with (
+            refusing(
+                DrillStopped, BackupRefused, OSError, words="The drill stopped: {}"
+            ),
+            tempfile.TemporaryDirectory(
+                prefix="citeboard-drill-", dir=options["folder"]
+            ) as folder,
+            copied(Path(folder)) as copy,
+        ):
+            self.stdout.write(HEAD)
+            for fault in faults:
+                if obstacle := fault.obstacle():
+                    self.stderr.write(f"{fault.name} is not played: {obstacle}")
+                    continue
+                outcome = play(fault, copy)
+                self.stdout.write(row(fault, outcome))
+                for problem in unmet(fault, outcome):
+                    differing = True
+                    self.stderr.write(f"{fault.name}: {problem}")
+        if differing:
+            raise CommandError("The site differs from what is promised")

@@ -1,0 +1,44 @@
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from citeboard.core.words import counted
+from citeboard.ops.backups import BackupRefused
+from citeboard.ops.later_runs import later_runs, save_runs
+from tasks.management.problems import refusing
+
+
+class Command(BaseCommand):
+    help = (
+        "List the runs that teams sent after a backup, and save them for `send_again`. "
+        "Stop the site before, and restore the backup afterwards."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "backup", metavar="BACKUP", type=Path, help="the folder of the backup"
+        )
+        parser.add_argument(
+            "--save",
+            metavar="FOLDER",
+            type=Path,
+            help="save the runs in this new folder; it holds files that only their teams may read",
+        )
+
+    def handle(self, *args: Any, backup: Path, **options: Any) -> None:
+        folder: Path | None = options["save"]
+        with refusing(BackupRefused, OSError, words=f"{folder or backup}: {{}}"):
+            runs = later_runs(backup)
+            lost = save_runs(runs, folder) if folder else []
+        for run in runs:
+            task, sent = run.phase.task, f"{run.submitted_at:%Y-%m-%d %H:%M:%S} UTC"
+            place = f"{task.season.slug}/{task.slug}/{run.phase.slug}"
+            self.stdout.write(
+                f"{sent} {place} {run.team}: {run.system}, {run.filename}"
+            )
+        where = f"; saved in {folder}" if folder else ""
+        self.stdout.write(f"{counted(len(runs), 'run')} came after the backup{where}")
+        if lost:
+            raise CommandError("\n".join(lost))

@@ -1,0 +1,53 @@
+"""`manage.py score_old_runs SEASON TASK PHASE RUNS --organiser ADDRESS`"""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from citeboard.core.words import counted
+from citeboard.management.commands.import_bundle import as_zip, organiser_named
+from scoring.exchange.bundles.scored_again import score_again
+from tasks.management.problems import REFUSED, problems_told
+from tasks.models import Phase
+
+
+class Command(BaseCommand):
+    help = (
+        "Score runs of another site again, as runs of teams by name, with their old scores of scores.csv "
+        "beside the new ones; docs/bundles.md describes the folder."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        add = parser.add_argument
+        for name in ("season", "task", "phase"):
+            add(name, metavar=name.upper(), help=f"the slug of the {name}")
+        add("runs", type=Path, metavar="RUNS", help="a folder or a zip, by team")
+        add(
+            "--organiser",
+            required=True,
+            metavar="ADDRESS",
+            help="the account in whose name the old scores are entered",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        path, by = options["runs"], organiser_named(options["organiser"])
+        phase = (
+            Phase.objects.select_related("task__season")
+            .filter(
+                slug=options["phase"],
+                task__slug=options["task"],
+                task__season__slug=options["season"],
+            )
+            .first()
+        )
+        if phase is None:
+            raise CommandError("there is no such phase", returncode=REFUSED)
+        with problems_told(self, otherwise="no run was taken"), as_zip(path) as packed:
+            done = score_again(phase=phase, path=packed, filename=path.name, by=by)
+        self.stdout.write(f"{counted(len(done.runs), 'run')} queued")
+        for name in done.measures:
+            self.stdout.write(f"beside the board: {name}")
+        for problem in done.problems:
+            self.stderr.write(str(problem))

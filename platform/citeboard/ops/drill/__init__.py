@@ -1,0 +1,1 @@
+"""Faults that `manage.py drill` injects into a copy of the site."""

@@ -1,0 +1,108 @@
+"""Predict which alerts of `deploy/alerts.yaml` would fire, and when, if the trend
+between two scrapes continued.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import yaml
+from django.conf import settings
+from prometheus_client.parser import text_string_to_metric_families
+
+#: Minutes at which `promtool` evaluates the alerts.
+LOOKS = (2, 5, 10, 20, 40, 60)
+UP = 'up{job="citeboard",instance="drill"}'
+#: Suffixes of metric names that identify counters.
+COUNTS = ("_total", "_bucket", "_count", "_sum")
+FIRING = 'ALERTS{alertstate="firing"}'
+
+
+def samples_of(scrape: str) -> dict[str, float]:
+    """Return the value of each series of a scrape. The keys are the names of the series
+    in promtool's notation.
+    """
+    found = {}
+    for family in text_string_to_metric_families(scrape):
+        for sample in family.samples:
+            labels = {**sample.labels, "job": "citeboard", "instance": "drill"}
+            shown = ",".join(f'{name}="{value}"' for name, value in labels.items())
+            found[f"{sample.name}{{{shown}}}"] = sample.value
+    return found
+
+
+def a_minute(name: str, growth: float, seconds: float) -> float:
+    """Return the growth of a series per minute. Series other than counters and the ages
+    of lasting states do not grow.
+    """
+    base = name.partition("{")[0]
+    if base.endswith("_age_seconds"):
+        return 60.0 if growth > 0.9 * seconds else 0.0
+    return max(growth, 0.0) / seconds * 60 if base.endswith(COUNTS) else 0.0
+
+
+def continued(
+    first: dict[str, float], last: dict[str, float], seconds: float
+) -> dict[str, Any]:
+    """Return the input of promtool, in which each series continues with its trend
+    between two scrapes.
+    """
+    minutes = LOOKS[-1]
+    series = [{"series": UP, "values": f"{int(bool(last))}x{minutes}"}]
+    for name, value in last.items():
+        if math.isfinite(value):
+            slope = a_minute(name, value - first.get(name, value), seconds)
+            values = f"{value:.6f}+{slope:.6f}x{minutes}"
+            series.append({"series": name, "values": values})
+    return {
+        "interval": "1m",
+        "input_series": series,
+        "promql_expr_test": [
+            {"expr": FIRING, "eval_time": f"{minute}m", "exp_samples": []}
+            for minute in LOOKS
+        ],
+    }
+
+
+def firing(
+    first: dict[str, float], last: dict[str, float], seconds: float, folder: Path
+) -> dict[str, int] | None:
+    """Return the minute at which each alert first fires. Return None if promtool is
+    missing.
+    """
+    program = shutil.which("promtool")
+    if program is None:
+        return None
+    rules = folder / "alerts.yaml"
+    shutil.copyfile(settings.BASE_DIR / "deploy" / "alerts.yaml", rules)
+    test = folder / "alarms.yaml"
+    document = {
+        "rule_files": [rules.name],
+        "evaluation_interval": "1m",
+        "tests": [continued(first, last, seconds)],
+    }
+    test.write_text(yaml.safe_dump(document), encoding="utf-8")
+    done = subprocess.run(
+        [program, "test", "rules", test.name],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return read_alarms(done.stdout + done.stderr)
+
+
+def read_alarms(output: str) -> dict[str, int]:
+    """Parse promtool's failures; return the minute at which each alert first fires."""
+    found: dict[str, int] = {}
+    for part in re.split(r"expr: ", output)[1:]:
+        hours, minutes = re.search(r"time: (?:(\d+)h)?(?:(\d+)m)?", part).groups()  # type: ignore[union-attr]
+        minute = 60 * int(hours or 0) + int(minutes or 0)
+        for name in re.findall(r'alertname="(\w+)"', part):
+            found[name] = min(found.get(name, minute), minute)
+    return found

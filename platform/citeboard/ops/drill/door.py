@@ -1,0 +1,88 @@
+"""A TCP proxy in front of a server; while the proxy is shut, the server is unreachable."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+
+class Door:
+    """Forward connections to a server until `shut`."""
+
+    def __init__(self, host: str, port: int) -> None:
+        """Listen for connections. A host that begins with / is the folder of
+        PostgreSQL's Unix socket.
+        """
+        self._target = (host, port)
+        self._lock = threading.Lock()
+        self._open: list[socket.socket] = []
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = int(self._listener.getsockname()[1])
+        self._accept_connections()
+
+    def _accept_connections(self) -> None:
+        listener = self._listener
+        threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
+
+    def _accept(self, listener: socket.socket) -> None:
+        # The accepting thread ends when the listener closes.
+        with suppress(OSError):
+            while True:
+                near, _ = listener.accept()
+                self._connect(near)
+
+    def _connect(self, near: socket.socket) -> None:
+        try:
+            far = _connect_to(*self._target)
+        except OSError:
+            near.close()
+            return
+        with self._lock:
+            self._open += [near, far]
+        for source, sink in ((near, far), (far, near)):
+            threading.Thread(target=_forward, args=(source, sink), daemon=True).start()
+
+    @contextmanager
+    def shut(self) -> Iterator[None]:
+        """Break all connections and refuse new ones."""
+        self.close()
+        try:
+            yield
+        finally:
+            self._listener = socket.create_server(("127.0.0.1", self.port))
+            self._accept_connections()
+
+    def close(self) -> None:
+        _end(self._listener)
+        with self._lock:
+            for each in self._open:
+                _end(each)
+            self._open.clear()
+
+
+def _connect_to(host: str, port: int) -> socket.socket:
+    if not host.startswith("/"):
+        return socket.create_connection((host, port))
+    far = socket.socket(socket.AF_UNIX)
+    try:
+        far.connect(f"{host}/.s.PGSQL.{port}")
+    except OSError:
+        far.close()
+        raise
+    return far
+
+
+def _forward(source: socket.socket, sink: socket.socket) -> None:
+    with suppress(OSError):
+        while data := source.recv(65536):
+            sink.sendall(data)
+    _end(source)
+    _end(sink)
+
+
+def _end(each: socket.socket) -> None:
+    with suppress(OSError):
+        each.shutdown(socket.SHUT_RDWR)
+    each.close()

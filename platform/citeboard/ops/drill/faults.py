@@ -1,0 +1,299 @@
+"""The faults of a drill. Each fault defines how it is injected and which responses the
+site must give meanwhile.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from django.db import connection
+
+from citeboard.ops.drill.site_copy import SiteCopy
+
+TAKEN, AWAY, NO_ROOM, PAGE = 201, 503, 507, 200
+MEGABYTE = 1 << 20
+#: Commands that enter a new mount namespace, in which a small disk can be mounted. A
+#: user without root rights needs a user namespace too.
+NAMESPACES = (
+    ("unshare", "--mount"),
+    ("unshare", "--mount", "--user", "--map-root-user"),
+)
+SQLITE, POSTGRESQL = "sqlite", "postgresql"
+NEWER = "from citeboard.core.models import SchemaEpoch as S; "
+RAISE_EPOCH = NEWER + "S.objects.create(number=S.objects.latest('number').number + 1)"
+EMPTY_LOG = (
+    "from django.db import connection as c; "
+    "c.cursor().execute('PRAGMA wal_checkpoint(TRUNCATE)')"
+)
+LOWER_EPOCH = NEWER + "S.objects.latest('number').delete()"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """A fault, and the responses that the site must give while the fault lasts.
+
+    ``upload`` and ``page`` are the required status codes of uploads and pages. The
+    fault can be injected into sites with one of ``databases`` if all ``tools`` are
+    installed. ``small_disk`` returns the folder on which a small disk is mounted.
+    """
+
+    name: str
+    what: str
+    upload: int
+    page: int
+    begin: Callable[[SiteCopy], AbstractContextManager[None]]
+    databases: tuple[str, ...] = (SQLITE, POSTGRESQL)
+    small_disk: Callable[[SiteCopy], Path] | None = None
+    tools: tuple[str, ...] = ()
+    ends_site: bool = False
+    needs_redis: bool = False
+
+    def obstacle(self) -> str:
+        """Return the reason why the fault cannot be injected on this machine; empty if
+        it can.
+        """
+        if connection.vendor not in self.databases:
+            return f"played on {' and '.join(self.databases)} alone"
+        missing = [tool for tool in self.tools if shutil.which(tool) is None]
+        if missing:
+            return f"{', '.join(missing)} is not installed"
+        if self.small_disk is not None and not namespace():
+            return "this kernel lets nobody mount a small disk"
+        return ""
+
+
+@cache
+def namespace() -> tuple[str, ...]:
+    """Return the command prefix that runs a program in its own mount namespace. Return
+    an empty prefix if the kernel does not allow one.
+    """
+    for command in NAMESPACES:
+        with suppress(OSError, subprocess.CalledProcessError):
+            subprocess.run([*command, "true"], capture_output=True, check=True)
+            return command
+    return ()
+
+
+def files_of(copy: SiteCopy) -> Path:
+    return copy.data / "files"
+
+
+def runs_of(copy: SiteCopy) -> Path:
+    return files_of(copy) / "runs"
+
+
+def database_of(copy: SiteCopy) -> Path:
+    return copy.database.parent
+
+
+@contextmanager
+def full_disk(copy: SiteCopy, folder: Path) -> Iterator[None]:
+    """Fill the small disk of the site, and free the space at the end."""
+    filler = _path_in_site(copy, folder) / "filler"
+    with filler.open("wb", buffering=0) as file, suppress(OSError):
+        while True:
+            file.write(b"x" * 4096)
+    try:
+        yield
+    finally:
+        filler.unlink()
+
+
+def _path_in_site(copy: SiteCopy, folder: Path) -> Path:
+    assert copy.process is not None
+    return Path(f"/proc/{copy.process.pid}/root{folder}")
+
+
+def full_storage(copy: SiteCopy) -> AbstractContextManager[None]:
+    return full_disk(copy, files_of(copy))
+
+
+@contextmanager
+def full_database(copy: SiteCopy) -> Iterator[None]:
+    """Truncate SQLite's write-ahead log and fill the disk, so that the next write finds
+    too little space.
+    """
+    copy.required("shell", "--verbosity", "0", "-c", EMPTY_LOG)
+    with full_disk(copy, database_of(copy)):
+        yield
+
+
+@contextmanager
+def read_only_storage(copy: SiteCopy) -> Iterator[None]:
+    _remount(copy, "ro")
+    try:
+        yield
+    finally:
+        _remount(copy, "rw")
+
+
+def _remount(copy: SiteCopy, how: str) -> None:
+    mount = ["mount", "-o", f"remount,{how}", str(files_of(copy))]
+    subprocess.run([*copy.enter(), *mount], check=True, capture_output=True)
+
+
+@contextmanager
+def missing_file(copy: SiteCopy) -> Iterator[None]:
+    """Remove all stored runs, and put them back at the end."""
+    folder = runs_of(copy)
+    kept = folder.with_name("runs-kept")
+    folder.rename(kept)
+    folder.mkdir()
+    try:
+        yield
+    finally:
+        shutil.copytree(folder, kept, dirs_exist_ok=True)
+        shutil.rmtree(folder)
+        kept.rename(folder)
+
+
+@contextmanager
+def no_database(copy: SiteCopy) -> Iterator[None]:
+    if copy.door is not None:
+        with copy.door.shut():
+            yield
+        return
+    folder = database_of(copy)
+    kept = folder.with_name("database-kept")
+    folder.rename(kept)
+    try:
+        yield
+    finally:
+        kept.rename(folder)
+
+
+@contextmanager
+def read_only_database(copy: SiteCopy) -> Iterator[None]:
+    """Make the database read-only, as a standby server is after a failover."""
+    name = copy.environment["DATABASE_URL"].rpartition("/")[2]
+    _alter(name, "SET default_transaction_read_only = on")
+    try:
+        yield
+    finally:
+        _alter(name, "RESET default_transaction_read_only")
+
+
+def _alter(name: str, what: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(f'ALTER DATABASE "{name}" {what}')
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s",
+            [name],
+        )
+
+
+@contextmanager
+def newer_schema(copy: SiteCopy) -> Iterator[None]:
+    copy.required("shell", "--verbosity", "0", "-c", RAISE_EPOCH)
+    try:
+        yield
+    finally:
+        copy.required("shell", "--verbosity", "0", "-c", LOWER_EPOCH)
+
+
+@contextmanager
+def locked(copy: SiteCopy) -> Iterator[None]:
+    """Hold SQLite's write lock."""
+    other = sqlite3.connect(copy.database, timeout=60, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    finally:
+        other.rollback()
+        other.close()
+
+
+@contextmanager
+def no_redis(copy: SiteCopy) -> Iterator[None]:
+    assert copy.redis is not None
+    copy.redis.stop()
+    try:
+        yield
+    finally:
+        copy.redis.start()
+
+
+FAULTS = (
+    Fault(
+        name="full-storage",
+        what="the disk of stored files is full",
+        upload=NO_ROOM,
+        page=PAGE,
+        begin=full_storage,
+        small_disk=files_of,
+        tools=("unshare", "nsenter"),
+    ),
+    Fault(
+        name="read-only-storage",
+        what="the storage can be read but not written",
+        upload=AWAY,
+        page=PAGE,
+        begin=read_only_storage,
+        small_disk=files_of,
+        tools=("unshare", "nsenter"),
+    ),
+    Fault(
+        name="missing-file",
+        what="stored files of runs are missing",
+        upload=TAKEN,
+        page=PAGE,
+        begin=missing_file,
+    ),
+    Fault(
+        name="no-database",
+        what="the database does not answer",
+        upload=AWAY,
+        page=AWAY,
+        begin=no_database,
+    ),
+    Fault(
+        name="read-only-database",
+        what="the database can be read but not written, as after a failover",
+        upload=AWAY,
+        page=PAGE,
+        begin=read_only_database,
+        databases=(POSTGRESQL,),
+    ),
+    Fault(
+        name="full-database",
+        what="the disk of the database is full",
+        upload=NO_ROOM,
+        page=PAGE,
+        begin=full_database,
+        databases=(SQLITE,),
+        small_disk=database_of,
+        tools=("unshare", "nsenter"),
+    ),
+    Fault(
+        name="newer-schema",
+        what="the database was upgraded by a newer release",
+        upload=0,
+        page=0,
+        begin=newer_schema,
+        ends_site=True,
+    ),
+    Fault(
+        name="locked-database",
+        what="another program holds the lock of SQLite",
+        upload=AWAY,
+        page=PAGE,
+        begin=locked,
+        databases=(SQLITE,),
+    ),
+    Fault(
+        name="no-redis",
+        what="Redis does not answer",
+        upload=TAKEN,
+        page=PAGE,
+        begin=no_redis,
+        tools=("redis-server",),
+        needs_redis=True,
+    ),
+)

@@ -1,0 +1,213 @@
+"""Inject one fault. Record the site's responses, the doctor's findings and the alerts
+during the fault, and then the recovery.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+
+from citeboard.ops.drill.alarms import firing, samples_of
+from citeboard.ops.drill.faults import AWAY, NO_ROOM, Fault, namespace
+from citeboard.ops.drill.own_redis import OwnRedis
+from citeboard.ops.drill.site_copy import Answer, DrillStopped, SiteCopy, wait_for
+
+#: Maximum seconds until probes notice a fault.
+NOTICED_SECONDS = 15.0
+#: Seconds between the two scrapes; longer than the interval between two sweeps.
+BETWEEN_SCRAPES = 15.0
+#: Free megabytes on the small disk.
+ROOM_MB = 24
+SEASON = "/seasons/demo/"
+DONE = ("scored", "failed")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """The observations during and after a fault.
+
+    ``alarms`` maps each alert to the minute at which it fires. It is None without
+    promtool.
+    """
+
+    probe: Answer
+    upload: Answer
+    page: Answer
+    #: Findings of the doctor that were absent before the fault.
+    doctor: list[dict[str, str]]
+    alarms: dict[str, int] | None
+    #: Seconds from the end of the fault until the site accepts uploads, and until all
+    #: accepted runs are scored.
+    ready_after: float
+    scored_after: float
+    #: Final states of the runs that were accepted before and during the fault.
+    ends: list[str] = field(default_factory=list)
+
+    @property
+    def causes(self) -> list[str]:
+        return [f"{finding['name']}: {finding['found']}" for finding in self.doctor]
+
+
+def unmet(fault: Fault, outcome: Outcome) -> list[str]:
+    """Return the differences between the outcome and the requirements of the fault."""
+    found = []
+    for what, answer, expected in (
+        ("an upload", outcome.upload, fault.upload),
+        ("a page", outcome.page, fault.page),
+    ):
+        if answer.status != expected:
+            found.append(f"{what} was answered {answer.status}, expected {expected}")
+        if answer.status in (AWAY, NO_ROOM) and "retry-after" not in answer.headers:
+            found.append(f"the answer to {what} has no Retry-After")
+    if fault.upload in (AWAY, NO_ROOM) and not (outcome.causes or _is_noticed(outcome)):
+        found.append("neither probe nor doctor shows it")
+    lost = [end or "gone" for end in outcome.ends if end != "scored"]
+    if lost:
+        found.append(
+            f"{len(lost)} of {len(outcome.ends)} runs that were taken: {lost[0]}"
+        )
+    return found
+
+
+def _is_noticed(outcome: Outcome) -> bool:
+    return outcome.probe.status != 200 or bool(outcome.probe.facts.get("missing"))
+
+
+def play(fault: Fault, copy: SiteCopy) -> Outcome:
+    """Inject the fault into the copy of the site. Raises DrillStopped if the site does
+    not recover.
+    """
+    with _prepared(fault, copy) as prepared:
+        if fault.ends_site:
+            return _play_end(fault, prepared)
+        with prepared.served():
+            taken = [prepared.upload()]
+            quiet, known = _quiet_alerts(prepared), _findings(prepared)
+            with fault.begin(prepared):
+                outcome = _observe(prepared)
+            taken.append(outcome.upload)
+            outcome = replace(
+                outcome,
+                alarms=_new_alerts(outcome.alarms, quiet),
+                doctor=[found for found in outcome.doctor if found not in known],
+            )
+            return _await_recovery(prepared, outcome, taken)
+
+
+def _play_end(fault: Fault, copy: SiteCopy) -> Outcome:
+    """Inject a fault that makes the site exit, and restart the site afterwards."""
+    with copy.served():
+        taken = [copy.upload()]
+        with fault.begin(copy):
+            wait_for(lambda: not copy.is_alive(), "the site does not end")
+            outcome = _observe(copy)
+    with copy.served():
+        return _await_recovery(copy, outcome, taken)
+
+
+@contextmanager
+def _prepared(fault: Fault, copy: SiteCopy) -> Iterator[SiteCopy]:
+    """Provide the small disk or the Redis server that the fault needs."""
+    if fault.small_disk is not None:
+        folder = fault.small_disk(copy)
+        yield replace(copy, wrapper=_with_small_disk(str(folder)))
+        return
+    if not fault.needs_redis:
+        yield copy
+        return
+    redis = OwnRedis(copy.folder)
+    redis.start()
+    environment = {**copy.environment, "REDIS_URL": redis.address}
+    try:
+        yield replace(copy, redis=redis, environment=environment)
+    finally:
+        redis.stop()
+
+
+def _with_small_disk(folder: str) -> tuple[str, ...]:
+    """Return the command prefix that mounts a small disk at the folder."""
+    script = (
+        'kept=$(mktemp -d) && cp -a "$0/." "$kept" && '
+        f'size=$(( $(du -sm "$kept" | cut -f1) + {ROOM_MB} )) && '
+        'mount -t tmpfs -o "size=${size}m" drill "$0" && cp -a "$kept/." "$0" && '
+        'rm -r "$kept" && exec "$@"'
+    )
+    return (*namespace(), "sh", "-c", script, folder)
+
+
+def _observe(copy: SiteCopy) -> Outcome:
+    began = time.monotonic()
+    first = _scraped(copy)
+    with suppress(DrillStopped):
+        wait_for(
+            lambda: not copy.is_ready() or time.monotonic() - began > NOTICED_SECONDS,
+            "the probe notices nothing",
+        )
+    probe, page, upload = copy.get("/health/ready"), copy.get(SEASON), copy.upload()
+    time.sleep(max(0.0, BETWEEN_SCRAPES - (time.monotonic() - began)))
+    last, seconds = _scraped(copy), time.monotonic() - began
+    return Outcome(
+        probe=probe,
+        upload=upload,
+        page=page,
+        doctor=_findings(copy),
+        alarms=firing(first, last, seconds, copy.folder),
+        ready_after=0.0,
+        scored_after=0.0,
+    )
+
+
+def _quiet_alerts(copy: SiteCopy) -> dict[str, int] | None:
+    first = _scraped(copy)
+    time.sleep(BETWEEN_SCRAPES)
+    return firing(first, _scraped(copy), BETWEEN_SCRAPES, copy.folder)
+
+
+def _findings(copy: SiteCopy) -> list[dict[str, str]]:
+    """Return the warnings and errors of the doctor."""
+    done = copy.manage("doctor", "--json")
+    if not done.stdout.startswith("["):
+        raise DrillStopped(f"doctor: {done.stderr.strip()[-500:]}")
+    output = done.stdout.replace(f"{copy.folder}/", "")
+    return [found for found in json.loads(output) if found["state"] != "good"]
+
+
+def _new_alerts(
+    alarms: dict[str, int] | None, quiet: dict[str, int] | None
+) -> dict[str, int] | None:
+    if alarms is None or quiet is None:
+        return None
+    return {name: minutes for name, minutes in alarms.items() if name not in quiet}
+
+
+def _scraped(copy: SiteCopy) -> dict[str, float]:
+    answer = copy.get("/metrics")
+    return samples_of(answer.body.decode()) if answer.status == 200 else {}
+
+
+def _await_recovery(copy: SiteCopy, outcome: Outcome, taken: list[Answer]) -> Outcome:
+    began = time.monotonic()
+    last = copy.upload()
+    while last.status != 201:
+        if time.monotonic() - began > NOTICED_SECONDS * 8:
+            raise DrillStopped(f"uploads are still answered {last.status}")
+        time.sleep(0.5)
+        last = copy.upload()
+    ready_after = time.monotonic() - began
+    runs = [
+        int(answer.facts["id"]) for answer in (*taken, last) if answer.status == 201
+    ]
+    wait_for(
+        lambda: all(copy.status_of(run) in DONE for run in runs),
+        "runs that were taken are not scored",
+        alive=copy.is_alive,
+    )
+    return replace(
+        outcome,
+        ready_after=ready_after,
+        scored_after=time.monotonic() - began,
+        ends=[copy.status_of(run) for run in runs],
+    )

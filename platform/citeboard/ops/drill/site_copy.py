@@ -1,0 +1,285 @@
+"""A copy of the site with its own folder, database and port; the copy sends no mail and no webhooks."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from django.conf import settings
+from django.db import DatabaseError, connection
+
+from citeboard.ops.backups import write_backup
+from citeboard.ops.drill.door import Door
+from citeboard.ops.drill.own_redis import OwnRedis
+
+#: Maximum seconds to wait for the start of the site, and for the end of a fault.
+PATIENCE = 300.0
+#: Timeout of a request in seconds. An upload may wait 20 s for SQLite's lock.
+REQUEST_SECONDS = 60.0
+#: Environment variables that the copy inherits from the site. None of them contains the
+#: address of a server.
+KEPT = ("PATH", "HOME", "LANG", "CITEBOARD_CONFINEMENT", "CITEBOARD_SHARED")
+#: Script that removes the webhooks and the upload limits of the copy.
+PREPARE = """
+from tasks.models import Delivery, Phase, Webhook
+Delivery.objects.all().delete()
+Webhook.objects.all().delete()
+Phase.objects.update(runs_per_day=None, runs_in_total=None)
+"""
+
+
+class DrillStopped(Exception):
+    """The copy cannot be created or does not start."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A response. ``status`` is 0 if the site did not answer; header names are in lower
+    case.
+    """
+
+    status: int
+    headers: dict[str, str] = field(default_factory=dict)
+    body: bytes = b""
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        with suppress(ValueError):
+            found = json.loads(self.body)
+            if isinstance(found, dict):
+                return found
+        return {}
+
+
+@dataclass
+class SiteCopy:
+    """A copy of the site in ``folder``. ``token`` is an API token with which ``run``
+    can be submitted to ``phase``.
+    """
+
+    folder: Path
+    environment: dict[str, str]
+    door: Door | None = None
+    phase: int = 0
+    token: str = ""
+    run: Path = Path()
+    process: subprocess.Popen[bytes] | None = None
+    redis: OwnRedis | None = None
+    #: Command prefix that starts the site with a small disk.
+    wrapper: tuple[str, ...] = ()
+
+    @property
+    def data(self) -> Path:
+        return self.folder / "data"
+
+    @property
+    def database(self) -> Path:
+        """Return the path of SQLite's file."""
+        return self.folder / "database" / "citeboard.sqlite3"
+
+    @property
+    def is_sqlite(self) -> bool:
+        return self.door is None
+
+    def manage(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run a management command in the mount namespace of the site."""
+        command = [sys.executable, str(settings.BASE_DIR / "manage.py"), *words]
+        if self.wrapper and self.is_alive():
+            command = [*self.enter(), *command]
+        return subprocess.run(
+            command,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def enter(self) -> list[str]:
+        """Return the command prefix that enters the mount namespace of the site."""
+        assert self.process is not None
+        command = ["nsenter", "--target", str(self.process.pid), "--mount"]
+        if "--user" in self.wrapper:
+            command += ["--user", "--preserve-credentials"]
+        return command
+
+    def required(self, *words: str) -> str:
+        done = self.manage(*words)
+        if done.returncode:
+            raise DrillStopped(f"{words[0]}: {done.stderr.strip()[-1000:]}")
+        return done.stdout
+
+    def prepare(self) -> None:
+        """Load the demo season and a participant who can upload."""
+        facts = json.loads(
+            self.required("demo", "--only", "begin", "--json").strip().splitlines()[-1]
+        )
+        self.required("shell", "--verbosity", "0", "-c", PREPARE)
+        phase = facts["phases"][0]
+        self.token, self.phase = facts["token"], phase["id"]
+        self.run = Path(phase["example_run"])
+
+    @contextmanager
+    def served(self) -> Iterator[None]:
+        log = (self.folder / "log").open("ab")
+        command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "serve"]
+        self.process = subprocess.Popen(
+            [*self.wrapper, *command],
+            env=self.environment,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+        try:
+            wait_for(self.is_ready, "the copy does not start", alive=self.is_alive)
+            yield
+        finally:
+            self._stop()
+            log.close()
+
+    def is_alive(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    def is_ready(self) -> bool:
+        return self.get("/health/ready").status == 200
+
+    def _stop(self) -> None:
+        assert self.process is not None
+        self.process.terminate()
+        try:
+            self.process.wait(30)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+    def get(self, path: str) -> Answer:
+        return self._ask("GET", path, None, {})
+
+    def upload(self) -> Answer:
+        """Submit the run under a new system name."""
+        boundary = uuid.uuid4().hex
+        name = f"drill {uuid.uuid4().hex[:8]}"
+        parts = (
+            f'--{boundary}\r\nContent-Disposition: form-data; name="system"\r\n\r\n{name}\r\n'
+            f'--{boundary}\r\nContent-Disposition: form-data; name="run"; filename="{self.run.name}"\r\n'
+            "Content-Type: application/octet-stream\r\n\r\n"
+        ).encode()
+        body = parts + self.run.read_bytes() + f"\r\n--{boundary}--\r\n".encode()
+        headers = {
+            "Authorization": f"Token {self.token}",
+            "Content-Type": f"multipart/form-data; boundary={boundary}",
+        }
+        path = f"/api/v1/phases/{self.phase}/submissions/"
+        return self._ask("POST", path, body, headers)
+
+    def status_of(self, submission: int) -> str:
+        path = f"/api/v1/submissions/{submission}/"
+        headers = {"Authorization": f"Token {self.token}"}
+        return str(self._ask("GET", path, None, headers).facts.get("status", ""))
+
+    def _ask(
+        self, method: str, path: str, body: bytes | None, headers: dict[str, str]
+    ) -> Answer:
+        port = int(self.environment["PORT"])
+        line = HTTPConnection("127.0.0.1", port, timeout=REQUEST_SECONDS)
+        try:
+            line.request(method, path, body, headers)
+            answer = line.getresponse()
+            given = {name.lower(): value for name, value in answer.getheaders()}
+            return Answer(answer.status, given, answer.read())
+        except (OSError, HTTPException):
+            return Answer(0)
+        finally:
+            line.close()
+
+
+def wait_for(
+    condition: Callable[[], bool],
+    otherwise: str,
+    *,
+    alive: Callable[[], bool] = lambda: True,
+) -> float:
+    """Wait until the condition is true, and return the seconds. Raises DrillStopped."""
+    began = time.monotonic()
+    while not condition():
+        if time.monotonic() - began > PATIENCE or not alive():
+            raise DrillStopped(otherwise)
+        time.sleep(0.5)
+    return time.monotonic() - began
+
+
+@contextmanager
+def copied(folder: Path) -> Iterator[SiteCopy]:
+    """Restore a backup of the site into the folder. At the end of the block, drop the
+    copy's database.
+    """
+    (folder / "database").mkdir(parents=True)
+    (folder / "work").mkdir()
+    with _database(folder) as (address, door):
+        copy = SiteCopy(folder, _environment(folder, address), door)
+        write_backup(folder / "backup", with_secret=True, is_incremental=False)
+        copy.required("migrate", "--verbosity", "0")
+        copy.required("restore", str(folder / "backup"), "--overwrite")
+        shutil.rmtree(folder / "backup")
+        copy.prepare()
+        yield copy
+
+
+def _environment(folder: Path, address: str) -> dict[str, str]:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
+    path = os.pathsep.join(
+        [str(settings.BASE_DIR / "platform"), str(settings.BASE_DIR)]
+    )
+    return kept | {
+        "PYTHONPATH": path,
+        "DJANGO_SETTINGS_MODULE": "citeboard.settings",
+        "DATABASE_URL": address,
+        "PORT": str(port),
+        "CITEBOARD_DATA_DIR": str(folder / "data"),
+        "CITEBOARD_WORK_DIR": str(folder / "work"),
+        "CITEBOARD_INSECURE_HTTP": "yes",
+    }
+
+
+@contextmanager
+def _database(folder: Path) -> Iterator[tuple[str, Door | None]]:
+    """Create an empty database on the same kind of server as the site's. Yield its URL
+    and the proxy to its server; the proxy is None for SQLite.
+    """
+    if connection.vendor == "sqlite":
+        yield f"sqlite:///{folder / 'database' / 'citeboard.sqlite3'}", None
+        return
+    with connection.cursor() as cursor:
+        server = connection.connection.info
+        name = f"{server.dbname[:40]}_drill_{uuid.uuid4().hex[:8]}"
+        try:
+            cursor.execute(f'CREATE DATABASE "{name}"')
+        except DatabaseError as reason:
+            raise DrillStopped(
+                f"the drill needs a database of its own beside {server.dbname}: {reason}"
+            ) from reason
+    door = Door(server.host, server.port)
+    try:
+        # A password may contain characters with a meaning in URLs.
+        parts = filter(None, (server.user, server.password))
+        user = ":".join(quote(part, safe="") for part in parts)
+        yield f"postgres://{user}@127.0.0.1:{door.port}/{name}", door
+    finally:
+        door.close()
+        with connection.cursor() as cursor:
+            cursor.execute(f'DROP DATABASE "{name}" WITH (FORCE)')

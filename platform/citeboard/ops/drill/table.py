@@ -1,0 +1,56 @@
+"""The results of a drill as a Markdown table."""
+
+from __future__ import annotations
+
+from citeboard.ops.drill.faults import Fault
+from citeboard.ops.drill.playing import Outcome
+from citeboard.ops.drill.site_copy import Answer
+
+HEAD = (
+    "| away | upload | page | probe | doctor | alarm after minutes | recovery |\n"
+    "| --- | --- | --- | --- | --- | --- | --- |"
+)
+#: Recovery times are rounded up to this many seconds, because they vary between drills.
+STEPS = (5, 15, 30, 60, 120, 300)
+
+
+def row(fault: Fault, outcome: Outcome) -> str:
+    recovery = (
+        f"uploads within {_step(outcome.ready_after)} s, "
+        f"scores within {_step(outcome.scored_after)} s"
+    )
+    cells = (
+        fault.what,
+        _response_cell(outcome.upload),
+        _response_cell(outcome.page),
+        _probe_cell(outcome.probe),
+        "; ".join(outcome.causes) or "nothing",
+        _alerts_cell(outcome.alarms),
+        recovery,
+    )
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _response_cell(answer: Answer) -> str:
+    if not answer.status:
+        return "no answer"
+    detail = answer.facts.get("detail", "")
+    return f"{answer.status}: {detail}" if detail else str(answer.status)
+
+
+def _probe_cell(answer: Answer) -> str:
+    if not answer.status:
+        return "no answer"
+    missing = [part["reason"] for part in answer.facts.get("missing", ())]
+    return f"{answer.status}: {'; '.join(missing)}" if missing else str(answer.status)
+
+
+def _alerts_cell(alarms: dict[str, int] | None) -> str:
+    if alarms is None:
+        return "not looked at without promtool"
+    named = sorted(alarms.items(), key=lambda item: (item[1], item[0]))
+    return ", ".join(f"{name} {minutes}" for name, minutes in named) or "none"
+
+
+def _step(seconds: float) -> int:
+    return next((step for step in STEPS if seconds <= step), STEPS[-1])

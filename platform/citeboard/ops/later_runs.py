@@ -1,0 +1,218 @@
+"""Runs that teams sent after a backup. They are saved before the backup is restored,
+and sent again afterwards.
+
+The saved folder contains `runs.jsonl`, with a line of JSON for each run, and the files
+of the runs in `files/`.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import shutil
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from citeboard.core import storage
+from citeboard.core.confined.turns import PoolFull
+from citeboard.core.refusals import Refused
+from citeboard.ops.backups import SQLITE_FILE, TABLES, BackupRefused, read_manifest
+from citeboard.teams.models import Team, User
+from tasks.models import Phase, Submission
+from tasks.submissions.run_card import Metadata, RunDetails
+from tasks.submissions.submit import submit_dated_run
+from tasks.submissions.uploads import Upload, checksum
+
+LIST, FILES = "runs.jsonl", "files"
+#: Statuses of runs that their team has withdrawn. These runs are not sent again.
+TAKEN_BACK = (Submission.Status.WITHDRAWN, Submission.Status.CANCELLED)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SavedRun:
+    """A saved run. The season, task, phase and team are stored as slugs, which are
+    equal on the restored site. ``path`` is the path of the run's file in the saved
+    folder.
+    """
+
+    season: str
+    task: str
+    phase: str
+    team: str
+    submitted_by: str
+    submitted_at: str
+    begun_at: str | None
+    is_late: bool
+    system: str
+    kind: str
+    description: str
+    card: Mapping[str, str]
+    figures: Mapping[str, float]
+    seeds_of: str
+    idempotency_key: str
+    filename: str
+    sha256: str
+    path: str
+
+    def __str__(self) -> str:
+        place = f"{self.season}/{self.task}/{self.phase}"
+        return f"{self.submitted_at[:19]} {place} {self.team}: {self.system}"
+
+
+def later_runs(backup: Path) -> list[Submission]:
+    """Return the runs of teams that the backup lacks, oldest first. Raises
+    BackupRefused.
+    """
+    there = _runs_in(backup)
+    runs = Submission.objects.filter(team__isnull=False).exclude(status__in=TAKEN_BACK)
+    runs = runs.select_related("team", "phase__task__season", "submitted_by")
+    return [
+        run
+        for run in runs.order_by("submitted_at", "pk")
+        if (run.pk, run.sha256) not in there
+    ]
+
+
+def _runs_in(backup: Path) -> set[tuple[int, str]]:
+    """Return the id and SHA-256 of each run in the backup. Another release may have
+    written the backup.
+    """
+    manifest, table = read_manifest(backup), Submission._meta.db_table  # noqa: SLF001  (public by name)
+    try:
+        if manifest.database["vendor"] == "sqlite":
+            address = f"{(backup / SQLITE_FILE).absolute().as_uri()}?mode=ro"
+            with closing(sqlite3.connect(address, uri=True)) as database:
+                rows = database.execute(f"SELECT id, sha256 FROM {table}")  # noqa: S608
+                return {(int(number), digest) for number, digest in rows}
+        columns = manifest.database["tables"][table]
+        number, digest = columns.index("id"), columns.index("sha256")
+        with (backup / TABLES / f"{table}.copy").open(encoding="utf-8") as lines:
+            # COPY writes tabs and ends of lines of a text as \t and \n.
+            cells = (line.rstrip("\n").split("\t") for line in lines)
+            return {(int(cell[number]), cell[digest]) for cell in cells}
+    except (OSError, sqlite3.Error, KeyError, ValueError, IndexError) as reason:
+        raise BackupRefused(
+            f"the runs of the backup cannot be read: {reason}"
+        ) from reason
+
+
+def save_runs(runs: list[Submission], folder: Path) -> list[str]:
+    """Save the runs in a new folder. Return a message for each run whose file is
+    missing in the storage.
+    """
+    folder.mkdir(mode=0o700, parents=True)
+    (folder / FILES).mkdir()
+    lost = []
+    with (folder / LIST).open("w", encoding="utf-8") as lines:
+        for number, run in enumerate(runs, start=1):
+            saved = _saved(run, f"{FILES}/{number:05}-{run.filename}")
+            try:
+                with (
+                    storage.runs.open(run.file, "rb") as source,
+                    (folder / saved.path).open("wb") as target,
+                ):
+                    shutil.copyfileobj(source, target)
+            except FileNotFoundError:
+                lost.append(f"{saved}: its file is missing")
+                continue
+            lines.write(json.dumps(asdict(saved), ensure_ascii=False) + "\n")
+    return lost
+
+
+def _saved(run: Submission, path: str) -> SavedRun:
+    assert run.team is not None
+    task = run.phase.task
+    return SavedRun(
+        season=task.season.slug,
+        task=task.slug,
+        phase=run.phase.slug,
+        team=run.team.slug,
+        submitted_by=run.submitted_by.email if run.submitted_by else "",
+        submitted_at=run.submitted_at.isoformat(),
+        begun_at=run.begun_at.isoformat() if run.begun_at else None,
+        is_late=run.is_late,
+        system=run.system,
+        kind=run.kind,
+        description=run.description,
+        card=run.card,
+        figures=dict(run.team_figures.values_list("name", "value")),
+        seeds_of=run.seeds_of,
+        idempotency_key=run.idempotency_key,
+        filename=run.filename,
+        sha256=run.sha256,
+        path=path,
+    )
+
+
+class NotSent(Exception):
+    """A saved run that this site cannot accept; the message gives the reason."""
+
+
+def read_saved(folder: Path) -> Iterator[SavedRun]:
+    """Yield the runs of a saved folder. Raises NotSent at an unreadable line."""
+    path = folder / LIST
+    with path.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, start=1):
+            try:
+                yield SavedRun(**json.loads(line))
+            except (ValueError, TypeError) as reason:
+                raise NotSent(f"{path}, line {number}: {reason}") from reason
+
+
+def send_again(saved: SavedRun, folder: Path) -> Submission | None:
+    """Submit a saved run with its original time, whatever the dates and limits of its
+    phase.
+
+    Return None if the team has already sent the same file with the same system name to
+    the phase. Raises NotSent.
+    """
+    phase = Phase.objects.filter(
+        slug=saved.phase, task__slug=saved.task, task__season__slug=saved.season
+    ).first()
+    team = Team.objects.filter(slug=saved.team).first()
+    if phase is None or team is None:
+        lacking = "phase" if phase is None else "team"
+        raise NotSent(f"{saved}: this site has no such {lacking}")
+    path = folder / saved.path
+    if not path.is_file() or checksum(path) != saved.sha256:
+        raise NotSent(f"{saved}: {path} is not the file that was saved")
+    if Submission.objects.filter(
+        phase=phase, team=team, sha256=saved.sha256, system=saved.system
+    ).exists():
+        return None
+    try:
+        return submit_dated_run(
+            phase=phase,
+            team=team,
+            upload=Upload(path, saved.filename),
+            details=RunDetails(
+                system=saved.system,
+                description=saved.description,
+                kind=saved.kind,
+                idempotency_key=saved.idempotency_key,
+                seeds_of=saved.seeds_of,
+            ),
+            said=Metadata(
+                description=saved.description, card=saved.card, figures=saved.figures
+            ),
+            facts=_facts(saved),
+        )
+    except (Refused, PoolFull) as reason:
+        raise NotSent(f"{saved}: {reason}") from reason
+
+
+def _facts(saved: SavedRun) -> dict[str, Any]:
+    return {
+        "submitted_by": User.objects.filter(email__iexact=saved.submitted_by).first()
+        if saved.submitted_by
+        else None,
+        "submitted_at": dt.datetime.fromisoformat(saved.submitted_at),
+        "begun_at": dt.datetime.fromisoformat(saved.begun_at)
+        if saved.begun_at
+        else None,
+        "is_late": saved.is_late,
+    }
