@@ -1,29 +1,32 @@
 """The demo command: what a program reads of it, and that it can be given again and again."""
 
-import datetime as dt
 import io
 import json
 import re
+import shutil
 import tarfile
 from pathlib import Path
 
 import pytest
 from allauth.account.models import EmailAddress
-from django.conf import settings
 from django.core.management import call_command
+from django.db import connection
 from django.urls import reverse
+from django.urls.converters import IntConverter
 from django.utils import timezone
 
 from citeboard.core import storage
+from citeboard.core.confined.turns import PoolFull
 from citeboard.demo import prepare
+from citeboard.demo.judged import publish_estimates
 from citeboard.demo.prepare import EXAMPLES, address_of
 from citeboard.teams.models import Membership, Team, Token, User, token_digest
 from scoring.__main__ import main
 from scoring.models import Sheet
 from scoring.results.board.standings import standings
 from scoring.worker.score import score
-from scripts.demo.systems import write_demo
-from scripts.write_demo import BY_HAND, FILES
+from scripts.demo.systems import write_demo, write_sample
+from scripts.write_demo import BY_HAND, FILES, SAMPLE, WRITERS
 from tasks.jobs.mails import send_mails
 from tasks.models import (
     Notification,
@@ -35,19 +38,15 @@ from tasks.models import (
     Task,
 )
 from tasks.models.notifications import Kind
-from tasks.submissions.submit import quota, submit_run
+from tasks.submissions.submit import quota, submit_dated_run, submit_run
 from tasks.submissions.uploads import Upload
 from tests import factories
-from tests.demo.worlds import make_complete, make_without_runs
+from tests.access.table import ROUTES, expected
+from tests.api.sending import content
+from tests.demo.worlds import make_without_runs
 from tests.kept_worlds import KeptWorld, keep_world
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def nothing_begun():
-    """What a demo that another test only began leaves beside the database, which is rolled back."""
-    (settings.DATA_DIR / "demo" / prepare.UNFINISHED).unlink(missing_ok=True)
 
 
 @pytest.fixture(scope="module")
@@ -59,17 +58,6 @@ def kept_without_runs(django_db_setup, django_db_blocker) -> KeptWorld:
 def without_runs(db, kept_without_runs) -> None:
     """The season is there; giving the command again prints what it printed at first."""
     kept_without_runs()
-
-
-@pytest.fixture(scope="module")
-def kept_complete(django_db_setup, django_db_blocker) -> KeptWorld:
-    return keep_world(make_complete, django_db_blocker)
-
-
-@pytest.fixture
-def loaded(db, kept_complete) -> dict[int, dt.datetime]:
-    """When the runs were sent that come with the season; all others are there too."""
-    return kept_complete()
 
 
 def demo() -> dict:
@@ -205,11 +193,11 @@ def test_every_board_has_baselines_and_runs_of_teams_a_past_phase_and_ratings_of
     assert pilot.closes < timezone.now()
     assert all(run.submitted_at < pilot.closes for run in pilot.submissions.all())
     assert pilot.pk not in [phase["id"] for phase in printed["phases"]]
-    sheet = Sheet.objects.get()
+    sheet = Sheet.objects.get(kind=Sheet.Kind.RATINGS)
     rated = sheet.scores.filter(criterion="consistency").order_by("-value")
     ranked = list(rated.values_list("submission__system", flat=True))
-    assert set(ranked[:2]) == {"Draft and check", "Retrieve and edit"}
-    assert ranked[-1] == "First sentences"
+    assert set(ranked[:2]) == {"DraftCheck-2", "RAG-and-edit"}
+    assert ranked[-1] == "copycat"
     assert not sheet.is_open
     team = Team.objects.get(memberships__user__email="participant@demo.example")
     for phase in Phase.objects.filter(task__season__slug="demo", slug="evaluation"):
@@ -219,8 +207,7 @@ def test_every_board_has_baselines_and_runs_of_teams_a_past_phase_and_ratings_of
 @pytest.mark.parametrize(
     ("task", "best", "worst"),
     [
-        ("1a", "Span pointer", "Unsteady"),
-        ("positional", "Cite while writing", "Nearest passage"),
+        ("1a", "SpanPointer-large", "six-sided-die"),
     ],
 )
 def test_its_best_and_worst_runs_differ_by_far(loaded, task, best, worst):
@@ -235,30 +222,91 @@ def test_its_best_and_worst_runs_differ_by_far(loaded, task, best, worst):
     assert first.low > last.high
 
 
-def test_three_judges_are_ranked_in_the_season_of_reports_and_each_page_opens(
-    loaded, client
-):
-    phase = Phase.objects.get(task__season__slug="reports")
-    runs = list(phase.submissions.filter(kind="primary"))
-    for run in runs:
+def test_six_systems_send_reports_to_two_tracks_and_three_judges_are_ranked(loaded):
+    season = Season.objects.get(slug="reports")
+    tasks = season.tasks.order_by("position").values_list("type", "options")
+    assert [(name, options.get("track")) for name, options in tasks] == [
+        ("cited-reports", "rag26"),
+        ("cited-reports", "ragtime26"),
+        ("judge-leaderboards", None),
+    ]
+    runs = Submission.objects.filter(phase__task__season=season)
+    for task in ("rag", "ragtime"):
+        systems = set(runs.filter(phase__task__slug=task).values_list("system"))
+        assert len(systems) == 6
+        run = runs.get(phase__task__slug=task, system="NuggetHunter")
+        score(run.jobs.get(rules="corrected").pk)
+        [row] = standings(run.phase, None, "corrected").rows
+        assert row.scores["nuggets_vital"].value > 0.8
+        assert row.scores["citation_f1"].value > 0.6
+    judges = runs.filter(phase__task__slug="judges")
+    for run in judges:
         score(run.jobs.earliest("pk").pk)
-    board = standings(phase, None, "corrected")
+    board = standings(judges[0].phase, None, "corrected")
     assert [row.system for row in board.rows] == [
-        "Strict grader",
-        "Lenient grader",
-        "Length counter",
+        "heron-judge",
+        "magpie-judge",
+        "word-counter",
     ]
-    place = ("reports", "judges", "open")
-    addresses = [
-        reverse("season", args=place[:1]),
-        reverse("task", args=place[:2]),
-        *(reverse(name, args=place) for name in ("board", "differences")),
-        reverse("submission-instances", args=[runs[0].pk]),
-        reverse("try", args=place[:2]),
-    ]
+
+
+def test_people_and_two_judges_compare_reports_two_by_two(loaded, client):
+    phase = Phase.objects.get(task__season__slug="reports", task__slug="rag")
+    phase.submissions.update(status="scored")
+    numbers = client.get(address_in(phase, "battles-json")).json()
+    assert numbers["ordered_by"] == "strengths"
+    assert [row["system"] for row in numbers["board"]][-1] == "cut-and-paste"
+    assert (numbers["battles"], numbers["topics"]) == (240, 10)
+    names = {name for row in numbers["agreement"]["judges"] for name in row["judges"]}
+    assert {"heron-judge", "magpie-judge"} < names
+    assert not any("assessor" in name for name in names)
+
+
+def test_every_page_of_the_season_of_reports_opens(loaded, client):
+    """Pages that only other types have are not found, and no page fails."""
+    season = Season.objects.get(slug="reports")
     client.force_login(User.objects.get(email="organiser@demo.example"))
-    for address in addresses:
-        assert client.get(address, follow=True).status_code == 200, address
+    statuses = {}
+    for phase in Phase.objects.filter(task__season=season).select_related("task"):
+        run = phase.submissions.filter(kind="primary").first()
+        score(run.jobs.earliest("pk").pk)
+        pages = {name: address_in(phase, name) for name in PAGES}
+        pages |= {name: reverse(name, args=[run.pk]) for name in OF_RUNS}
+        for address in pages.values():
+            if address not in statuses:
+                response = client.get(address, follow=True)
+                content(response)
+                statuses[address] = response.status_code
+                assert statuses[address] in (200, 404), address
+        for name in (*OF_PHASES, *OF_TASKS, *OF_RUNS):
+            assert statuses[pages[name]] == 200, name
+    assert len(statuses) > 60
+    assert list(statuses.values()).count(404) < len(statuses) / 4
+
+
+def address_in(phase: Phase, name: str) -> str:
+    slugs = {"season": "reports", "task": phase.task.slug, "phase": phase.slug}
+    numbers = {"task": phase.task_id, "phase": phase.pk}
+    parts = {
+        part: numbers[part] if isinstance(converter, IntConverter) else slugs[part]
+        for part, converter in ROUTES[name].pattern.converters.items()
+    }
+    return reverse(name, kwargs=parts)
+
+
+#: The pages of a season, a task and a phase.
+PAGES = [
+    name
+    for name, route in ROUTES.items()
+    if route.pattern.converters
+    and {"season", "task", "phase"}.issuperset(route.pattern.converters)
+    and not name.startswith("api:")
+    and expected(name, "GET", "organiser") == 200
+]
+#: Pages that every type has.
+OF_TASKS = ("task", "try")
+OF_PHASES = ("board", "differences", "over-time")
+OF_RUNS = ("submission", "submission-instances")
 
 
 def test_the_files_that_are_brought_are_those_that_the_script_writes(tmp_path):
@@ -271,6 +319,76 @@ def test_the_files_that_are_brought_are_those_that_the_script_writes(tmp_path):
         brought = {entry.name: archive.extractfile(entry).read() for entry in archive}
     assert brought == written
     assert len(brought) > 100
+
+
+@pytest.mark.parametrize("name", sorted(WRITERS))
+def test_gold_and_runs_of_the_other_seasons_are_those_that_the_script_writes(
+    tmp_path, name
+):
+    WRITERS[name](tmp_path)
+    written = _contents(tmp_path)
+    brought = _contents(EXAMPLES / name)
+    assert brought.pop("season.toml")
+    assert brought == written
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*.*")
+    }
+
+
+def test_people_s_labels_are_those_that_the_script_writes(tmp_path):
+    shutil.unpack_archive(FILES, tmp_path, **prepare.WITH_CARE)
+    write_sample(tmp_path, tmp_path / "people.jsonl")
+    written = (tmp_path / "people.jsonl").read_text()
+    assert SAMPLE.read_text() == written
+    labels = [json.loads(line)["label"] for line in written.splitlines()[1:]]
+    assert len(labels) == 60
+    assert set(labels) == {"yes", "no"}
+
+
+def judged_phase() -> Phase:
+    phases = Phase.objects.select_related("task__season")
+    return phases.get(task__season__slug="demo", task__slug="positional")
+
+
+def test_sixty_labels_of_people_correct_the_scores_of_the_judged_phase(loaded, client):
+    phase = judged_phase()
+    for run in phase.submissions.all():
+        score(run.jobs.earliest("pk").pk)
+    assert publish_estimates()
+    [sheet] = phase.estimate_sheets.all()
+    assert (sheet.judgements, sheet.is_open) == (60, False)
+    place = ("demo", "positional", "practice")
+    facts = client.get(reverse("estimates-json", args=place)).json()
+    assert facts["of"] == "claims"
+    assert facts["seed"], "the gold of this phase is public"
+    lines = facts["estimates"]
+    assert len({line["run"] for line in lines}) == 4
+    estimated = [line for line in lines if line["estimated"] is not None]
+    assert any(line["minus"] is None for line in estimated)
+    assert any(line["minus"] is not None for line in estimated)
+    assert all(line["low"] < line["estimated"] < line["high"] for line in estimated)
+    assert (
+        client.get(reverse("board", args=place), {"view": "estimates"}).status_code
+        == 200
+    )
+    # A second call changes nothing.
+    assert publish_estimates()
+    assert phase.estimate_sheets.get() == sheet
+
+
+def test_scores_are_not_estimated_while_a_run_waits(loaded):
+    assert not publish_estimates()
+    assert not judged_phase().estimate_sheets.exists()
+
+
+def test_a_judged_phase_without_the_demo_s_runs_stays_as_it_was(loaded):
+    phase = judged_phase()
+    phase.submissions.filter(system="please-cite").delete()
+    assert publish_estimates()
+    assert not phase.estimate_sheets.exists()
 
 
 def test_a_demo_season_of_an_earlier_release_stays_as_it_was():
@@ -350,25 +468,45 @@ def test_nothing_is_mailed_to_its_invented_addresses(mailoutbox, without_runs):
 def test_a_start_that_is_interrupted_is_finished_by_the_next_without_sending_a_run_twice(
     monkeypatch,
 ):
-    taken = []
+    taken, depth = [], len(connection.atomic_blocks)
 
     def ten_and_no_more(**given):
+        # A run is read outside of every transaction: SQLite has one writer at a time.
+        assert len(connection.atomic_blocks) == depth
         taken.append(given)
-        return submit_run(**given) if len(taken) <= 10 else 1 / 0
+        return submit_dated_run(**given) if len(taken) <= 10 else 1 / 0
 
-    monkeypatch.setattr(prepare, "submit_run", ten_and_no_more)
+    monkeypatch.setattr(prepare, "submit_dated_run", ten_and_no_more)
     with pytest.raises(ZeroDivisionError):
         demo()
     ours = Submission.objects.filter(team__isnull=False)
-    # A phase has all its runs or none.
-    assert ours.count() == 6 + 3
+    assert ours.count() == 10
     monkeypatch.undo()
     demo()
-    assert ours.count() == (6 + 3 + 3) + (6 + 3) + 5 + 5 + 5 + 4 + 4 + 3 + 3
-    assert Sheet.objects.count() == 1
+    demo_runs = (6 + 3 + 3) + (6 + 3) + 5 + 5 + 5 + 4 + 4
+    reports = 6 + 6 + 3
+    assert ours.count() == demo_runs + 5 + reports
+    assert Sheet.objects.count() == 3
     before = counts()
     demo()
     assert counts() == before
+
+
+def test_the_demo_waits_while_all_readers_are_busy(monkeypatch):
+    monkeypatch.setattr(prepare, "PAUSE", 0)
+    tries = []
+
+    def read(value: str) -> str:
+        tries.append(value)
+        if len(tries) < 3:
+            raise PoolFull
+        return value
+
+    assert prepare.patiently(read, value="run") == "run"
+    monkeypatch.setattr(prepare, "PATIENCE", -1)
+    tries.clear()
+    with pytest.raises(PoolFull):
+        prepare.patiently(read, value="run")
 
 
 def test_what_people_need_to_sign_in_comes_before_the_runs_and_the_rest_says_nothing():

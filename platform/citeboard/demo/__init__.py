@@ -1,1 +1,1 @@
-"""The demo season, so that a new site has something to look at."""
+"""The demo seasons, which give a new site some content."""

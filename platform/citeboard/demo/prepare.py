@@ -1,14 +1,14 @@
-"""Making the demo season, once; then it is left to those who play with it."""
+"""Create the demo seasons once. The demo does not overwrite later changes by visitors."""
 
 import datetime as dt
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from allauth.account.models import EmailAddress
 from django.conf import settings
@@ -17,38 +17,45 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
+from citeboard.core.confined.turns import PoolFull
 from citeboard.demo.systems import (
     FIELD_SYSTEMS,
     JUDGES,
     LEAD,
     SYSTEMS,
+    WRITERS,
     System,
     chance,
     of_split,
 )
 from citeboard.teams.models import Membership, Team, Token, User, token_digest
-from scoring.human import outcome, ratings, sheets
-from scoring.models import HIGHEST, LOWEST, Sheet, SheetText
+from scoring.human import outcome, pairs, ratings, sheets
+from scoring.models import HIGHEST, LOWEST, Evaluation, Sheet, SheetText
+from scoring.offline.battles import read_battles
 from scoring.worker import baseline_runs, entailment_labels
 from tasks.delivery.notifications.reading import choose
 from tasks.models import Organiser, Phase, Registration, Season, Submission
 from tasks.models.notifications import Channel, Kind
 from tasks.registration.entries import draw_alias
 from tasks.seasons.file import load, plan
-from tasks.submissions.submit import submit_run
+from tasks.submissions.run_card import Metadata, checked_details
+from tasks.submissions.submit import said_of, submit_dated_run
 from tasks.submissions.uploads import Upload
 
 EXAMPLES: Path = settings.BASE_DIR / "examples"
 SEASON = "demo"
-#: One that is over, whose archive has all that its numbers were computed from.
+#: The slug of an ended season. Its archive contains all data behind the scores.
 ENDED = "demo-2024"
-#: One of tasks that folders declare, which is brought when the others are there.
+#: The slug of a season with declared tasks. The demo loads this season last.
 FIELD_TASKS = "field-tasks"
-#: One in which judges of reports compete.
+#: The slug of the reports season. Its tasks are to write reports with citations, and to
+#: judge these reports.
 REPORTS = "reports"
-#: The participant leads it.
+#: The task of the reports season in which judges compete.
+JUDGING = "judges"
+#: The team that the participant leads.
 TEAM = "Fulmar"
-#: Seasons that show what publications report, beside the one that runs can be sent to.
+#: Seasons with published results only; nobody can submit runs to them.
 PUBLISHED = (
     "cl-summ-2014",
     "citation-resolution-2014",
@@ -56,7 +63,8 @@ PUBLISHED = (
     "citation-recommendation-2024",
     "aliice-2025",
 )
-#: The runs that could be sent to the demo season of releases without a task of positional citations.
+#: Example runs for demo seasons of early releases. These seasons lack the newest task.
+#: The key is the slug of the task.
 EARLIER = {
     "1a": "lead.jsonl",
     "1b": "lead.jsonl",
@@ -65,10 +73,38 @@ EARLIER = {
 NEWEST_TASK = "positional"
 
 
-#: Beside the unpacked files for as long as the demo is not complete; a start that finds it goes on.
+#: This file exists while the demo is incomplete. If the file exists at the start, the
+#: demo continues.
 UNFINISHED = ".unfinished"
-#: As old, in days, are the runs of season files; what is sent afterwards is a day younger each.
+#: Days between two runs of a phase; short phases have shorter intervals.
+APART = dt.timedelta(days=33)
+#: The age of the runs in the season file, as a number of intervals. All other runs are
+#: newer.
 OLDEST = 9
+
+
+#: Maximum seconds that the demo waits for a free reading process, and seconds between
+#: two attempts.
+PATIENCE, PAUSE = 600.0, 2.0
+#: Seconds between two checks of whether the worker is done.
+POLL_SECONDS = 2
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def patiently(action: Callable[P, R], *given: P.args, **named: P.kwargs) -> R:
+    """Call the action as soon as a reading process is free.
+
+    Raises PoolFull after 10 minutes.
+    """
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return action(*given, **named)
+        except PoolFull:
+            if time.monotonic() > until:
+                raise
+            time.sleep(PAUSE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +116,7 @@ class Demo:
 
 
 def begin_demo() -> Demo:
-    """Create the accounts of the demo, and the first season."""
+    """Create the demo accounts and the first season."""
     users = {role: account(role) for role in ROLES}
     files = _files()
     season = Season.objects.filter(slug=SEASON).first() or _loaded("demo-season", files)
@@ -95,7 +131,10 @@ def begin_demo() -> Demo:
 
 
 def finish_demo() -> None:
-    """In short steps, between which the site writes; after an interruption those that are left."""
+    """Finish the demo in short transactions, so that the site can write in between.
+
+    An interrupted call can be repeated.
+    """
     files = _files()
     if (mark := files / UNFINISHED).exists():
         season, labels = (
@@ -116,14 +155,17 @@ def finish_demo() -> None:
     bring_published()
 
 
-#: Python has this filter since 3.11.4; Debian 12's is older.
+#: Python 3.11.4 introduced this filter; Debian 12 has an older Python.
 WITH_CARE: dict[str, Any] = (
     {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
 )
 
 
 def _files() -> Path:
-    """The invented part of the season, unpacked where it stays: workers read the parses there."""
+    """Return the folder with the invented files of the season.
+
+    The folder is permanent, because workers read parses from it.
+    """
     folder: Path = settings.DATA_DIR / "demo"
     if not folder.exists():
         draft = Path(tempfile.mkdtemp(prefix="demo-", dir=settings.DATA_DIR))
@@ -138,52 +180,81 @@ def _files() -> Path:
 
 def _loaded(folder: str, files: Path) -> Season:
     (files / UNFINISHED).touch()
+    season = patiently(load.load_season, EXAMPLES / folder, data=files).season
     with transaction.atomic():
-        season = load.load_season(EXAMPLES / folder, data=files).season
         for phase in Phase.objects.filter(task__season=season):
             _date(phase, phase.submissions.all(), OLDEST)
     return season
 
 
 def bring_field_tasks() -> None:
-    """The second season: what is not there of it, run by run."""
+    """Load the season of declared tasks, and add its missing runs."""
     folder = EXAMPLES / FIELD_TASKS
     season = Season.objects.filter(slug=FIELD_TASKS).first()
     if season is None:
-        season = load.load_season(folder, data=EXAMPLES).season
-        # The newest stands first on the first page, and that is the season with all types.
+        season = patiently(load.load_season, folder, data=EXAMPLES).season
+        # The newest season comes first on the home page. That must be the season with
+        # all task types.
         Season.objects.filter(pk=season.pk).update(
             created_at=season.created_at - dt.timedelta(days=1)
         )
-    for phase in (
-        Phase.objects.filter(task__season=season)
-        .select_related("task__season")
-        .order_by("pk")
-    ):
-        for system in FIELD_SYSTEMS:
-            if not phase.submissions.filter(system=system.name).exists():
-                _send(phase, system, folder / phase.task.slug)
-        baseline_runs.ask(phase=phase, by=None)
+    names = {system.name for system in FIELD_SYSTEMS}
+    for phase in _phases_of(season).order_by("pk"):
+        # An earlier release submitted other runs against other gold.
+        if names.issuperset(_sent_to(phase)):
+            _send_missing(phase, FIELD_SYSTEMS, folder / phase.task.slug)
+            baseline_runs.ask(phase=phase, by=None)
 
 
-@transaction.atomic
 def bring_reports() -> None:
-    """Load the season of reports with the runs of its judges, unless it is there."""
-    if Season.objects.filter(slug=REPORTS).exists():
-        return
+    """Load the season of reports with all its runs. Existing data stay."""
     folder = EXAMPLES / REPORTS
-    season = load.load_season(folder, data=EXAMPLES).season
-    # As with the field's tasks, the season with all types stays first on the first page.
-    Season.objects.filter(pk=season.pk).update(
-        created_at=season.created_at - dt.timedelta(days=1)
+    season = Season.objects.filter(slug=REPORTS).first()
+    if season is None:
+        season = patiently(load.load_season, folder, data=EXAMPLES).season
+        # The season with all task types must stay first on the home page.
+        Season.objects.filter(pk=season.pk).update(
+            created_at=season.created_at - dt.timedelta(days=1)
+        )
+    for phase in _phases_of(season):
+        systems = JUDGES if phase.task.slug == JUDGING else WRITERS
+        if {system.name for system in systems}.issuperset(_sent_to(phase)):
+            dates = _dates(phase, len(systems))
+            _send_missing(phase, systems, folder / phase.task.slug, dates)
+        for path in sorted((folder / phase.task.slug).glob("battles-*.jsonl")):
+            if not phase.sheets.filter(filename=path.name).exists():
+                _publish_battles(phase, path)
+
+
+def _publish_battles(phase: Phase, path: Path) -> None:
+    """Publish the judgements of pairs in a file.
+
+    If the judges are programs, the board shows their names.
+    """
+    organiser = account(ORGANISER)
+    sheet = pairs.keep_judgements(
+        phase=phase,
+        given=pairs.JudgementFile(path.name, read_battles(path)),
+        has_programs=path.stem.endswith("-programs"),
+        by=organiser,
+        runs={run.system: run for run in phase.submissions.all()},
     )
-    phase = Phase.objects.select_related("task__season").get(task__season=season)
-    for judge in JUDGES:
-        _send(phase, judge, folder / phase.task.slug)
+    pairs.publish(sheet=sheet, by=organiser)
+
+
+def _phases_of(season: Season) -> QuerySet[Phase]:
+    return Phase.objects.filter(task__season=season).select_related("task__season")
+
+
+def _sent_to(phase: Phase) -> set[str]:
+    runs = phase.submissions.exclude(team=None)
+    return set(runs.values_list("system", flat=True))
 
 
 def bring_published() -> None:
-    """The seasons are loaded once; their figures are brought to those of this release, where they differ."""
+    """Load the seasons of published results. If they exist, update the results to this
+    release.
+    """
     present = set(
         Season.objects.filter(slug__in=PUBLISHED).values_list("slug", flat=True)
     )
@@ -193,7 +264,7 @@ def bring_published() -> None:
                 sorted((EXAMPLES / slug).glob("*.json"))
             ).store()
         else:
-            load.load_season(EXAMPLES / slug)
+            patiently(load.load_season, EXAMPLES / slug)
 
 
 def _example_runs(season: Season, files: Path) -> dict[Phase, Path]:
@@ -224,7 +295,7 @@ def address_of(role: str) -> str:
 
 
 def secret_of(role: str, kind: str) -> str:
-    """The same on one site at all times, and another on every other."""
+    """Return a secret that is constant on one site and differs between sites."""
     return salted_hmac(
         f"citeboard.demo.{kind}", address_of(role), algorithm="sha256"
     ).hexdigest()[:32]
@@ -235,7 +306,7 @@ def account(role: str) -> User:
     user = User.objects.filter(email__iexact=address).first()
     if user is None:
         user = User.objects.create_user(address, password, name=f"Demo {role}")
-        # Nobody reads the mail of an invented address.
+        # Demo addresses do not exist, so send no e-mail to them.
         choose(user=user, wanted=dict.fromkeys(Kind, Channel.SITE))
     elif not user.check_password(password):
         user.set_password(password)
@@ -247,7 +318,9 @@ def account(role: str) -> User:
 
 
 def token_of(user: User) -> str:
-    """The participant's token; one from another secret key ends here."""
+    """Return the participant's token, and revoke tokens that depend on another secret
+    key.
+    """
     secret = secret_of(PARTICIPANT, "token")
     named = Token.objects.filter(user=user, name=TOKEN_NAME)
     named.exclude(digest=token_digest(secret)).filter(revoked_at=None).update(
@@ -267,82 +340,134 @@ def join(user: User, team: Team) -> None:
 
 
 PRACTICE = "practice"
-#: Teams of every phase; the others only practise.
+#: Teams that take part in every phase; the other teams take part only in the practice
+#: phase.
 IN_ALL_PHASES = ("Avocet", "Bittern", "Curlew")
-#: By task, of the built-in baselines those that take a moment.
+#: For each task, the names of the quick built-in baselines in the demo.
 BASELINES = {
-    "1a": ("clsumm-tfidf-top1", "clsumm-mq-mmr"),
-    "1b": ("clsumm-tfidf-top1", "clsumm-mq-mmr"),
-    "2": ("clsumm-lead", "clsumm-mq-summary-tfidf"),
-    "citation-texts": ("citation-text-lead", "citation-text-lexrank"),
-    "recommendation": ("tfidf-cosine", "bm25-okapi"),
-    "resolution": ("references-tfidf-10-10", "references-tfidf-30-30"),
+    "1a": {
+        "clsumm-tfidf-top1": "TF-IDF, best sentence",
+        "clsumm-mq-mmr": "Query and diversity (MMR)",
+    },
+    "1b": {
+        "clsumm-tfidf-top1": "TF-IDF, best sentence",
+        "clsumm-mq-mmr": "Query and diversity (MMR)",
+    },
+    "2": {
+        "clsumm-lead": "First 250 words",
+        "clsumm-mq-summary-tfidf": "TF-IDF summary",
+    },
+    "citation-texts": {
+        "citation-text-lead": "First sentence of each abstract",
+        "citation-text-lexrank": "LexRank",
+    },
+    "recommendation": {"tfidf-cosine": "TF-IDF", "bm25-okapi": "BM25"},
+    "resolution": {
+        "references-tfidf-10-10": "TF-IDF, ten words around",
+        "references-tfidf-30-30": "TF-IDF, thirty words around",
+    },
 }
 
 
-#: Data sets of the task on citation texts that its teams say their systems were trained on.
+#: For some systems, the data sets on which the run cards say they were trained.
 TRAINED_ON = {
-    "Draft and check": "paragraphs",
-    "Retrieve and edit": "sentences",
-    "Last sentences": "none",
+    "DraftCheck-2": "paragraphs",
+    "RAG-and-edit": "sentences",
+    "last-word": "none",
 }
+
+
+NO_CARDS: Mapping[str, Metadata] = {}
 
 
 def runs_for(phase: Phase, runs: Path) -> Path:
     return runs / of_split(phase.task.slug, phase.split)
 
 
-def _send(phase: Phase, system: System, folder: Path, **facts: Any) -> None:
-    name, team = f"{system.slug}.jsonl", entered(system.team, phase.task.season)
-    facts |= {"system": system.name, "description": system.description}
-    submit_run(
-        phase=phase, team=team, user=None, upload=Upload(folder / name, name), **facts
-    )
+def _send_missing(
+    phase: Phase,
+    systems: Sequence[System],
+    folder: Path,
+    dates: Sequence[dt.datetime] = (),
+    cards: Mapping[str, Metadata] = NO_CARDS,
+) -> None:
+    """Submit the missing runs, each in a short transaction.
+
+    ``dates`` are the times of submission; the default is the current time.
+    """
+    sent = _sent_to(phase)
+    for place, system in enumerate(systems):
+        if system.name not in sent:
+            name = f"{system.slug}.jsonl"
+            patiently(
+                submit_dated_run,
+                phase=phase,
+                team=entered(system.team, phase.task.season),
+                upload=Upload(folder / name, name),
+                details=checked_details(
+                    system=system.name, kind=Submission.Kind.PRIMARY
+                ),
+                said=Metadata(description=system.description).before(
+                    cards.get(system.name, Metadata())
+                ),
+                facts={"submitted_at": dates[place] if dates else timezone.now()},
+            )
 
 
 def send_runs(season: Season, files: Path) -> None:
-    phases = Phase.objects.filter(task__season=season).select_related("task__season")
-    for phase in phases.order_by("task__position", "position"):
-        sent = phase.submissions.filter(submitted_by=None).exclude(
-            team=None, built_in=""
-        )
-        if sent.exists():
-            continue
-        with transaction.atomic():
-            with _open(phase):
-                for system in SYSTEMS[phase.task.slug]:
-                    if phase.slug == PRACTICE or system.team in IN_ALL_PHASES:
-                        card = system.card | {
-                            "trained_on": TRAINED_ON.get(system.name, "")
-                        }
-                        figures = system.costs if season.slug == SEASON else None
-                        _send(
-                            phase,
-                            system,
-                            runs_for(phase, files),
-                            card=card,
-                            team_figures=figures,
-                        )
-            # A plain installation lacks the packages of some.
-            lacking = baseline_runs.lacking(phase)
-            known = BASELINES.get(phase.task.slug, ())
-            if names := [name for name in known if name not in lacking]:
-                baseline_runs.ask(
-                    phase=phase,
-                    names=names if phase.slug == PRACTICE else names[:1],
-                    by=None,
-                )
-            _date(phase, sent, 0)
+    """Submit the runs of all teams and request baselines. Existing runs stay."""
+    for phase in _phases_of(season).order_by("task__position", "position"):
+        is_full = phase.slug == PRACTICE or season.slug == ENDED
+        systems = [
+            system
+            for system in SYSTEMS[phase.task.slug]
+            if is_full or system.team in IN_ALL_PHASES
+        ]
+        # Plain installations lack the packages of some baselines.
+        lacking = baseline_runs.lacking(phase)
+        called = BASELINES.get(phase.task.slug, {})
+        names = [name for name in called if name not in lacking]
+        asked = names if phase.slug == PRACTICE else names[:1]
+        dates = _dates(phase, len(systems) + len(asked))
+        cards = {
+            system.name: said_of(
+                phase.task.task_type,
+                description="",
+                card=system.card | {"trained_on": TRAINED_ON.get(system.name, "")},
+                figures=system.costs if season.slug == SEASON else {},
+            )
+            for system in systems
+        }
+        _send_missing(phase, systems, runs_for(phase, files), dates, cards)
+        if asked and not phase.submissions.exclude(built_in="").exists():
+            _ask_for_baselines(phase, {name: called[name] for name in asked})
+
+
+@transaction.atomic
+def _ask_for_baselines(phase: Phase, called: Mapping[str, str]) -> None:
+    baseline_runs.ask(phase=phase, names=list(called), by=None)
+    for name, system in called.items():
+        phase.submissions.filter(built_in=name).update(system=system)
+    _date(phase, phase.submissions.exclude(built_in=""), 0)
+
+
+def _dates(phase: Phase, count: int, first: int = 0) -> list[dt.datetime]:
+    """Return submission times over several months, so that the chart over time has
+    several points.
+    """
+    last = min(timezone.now(), phase.closes - dt.timedelta(days=2))
+    apart = min(APART, (last - phase.opens) / (2 * OLDEST))
+    return [last - steps * apart for steps in reversed(range(first, first + count))]
 
 
 def _date(phase: Phase, runs: QuerySet[Submission], first: int) -> None:
-    """A day apart, the first ones first, so that a board over time has something to show."""
-    last = min(timezone.now(), phase.closes - dt.timedelta(days=2))
-    # Before a worker sees them: a score keeps the date of its run.
-    for days, run in enumerate(runs.order_by("-pk"), start=first):
-        Submission.objects.filter(pk=run.pk).update(
-            submitted_at=last - dt.timedelta(days=days)
-        )
+    """Set the submission times of the runs, spread over several months."""
+    rows = list(runs.order_by("pk"))
+    for run, at in zip(rows, _dates(phase, len(rows), first), strict=True):
+        Submission.objects.filter(pk=run.pk).update(submitted_at=at)
+        # A worker may have scored the run already. Evaluations have the date of their
+        # run.
+        Evaluation.objects.filter(submission=run).update(submitted_at=at)
 
 
 def entered(name: str, season: Season) -> Team:
@@ -352,24 +477,9 @@ def entered(name: str, season: Season) -> Team:
     return team
 
 
-@contextmanager
-def _open(phase: Phase) -> Iterator[None]:
-    """A phase that is over takes the runs that were sent while it was open; nobody sees it open meanwhile."""
-    closes = phase.closes
-    if closes > timezone.now():
-        yield
-        return
-    own = Phase.objects.filter(pk=phase.pk)
-    own.update(closes=timezone.now() + dt.timedelta(days=1))
-    phase.refresh_from_db(fields=["closes"])
-    yield
-    own.update(closes=closes)
-    phase.refresh_from_db(fields=["closes"])
-
-
 TASK, PHASE = "citation-texts", "practice"
 INSTANCES = 12
-#: By annotator how far above or below the others they rate.
+#: The bias of each annotator's ratings.
 ANNOTATORS = {"Annotator A": 0.2, "Annotator B": -0.3}
 
 

@@ -1,11 +1,12 @@
-"""The systems of the demo's teams, whose runs `scripts/write_demo.py` has drawn."""
+"""The systems of the demo's teams. `scripts/write_demo.py` generated their runs."""
 
+import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-#: Split of the practice phase of all tasks. Evaluation and pilot have topics of their own.
+#: The split of every practice phase. The evaluation and pilot phases have other topics.
 SPLIT = "demo"
 
 
@@ -19,10 +20,24 @@ class System:
     name: str
     description: str
     quality: float
+    taste: str = ""
+    swing: float = 0.0
 
     @property
     def slug(self) -> str:
-        return self.name.lower().replace(" ", "-")
+        return re.sub("[^a-z0-9]+", "-", self.name.lower()).strip("-")
+
+    def luck(self, *names: object) -> Random:
+        """Return a random generator. Systems with the same ``taste`` get the same
+        random numbers.
+        """
+        return chance(self.taste or self.name, *names)
+
+    def quality_on(self, paper: str) -> float:
+        """Return the probability that the system answers correctly on this paper."""
+        return self.quality + self.swing * chance(self.name, "on", paper).choice(
+            (-1, 1)
+        )
 
     @property
     def costs(self) -> dict[str, float]:
@@ -42,7 +57,8 @@ class System:
         return {"model": "none", "knowledge_cutoff": "none"}
 
 
-#: By slug of the task the systems that teams send to it; tasks 1A and 1B share theirs.
+#: The systems of the teams. The key is the slug of the task; tasks 1A and 1B share
+#: systems.
 SYSTEMS = {
     task: tuple(System(**facts) for facts in systems)
     for of_them, systems in tomllib.loads(
@@ -50,37 +66,48 @@ SYSTEMS = {
     )["systems"].items()
     for task in (("1a", "1b") if of_them == "spans" else (of_them,))
 }
-#: Systems of every task of the second season, whose runs are files.
+#: The systems of the season of declared tasks. Their runs are files.
 FIELD_SYSTEMS = (
-    System(
-        "Avocet",
-        "Tuned encoder",
-        "An encoder that was tuned on other data of the kind.",
-        0.82,
-    ),
+    System("Egret", "coinflip", "Answers drawn by lot.", 0.2),
+    System("Fulmar", "cue-words", "Cue words, and else what is most frequent.", 0.55),
     System(
         "Curlew",
-        "Prompted model",
+        "few-shot-3",
         "A general model that is asked, with three examples.",
-        0.76,
+        0.74,
     ),
     System(
-        "Fulmar", "Rules of thumb", "Cue words, and else what is most frequent.", 0.55
+        "Avocet",
+        "SciEnc-tuned",
+        "An encoder that was tuned on other data of the kind.",
+        0.84,
     ),
-    System("Egret", "By lot", "Answers drawn by lot.", 0.2),
 )
-#: What teams send to the season of reports: judges, whose runs are files.
+#: The systems of the season of reports. They write reports; their runs are files.
+WRITERS = (
+    System("Egret", "cut-and-paste", "Sentences of the first documents found.", 0.3),
+    System("Dunlin", "oneshot-8b", "A small model, one prompt, no second look.", 0.45),
+    System("Fulmar", "plain-rag", "Search, then write; nothing is checked.", 0.55),
+    System("Curlew", "outline-first", "Plans questions, then answers each.", 0.7),
+    System("Bittern", "NuggetHunter", "Collects facts before it writes.", 0.85),
+    System(
+        "Avocet", "write-verify", "Drops sentences that no document supports.", 0.75
+    ),
+)
+#: Judges that compete in the season of reports. Two judges have judged the reports; the
+#: third counts words.
 JUDGES = (
-    System(
-        "Avocet", "Strict grader", "Grades whether each sentence is supported.", 0.9
-    ),
-    System(
-        "Bittern", "Lenient grader", "Gives half points and likes long reports.", 0.7
-    ),
-    System("Curlew", "Length counter", "Counts words and reads none.", 0.2),
+    System("Curlew", "word-counter", "Counts words and reads none.", 0.2),
+    System("Bittern", "magpie-judge", "Takes every fact that glitters.", 0.7),
+    System("Avocet", "heron-judge", "Stands still until a fact moves.", 0.9),
 )
-#: By task a run of nobody: what the season file brings as a baseline, and what newcomers can send to try.
-LEAD = System("", "Lead", "The easiest answer that can be given.", 0.0)
+#: The number of sampled units for each run, and the random seed. The sample contains 60
+#: judgements.
+SAMPLED_UNITS = 21
+SAMPLE_SEED = "demo-178"
+#: The baseline run in the season file. This run has no team, and new users can submit
+#: the same file as a trial.
+LEAD = System("", "lead", "The easiest answer that can be given.", 0.0)
 
 
 def of_split(name: str, split: str) -> str:

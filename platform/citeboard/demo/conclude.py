@@ -1,0 +1,67 @@
+"""Conclude the demo season that has ended: teams confirm, the board is cited, and an
+archive is written.
+"""
+
+import time
+
+from citeboard.background.kinds import ask_for_archive
+from citeboard.demo.prepare import (
+    ENDED,
+    ORGANISER,
+    POLL_SECONDS,
+    account,
+    address_of,
+    join,
+)
+from citeboard.teams.models import Membership, Team, User
+from scoring.models import BackgroundJob
+from scoring.results.board.snapshots import UNSETTLED, keep_cited
+from scoring.results.board.standings import standings
+from scoring.results.runs.confirming import confirm_result
+from tasks.delivery.notifications.reading import choose
+from tasks.models import Phase, Submission
+from tasks.models.notifications import Channel, Kind
+
+
+def conclude(*, patience: float = 0) -> bool:
+    """Confirm, cite and archive the ended season once the board is complete.
+
+    Wait up to ``patience`` seconds for a worker. Return False if the board is still
+    incomplete. Seasons from earlier releases stay unchanged, because their teams do not
+    confirm results.
+    """
+    phase = Phase.objects.select_related("task__season").get(task__season__slug=ENDED)
+    season, deadline = phase.task.season, time.monotonic() + patience
+    archives = season.background_jobs.filter(kind=BackgroundJob.Kind.ARCHIVE)
+    if not phase.confirms_results or archives.exists():
+        return True
+    while not (board := standings(phase, None)).is_compared or _has_unsettled(phase):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(POLL_SECONDS)
+        phase.refresh_from_db()
+    runs = phase.submissions.filter(kind=Submission.Kind.PRIMARY)
+    for run in runs.select_related("team", "phase__task__season"):
+        assert run.team is not None
+        confirm_result(submission=run, by=_lead_of(run.team))
+    keep_cited(board)
+    ask_for_archive(season=season, version="1.0", with_gold=True, by=account(ORGANISER))
+    return True
+
+
+def _has_unsettled(phase: Phase) -> bool:
+    return phase.submissions.filter(status__in=UNSETTLED).exists()
+
+
+def _lead_of(team: Team) -> User:
+    """Return the lead of the team. If the team has no lead, create an account."""
+    leads = Membership.objects.filter(team=team, role=Membership.Role.LEAD)
+    if lead := leads.select_related("user").first():
+        return lead.user
+    address = address_of(team.slug)
+    user = User.objects.filter(email__iexact=address).first()
+    if user is None:
+        user = User.objects.create_user(address, name=f"Lead of {team}")
+        choose(user=user, wanted=dict.fromkeys(Kind, Channel.SITE))
+    join(user, team)
+    return user

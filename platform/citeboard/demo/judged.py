@@ -1,0 +1,85 @@
+"""Publish estimated scores of the demo's judged phase.
+
+People's labels of a sample correct the judge.
+"""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from django.db import transaction
+
+from citeboard.demo.prepare import (
+    EXAMPLES,
+    NEWEST_TASK,
+    ORGANISER,
+    POLL_SECONDS,
+    PRACTICE,
+    SEASON,
+    account,
+    patiently,
+)
+from citeboard.demo.systems import SAMPLE_SEED, SAMPLED_UNITS, SYSTEMS
+from scoring.human import estimates
+from scoring.models import EstimateSheet
+from scoring.worker.estimating import Sampling, estimates_of
+from tasks.models import Gold, Phase, Submission
+
+#: The labelled sheet of the sample, in the format that organisers upload.
+PEOPLE: Path = EXAMPLES / "demo-season" / "claims-people.jsonl"
+
+
+def publish_estimates(*, patience: float = 0) -> bool:
+    """Publish the estimates once the runs are scored.
+
+    Wait up to ``patience`` seconds for a worker. Return False if a run is not scored
+    yet. Seasons from earlier releases lack these runs and stay unchanged.
+    """
+    phases = Phase.objects.select_related("task__season").filter(
+        task__season__slug=SEASON, task__slug=NEWEST_TASK, slug=PRACTICE
+    )
+    phase = phases.first()
+    deadline = time.monotonic() + patience
+    if phase is None or phase.estimate_sheets.exists():
+        return True
+    while runs := _runs_of(phase):
+        if all(run.status == Submission.Status.SCORED for run in runs):
+            _publish(phase, runs)
+            break
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(POLL_SECONDS)
+    return True
+
+
+def _runs_of(phase: Phase) -> list[Submission]:
+    """Return the newest run of each demo system, or no runs if a system has none."""
+    names = [system.name for system in SYSTEMS[NEWEST_TASK]]
+    runs = phase.submissions.select_related("phase__task__season")
+    by_system = {
+        run.system: run for run in runs.filter(system__in=names).order_by("-pk")
+    }
+    is_complete = len(by_system) == len(names)
+    return [by_system[name] for name in names] if is_complete else []
+
+
+def _publish(phase: Phase, runs: Sequence[Submission]) -> None:
+    gold = Gold.objects.current(phase)
+    assert gold is not None
+    sampling = Sampling(
+        phase=phase,
+        gold=gold,
+        rules=phase.task.rules[0],
+        of=EstimateSheet.Of.CLAIMS,
+        labels=SAMPLED_UNITS,
+        seed=SAMPLE_SEED,
+        runs=runs,
+    )
+    drawn = estimates.stored(patiently(estimates.draw, sampling))
+    found = patiently(estimates_of, sampling, PEOPLE)
+    people = estimates.stored(found.rows)
+    organiser = account(ORGANISER)
+    with transaction.atomic():
+        sheet = estimates.keep_sheet(sampling, drawn, by=organiser)
+        estimates.keep_labels(sheet, found.result, people, by=organiser)
+        estimates.publish(sheet=sheet, by=organiser)

@@ -1,0 +1,92 @@
+"""Publish invented ratings of responses with positional citations.
+
+Table 4 of Xu et al. 2025 contains ratings of this kind.
+"""
+
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from citeboard.demo.prepare import (
+    ORGANISER,
+    PRACTICE,
+    SEASON,
+    account,
+    patiently,
+)
+from citeboard.demo.systems import SYSTEMS, chance
+from scoring.human import claim_review
+from scoring.models import HIGHEST, LOWEST, Evaluation, JudgedRun
+from scoring.offline.evaluate import load_page
+from scoring.results.board import comparisons
+from scoring.results.board.snapshots import UNSETTLED
+from tasks.models import Submission
+
+TASK = "positional"
+#: The bias of each annotator's ratings, compared with the other annotators.
+ANNOTATORS = {"Annotator A": 0.2, "Annotator B": -0.2, "Annotator C": 0.0}
+#: Seconds between two checks of whether the worker is done.
+POLL_SECONDS = 2
+
+
+def publish_judgements(*, patience: float = 0) -> bool:
+    """Publish ratings of each team's run once the run has claims.
+
+    Existing judgements stay. Wait up to ``patience`` seconds for a worker. Return False
+    if a run still has no claims.
+    """
+    deadline = time.monotonic() + patience
+    qualities = {system.name: system.quality for system in SYSTEMS[TASK]}
+    while True:
+        runs = Submission.objects.filter(
+            phase__task__season__slug=SEASON,
+            phase__task__slug=TASK,
+            phase__slug=PRACTICE,
+            kind=Submission.Kind.PRIMARY,
+            system__in=qualities,
+        ).select_related("phase__task__season")
+        waiting = runs.exclude(pk__in=JudgedRun.objects.values("submission"))
+        # Check this first, since a worker may score a run while the loop publishes
+        # ratings of other runs.
+        is_settled = not waiting.filter(status__in=UNSETTLED).exists()
+        for run in waiting.order_by("pk"):
+            if evaluation := claim_review.judged_evaluation(run):
+                _publish(run, _ratings(run, evaluation, qualities[run.system]))
+        if is_settled:
+            return True
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(POLL_SECONDS)
+
+
+def _publish(run: Submission, ratings: Iterable[Mapping[str, Any]]) -> None:
+    organiser = account(ORGANISER)
+    lines = [json.dumps(rating) for rating in ratings]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "judgements.jsonl"
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        claim_review.keep_file(
+            submission=run, path=path, filename=path.name, by=organiser
+        )
+    patiently(claim_review.publish, submission=run, by=organiser)
+
+
+def _ratings(
+    run: Submission, evaluation: Evaluation, quality: float
+) -> Iterator[dict[str, Any]]:
+    with comparisons.open_statistics(evaluation) as kept:
+        responses, _ = load_page(kept, 0, sys.maxsize)
+    for name in sorted(dict(responses)):
+        for annotator, bias in ANNOTATORS.items():
+            drawn = chance(annotator, run.system, name)
+            utility = round(1.8 + 2.8 * quality + bias + drawn.gauss(0, 0.6))
+            yield {
+                "annotator": annotator,
+                "id": name,
+                "utility": min(HIGHEST, max(LOWEST, utility)),
+                "citation_utility": int(drawn.random() < quality),
+            }
