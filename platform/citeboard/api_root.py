@@ -1,4 +1,4 @@
-"""The API: version 1, composed of what each app answers."""
+"""URLs of the API: its root, version 1 and the schema."""
 
 from functools import cache
 from typing import Any
@@ -32,7 +32,7 @@ class DescribedOnce(SchemaGenerator):
 
 
 class Schema(SpectacularAPIView):
-    """JSON, which is YAML as well."""
+    """Return the OpenAPI schema as JSON, which is also valid YAML."""
 
     renderer_classes = [OpenApiJsonRenderer2]
     generator_class = DescribedOnce
@@ -42,7 +42,7 @@ class Schema(SpectacularAPIView):
 @api_view(["GET", "POST", "PUT", "PATCH", "DELETE"])
 @permission_classes([AllowAny])
 def nowhere(request: Request, rest: str) -> Response:
-    """An address that leads to nothing, answered in the shape of every other error."""
+    """Return an error in the API's format for an unknown URL."""
     raise exceptions.NotFound
 
 
@@ -50,7 +50,7 @@ def nowhere(request: Request, rest: str) -> Response:
 @api_view(READ)
 @permission_classes([AllowAny])
 def where_to_go(request: Request) -> Response:
-    """Answer at the two addresses that programs and people try first."""
+    """Return links to the main parts of the API, at `/api/` and `/api/v1/`."""
     addresses = {
         name: f"api:{name}" for name in ("schema", "seasons", "submissions", "teams")
     }

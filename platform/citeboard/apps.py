@@ -2,7 +2,7 @@ from django.apps import AppConfig
 
 
 class CiteboardConfig(AppConfig):
-    """The site: its commands and template tags; the models belong to other apps."""
+    """The app with the site's commands and template tags. It has no models."""
 
     name = "citeboard"
     verbose_name = "Citeboard"

@@ -12,7 +12,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent.parent
 ENVIRONMENT = env.Environment(os.environ)
 _env = ENVIRONMENT
 
-# -- Where things are kept ----------------------------------------------------------------------------
+# -- Storage ---------------------------------------------------------------------------
 
 DATA_DIR = env.data_folder(
     _env.folder(
@@ -52,6 +52,13 @@ DATABASES = {
         )
     )
 }
+DATABASE_CONNECTIONS = _env.integer(
+    "CITEBOARD_DATABASE_CONNECTIONS",
+    16,
+    "Connections to PostgreSQL that the threads of one web process share.",
+    low=2,
+    high=1000,
+)
 REDIS_URL = _env.redis_address(
     "REDIS_URL",
     "Redis for queue, limits and cached results; without it the database holds queue and limits, and each "
@@ -77,11 +84,11 @@ BUCKET = _env.bucket(
 FILES_DIR = DATA_DIR / "files"
 STORAGES = {
     "default": env.backend(BUCKET, FILES_DIR),
-    # The gathered scripts and styles are for everyone.
+    # Static files are public.
     "staticfiles": {"BACKEND": "citeboard.core.static_files.GatheredFiles"},
 }
 
-# -- Who is answered, and over what -------------------------------------------------------------------
+# -- Hosts, proxies and HTTPS ----------------------------------------------------------
 
 DEBUG = _env.boolean(
     "CITEBOARD_DEBUG",
@@ -148,7 +155,8 @@ SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_HTTPONLY = True
 X_FRAME_OPTIONS = "DENY"
 
-# Plotly puts one empty <style> into the page and fills it through the CSSOM; the hash is that of nothing.
+# Plotly adds an empty <style> element and fills it through the CSSOM. This is the hash
+# of an empty text.
 EMPTY_STYLE = "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
 CONTENT_SECURITY_POLICY = {
     "default-src": ["'none'"],
@@ -162,9 +170,12 @@ CONTENT_SECURITY_POLICY = {
     "base-uri": ["'none'"],
 }
 
-# -- Whom else the site believes ----------------------------------------------------------------------
+# -- Sign-in with other providers ------------------------------------------------------
 
-# Each with the names of its two settings, and where a sign-in sends the form that it begins with.
+# For each provider: its title, the two settings, and the origin to which a sign-in
+# redirects.
+
+# Each provider has the names of its two settings, and the URL of its sign-in page.
 _PROVIDERS = (
     (
         "GitHub",
@@ -179,7 +190,7 @@ _PROVIDERS = (
         "https://orcid.org",
     ),
 )
-#: By provider the site's own name and secret there; only those that have both are offered.
+#: Client id and secret for each provider. Pages offer only providers with both.
 SIGN_IN_WITH: dict[str, tuple[str, str]] = {}
 for _title, _client_name, _secret_name, _address in _PROVIDERS:
     _about = f"The site's client id at {_title}, where it is registered; offers sign-in with {_title}."
@@ -204,7 +215,8 @@ _secret = _env.text(
 )
 _about = "What the institution is called where one signs in."
 _name = _env.text("CITEBOARD_OIDC_NAME", "", _about, shown="the provider's host")
-#: The institution's provider, in the form of allauth; none where it is not configured.
+#: The institution's OpenID Connect provider, in the format of allauth; empty if not
+#: configured.
 OIDC_APPS: list[dict[str, Any]] = []
 if _issuer and _client:
     _place = urlsplit(_issuer)
@@ -219,7 +231,7 @@ if _issuer and _client:
         }
     )
 
-# -- What the site is made of -------------------------------------------------------------------------
+# -- Apps, middleware and templates ----------------------------------------------------
 
 INSTALLED_APPS = [
     "citeboard",
@@ -317,7 +329,7 @@ STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",
 ]
 
-# -- People -------------------------------------------------------------------------------------------
+# -- Accounts and mail -----------------------------------------------------------------
 
 AUTH_USER_MODEL = "teams.User"
 AUTHENTICATION_BACKENDS = [
@@ -339,7 +351,8 @@ ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_EMAIL_VERIFICATION = "mandatory"
-# In the browser that signed up: whoever else has the link is asked for the password.
+# After confirming an address, the user is signed in only in the browser that was used
+# to sign up. In all other browsers, the user must enter the password.
 ACCOUNT_LOGIN_ON_EMAIL_CONFIRMATION = True
 ACCOUNT_UNIQUE_EMAIL = True
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = urlsplit(BASE_URL).scheme
@@ -359,10 +372,11 @@ SOCIALACCOUNT_PROVIDERS = {
         for name, (client, secret) in SIGN_IN_WITH.items()
     },
 }
-# Everybody chooses a name and confirms an address here, whoever vouches for them.
+# Users who sign in with a provider also choose a name and confirm an address here.
 SOCIALACCOUNT_AUTO_SIGNUP = False
 ACCOUNT_ADAPTER = "citeboard.teams.accounts.AccountAdapter"
-# Whose attempts to sign in are counted; the API's limits go by the same address (NUM_PROXIES below).
+# Number of trusted proxies. allauth uses it to find the client's address for the limit
+# of sign-in attempts. NUM_PROXIES below does the same for the API.
 ALLAUTH_TRUSTED_PROXY_COUNT = PROXIES
 
 EMAIL_HOST = _env.text(
@@ -405,7 +419,7 @@ WEBHOOK_HOSTS = frozenset(
     )
 )
 
-# -- Runs and their scores ----------------------------------------------------------------------------
+# -- Runs and their scores -------------------------------------------------------------
 
 UPLOAD_MAX_MB = _env.integer(
     "CITEBOARD_UPLOAD_MAX_MB",
@@ -418,7 +432,8 @@ UPLOAD_MAX_MB = _env.integer(
 TEAM_STORAGE_MB = _env.integer(
     "CITEBOARD_TEAM_STORAGE_MB",
     8192,
-    "The most that the stored runs of one team may take; a run that does not fit is answered 507.",
+    "The most that the stored runs of one team may take, with refused files that are kept for an hour to be "
+    "repaired; a run that does not fit is answered 507.",
     low=1,
     unit="megabytes",
 )
@@ -468,13 +483,14 @@ OWN_MEASURES = _env.choice(
     "CITEBOARD_OWN_MEASURES",
     "staff",
     ("nobody", "staff", "organisers"),
-    "Who may bring a `measures.py` of a task's own, which is computed in processes like these: `nobody`; "
-    "`staff`, who approve what organisers bring, text by text; or `organisers` without approval. What ships "
-    "with Citeboard is computed in any case.",
+    "Who may bring a `measures.py` or a `program.json` of a task's own, which run in processes like these: "
+    "`nobody`; `staff`, who approve what organisers bring, text by text; or `organisers` without approval. "
+    "What ships with Citeboard is computed in any case.",
 )
-# Runs are written to disk as they arrive, and no more of one than it may have.
+# Uploads are written to disk as they arrive, up to the maximum size.
 FILE_UPLOAD_HANDLERS = ["tasks.submissions.uploads.DiskUploadHandler"]
-# A folder of their own, so that a sweep knows what a killed process has left; `/tmp` may be memory.
+# A separate folder, so that a sweep can delete the files of killed processes. `/tmp`
+# may be in memory.
 FILE_UPLOAD_TEMP_DIR = DATA_DIR / "incoming"
 LEASE_SECONDS = _env.seconds(
     "CITEBOARD_LEASE_SECONDS",
@@ -509,7 +525,8 @@ SCORING_TIMEOUT = _env.seconds(
     1800,
     "The computing time one scoring may take; after twice as long by the clock it is ended in any case.",
 )
-# Read by the scorers themselves, which know no settings; declared here so that the names are known.
+# Scorers read the next two variables from their environment. They are declared here so
+# that the system check and the documentation include them.
 SCORING_CACHE_DIR = _env.folder(
     "CITEBOARD_CACHE_DIR",
     Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "citeboard",
@@ -548,10 +565,17 @@ WORKERS = _env.integer(
 QUEUES = _env.names(
     "CITEBOARD_QUEUES",
     [],
-    "The queues whose jobs this worker group takes: `light`, `models`, `gpu`, or those that tasks name.",
+    "The queues whose jobs this worker group takes: `light`, `models`, `gpu`, `judges`, or those that "
+    "tasks name.",
     shown="all of them",
 )
-# Without light jobs, no worker has to stay free for them.
+SCALED_QUEUES = _env.names(
+    "CITEBOARD_SCALED_QUEUES",
+    [],
+    "The queues whose groups an autoscaler ends while they are empty, such as `models,gpu`: `doctor` reports "
+    "a missing group only if jobs wait.",
+    shown="none",
+)
 FAST_LANE = _env.boolean(
     "CITEBOARD_FAST_LANE",
     True,
@@ -560,8 +584,16 @@ FAST_LANE = _env.boolean(
 ) and (not QUEUES or "light" in QUEUES)
 PROCESSES = WORKERS + FAST_LANE
 
-# The queue only wakes a worker; the job's own row decides who works on it and how often. So whatever the
-# queue does by itself (give a task again, count attempts, run schedules) is set out of the way.
+JUDGES_FILE = _env.folder(
+    "CITEBOARD_JUDGES",
+    DATA_DIR / "judges.toml",
+    "The file that declares the judges which organisers may choose (see judges.md).",
+    shown="`judges.toml` in the data folder",
+)
+
+# The queue only wakes a worker; the database row of the job decides which worker runs
+# the job and how often. Therefore the queue's own features (redelivery, attempts,
+# schedules) are disabled.
 _DAY = 24 * 60 * 60
 Q_CLUSTER = {
     "name": "citeboard",
@@ -582,14 +614,18 @@ Q_CLUSTER = {
 }
 
 _OURS, _BACKENDS = "citeboard.core.caches", "django.core.cache.backends"
-# Caches of a site without Redis, and substitutes while Redis is away.
+# Caches of a site without Redis. A site with Redis uses them while Redis is
+# unavailable.
 _OWN_CACHES: dict[str, dict[str, Any]] = {
-    # Counts attempts and requests, for allauth too, which knows no other cache. All processes share it, and
-    # it holds nothing else, so that no number of requests can push a count out.
+    # Counts of attempts and requests. All processes share this cache, and allauth can
+    # use only the default cache. Nothing else is stored in this cache, so that counts
+    # are never evicted.
     "default": {"BACKEND": f"{_OURS}.LimitsCache"},
-    # Slow results of scores: tests, counts of labels.
+    # Results that take long to compute, such as significance tests and counts of
+    # labels.
     "results": {"BACKEND": f"{_BACKENDS}.locmem.LocMemCache", "LOCATION": "results"},
-    # Heartbeats of workers and sweepers for `manage.py doctor`, which is another process.
+    # Heartbeats of workers and sweepers. `manage.py doctor` reads them in another
+    # process.
     "queue": {
         "BACKEND": f"{_BACKENDS}.filebased.FileBasedCache",
         "LOCATION": DATA_DIR / "queue",
@@ -606,7 +642,7 @@ CACHES: dict[str, dict[str, Any]] = {
     else own
     for name, own in _OWN_CACHES.items()
 } | {
-    # The page cache: pages as visitors get them; so many in each process.
+    # Public pages; each process has its own cache.
     "pages": {
         "BACKEND": f"{_OURS}.ObjectCache",
         "LOCATION": "pages",
@@ -620,7 +656,7 @@ CACHES: dict[str, dict[str, Any]] = {
     },
 }
 
-# -- The API ------------------------------------------------------------------------------------------
+# -- The API ---------------------------------------------------------------------------
 
 API_REQUESTS_PER_MINUTE = _env.integer(
     "CITEBOARD_API_REQUESTS_PER_MINUTE",
@@ -650,7 +686,8 @@ REST_FRAMEWORK = {
         "rest_framework.parsers.FormParser",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
-    # The token comes first, so that its scheme is named to whoever has not signed in.
+    # Token authentication comes first, so that responses to anonymous requests name
+    # this scheme.
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "citeboard.teams.api.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
@@ -683,10 +720,11 @@ SPECTACULAR_SETTINGS = {
         "TeamKind": "tasks.submissions.run_card.TEAM_KINDS",
         "YesOrNo": "tasks.models.run_cards.YES_OR_NO",
         "BoardAudience": "tasks.models.Phase.Audience",
+        "EstimatedUnit": "scoring.models.EstimateSheet.Of",
     },
 }
 
-# -- What is written down -----------------------------------------------------------------------------
+# -- Metrics, traces and logs ----------------------------------------------------------
 
 METRICS_TOKEN = _env.text(
     "CITEBOARD_METRICS_TOKEN",

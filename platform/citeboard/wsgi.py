@@ -1,4 +1,4 @@
-"""The door of a WSGI server: `granian --interface wsgi citeboard.wsgi:application`."""
+"""The WSGI application, for `granian --interface wsgi citeboard.wsgi:application`."""
 
 import gc
 import os
@@ -8,16 +8,19 @@ from django.core.wsgi import get_wsgi_application
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "citeboard.settings")
 
 from citeboard.core.call_stack import with_room_for_calls
+from citeboard.core.connections import share_connections
 
+share_connections()
 application = with_room_for_calls(get_wsgi_application())
 
-# What reads the files of strangers gets ready while the first visitors come.
 from citeboard.core.confinement import pool, still_open  # noqa: E402  (they need the settings)
 
+# Start the processes that read uploads in the background, while the first requests are
+# served.
 pool().warm()
 still_open()
 
-# What is there now stays: nobody looks again and again whether it is needed.
+# Exclude all existing objects from garbage collection.
 gc.collect()
 gc.freeze()
 gc.set_threshold(10_000, 20, 20)

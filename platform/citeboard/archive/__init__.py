@@ -1,1 +1,1 @@
-"""A season as a folder that works from disk without a server, and from which every number can be verified."""
+"""Write a season to a folder that people can read and verify without a server."""

@@ -1,4 +1,7 @@
-"""Writing a season's archive: a new folder, whole or not there."""
+"""Write a season's archive to a new folder.
+
+If writing fails, the folder does not exist.
+"""
 
 from __future__ import annotations
 
@@ -16,41 +19,58 @@ from urllib.parse import quote
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
 from django.core.files import File
+from django.db.models import Q
 from django.template.loader import render_to_string
 from django.utils import timezone
+from django.utils.text import slugify
 from django.utils.translation import gettext_noop
 
 from citeboard.api.own_runs import printed_evaluations
 from citeboard.api.receipts import receipts_of
+from citeboard.archive.battles import public_battles
+from citeboard.archive.estimates import write_estimates
 from citeboard.background.kinds import Outcome, told
 from citeboard.core import storage
 from scoring.distribution.backend import wheel
 from scoring.exchange import linked_data, results
 from scoring.figures import as_svg
 from scoring.metrics.entailment import stored_model
-from scoring.models import BackgroundJob, Comparison, EntailmentModel, Evaluation
+from scoring.models import (
+    BackgroundJob,
+    Comparison,
+    Evaluation,
+    Judge,
+    SystemComparison,
+)
 from scoring.offline import compare, verify
 from scoring.receipts import log
 from scoring.results.board import charts, exports, manual_scores
 from scoring.results.board.standings import Board, Cell, Row, run_rows, standings
 from scoring.results.board.visibility import Audience, Visibility, shows_teams
 from scoring.worker import background, entailment_labels, local_copies
+from scoring.worker.ledger import ledger_lines
 from tasks.gold.gold_files import open_archive
 from tasks.gold.secrecy import Kind, may_give_gold, secrecy_of
 from tasks.models import Gold, Phase, Season, Submission, Task
 from tasks.types import InputRefused
-from tasks.types.base import REFERENCED
+from tasks.types.cited_reports.judgements import Rows, read_option
+from tasks.types.cited_reports.options import JUDGED
 from tasks.types.declared.folder import CARD
 from tasks.types.positional_citations.options import PARSER
 from tasks.types.positional_citations.parsing import file_parses
 
-#: The folder of what declared tasks rest on.
+#: The archive's folder for the files of declared tasks.
 TASKS = "tasks"
+#: The archive's folder for the judgements of the season's judges.
+LEDGER = "ledger"
 
 
 @dataclass(frozen=True)
 class Written:
-    """``withheld`` names phases without their runs and their splits' gold."""
+    """The contents of an archive.
+
+    ``withheld`` contains the phases whose runs and gold are not in the archive.
+    """
 
     boards: int
     runs: int
@@ -62,7 +82,10 @@ class Written:
 def write_archive(
     season: Season, folder: Path, *, version: str, with_gold: bool
 ) -> Written:
-    """``with_gold`` is the organisers' word that the gold is released. Raises FileExistsError."""
+    """Write an archive.
+
+    ``with_gold`` is True if the organisers release the gold. Raises FileExistsError.
+    """
     if folder.exists():
         raise FileExistsError(
             f"{folder} exists; an archive is written into a new folder"
@@ -98,7 +121,9 @@ class _Writing:
         )
         self.boards = {phase.pk: list(public_boards(phase)) for phase in phases}
         self.shown = [board for boards in self.boards.values() for board in boards]
-        # Other runs of the teams stay private.
+        battles = {phase.pk: public_battles(phase) for phase in phases}
+        self.battles = {pk: board for pk, board in battles.items() if board}
+        # Archive only runs on public boards, because the other runs are private.
         numbers = {
             row.submission for board in self.shown for row in run_rows(board.board.rows)
         }
@@ -108,7 +133,7 @@ class _Writing:
         self.runs = list(standing.order_by("pk"))
         golds = Gold.objects.filter(evaluations__submission__in=self.runs)
         self.golds = list(golds.distinct().order_by("pk"))
-        # Runs and gold of these tell something that teams could still use.
+        # Withhold runs and gold that teams could still use in an open or later phase.
         at = timezone.now()
         self.withheld = [
             phase
@@ -122,7 +147,7 @@ class _Writing:
     def write(self, version: str) -> Written:
         for name in ("boards", "tests", "runs", "scores", "receipts", "gold", "wheel"):
             (self.base / name).mkdir(parents=True)
-        # The program that wrote the archive and verifies it.
+        # This wheel contains the program that wrote the archive and can verify it.
         name_of_wheel, content = wheel(settings.BASE_DIR)
         (self.base / "wheel" / name_of_wheel).write_bytes(content)
         facts: dict[str, Any] = {
@@ -138,9 +163,13 @@ class _Writing:
             },
             "tasks": [self._task(task) for task in self.tasks],
             "runs": [self._run(run) for run in self.runs],
+            **self._judgements(),
+            **self._estimates(),
         }
         for board in self.shown:
             self._board(board)
+        for battles in self.battles.values():
+            battles.write(self.base, self.season)
         self._text(verify.LOG, _json({"head": log.head(), "keys": log.keys()}))
         self._about(facts, version)
         files = list(_files(self.base))
@@ -158,7 +187,12 @@ class _Writing:
 
     def _about(self, facts: Mapping[str, Any], version: str) -> None:
         season, today = self.season, timezone.now().date()
-        context = {"season": season, "facts": facts, "boards": self.shown}
+        context = {
+            "season": season,
+            "facts": facts,
+            "boards": self.shown,
+            "battles": list(self.battles.values()),
+        }
         self._text("index.html", render_to_string("archive/index.html", context))
         self._text("style.css", render_to_string("archive/style.css"))
         self._text("README.md", render_to_string("archive/README.md", context))
@@ -186,6 +220,7 @@ class _Writing:
                     "closes": phase.end and phase.end.isoformat(),
                     "draw": self._draw(phase),
                     "boards": [board.json_path for board in self.boards[phase.pk]],
+                    **self._battles(phase),
                 }
                 for phase in task.phases.all()
             ],
@@ -194,15 +229,26 @@ class _Writing:
             ],
         }
 
+    def _battles(self, phase: Phase) -> dict[str, Any]:
+        board = self.battles.get(phase.pk)
+        return {"battles": board.paths} if board else {}
+
     def _folder(self, task: Task) -> str | None:
-        """Write the folder of a declared task: the files behind its numbers and its card, not the sample."""
+        """Write the folder of a declared task: the task card, and the files that affect
+        scores.
+
+        Omit the example data of the task.
+        """
         declared = task.task_type.declared
         if declared is None:
             return None
         folder = f"{TASKS}/{task.slug}"
         (self.base / folder).mkdir(parents=True)
-        for name in {*REFERENCED, CARD} & declared.files.keys():
-            self._text(f"{folder}/{name}", declared.files[name])
+        files = declared.referenced
+        if CARD in declared.files:
+            files[CARD] = declared.files[CARD]
+        for name, text in files.items():
+            self._text(f"{folder}/{name}", text)
         return folder
 
     def _gold(self, task: Task, gold: Gold) -> dict[str, Any]:
@@ -214,18 +260,74 @@ class _Writing:
             "digest_rule": gold.digest_rule,
             "reading_version": gold.reading_version,
             "instances": gold.instances,
-            "rows": gold.rows,
+            "rows": None,
             "reason": gold.reason,
         }
         if not self._has_gold(gold):
             return {**facts, "file": None}
         with open_archive(gold) as source, (self.base / name).open("wb") as file:
             shutil.copyfileobj(source, file)
-        opened = {"plain_sha256": gold.plain_digest, "nonce": gold.nonce}
+        opened = {
+            "rows": gold.rows,
+            "plain_sha256": gold.plain_digest,
+            "nonce": gold.nonce,
+        }
         return {**facts, **opened, "file": name}
 
+    def _judgements(self) -> dict[str, Any]:
+        """Write the judgements of the season's judges.
+
+        Judgements reveal gold, so archives without gold do not contain them.
+        """
+        judges = Judge.objects.filter(season=self.season, decided__gt=0).order_by("pk")
+        if not all(map(self._has_gold, self.golds)) or not judges:
+            return {}
+        (self.base / LEDGER).mkdir()
+        written = []
+        for number, judge in enumerate(judges, start=1):
+            # Names of models may contain characters that file names may not.
+            name = f"{LEDGER}/{number}-{judge.kind}-{slugify(judge.name)[:60]}.jsonl"
+            with (self.base / name).open("w", encoding="utf-8") as file:
+                file.writelines(ledger_lines([judge]))
+            written.append(
+                {
+                    "kind": judge.kind,
+                    "judge": judge.name,
+                    "digest": judge.digest,
+                    "rows": judge.decided,
+                    "file": name,
+                }
+            )
+        return {"judgements": written}
+
+    def _estimates(self) -> dict[str, Any]:
+        """Write the published estimates of phases.
+
+        The board and the gold of each phase must be in the archive.
+        """
+        withheld = {phase.pk for phase in self.withheld}
+        phases = [
+            board.board.phase
+            for boards in self.boards.values()
+            for board in boards[:1]
+            if board.board.phase.pk not in withheld
+        ]
+        given = [
+            phase
+            for phase in phases
+            if all(
+                self._has_gold(gold)
+                for gold in self.golds
+                if (gold.task_id, gold.split) == (phase.task_id, phase.split)
+            )
+        ]
+        return write_estimates(self.base, given, {run.pk for run in self.runs})
+
     def _draw(self, phase: Phase) -> dict[str, str] | None:
-        """Return the commitment to the draw of the public part, opened where the gold is here."""
+        """Return the commitment to the random sample of public instances.
+
+        If the archive contains the gold, add the nonce.
+        """
         if not phase.part_nonce:
             return None
         golds = [
@@ -238,7 +340,11 @@ class _Writing:
         return {"commitment": phase.draw_commitment, **nonce}
 
     def _has_gold(self, gold: Gold) -> bool:
-        """Return whether the gold is public, or organisers allow it and no coming phase uses it."""
+        """Return True if the archive may contain the gold.
+
+        Gold is allowed if it is public. Otherwise the organisers must release the gold,
+        and no later phase may use it.
+        """
         withheld = {(phase.task_id, phase.split) for phase in self.withheld}
         if gold.sealed_at or (gold.task_id, gold.split) in withheld:
             return False
@@ -264,7 +370,7 @@ class _Writing:
             _json(receipts_of(run, Audience.PUBLIC, has_scores=True, is_own=False)),
         )
         name = f"runs/{run.pk}{suffix if suffix.isascii() and suffix[1:].isalnum() else ''}"
-        # The annotators' answers are gold.
+        # In human evaluations, the answers of the annotators are the gold.
         has_file = (
             run.file
             and run.kind != Submission.Kind.HUMAN
@@ -297,9 +403,9 @@ class _Writing:
     def _evaluation(
         self, kept: Evaluation, printed: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return the scorer's output, with the archive's copies of option files instead of the site's."""
+        """Return the scorer's output, with the archive paths of the option files."""
         options = kept.submission.phase.task.task_type.checked_options(kept.options)
-        # Labels say something of the gold, so they go with it.
+        # Labels reveal gold, so only archives with the gold contain labels.
         is_given = any(
             gold.digest == kept.gold.digest and self._has_gold(gold)
             for gold in self.golds
@@ -312,9 +418,8 @@ class _Writing:
             board.json_path,
             exports.as_json(board.board, rows, manual_scores.figures_of(rows)),
         )
-        if not board.board.has_means:
-            # Ranks of means follow from more than paired tests, which a reader could not repeat.
-            self._text(verify.tests_of(board.json_path), _json(_tests(board.board)))
+        tests = _tests(board.board) | _tests_of_means(board.board)
+        self._text(verify.tests_of(board.json_path), _json(tests))
         has_chart = board.board.ranking is not None
         if has_chart:
             self._text(board.chart_path, board.chart())
@@ -338,7 +443,9 @@ class _Writing:
 
 def _tests(board: Board) -> dict[str, Any]:
     runs = {
-        row.evaluation: row.submission for row in board.rows if row.rank is not None
+        row.evaluation: row.submission
+        for row in board.rows
+        if row.rank is not None and not row.runs
     }
     metric = board.ranking.metric if board.ranking else ""
     rows = Comparison.objects.filter(first__in=runs, second__in=runs, metric=metric)
@@ -348,6 +455,35 @@ def _tests(board: Board) -> dict[str, Any]:
         for row in rows.order_by("first", "second").values(*columns)
     ]
     return {"metric": metric, "tests": tests}
+
+
+def _tests_of_means(board: Board) -> dict[str, Any]:
+    """Return the statistical tests that compare means over seeds.
+
+    The result is empty if the board has no means. The first run of a system identifies
+    the mean of the system.
+    """
+    if not board.has_means or board.ranking is None:
+        return {}
+    ranked = [row for row in board.rows if row.rank is not None]
+    of_digest = {row.system_digest: row.submission for row in ranked}
+    means = [row.system_digest for row in ranked if row.runs]
+    rows = SystemComparison.objects.filter(
+        Q(first__in=means) | Q(second__in=means),
+        phase=board.phase,
+        metric=board.ranking.metric,
+    )
+    tests = [
+        {
+            "first": of_digest[row["first"]],
+            "second": of_digest[row["second"]],
+            **{name: row[name] for name in verify.FOUND_OF_MEANS},
+        }
+        for row in rows.values("first", "second", *verify.FOUND_OF_MEANS)
+        if row["first"] in of_digest and row["second"] in of_digest
+    ]
+    tests.sort(key=lambda test: (test["first"], test["second"]))
+    return {"tests_of_means": tests}
 
 
 def _files(base: Path) -> Iterator[tuple[str, int, str]]:
@@ -413,7 +549,7 @@ def public_boards(phase: Phase) -> Iterator[ArchivedBoard]:
 
 
 ROCRATE = "https://w3id.org/ro/crate/1.1"
-#: A word of schema.org that the context of this version of RO-Crate does not have.
+#: The RO-Crate context of this version lacks this schema.org term.
 CHECKSUM = {"sha256": "https://schema.org/sha256"}
 MEDIA_TYPES = {
     ".jsonl": "application/jsonl",
@@ -503,6 +639,14 @@ def crate(
 FOLDER = "labels"
 
 
+def _check_option(name: str, path: str) -> None:
+    """Check the file of an option that belongs to a season. Raises InputRefused."""
+    if name == PARSER.name:
+        file_parses([], path)
+    else:
+        read_option(JUDGED[name], path, Rows(JUDGED[name]))
+
+
 class OptionFiles:
     def __init__(self, archive: Path, season: Season) -> None:
         self._archive, self._season = archive, season
@@ -523,20 +667,19 @@ class OptionFiles:
     def _lines(self, name: str, value: str) -> Iterator[bytes] | None:
         if (model := stored_model({name: value})) is not None:
             deciding = list(
-                EntailmentModel.objects.deciding(model, self._season).filter(
-                    decided__gt=0
-                )
+                Judge.objects.deciding(model, self._season)
+                .filter(imports__isnull=False)
+                .distinct()
             )
-            return (
-                (line.encode() for line in entailment_labels.label_lines(deciding))
-                if deciding
-                else None
-            )
-        # Other files at the path of an option are not part of a season.
-        if name != PARSER.name or not Path(value).is_file():
+            lines = entailment_labels.archived_label_lines(deciding)
+            return (line.encode() for line in lines) if deciding else None
+        # Option files of other kinds do not belong to the season.
+        if name not in (PARSER.name, *JUDGED) or not Path(value).is_file():
+            return None
+        if name in JUDGED and Path(value).suffix != ".jsonl":
             return None
         try:
-            file_parses([], value)
+            _check_option(name, value)
         except InputRefused:
             return None
         return iter([Path(value).read_bytes()])

@@ -1,1 +1,1 @@
-"""Background jobs of workers besides scoring: sheets, imports, archives."""
+"""Background jobs besides scoring: sheets, imports, archives."""

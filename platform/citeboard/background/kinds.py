@@ -1,4 +1,6 @@
-"""The kinds of background work: sheets for human evaluation, imports, archives, zips for overview papers."""
+"""The kinds of background jobs: sheets for human evaluation, imports, archives,
+overview papers.
+"""
 
 from __future__ import annotations
 
@@ -21,15 +23,22 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_noop
 
+from citeboard.background.outcomes import (
+    imported_labels,
+    judging_outcome,
+    old_runs_outcome,
+)
 from citeboard.core import storage
 from citeboard.core.release import release
 from citeboard.core.words import counted, listed
 from citeboard.teams.models import User
 from scoring.exchange import figure_files, overview_paper
 from scoring.exchange.overview_paper import OverviewPaper
+from scoring.human import disagreements, estimates, pairs
 from scoring.human.claim_review import judged_evaluation, keep_file, read_agreement
+from scoring.human.pair_plans import Division
 from scoring.human.sheets import SheetRefused, draw_sheet, keep_sheet, runs_on_board
-from scoring.models import BackgroundJob
+from scoring.models import BackgroundJob, EstimateSheet
 from scoring.results.board import visibility
 from scoring.results.board.formatting import shown
 from scoring.results.board.standings import Board, Row, standings
@@ -37,20 +46,30 @@ from scoring.worker import background
 from scoring.worker.background import Kind, State, ask, new_name
 from scoring.worker.child import RunFailed
 from scoring.worker.dry_runs import dry_score
-from scoring.worker.entailment_labels import Imported, go_on, read_labels, store_labels
+from scoring.worker.entailment_labels import go_on
+from scoring.worker.ledger import Imported, read_file, store
 from scoring.worker.local_copies import storage_in_use
 from scoring.worker.release import ranking_of
 from tasks.gold.secrecy import secrecy_of
 from tasks.jobs import engine, interruptions, queue_choice, work
 from tasks.jobs.interruptions import DATABASE_ERRORS
-from tasks.models import Job, Phase, Season, Submission
+from tasks.models import Phase, Season, Submission
 from tasks.seasons.access import may_help, may_organise
 from tasks.submissions.uploads import Upload
+from tasks.types import Problem
 
 
 def prepared_sheet(job: BackgroundJob, by: User) -> Outcome:
     assert job.phase is not None
-    on_board = {run.pk: run for run in runs_on_board(job.phase, by)}
+    if "estimates" in job.given:
+        return prepared_estimate_sheet(job, by)
+    if "disagreements" in job.given:
+        return prepared_disagreements(job, by)
+    if "estimate_sheet" in job.given:
+        return prepared_estimates(job, by)
+    battles = job.given.get("battles")
+    choice = pairs.candidates if battles else runs_on_board
+    on_board = {run.pk: run for run in choice(job.phase, by)}
     if gone := [number for number in job.given["runs"] if number not in on_board]:
         raise SheetRefused(
             f"a chosen run does not stand on the board any more: {len(gone)} of them"
@@ -62,7 +81,63 @@ def prepared_sheet(job: BackgroundJob, by: User) -> Outcome:
         seed=job.given["seed"],
         tell=partial(told, job),
     )
+    if battles:
+        asked = job.given.get("division")
+        division = Division(**asked) if asked else None
+        return Outcome(
+            lambda: {"pairs": pairs.keep_pairs(drawn, battles, division, by=by).pk}
+        )
     return Outcome(lambda: {"sheet": keep_sheet(drawn, by=by).pk})
+
+
+def prepared_estimate_sheet(job: BackgroundJob, by: User) -> Outcome:
+    assert job.phase is not None
+    told(job, 0, gettext_noop("drawing the sample"))
+    sampling = estimates.drawn_sampling(
+        job.phase, job.given["estimates"], job.given["labels"], by
+    )
+    drawn = estimates.stored(estimates.draw(sampling))
+    return Outcome(
+        lambda: {"estimates": estimates.keep_sheet(sampling, drawn, by=by).pk},
+        discard=partial(estimates.discard, drawn),
+    )
+
+
+def prepared_disagreements(job: BackgroundJob, by: User) -> Outcome:
+    assert job.phase is not None
+    told(job, 0, gettext_noop("drawing the sample"))
+    asked = disagreements.Asked(
+        phase=job.phase,
+        judge=job.given["disagreements"],
+        pairs=job.given["pairs"],
+        seed=job.given["seed"],
+    )
+    found = disagreements.drawn(asked, by)
+    lines = estimates.stored(disagreements.lines_of(asked, found))
+    return Outcome(
+        lambda: {
+            "estimates": disagreements.keep(asked, found, lines, by=by).pk,
+            "pairs_found": lines.rows,
+        },
+        discard=partial(estimates.discard, lines),
+    )
+
+
+def prepared_estimates(job: BackgroundJob, by: User) -> Outcome:
+    sheets = EstimateSheet.objects.select_related("phase__task__season", "gold")
+    sheet = sheets.filter(pk=job.given["estimate_sheet"]).first()
+    if sheet is None:
+        raise SheetRefused("the sheet was deleted meanwhile")
+    told(job, 0, gettext_noop("reading the labels"))
+    with sent_file(job) as path:
+        found = estimates.computed(sheet, path, job.filename)
+    people = estimates.stored(found.rows)
+
+    def keep() -> Mapping[str, Any]:
+        estimates.keep_labels(sheet, found.result, people, by=by)
+        return {"estimates": sheet.pk}
+
+    return Outcome(keep, discard=partial(estimates.discard, people))
 
 
 def ask_for_labels(
@@ -71,23 +146,30 @@ def ask_for_labels(
     return ask(Kind.LABELS, season, {"model": model}, by=by, upload=upload)
 
 
+def ask_for_ledger(
+    *, season: Season, judge: str, upload: Upload, by: User
+) -> BackgroundJob:
+    return ask(Kind.LEDGER, season, {"model": judge}, by=by, upload=upload)
+
+
 def prepared_labels(job: BackgroundJob, by: User) -> Outcome:
     told(job, 0, gettext_noop("reading the file"))
-    with _sent(job) as path:
-        given = read_labels(path, job.filename, job.given["model"], by)
-    told(job, 0.5, f"keeping {len(given.labels.entailed)} labels")
+    with sent_file(job) as path:
+        given = read_file(path, job.filename, job.given["model"], by)
+    told(job, 0.5, f"keeping {given.summary.rows} labels")
     stored: list[Imported] = []
 
     def keep() -> Mapping[str, Any]:
-        labels = store_labels(given, season=job.season, by=by)
+        labels = store(given, season=job.season, by=by)
         stored.append(labels)
         return {
+            "judge": labels.judge.name,
             "added": labels.added,
             "known": labels.known,
             "resumed": go_on(labels, given),
         }
 
-    # Runs that began to wait meanwhile have seen no label.
+    # Runs that began to wait during the import have not seen the new labels.
     return Outcome(keep, after=lambda: [go_on(labels, given) for labels in stored])
 
 
@@ -95,12 +177,12 @@ def prepared_judgements(job: BackgroundJob, by: User) -> Outcome:
     submission = job.submission
     assert submission is not None
     told(job, 0, gettext_noop("reading the file"))
-    with _sent(job) as path:
+    with sent_file(job) as path:
         read_agreement(submission, path, job.filename, by)
     told(job, 0.5, gettext_noop("keeping the judgements"))
 
     def keep() -> Mapping[str, Any]:
-        with _sent(job) as path:
+        with sent_file(job) as path:
             return {
                 "judged": keep_file(
                     submission=submission, path=path, filename=job.filename, by=by
@@ -110,14 +192,14 @@ def prepared_judgements(job: BackgroundJob, by: User) -> Outcome:
     return Outcome(keep)
 
 
-#: Best runs of a board that are scored first, with its baselines.
+#: The number of best runs that a dry run scores first, together with the baselines.
 BEST = 5
 
 
 def ask_for_dry_runs(
     season: Season, scorings: Sequence[Mapping[str, Any]], by: User
 ) -> list[BackgroundJob]:
-    """Queue dry runs of the best runs and the baselines, then of the rest."""
+    """Queue two dry runs: first the best runs and the baselines, then all other runs."""
     parts = ("best", "rest") if scorings else ()
     return [
         ask(Kind.DRY_RUN, season, {"part": part, "scorings": list(scorings)}, by=by)
@@ -179,7 +261,7 @@ def prepared_dry_run(job: BackgroundJob, by: User) -> Outcome:
 
 
 @contextmanager
-def _sent(job: BackgroundJob) -> Iterator[Path]:
+def sent_file(job: BackgroundJob) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="citeboard-sent-") as folder:
         with storage_in_use():
             path = storage.local_copy(storage.statistics, job.file, Path(folder))
@@ -198,16 +280,20 @@ def archives_of(season: Season) -> QuerySet[BackgroundJob]:
     return season.background_jobs.filter(kind=Kind.ARCHIVE, job__state=State.DONE)
 
 
-#: An archive of an earlier state may be had for so long, as long as who may see what is the same.
+#: The time for which people may download an outdated archive, if the same people may
+#: still see its contents.
 STILL_GIVEN = dt.timedelta(hours=1)
 
 
 def ask_for_paper(paper: OverviewPaper) -> BackgroundJob:
-    """The kept one where the season shows what it showed then, otherwise a job that makes it."""
+    """Return the stored paper if the paper is current, otherwise a job that writes the
+    paper.
+    """
     if (found := kept_paper(paper)) and is_current(found, paper):
         return found
     if (moving := moving_paper(paper)) is not None:
-        # One at a time, however often what it shows changes meanwhile: a worker makes it of what is then.
+        # Write only one paper at a time. The waiting job uses the state at the time
+        # when it starts.
         return moving
     return ask(Kind.PAPER, paper.season, {"state": state_of(paper)}, by=_viewer(paper))
 
@@ -246,7 +332,8 @@ def paper_of(job: BackgroundJob) -> OverviewPaper:
 
 def prepared_paper(job: BackgroundJob) -> Outcome:
     paper = paper_of(job)
-    # Before anything is read: of what changes meanwhile the archive is no longer the current one.
+    # Compute the state before reading any data. If data change later, the archive is
+    # outdated.
     facts = {"rights": rights_of(paper), "state": state_of(paper)}
     content = paper.archive(partial(told, job))
     told(job, 1, gettext_noop("keeping the archive"))
@@ -279,7 +366,7 @@ def rights_of(paper: OverviewPaper) -> str:
                 classes,
             )
         )
-    # The runs that were scored and may stand on no board any more.
+    # Runs that were scored but may no longer be on a board.
     gone = ~Q(exclusion="") | Q(status=Submission.Status.WITHDRAWN)
     runs = Submission.objects.filter(gone, phase__task__season=paper.season).order_by(
         "pk"
@@ -321,21 +408,32 @@ def _digest(*facts: object) -> str:
     return hashlib.sha256(repr(facts).encode()).hexdigest()
 
 
-#: The lease is renewed so often within its time.
+#: The number of lease renewals within the duration of a lease.
 BEATS = 4
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """`record` writes what came out in the transaction that ends the job, and returns what its page says."""
+    """The outcome of a job.
+
+    `record` stores the results in the transaction that ends the job, and returns the
+    values that the job's page shows. ``problems`` are findings that did not prevent the
+    work; ``record`` may append to them. If the transaction fails, ``discard`` deletes
+    the files of the results.
+    """
 
     record: Callable[[], Mapping[str, Any]]
     file: str = ""
+    problems: Sequence[Problem] = ()
     after: Callable[[], object] = lambda: None
+    discard: Callable[[], object] = lambda: None
 
 
 def told(job: BackgroundJob, share: float, doing: str) -> None:
-    """Raises JobLost, or Stopping where the worker is to end."""
+    """Record the progress of the job.
+
+    Raises JobLost if another worker has the job, and Stopping if the worker must end.
+    """
     interruptions.check()
     if not background.tell(job, share, doing):
         raise engine.JobLost
@@ -343,12 +441,16 @@ def told(job: BackgroundJob, share: float, doing: str) -> None:
 
 @contextmanager
 def heartbeat(job: BackgroundJob) -> Iterator[None]:
-    """Renew the lease as long as the block runs: reading a large file takes minutes."""
+    """Renew the lease of the job until the block ends.
+
+    Reading a large file can take minutes.
+    """
     ended = threading.Event()
 
     def renew() -> None:
         while not ended.wait(background.BACKGROUND.lease / BEATS):
-            # The next one may come through; without any the lease ends, and the job begins again.
+            # Ignore database errors, because the next renewal may succeed. If all
+            # renewals fail, the lease expires and another worker starts the job again.
             with suppress(*DATABASE_ERRORS):
                 engine.heartbeat(job.job)
             connection.close()
@@ -370,7 +472,7 @@ def job_for(user: object, number: int) -> BackgroundJob:
         if job.kind != Kind.PAPER:
             may_see = may_organise(user, season)
         elif job.asked_by_id is None:
-            # An archive that everybody gets is nobody's own.
+            # Archives without an owner are public.
             may_see = (
                 season.is_public
                 or Season.objects.visible_to(user).filter(pk=season.pk).exists()
@@ -385,16 +487,23 @@ def job_for(user: object, number: int) -> BackgroundJob:
 
 
 def jobs_of(
-    season: Season, *kinds: BackgroundJob.Kind, submission: int | None = None
+    season: Season,
+    *kinds: BackgroundJob.Kind,
+    submission: int | None = None,
+    phase: int | None = None,
 ) -> list[BackgroundJob]:
     is_open = Q(finished_at=None) | Q(job__state=State.FAILED)
     found = BackgroundJob.objects.filter(is_open, season=season, kind__in=kinds)
     found = found.filter(submission=submission) if submission else found
+    found = found.filter(phase=phase) if phase else found
     return list(found.select_related("job", "asked_by")[:5])
 
 
 def run_to_judge(user: object, number: int) -> Submission:
-    """A run with claims or judgements, in a season that the user organises. Raises Http404."""
+    """Return a run with claims or judgements, in a season that the user organises.
+
+    Raises Http404.
+    """
     run = (
         Submission.objects.select_related("phase__task__season", "team")
         .filter(pk=number)
@@ -417,32 +526,49 @@ def waits_for(job: BackgroundJob) -> str:
         return ""
     if job.reason:
         return job.reason
-    if cause := queue_choice.why_unserved(Job.LIGHT):
+    if cause := queue_choice.why_unserved(job.job.queue):
         return _("It waits since %(cause)s.") % {"cause": cause}
     return _("A worker takes it within a few seconds.")
+
+
+def _outcome_of_sheet(job: BackgroundJob) -> tuple[str, str]:
+    made, season = job.result, job.season.slug
+    if "estimates" in made:
+        page = reverse("organise-estimates", args=[season])
+        if "disagreements" in job.given:
+            words = _(
+                "The sheet is made, with %(pairs)s. People label them, and you import the rows into the "
+                "ledger."
+            )
+            words %= {"pairs": counted(made["pairs_found"], "pair")}
+        elif "estimates" in job.given:
+            words = _("The sheet is made. People label it, and you upload the file.")
+        else:
+            words = _(
+                "The scores are estimated. Publish them to show them beside the board."
+            )
+        return words, page
+    if "pairs" in made:
+        page = reverse("organise-pair-sheet", args=[season, made["pairs"]])
+        return _("The sheet is made. Say now who judges it."), page
+    page = reverse("organise-sheet", args=[season, made["sheet"]])
+    return _("The sheet is made. Say now who rates it."), page
 
 
 def outcome_of(job: BackgroundJob) -> tuple[str, str]:
     made, season = job.result, job.season.slug
     if job.kind == Kind.SHEET:
-        page = reverse("organise-sheet", args=[season, made["sheet"]])
-        return _("The sheet is made. Say now who rates it."), page
-    if job.kind == Kind.LABELS:
-        facts = {"labels": counted(made["added"], "label"), "model": job.given["model"]}
-        words = _("%(labels)s of %(model)s added.") % facts
-        if made["known"]:
-            facts["others"] = counted(made["known"], "other")
-            words = _("%(labels)s of %(model)s added, %(others)s were there.") % facts
-        if made["resumed"]:
-            resumed = _("%(scorings)s gone on with.") % {
-                "scorings": counted(made["resumed"], "scoring")
-            }
-            words = f"{words} {resumed}"
-        return words, reverse("organise-models", args=[season])
+        return _outcome_of_sheet(job)
+    if job.kind in (Kind.LABELS, Kind.LEDGER):
+        return imported_labels(made, job.given["model"]), begun_from(job)
     if job.kind == Kind.JUDGEMENTS:
         return _("The judgements are kept."), reverse(
             "submission-judgements", args=[job.submission_id]
         )
+    if job.kind == Kind.JUDGE:
+        return judging_outcome(made), begun_from(job)
+    if job.kind == Kind.OLD_RUNS:
+        return old_runs_outcome(made), reverse("organise-runs", args=[season])
     if job.kind == Kind.DRY_RUN:
         words = _("%(runs)s scored; nothing of it is kept.")
         return words % {"runs": counted(len(made["scores"]), "run")}, ""
@@ -468,10 +594,14 @@ def begun_from(job: BackgroundJob) -> str:
     season = job.season.slug
     if job.kind == Kind.JUDGEMENTS:
         return reverse("submission-judgements", args=[job.submission_id])
+    if job.kind == Kind.OLD_RUNS:
+        return reverse("organise-old-runs", args=[season, job.phase_id])
     page = {
         Kind.DRY_RUN: "organise-gold",
         Kind.SHEET: "organise-human",
         Kind.LABELS: "organise-models",
+        Kind.LEDGER: "organise-ledger",
+        Kind.JUDGE: "organise-judges",
         Kind.PAPER: "overview-paper",
         Kind.ARCHIVE: "organise-archive",
     }

@@ -3,7 +3,7 @@ from collections.abc import Callable
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext_noop
 
-from citeboard.background import kinds
+from citeboard.background import judges, kinds, old_runs
 from citeboard.core import storage, words
 from citeboard.core.confined.turns import PoolFull
 from citeboard.teams.models import User
@@ -11,6 +11,7 @@ from scoring.human.sheets import SheetRefused
 from scoring.models import BackgroundJob
 from scoring.worker import background, child, local_copies
 from scoring.worker.background import background_job
+from scoring.worker.judge_jobs import JudgingStops
 from tasks.jobs import engine, interruptions
 from tasks.jobs.work import JobWaits, take_jobs
 from tasks.models import Job
@@ -21,22 +22,25 @@ Kind = BackgroundJob.Kind
 PREPARED: dict[Kind, Callable[[BackgroundJob, User], kinds.Outcome]] = {
     Kind.SHEET: kinds.prepared_sheet,
     Kind.LABELS: kinds.prepared_labels,
+    Kind.LEDGER: kinds.prepared_labels,
     Kind.JUDGEMENTS: kinds.prepared_judgements,
     Kind.DRY_RUN: kinds.prepared_dry_run,
-    # In a room above, which is called by its name.
+    Kind.OLD_RUNS: old_runs.prepared_old_runs,
+    # Import this function by its name, because the package `archive` imports this
+    # package.
     Kind.ARCHIVE: lambda job, by: import_string(
         "citeboard.archive.write.prepared_archive"
     )(job),
 }
 
-#: Stored in English; the page of the job translates them.
+#: The database stores these messages in English; the page of the job translates them.
 FILE_REFUSED = gettext_noop("This file cannot be taken. Nothing was stored.")
 LEFT = gettext_noop("Whoever asked for it has no account any more; nothing was stored.")
 DEMOTED = gettext_noop(
     "Whoever asked for it does not organise the season any more; nothing was stored."
 )
 
-#: Wakes of earlier releases name it.
+#: Queue messages of earlier releases use this name.
 do_job = take_jobs
 
 
@@ -47,14 +51,21 @@ def do(claimed: Job) -> None:
             outcome = _prepared(job)
             is_done = False
             try:
-                is_done = background.complete(job, outcome.record, file=outcome.file)
+                is_done = background.complete(
+                    job,
+                    outcome.record,
+                    file=outcome.file,
+                    problems=outcome.problems,
+                )
             finally:
-                if outcome.file and not is_done:
-                    storage.statistics.delete(outcome.file)
+                if not is_done:
+                    if outcome.file:
+                        storage.statistics.delete(outcome.file)
+                    interruptions.retry_on_database_error(outcome.discard)
         if not is_done:
             raise engine.JobLost
         outcome.after()
-    except SheetRefused as refused:
+    except (SheetRefused, JudgingStops) as refused:
         interruptions.retry_on_database_error(
             background.fail, job, words.sentence(refused)
         )
@@ -70,6 +81,9 @@ def _prepared(job: BackgroundJob) -> kinds.Outcome:
     kind = Kind(job.kind)
     if kind == Kind.PAPER:
         return kinds.prepared_paper(job)
+    if kind == Kind.JUDGE:
+        # A judging job covers all waiting runs, whichever user started the job.
+        return judges.prepared_judging(job)
     if job.asked_by is None:
         raise SheetRefused(LEFT)
     if not may_organise(job.asked_by, job.season):

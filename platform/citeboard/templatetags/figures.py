@@ -1,4 +1,6 @@
-"""Figures on pages: an SVG drawing, and data for Plotly in which names are never markup."""
+"""Render figures as SVG, with data for Plotly. Names in the data are never treated as
+markup.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -14,7 +16,7 @@ from django.utils.translation import get_language, gettext as _
 from citeboard.core.instants import MONTHS
 from citeboard.core.middleware import ENGLISH
 from citeboard.core.words import in_decimals
-from scoring.exchange.figure_files import data_forms, file_forms
+from scoring.exchange.figure_files import figure_forms, file_forms
 from scoring.figures import (
     Figure,
     HeatMap,
@@ -30,9 +32,11 @@ register = template.Library()
 
 @register.simple_tag(takes_context=True)
 def chart(context: Mapping[str, Any], *name: object) -> SafeString:
-    """The figure that `figures` of the context has by this name, which is its id on the page too. The drawing
-    stands until a script draws over it. Where `figure_address` gives the address of a file of the page's, the
-    figure can be had as one.
+    """Render a figure from `figures` in the context. The figure's name is also its HTML
+    id.
+
+    A script replaces the SVG. If the context contains `figure_address`, readers can
+    download the figure.
     """
     key = "".join(map(str, name))
     figure = in_language(context["figures"][key])
@@ -49,12 +53,12 @@ def chart(context: Mapping[str, Any], *name: object) -> SafeString:
 
 @register.simple_tag
 def drawing(figure: Figure) -> SafeString:
-    """As it stands, for no script to draw over."""
+    """Render static SVG; scripts must not replace it."""
     return SafeString(as_svg(in_language(figure)))
 
 
 def in_language(figure: Figure) -> Figure:
-    """With the numbers, times and words of its own in the language of the page."""
+    """Return the figure in the language of the page."""
     if get_language() == ENGLISH or isinstance(figure, HeatMap):
         return figure
     wording = Wording(
@@ -82,7 +86,7 @@ def _files(address: Callable[[str], str] | None, key: str, title: str) -> SafeSt
         '<a href="{}" download="{}" aria-label="{}: {}">{}</a>',
         (
             (address(file := f"{key}.{form}"), file, form.upper(), title, form.upper())
-            for form in (*file_forms(), *data_forms())
+            for form in figure_forms()
         ),
     )
     return format_html('<p class="figure-files">{} {}</p>', _("Figure as"), links)
@@ -90,7 +94,9 @@ def _files(address: Callable[[str], str] | None, key: str, title: str) -> SafeSt
 
 @register.simple_tag
 def share(title: str, name: str, *args: str, query: str = "") -> SafeString:
-    """Return the meta tags of a shared link: the page's title and the picture at this address."""
+    """Return the meta tags for link previews: the title and the URL of the preview
+    image.
+    """
     if "png" not in file_forms():
         return SafeString("")
     facts = {

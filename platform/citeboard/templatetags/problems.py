@@ -10,7 +10,7 @@ register = template.Library()
 
 @register.filter
 def total(problems: Iterable[Problem | Mapping[str, Any]]) -> int:
-    """Return how many problems there are, each of equal ones counted."""
+    """Return the number of problems. A problem's ``count`` says how often it occurred."""
     return sum(
         problem.count if isinstance(problem, Problem) else problem.get("count", 1)
         for problem in problems
@@ -21,7 +21,10 @@ def total(problems: Iterable[Problem | Mapping[str, Any]]) -> int:
 def by_words(
     problems: Iterable[Problem | Mapping[str, Any]],
 ) -> list[tuple[Problem, Lines]]:
-    """Group equal problems. A run stores its problems as JSON."""
+    """Group equal problems.
+
+    Problems may be dictionaries, because runs store them as JSON.
+    """
     return alike(
         problem if isinstance(problem, Problem) else Problem(**problem)
         for problem in problems

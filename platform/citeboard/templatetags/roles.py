@@ -1,4 +1,4 @@
-"""Parts of organisers' pages that helpers do not see."""
+"""Template tags for the parts of organisers' pages that only organisers see."""
 
 import datetime as dt
 
@@ -20,7 +20,7 @@ def organises(user: object, season: Season) -> bool:
 
 @register.simple_tag
 def taken_back_until(season: Season) -> list[tuple[AuditEntry, str, dt.datetime]]:
-    """With the words of each, to which a full stop is added."""
+    """Return the entries that can be undone, each with its text and its time limit."""
     return [
         (entry, entry.words.rstrip("."), entry.at + TO_TAKE_BACK)
         for entry in to_take_back(season)

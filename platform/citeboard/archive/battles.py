@@ -1,0 +1,71 @@
+"""Write boards of battles to a season's archive, with the judgements behind each
+board.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from django.template.loader import render_to_string
+
+from scoring.offline.battles import SIGNATURE
+from scoring.results.board import exports
+from scoring.results.board.battles import BattleBoard, Line, battles_for
+from scoring.results.board.visibility import Audience
+from tasks.models import Phase, Season
+
+FOLDER = "battles"
+
+
+@dataclass(frozen=True)
+class ArchivedBattles:
+    """The public board of battles of a phase. Judges have pseudonyms."""
+
+    board: BattleBoard
+
+    @property
+    def phase(self) -> Phase:
+        return self.board.phase
+
+    @property
+    def _stem(self) -> str:
+        return f"{FOLDER}/{self.phase.task.slug}-{self.phase.slug}"
+
+    @property
+    def rows_path(self) -> str:
+        return f"{self._stem}.jsonl"
+
+    @property
+    def json_path(self) -> str:
+        return f"{self._stem}.json"
+
+    @property
+    def page_path(self) -> str:
+        return f"{self._stem}.html"
+
+    @property
+    def paths(self) -> dict[str, str]:
+        """Return the archive paths of the judgements and the board, for `season.json`."""
+        return {"rows": self.rows_path, "board": self.json_path}
+
+    @property
+    def lines(self) -> list[tuple[Line, dict[str, Any]]]:
+        """Return each line of the board together with the numbers in the JSON file."""
+        return list(zip(self.board.lines, self.board.facts["board"], strict=True))
+
+    def write(self, base: Path, season: Season) -> None:
+        (base / FOLDER).mkdir(exist_ok=True)
+        context = {"season": season, "shown": self, "signature": SIGNATURE}
+        texts = {
+            self.rows_path: self.board.as_rows(),
+            self.json_path: exports.json_text(self.board.facts) + "\n",
+            self.page_path: render_to_string("archive/battles.html", context),
+        }
+        for name, text in texts.items():
+            (base / name).write_text(text, encoding="utf-8")
+
+
+def public_battles(phase: Phase) -> ArchivedBattles | None:
+    """Return the public board of battles, or None if there is none."""
+    board = battles_for(phase, Audience.PUBLIC)
+    return ArchivedBattles(board) if board is not None else None

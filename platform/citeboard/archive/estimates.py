@@ -1,0 +1,58 @@
+"""Write estimated scores and people's labels to a season's archive."""
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+from citeboard.core import storage
+from scoring.results.board.estimates import published_sheet
+from tasks.models import Phase
+
+#: The archive's folder for people's labels of samples.
+FOLDER = "estimates"
+
+
+def write_estimates(
+    archive: Path, phases: Sequence[Phase], runs: Collection[int]
+) -> dict[str, Any]:
+    """Write people's labels and the published estimates of the phases.
+
+    Callers must omit phases whose gold is not in the archive, because the labels reveal
+    gold.
+    """
+    entries = []
+    for phase in phases:
+        sheet = published_sheet(phase)
+        if sheet is None:
+            continue
+        path = archive / FOLDER / f"{sheet.pk}.jsonl"
+        path.parent.mkdir(exist_ok=True)
+        with storage.statistics.open(sheet.people) as kept:
+            path.write_bytes(kept.read())
+        names = {str(run) for run in sheet.runs if run in runs}
+        entries.append(
+            {
+                "task": phase.task.slug,
+                "phase": phase.slug,
+                "of": sheet.of,
+                "labels": sheet.labels,
+                "seed": sheet.seed,
+                "rules": sheet.rules,
+                "gold": sheet.gold.digest,
+                "people": f"{FOLDER}/{path.name}",
+                "measures": {
+                    name: {
+                        "systems": [
+                            line for line in facts["systems"] if line["run"] in names
+                        ],
+                        "differences": [
+                            line
+                            for line in facts["differences"]
+                            if {line["first"], line["second"]} <= names
+                        ],
+                    }
+                    for name, facts in sheet.result["measures"].items()
+                },
+            }
+        )
+    return {"estimates": entries} if entries else {}

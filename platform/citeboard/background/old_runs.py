@@ -1,0 +1,68 @@
+"""The background job that scores runs of another platform again."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from django.utils.translation import gettext_noop
+
+from citeboard.background.kinds import Outcome, sent_file, told
+from citeboard.core.refusals import Refused
+from citeboard.teams.models import User
+from scoring.exchange.bundles.scored_again import (
+    finish,
+    phase_for_old_runs,
+    queue_old_runs,
+)
+from scoring.human.sheets import SheetRefused
+from scoring.models import BackgroundJob
+from scoring.worker.background import Kind, ask
+from scoring.worker.local_copies import FileRefused
+from tasks.models import Phase
+from tasks.submissions.uploads import Upload
+from tasks.types import InputRefused
+
+
+def ask_for_old_runs(phase: Phase, upload: Upload, by: User) -> BackgroundJob:
+    """Queue the job. Raises NotScoredAgain if the phase cannot have such runs."""
+    season = phase_for_old_runs(phase).task.season
+    return ask(Kind.OLD_RUNS, season, {}, by=by, phase=phase, upload=upload)
+
+
+def prepared_old_runs(job: BackgroundJob, by: User) -> Outcome:
+    """Check and queue the runs, each in its own transaction.
+
+    If the job starts again, idempotency keys identify the runs that are already queued.
+    """
+    phase = job.phase
+    if phase is None:
+        raise Phase.DoesNotExist
+    told(job, 0, gettext_noop("reading the file"))
+    try:
+        with sent_file(job) as path:
+            done = queue_old_runs(
+                phase=phase,
+                path=path,
+                filename=job.filename,
+                by=by,
+                order=str(job.pk),
+                tell=partial(told, job),
+            )
+    except InputRefused as refused:
+        raise FileRefused(refused.problems) from refused
+    except Refused as refused:
+        raise SheetRefused(str(refused)) from refused
+
+    def record() -> Mapping[str, Any]:
+        finish(phase, done, job.filename, by)
+        return {
+            "runs": [
+                {"run": run.pk, "team": str(run.team), "system": run.system}
+                for run in done.runs.values()
+            ],
+            "present": done.present,
+            "refused": done.refused,
+            "measures": done.measures,
+        }
+
+    return Outcome(record, problems=done.problems)
