@@ -15,6 +15,7 @@ SCORER = (
     "scoring/client",
     "scoring/distribution",
     "scoring/figures",
+    "scoring/judges",
     "scoring/metrics",
     "scoring/offline",
     "scoring/stats",

@@ -23,7 +23,15 @@ from citeboard.teams.membership import (
 from citeboard.teams.models import Team, Token, User
 from citeboard.web.guides import site_wheel
 from scoring.exchange.mounted import mount, mounted_archive
-from scoring.models import BackgroundJob, Sheet, Snapshot
+from scoring.models import (
+    BackgroundJob,
+    EstimateSheet,
+    Sheet,
+    SheetInstance,
+    SheetPair,
+    SheetText,
+    Snapshot,
+)
 from scoring.results.board.public_results import system_slug
 from scoring.results.board.snapshots import keep
 from scoring.results.board.standings import standings
@@ -141,6 +149,8 @@ class Scene:
             "system": system_slug(self.run.system),
             "entry": self.team.registrations.get().pk,
             "sheet": self.sheet.pk,
+            "pairs": Sheet.objects.pairs().latest("pk").pk,
+            "estimates": EstimateSheet.objects.latest("pk").pk,
             "question": task.season.questions.latest("pk").pk,
             "report": Report.objects.latest("pk").pk,
             "measures": MeasuresFile.objects.latest("pk").pk,
@@ -218,6 +228,8 @@ def make_scene() -> Scene:
     sheet = sheets.make_sheet(
         phase, {"r-1": {run: "A text."}}, annotators=[people["reader"]]
     )
+    _pairs_for(phase, run, people["reader"])
+    sheets.make_estimates(phase, [run])
     make_webhook(season=season, url="https://bot.example.org/", by=people["organiser"])
     announce(season=season, text="Welcome.", by=people["organiser"])
     ask(season=season, text="When does it end?", by=people["reader"])
@@ -244,6 +256,25 @@ def make_scene() -> Scene:
         job=_background_job(season, people["organiser"]),
         people=people,
     )
+
+
+def _pairs_for(phase: Phase, run: Submission, judge: User) -> None:
+    """Create a sheet with one pair of two texts of one run, because the scene has a single run."""
+    sheet = Sheet.objects.create(phase=phase, kind=Sheet.Kind.PAIRS, seed=0)
+    left, right = (
+        SheetText.objects.create(
+            instance=SheetInstance.objects.create(
+                sheet=sheet, position=position, name=f"p-{position}", sources=[]
+            ),
+            position=1,
+            code=f"scene{position}",
+            submission=run,
+            text="A text.",
+        )
+        for position in (1, 2)
+    )
+    SheetPair.objects.create(instance=left.instance, position=1, left=left, right=right)
+    sheet.annotators.create(name="a judge", user=judge)
 
 
 def beside(scene: Scene, slug: str) -> Scene:

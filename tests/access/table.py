@@ -182,9 +182,24 @@ TABLE = {
     "board-paper": read(EVERYBODY),
     # The sheet of the scene is open; a published one's is in tests/web/test_human_evaluation.py.
     "human-data-sheet": read(NOBODY),
+    # The scene has no board of battles; tests/web/test_battles.py has one.
+    # The scene has no published estimates; tests/web/test_estimates.py has them.
+    "estimates": read(NOBODY),
+    "estimates-json": read(NOBODY),
+    "estimates-csv": read(NOBODY),
+    # The scene has one judge; tests/judges/test_views_by_judge.py has two.
+    "judges": read(NOBODY),
+    "board-judge": read(NOBODY),
+    "battles": read(NOBODY),
+    "battles-json": read(NOBODY),
+    "battles-csv": read(NOBODY),
+    "battles-jsonl": read(NOBODY),
+    # The reader is the judge.
+    "judge": form(ANNOTATED, (302, 422, *(404,) * 6)),
     "human-data-sheet-md": read(NOBODY),
     "human-data-sheet-json": read(NOBODY),
-    "pairings": read(EVERYBODY),
+    # The scene draws no metrics against each other; tests/web/test_pairings.py does.
+    "pairings": read((404,) * 8),
     "gold-changes": read(EVERYBODY),
     # The task of the scene counts no labels of sentences; where one does, tests/web/test_discourse_page.py.
     "discourse": read(NOBODY),
@@ -271,6 +286,15 @@ TABLE = {
     # The scene's task asks for no entailment labels, and its runs have no claims.
     "organise-labels": read_signed_in((302, *(404,) * 7)),
     "organise-labels-share": post((302, *(404,) * 7)),
+    # The scene's season has no judgements.
+    "organise-ledger": form(ORGANISED, LACKING_FOR_ORGANISERS),
+    "organise-ledger-rows": read_signed_in((302, *(404,) * 7)),
+    "organise-ledger-withdraw": post(DONE_FOR_ORGANISERS),
+    "organise-judges": read_signed_in(ORGANISED),
+    "organise-judges-agree": post(LACKING_FOR_ORGANISERS),
+    "organise-judges-ask": post(DONE_FOR_ORGANISERS),
+    "organise-judges-estimate": post(DONE_FOR_ORGANISERS),
+    "organise-judges-dismiss": post(DONE_FOR_ORGANISERS),
     "submission-claims": read(NOBODY),
     "submission-instances": read(OWN_OR_ORGANISED_IN_SECRET),
     "submission-judgements": form((302, *(404,) * 7), (302, *(404,) * 7)),
@@ -317,6 +341,24 @@ TABLE = {
     "organise-sheet-ratings": post(LACKING_FOR_ORGANISERS),
     "organise-sheet-publish": post(DONE_FOR_ORGANISERS),
     "organise-sheet-take-back": post(DONE_FOR_ORGANISERS),
+    "organise-sheet-reopen": post(DONE_FOR_ORGANISERS),
+    "organise-battles": read_signed_in(ORGANISED),
+    "organise-pairs-make": post(LACKING_FOR_ORGANISERS),
+    "organise-battles-bring": post(LACKING_FOR_ORGANISERS),
+    "organise-pair-sheet": read_signed_in(ORGANISED),
+    "organise-judge-add": post(LACKING_FOR_ORGANISERS),
+    "organise-judge-remove": post(DONE_FOR_ORGANISERS),
+    "organise-pair-sheet-rows": read_signed_in(ORGANISED),
+    "organise-pairs-publish": post(DONE_FOR_ORGANISERS),
+    "organise-pairs-take-back": post(DONE_FOR_ORGANISERS),
+    "organise-pairs-reopen": post(DONE_FOR_ORGANISERS),
+    "organise-estimates": read_signed_in(ORGANISED),
+    "organise-estimates-make": post(LACKING_FOR_ORGANISERS),
+    "organise-disagreements-make": post(LACKING_FOR_ORGANISERS),
+    "organise-estimates-rows": read_signed_in(ORGANISED),
+    "organise-estimates-labels": post(LACKING_FOR_ORGANISERS),
+    "organise-estimates-publish": post(DONE_FOR_ORGANISERS),
+    "organise-estimates-take-back": post(DONE_FOR_ORGANISERS),
     "organise-file": form(ORGANISED, LACKING_FOR_ORGANISERS),
     "organise-toml": read_signed_in(ORGANISED),
     "organise-zip": read_signed_in(ORGANISED),
@@ -403,6 +445,55 @@ TABLE = {
         (401, 404, 404, 404, 404, 204, 404, 204), TOKEN_FIRST
     ),
     "api:bring-ratings": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
+    "api:battles": form(NOBODY, (401, 404, 404, 404, 404, 400, 404, 400), REFUSED),
+    "api:battle-rows": read(NOBODY),
+    "api:estimates": read(NOBODY),
+    "api:judges": read(NOBODY),
+    "api:disagreements": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
+    "api:estimate-sheets": Row(
+        (401, 404, 404, 404, 404, 200, 404, 200),
+        (401, 404, 404, 404, 404, 400, 404, 400),
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+    ),
+    "api:estimate-sheet-rows": read(
+        (401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST
+    ),
+    "api:bring-labels": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
+    "api:publish-estimates": post(
+        (401, 404, 404, 404, 404, 409, 404, 409), TOKEN_FIRST
+    ),
+    "api:take-estimates-back": post(
+        (401, 404, 404, 404, 404, 409, 404, 409), TOKEN_FIRST
+    ),
+    "api:pair-sheets": Row(
+        (401, 404, 404, 404, 404, 200, 404, 200),
+        (401, 404, 404, 404, 404, 400, 404, 400),
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+    ),
+    "api:pair-sheet-rows": read((401, 404, 404, 404, 404, 200, 404, 200), TOKEN_FIRST),
+    "api:add-judge": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
+    "api:remove-judge": Row(
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        (401, 404, 404, 404, 404, 204, 404, 204),
+    ),
+    "api:publish-pairs": post((401, 404, 404, 404, 404, 409, 404, 409), TOKEN_FIRST),
+    "api:take-pairs-back": post((401, 404, 404, 404, 404, 409, 404, 409), TOKEN_FIRST),
+    "api:reopen-pairs": post((401, 404, 404, 404, 404, 409, 404, 409), TOKEN_FIRST),
+    # The reader is the judge.
+    "api:judge": Row(
+        (401, 200, *(404,) * 6),
+        (401, 400, *(404,) * 6),
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+        TOKEN_FIRST,
+    ),
     # The reader is the annotator.
     "api:rate": Row(
         (401, 200, *(404,) * 6),
@@ -411,6 +502,12 @@ TABLE = {
         TOKEN_FIRST,
         TOKEN_FIRST,
     ),
+    "api:phase-judge": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
+    "api:ask-judge": post((401, 404, 404, 404, 404, 409, 404, 409), TOKEN_FIRST),
+    "api:estimate-judge": post((401, 404, 404, 404, 404, 409, 404, 409), TOKEN_FIRST),
+    "api:dismiss-judge": post((401, 404, 404, 404, 404, 409, 404, 409), TOKEN_FIRST),
+    "api:ledger": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
+    "api:withdraw-import": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
     "api:labels": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
     "api:share-labels": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
     "api:judgements": post((401, *(404,) * 7), TOKEN_FIRST),
@@ -620,6 +717,7 @@ TABLE = {
     "api:publish-terms": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
     "api:publish-sheet": post((401, 404, 404, 404, 404, 409, 404, 409), TOKEN_FIRST),
     "api:take-sheet-back": post((401, 404, 404, 404, 404, 409, 404, 409), TOKEN_FIRST),
+    "api:reopen-sheet": post((401, 404, 404, 404, 404, 409, 404, 409), TOKEN_FIRST),
     "api:publish-judgements": post((401, *(404,) * 7), TOKEN_FIRST),
     "api:take-judgements-back": post((401, *(404,) * 7), TOKEN_FIRST),
     "api:close-report": post((401, *(404,) * 6, 204), TOKEN_FIRST),
@@ -631,6 +729,11 @@ TABLE = {
     "api:priority": post((401, 404, 404, 404, 400, 400, 404, 400), TOKEN_FIRST),
     "api:seed": post((401, 404, 404, 404, 200, 400, 404, 400), TOKEN_FIRST),
     "organise-outside": form(ORGANISED, LACKING_FOR_ORGANISERS),
+    "organise-old-runs": form(ORGANISED, LACKING_FOR_ORGANISERS),
+    "api:old-runs": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
+    "organise-bundle": read_signed_in(ORGANISED),
+    "new-season-bundle": form((302, *(404,) * 6, 200), (302, *(404,) * 6, 422)),
+    "api:new-season-bundle": post((401, *(404,) * 6, 400), TOKEN_FIRST),
     "api:outside": form(EVERYBODY, (401, 404, 404, 404, 404, 400, 404, 400), REFUSED),
     "organise-errata": form(ORGANISED, LACKING_FOR_ORGANISERS),
     "api:errata": form(EVERYBODY, (401, 404, 404, 404, 404, 400, 404, 400), REFUSED),
@@ -656,6 +759,8 @@ TABLE = {
     "submission-describe": post(DONE_FOR_OWN),
     "submission-delete-file": post(DONE_FOR_OWN),
     "api:description": post((401, 404, 404, 404, 200, 403, 404, 403), TOKEN_FIRST),
+    # The scene's run has no scores; tests/web/test_changes.py has two scored runs.
+    "api:run-changes": read((401, *(404,) * 7), TOKEN_FIRST),
     "api:run-history": read((401, 404, 404, 404, 200, 200, 404, 200), TOKEN_FIRST),
     "organise-board": form(ORGANISED, LACKING_FOR_ORGANISERS),
     "organise-reveal": post(DONE_FOR_ORGANISERS),
@@ -785,18 +890,33 @@ PHASE_BY_NUMBER = (
     "organise-freeze-now", "organise-unfreeze", "organise-draw-again", "organise-confirmation",
     "organise-confirmation-end",
     "organise-confirmation-reopen",
-    "organise-suspects",
+    "organise-suspects", "organise-old-runs",
+    "organise-judges-agree", "organise-judges-ask", "organise-judges-estimate", "organise-judges-dismiss",
+    "organise-pairs-make", "organise-battles-bring", "organise-estimates-make",
+    "organise-disagreements-make",
 )  # fmt: skip
 PHASE_IN_THE_API = (
     "open", "close", "times", "phase", "submit", "check", "leaderboard", "export", "extra-tries",
     "extra-tries-back", "instances", "several", "board", "reveal", "counting-runs", "errata",
     "outside", "sheets", "freeze", "unfreeze", "confirmation", "end-confirmation", "reopen-confirmation",
+    "old-runs", "rescoring", "stop-rescoring", "compute-baselines", "draw-again",
     "rescoring", "stop-rescoring", "compute-baselines", "draw-again",
+    "battles", "battle-rows", "pair-sheets", "phase-judge", "ask-judge", "estimate-judge", "dismiss-judge",
+    "estimates", "estimate-sheets", "judges", "disagreements",
 )  # fmt: skip
 SHEET_IN_THE_API = (
-    "publish-sheet", "take-sheet-back", "add-annotator", "change-adjudication", "show-references",
-    "answer-data-sheet", "bring-ratings",
+    "publish-sheet", "take-sheet-back", "reopen-sheet", "add-annotator", "change-adjudication",
+    "show-references", "answer-data-sheet", "bring-ratings",
 )  # fmt: skip
+PAIRS_IN_THE_API = (
+    "pair-sheet-rows", "add-judge", "publish-pairs", "take-pairs-back", "reopen-pairs",
+)  # fmt: skip
+ESTIMATES_IN_THE_API = (
+    "estimate-sheet-rows",
+    "bring-labels",
+    "publish-estimates",
+    "take-estimates-back",
+)
 OF_A_JOB = ("background-job", "background-job-status", "api:background-job")
 #: Their `slug` is that of a team.
 OF_A_TEAM = (
@@ -875,13 +995,24 @@ def named(name: str, scene: Scene, phase=None) -> dict[str, object]:
     number |= dict.fromkeys(OF_A_JOB, scene.job.pk)
     number |= dict.fromkeys(("api:seal-gold", "api:delete-gold"), scene.values["gold"])
     number |= {f"api:{of_sheet}": scene.sheet.pk for of_sheet in SHEET_IN_THE_API}
-    number |= {"api:remove-annotator": scene.values["annotator"]}
+    number |= {
+        f"api:{of_pairs}": scene.values["pairs"] for of_pairs in PAIRS_IN_THE_API
+    }
+    number |= {
+        f"api:{of_sheet}": scene.values["estimates"]
+        for of_sheet in ESTIMATES_IN_THE_API
+    }
+    number |= dict.fromkeys(
+        ("api:remove-annotator", "api:remove-judge"), scene.values["annotator"]
+    )
     number |= {"api:close-report": scene.values["report"]}
     number |= {f"api:{of_phase}": phase.pk for of_phase in PHASE_IN_THE_API}
     slug = scene.team.slug if name.startswith(OF_A_TEAM) else task.season.slug
     own = {"phase": phase.pk if name in PHASE_BY_NUMBER else phase.slug}
     if name in ("archive-board", "archive-file"):
         own = {"file": "season.json", "board": archives.BOARD}
+    if name in ("judge", "api:judge"):
+        own = {"sheet": scene.values["pairs"]}
     if name == "overview-paper-file":
         own = {"rest": "results.md"}
     if name == "api:archive":

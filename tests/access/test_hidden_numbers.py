@@ -41,6 +41,10 @@ QUESTIONS = (
     "?cost=wall_seconds",
     "?score=1",
     "?format=json&systems=1",
+    "?view=classes",
+    "?view=over-time",
+    "?view=costs",
+    "?view=share",
 )
 
 

@@ -13,6 +13,7 @@ from django.db import models, transaction
 from citeboard.core.models import AuditEntry
 from scoring.models import ManualMeasure, ManualScore
 from tests.access.table import OUR_ROUTES, address, expected, sign_in, takes_team
+from tests.exchange.bundles import codabench, packed
 from tests.tasks.seasons import SEASON
 from tests.written_tables import noting_tables
 
@@ -25,6 +26,8 @@ ELSEWHERE = {
     "socialaccount": "one's own account",
     "token": "one's own tokens",
     "annotate": "ratings, which say whose they are",
+    "judge": "judgements, which say whose they are",
+    "api:judge": "judgements, which say whose they are",
     "message": "one's own messages",
     "api:message": "one's own messages",
     "unsubscribe": "one's own messages",
@@ -137,6 +140,8 @@ def bodies(scene) -> dict[str, dict]:
         "api:new-season": {
             "file": SimpleUploadedFile("season.toml", season_text(scene).encode())
         },
+        "new-season-bundle": {"file": _bundle(), "make": "yes"},
+        "api:new-season-bundle": {"file": _bundle()},
         "organise-settings-season": {"title": "Another title"},
         "api:settings": {"settings": '{"season.licence": "CC0-1.0"}'},
         "new-season-preset": {**PRESET, **DATES},
@@ -187,6 +192,10 @@ def bodies(scene) -> dict[str, dict]:
             "reason": "An outage.",
         },
     }
+
+
+def _bundle() -> SimpleUploadedFile:
+    return SimpleUploadedFile("bundle.zip", packed(codabench()))
 
 
 class Changes:
@@ -271,6 +280,7 @@ def test_every_change_of_a_season_or_a_team_leaves_an_entry(client, scene):
         "submission-withdraw", "team-invitation-renew", "team-invitation-revoke", "team-member-remove",
         "team-lead", "new-season", "organise-clone", "api:clone", "join",
         "organise-settings-season", "api:settings", "new-season-preset", "api:new-season-preset",
+        "new-season-bundle", "api:new-season-bundle",
         "api:announcement", "api:close", "api:decide",
         "api:invitation", "api:new-season", "api:withdraw",
     }  # fmt: skip

@@ -47,7 +47,7 @@ RIVAL = "rival"
 QUERIES = (
     "?rules=corrected", "?rank=significance", "?sort=macro_f1", "?q=1", "?columns=all", "?score=1",
     "?as=others", "?dimension=intent", "?class=method", "?instance=q22", "?id=q22", "?outcome=only-a",
-    "?tests=now",
+    "?tests=now", "?view=classes", "?view=over-time", "?view=confidence", "?view=metrics", "?view=cite",
 )  # fmt: skip
 #: Acts that the suite tries as a member of the team.
 POSTED_IN_SUITE = ("api:check", "api:submit")

@@ -10,14 +10,15 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from scoring.offline.parts import read_part
 from scoring.offline.scoring import Scoring, score as score_offline
 from scoring.results.board.gold_keys import gold_key
-from scoring.worker.entailment_labels import local_options
+from scoring.worker.gathering import gathered_for
 from scoring.worker.local_copies import gold_copy, run_copy
 from scoring.worker.publishing import keep_statistics
 from scoring.worker.recording import record_scores
 from scoring.worker.release import drawn_part, told_of
 from tasks.jobs.engine import claim
 from tasks.jobs.leases import complete
-from tasks.models import Phase, Submission
+from tasks.models import Job, Phase, Submission
+from tasks.types.problems import Pending
 from tests.api.conftest import API
 from tests.factories import run_bytes
 
@@ -56,22 +57,7 @@ def score(submission: Submission) -> dict[str, dict[str, Any]]:
         job = claim(job_id, "this test")
         assert job is not None
         with tempfile.TemporaryDirectory() as folder:
-            task_type = job.submission.phase.task.task_type
-            result = score_offline(
-                Scoring(
-                    task_type=task_type,
-                    gold=[gold_copy(job.gold)],
-                    run=run_copy(job.submission, Path(folder)),
-                    rules=job.rules,
-                    options=task_type.checked_options(local_options(job, Path(folder))),
-                    resamples=50,
-                    statistics=Path(folder) / "statistics.npz",
-                    part=read_part(part)
-                    if (part := drawn_part(job.submission.phase))
-                    else None,
-                    key=gold_key(job.gold),
-                )
-            )
+            result = _scored(job, Path(folder))
             told = told_of(job, result, Path(folder) / "statistics.npz")
             name = keep_statistics(job, Path(folder) / "statistics.npz")
             answers = sha256((Path(folder) / "statistics.npz").read_bytes()).hexdigest()
@@ -81,6 +67,34 @@ def score(submission: Submission) -> dict[str, dict[str, Any]]:
         )
     submission.refresh_from_db()
     return printed
+
+
+def _scored(job: Job, folder: Path) -> dict[str, Any]:
+    """Score the job; once more with the judgements that the first scorer lacked."""
+    task_type, gathered = job.submission.phase.task.task_type, gathered_for(job)
+    part, pending = drawn_part(job.submission.phase), folder / "pending.jsonl"
+    run = run_copy(job.submission, folder)
+    for is_last in (gathered is None, True):
+        options = gathered.options(folder) if gathered else job.options
+        try:
+            return score_offline(
+                Scoring(
+                    task_type=task_type,
+                    gold=[gold_copy(job.gold)],
+                    run=run,
+                    rules=job.rules,
+                    options=task_type.checked_options(options),
+                    resamples=50,
+                    statistics=folder / "statistics.npz",
+                    part=read_part(part) if part else None,
+                    key=gold_key(job.gold),
+                    pending=pending if gathered else None,
+                )
+            )
+        except Pending:
+            assert not is_last
+            assert gathered.add(pending)
+    raise AssertionError("the last scorer lacks no judgement")
 
 
 def _recorder(job, result, **facts):

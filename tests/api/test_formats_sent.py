@@ -63,7 +63,7 @@ def submit(client, tmp_path, monkeypatch):
         ("run.tsv", table("\t")),
         ("run.jsonl", LINES),
         ("run.json", json.dumps(ROWS, indent=1)),
-        ("run.jsonl.gz", gzip.compress(LINES.encode())),
+        ("run.jsonl.gz", gzip.compress(LINES.encode(), mtime=0)),
         ("run", table(";")),
     ],
 )

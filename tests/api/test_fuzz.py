@@ -39,7 +39,7 @@ from tests.factories import (
 )
 from tests.kept_worlds import KeptWorld, keep_world
 from tests.mass import mass
-from tests.scoring.sheets import make_sheet
+from tests.scoring.sheets import make_estimates, make_pairs, make_sheet
 
 #: Also somebody in the team that another one leads, and who organises another season alone.
 EVERY_ROLE = (*ROLES, "mate", "elsewhere")
@@ -140,7 +140,14 @@ def make_world_to_aim_at() -> tuple[World, dict[str, list]]:
     sheet = make_sheet(
         world.phase, {"r-1": {scored: "A text."}}, annotators=[world.people["reader"]]
     )
+    pairs = make_pairs(
+        world.phase, [("r-1", scored, theirs)], judges=[world.people["reader"]]
+    )
     return world, {
+        "pair-sheets": [pairs.pk],
+        "estimate-sheets": [make_estimates(world.phase, [scored]).pk],
+        "judge": [pairs.pk],
+        "judges": [pairs.annotators.get().pk],
         "join-requests": [asked.pk],
         "asked": [asked.pk],
         "proposal": [merge.pk],

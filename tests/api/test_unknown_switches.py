@@ -28,7 +28,7 @@ ROLES_OF_POWER = ("organiser", "member", "staff", "reader", "stranger", "mate")
 #: Operations that take runs: in this release they warn of unknown fields.
 UPLOADS = {"submit", "check", "bundle"}
 #: Their role refuses the phase of this world, whose runs are no texts, before a field is read.
-OF_TEXTS = {"make_sheet"}
+OF_TEXTS = {"make_sheet", "make_pairs", "bring_battles"}
 
 
 @cache

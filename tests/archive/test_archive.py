@@ -21,7 +21,9 @@ from citeboard.web.guides import site_wheel
 from scoring.__main__ import main
 from scoring.metrics import rouge155
 from scoring.worker.rescoring import rank_again
+from tasks.gold.gold_files import load_gold
 from tasks.models import Organiser, Phase, Submission
+from tasks.types import cited_reports
 from tests import factories
 from tests.api.sending import score
 from tests.background.background import followed, work_off
@@ -663,3 +665,110 @@ def test_an_archive_with_anything_changed_in_it_is_refused_or_said_to_differ(
 ):
     kind = kinds.Kind(kinds.ARCHIVE, kinds.Archive(kept_archive, tmp_path).try_one)
     assert kinds.tried(kind, mass(8, 1_000), seed=25)["refused"]
+
+
+def make_phase_of_seeds() -> Phase:
+    """Create a finished phase with a mean of three seeds and two single runs, all compared."""
+    phase = make_phase()
+    Phase.objects.filter(pk=phase.pk).update(counting=Phase.Counting.ALL)
+    topics = [f"D{number:02}-0001" for number in range(1, 13)]
+    team = factories.make_team(season=phase.task.season)
+    for sentences in (("2",), ("2", "3"), ("1", "3")):
+        content = factories.run_bytes(sentences=sentences, topics=topics)
+        run = factories.make_submission(phase=phase, team=team, content=content)
+        score(run)
+        Submission.objects.filter(pk=run.pk).update(seeds_of="Owl")
+    Phase.objects.filter(pk=phase.pk).update(version=99)
+    for rules in phase.task.rules:
+        compare(phase, rules)
+    over("past")
+    return phase
+
+
+@pytest.fixture(scope="module")
+def kept_archive_of_seeds(django_db_setup, django_db_blocker, tmp_path_factory) -> Path:
+    with django_db_blocker.unblock(), transaction.atomic():
+        make_phase_of_seeds()
+        folder = export(tmp_path_factory.mktemp("seeds") / "archive", "--with-gold")
+        transaction.set_rollback(True)
+    return folder
+
+
+@pytest.fixture
+def archive_of_seeds(kept_archive_of_seeds, tmp_path) -> Path:
+    return shutil.copytree(kept_archive_of_seeds, tmp_path / "seeds")
+
+
+def test_the_tests_behind_ranks_of_means_are_repeated(archive_of_seeds, capsys):
+    tests = json.loads(first(archive_of_seeds, "tests/*corrected.json").read_text())
+    assert (len(tests["tests"]), len(tests["tests_of_means"])) == (1, 2)
+    last = verified(capsys, archive_of_seeds, 0)[-1]
+    assert last.endswith("numbers equal, 0 not checked")
+
+
+@pytest.mark.parametrize(
+    "part", ["difference", "error", "df", "low", "high", "p", "units"]
+)
+def test_a_changed_comparison_of_a_mean_is_found(part, archive_of_seeds, capsys):
+    def changed(board):
+        test = board["tests_of_means"][0]
+        test[part] = (test[part] or 0) + 1e-6
+
+    rewrite(first(archive_of_seeds, "tests/*.json"), changed)
+    told = verified(capsys, archive_of_seeds, 1)[0]
+    assert re.match(rf"boards/.* rows \d+ and \d+ {part}: the archive has", told)
+
+
+@pytest.mark.parametrize("part", ["value", "low", "high"])
+def test_a_changed_number_of_a_mean_is_found(part, archive_of_seeds, capsys):
+    def changed(board):
+        [mean] = [row for row in board["rows"] if "runs" in row]
+        mean["scores"]["overlap_f1_macro"][part] += 1e-6
+
+    rewrite(first(archive_of_seeds, "boards/*corrected.json"), changed)
+    told = verified(capsys, archive_of_seeds, 1)[0]
+    assert f"Owl overlap_f1_macro {part}: the archive has" in told
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda own: own.pop(), "and 1 paired tests are missing"),
+        (lambda own: own[0].update(second=0), "not each of two rows"),
+        (lambda own: own.append(own[0]), "not each of two rows"),
+    ],
+)
+def test_comparisons_of_means_that_a_board_does_not_make_are_none(
+    change, told, archive_of_seeds, capsys
+):
+    path = first(archive_of_seeds, "tests/*.json")
+    rewrite(path, lambda board: change(board["tests_of_means"]))
+    assert told in verified(capsys, archive_of_seeds, 1)[0]
+
+
+def test_judgements_in_files_of_options_are_verified_from_the_archive(
+    db, tmp_path, capsys
+):
+    sample = Path(cited_reports.__file__).parent / "sample"
+    gold = shutil.copytree(sample / "gold", tmp_path / "gold")
+    options = {}
+    for name in ("assignments", "supports"):
+        options[name] = str(shutil.move(gold / f"{name}.jsonl", tmp_path))
+    task = factories.make_task(
+        season=factories.make_season(slug="reports", licence="CC BY 4.0"),
+        slug="reports",
+        type="cited-reports",
+        rules=["corrected"],
+        options=options,
+    )
+    phase = factories.make_phase(
+        task=task, slug="test", board=Phase.Audience.EVERYONE, with_gold=False
+    )
+    load_gold(task=task, split=phase.split, paths=[gold], reason="first release")
+    content = (sample / "run.jsonl").read_bytes()
+    score(factories.make_submission(phase=phase, content=content))
+    over("reports")
+    archive = export(tmp_path / "archive", "--with-gold", season="reports")
+    told = verified(capsys, archive, 0)
+    assert not [line for line in told if line.startswith("not checked")]
+    assert len(list((archive / "labels").glob("*.jsonl"))) == 2

@@ -5,8 +5,8 @@ import threading
 import time
 from collections.abc import Callable
 
-#: Goes down the page and waits for what is drawn or fetched on the way: until nothing that the page fetches
-#: by itself is on its way or being put in place, and each chart that is seen is drawn as wide as it is now.
+#: Scrolls down the page, touches each chart, and waits until no request is open and each visible chart has
+#: its final width.
 REVEAL = """async () => {
     const end = performance.now() + 90000;
     const until = async (what, condition) => {
@@ -27,6 +27,7 @@ REVEAL = """async () => {
     await until('the page was not whole', () => !document.querySelector(underWay));
     for (const chart of charts()) {
         chart.scrollIntoView();
+        chart.dispatchEvent(new PointerEvent('pointerdown', { bubbles: true }));
         const isDrawn = () => Number(chart.dataset.drawn) === chart.clientWidth;
         await until('a chart was not drawn', () => isDrawn() || !chart.checkVisibility());
     }

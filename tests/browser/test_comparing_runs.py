@@ -85,7 +85,9 @@ def test_a_reader_goes_from_the_board_to_two_runs_and_to_their_classes(
     page, live_server, scene
 ):
     page.goto(live_server.url + scene.address("board"))
-    page.click("#rank-by-significance")
+    page.click("#adjust")
+    page.select_option("#rank-by", "significance")
+    page.click("#apply")
     page.wait_for_selector("tr.group")
     comes_to(page, "rank=significance")
     assert page.inner_text("td.rank >> nth=0").startswith("1\u2013")

@@ -49,7 +49,7 @@ def test_a_task_is_made_from_its_gold_without_scripts_in_a_few_steps(
     press('button:text-is("Read it")')
     page.wait_for_selector("table.entries >> text=The gold itself")
     press('button:text-is("Save the task")')
-    page.wait_for_selector("text=Why cite is saved with 30 instances.")
+    page.wait_for_selector("text=Why cite is saved with 30 instances from 30 rows.")
     assert len(steps) <= MOST_STEPS
     assert len(steps) == 6
     task = Task.objects.get(season=season)

@@ -182,34 +182,14 @@ def test_a_team_is_founded_joined_by_its_link_and_entered_without_scripts(
 
 def test_a_reader_follows_a_published_figure_to_its_line(page, live_server, scene):
     page.goto(live_server.url)
-    page.click("tbody:has(a[href='/seasons/cl-summ-2014/']) td a >> nth=0")
+    page.click("a[href='/seasons/cl-summ-2014/1a/published/'] >> nth=0")
     page.click("table.published >> nth=0 >> a.source >> nth=0")
     comes_to(page, "/published/jaidka-2014/#table-2-1")
     assert "clair_umich" in page.inner_text("section[aria-labelledby=table-2]")
 
 
-def test_published_results_are_hidden_on_a_board_in_place(page, live_server, scene):
+def test_published_results_are_a_tab_of_a_board(page, live_server, scene):
     page.goto(live_server.url + scene.address("board"))
-    assert page.is_visible(".published-below >> text=clair_umich")
-    page.click("#reported")
-    page.wait_for_selector("text=Show published results")
-    page.wait_for_selector(".published-below", state="hidden")
-    comes_to(page, "reported=no")
-
-
-def test_a_section_that_comes_late_leaves_the_address_of_what_was_chosen_before(
-    page, live_server, scene
-):
-    held = []
-
-    def hold(route) -> None:
-        held.append(route)
-
-    page.route("**/differences/**", hold)
-    page.goto(live_server.url + scene.address("board"))
-    page.click("#reported")
-    comes_to(page, "reported=no")
-    [fetched] = held
-    fetched.continue_()
-    page.wait_for_selector("#differences table.classes")
-    assert page.url.endswith("?reported=no")
+    page.click("#published")
+    page.wait_for_selector(".published-below >> text=clair_umich")
+    comes_to(page, "?view=published#view")

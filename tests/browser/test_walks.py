@@ -25,12 +25,15 @@ def test_a_reader_compares_systems_and_shares_what_is_seen(page, live_server, sc
     page.click("#sort-overlap_recall_micro")
     comes_to(page, "/?sort=overlap_recall_micro")
     wait_for(page, "document.activeElement.id === 'sort-overlap_recall_micro'")
+    page.click("#adjust")
+    page.wait_for_selector("#filter-text")
     page.fill("#filter-text", "system a")
     page.press("#filter-text", "Enter")
     wait_for(page, "document.querySelectorAll('table.board tbody tr').length === 1")
     assert "System A" in page.inner_text("table.board tbody")
-    comes_to(page, "q=system%20a")
-    page.click("#filter-clear")
+    comes_to(page, "q=system")
+    page.click("#adjust")
+    page.click("#show-all")
     wait_for(page, "document.querySelectorAll('table.board tbody tr').length === 7")
 
 
@@ -51,27 +54,29 @@ def test_a_number_opens_its_signature_by_mouse_and_by_keyboard_and_gives_the_foc
     wait_for(page, "document.activeElement.matches('td.first > a')")
 
 
-def test_the_classes_come_by_themselves_and_every_choice_stands_in_the_address(
+def test_the_classes_are_a_tab_and_every_choice_stands_in_the_address(
     page, live_server, scene
 ):
     page.goto(live_server.url + scene.address("board"))
-    page.wait_for_selector("#differences table.classes")
-    page.click("#dimension-facet")
-    page.wait_for_selector("#differences table.classes >> text=Method")
-    comes_to(page, "?dimension=facet")
-    wait_for(page, "document.activeElement.id === 'dimension-facet'")
-    page.click("text=Systems in the bars and the table")
-    for box in page.locator("input[name=system]").all()[1:]:
-        box.uncheck()
-    page.click("#choose-systems")
+    page.click("#differences")
+    page.wait_for_selector("#view table.classes")
+    page.select_option("#choose-dimension", "facet")
+    page.click("#show-classes")
+    page.wait_for_selector("#view table.classes >> text=Method")
+    comes_to(page, "dimension=facet")
+    comes_to(page, "view=classes")
+    wait_for(page, "document.activeElement.id === 'show-classes'")
+    first = page.locator("#choose-systems option").first.get_attribute("value")
+    page.select_option("#choose-systems", first)
+    page.click("#show-classes")
     wait_for(
         page,
-        "document.querySelectorAll('#differences table.classes thead th').length === 3",
+        "document.querySelectorAll('#view table.classes thead th').length === 3",
     )
     page.reload()
     wait_for(
         page,
-        "document.querySelectorAll('#differences table.classes thead th').length === 3",
+        "document.querySelectorAll('#view table.classes thead th').length === 3",
     )
     reveal(page)
     assert page.locator("#bars .bars .point").count() >= 2
@@ -173,8 +178,10 @@ def test_without_scripts_a_board_is_read_and_a_run_is_sent(
         "|rules:corrected|"
         in page.locator("main details code.signature >> nth=0").text_content()
     )
-    page.goto(live_server.url + scene.address("board") + "?dimension=topic")
-    page.click("text=The scores by class")
+    page.goto(live_server.url + scene.address("board"))
+    page.click("#differences")
+    page.select_option("#choose-dimension", "topic")
+    page.click("#show-classes")
     page.wait_for_selector("table.classes tbody tr >> nth=3")
     assert page.locator("table.classes tbody tr").count() == 4
 
@@ -222,13 +229,12 @@ def test_exact_times_are_chosen_once_for_all_pages(page, live_server, scene):
 
 def test_what_a_reader_downloads_is_what_is_shown(page, live_server, scene):
     page.goto(live_server.url + scene.address("board") + "?baselines=no")
-    page.click("text=Export")
+    page.click("#share")
     with page.expect_download() as download:
-        page.click("details.menu >> text=JSON")
+        page.select_option("#choose-file", "board.json")
+        page.click("#download-file")
     content = json.loads(download.value.path().read_text())
     assert [row["rank"] for row in content["rows"]] == [1, 2, 3, 4, 5, 6]
-    page.keyboard.press("Escape")
-    wait_for(page, "!document.querySelector('details.menu').open")
 
 
 def test_a_visitor_finds_the_way_to_take_part(page, live_server, scene):

@@ -72,3 +72,9 @@ def test_costs_are_measured_of_answers_that_are_as_they_should_be(measured):
     assert {"home, kept", "board, kept", "upload", "scoring"} <= {
         cost["what"] for cost in json.loads(told)
     }
+
+
+@pytest.mark.proof
+def test_memory_is_measured_while_every_answer_and_score_is_as_it_should_be(measured):
+    told = measured("memory.py", "--requests", "40", "--scorings", "4", "--rounds", "2")
+    assert "all together" in told

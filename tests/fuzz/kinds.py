@@ -79,6 +79,10 @@ HOSTILE_VALUES = (
     *("9" * 5_000, f"0x{'f' * 5_000}", "1e999", "nan", "a." * 3_000, "2026-13-45", "''"),
 )  # fmt: skip
 LABELS = b'{"model": "m"}\n{"premise": "a b", "hypothesis": "c", "entailed": true}\n'
+LEDGER = (
+    b'{"kind": "supports", "judge": "m"}\n'
+    b'{"texts": ["a b", "c"], "label": "full", "by": "p", "repeat": 1, "score": 0.5}\n'
+)
 JUDGEMENTS = b'{"kind": "claim", "item": "c1", "annotator": "a", "answer": true}\n'
 RATINGS = b"code,fluency,relevance\r\nT01,3,4\r\nT02,1,\r\n"
 METADATA = (
@@ -317,7 +321,10 @@ def uploads(scratch: Path) -> Iterator[Kind]:
     yield Kind(
         "labels",
         lambda chance: read(
-            chance, LABELS, worker.labels, {"filename": "labels.jsonl"}
+            chance,
+            chance.choice((LABELS, LEDGER)),
+            worker.judgements,
+            {"filename": "labels.jsonl"},
         ),
     )
     yield Kind("ratings", people)

@@ -117,7 +117,7 @@ def others(folder: Path) -> Iterator[tuple[str, Read, Made]]:
     form = {"code": "code", "criteria": ["fluency"], "lowest": 1, "highest": 5}
     programs = {
         "metadata": (reading.metadata, {}, b"method:\n  a: b\n"),
-        "labels": (worker.labels, {"filename": "l.jsonl"}, LABEL),
+        "labels": (worker.judgements, {"filename": "l.jsonl"}, LABEL),
         "ratings": (
             human.ratings,
             {"filename": "r.csv", "form": form, "codes": ["T1"]},

@@ -20,6 +20,7 @@ OF_WORDS = (
     "alt",
     "placeholder",
     "content",
+    "label",
     "lang",
     "data-label",
     "aria-current",

@@ -213,6 +213,21 @@ def test_what_is_closed_to_processes_that_read_uploads_is_found_by_trying(settin
 
 
 @pytest.mark.both_databases
+def test_a_queue_that_is_scaled_to_zero_is_missed_only_while_jobs_wait(settings):
+    settings.QUEUES, settings.SCALED_QUEUES = ["light"], ["gpu"]
+    note_group("a-host-0a1b2c3d:1.1:")
+    make_phase()
+    phase = make_phase(task=make_task(queue="gpu"))
+    found = finding("queues")
+    assert (found.state, found.found) == (
+        State.GOOD,
+        "all queues in use are served: light; scaled to zero and empty: gpu",
+    )
+    make_submission(phase=phase)
+    assert finding("queues").state == State.BAD
+
+
+@pytest.mark.both_databases
 def test_a_queue_that_nobody_serves_is_named(settings):
     settings.QUEUES = ["light"]
     note_group("a-host-0a1b2c3d:1.1:")

@@ -373,7 +373,7 @@ DECLARED: dict[str, tuple[str, str, str]] = {
     ),
     "numbers": (
         "least = 0\nmost = 4\nstep = 1",
-        '"pearson", "spearman", "kendall", "concordance", "mae", "rmse", "r2", "kappa_quadratic"',
+        '"pearson", "spearman", "kendall", "concordance", "mae", "rmse", "mse", "r2", "kappa_quadratic"',
         "",
     ),
     "ranking": (

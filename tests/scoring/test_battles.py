@@ -2,13 +2,16 @@
 
 import json
 import sys
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from scoring.__main__ import main
-from scoring.stats.battles import Battle, board_of, strengths, wins_by_topic
+from scoring.human import reading
+from scoring.offline.battles import as_facts
+from scoring.stats.battles import Battle, board_of, strengths, wins_of
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -100,11 +103,7 @@ def test_intervals_and_rank_ranges_come_from_leaving_out_one_topic():
     board = board_of(found)
     names = board.systems
     without = [
-        strengths(
-            wins_by_topic([own for own in found if own.topic != topic], names).sum(
-                axis=0
-            )
-        )
+        strengths(wins_of([own for own in found if own.topic != topic], names).total)
         for topic in sorted({own.topic for own in found})
     ]
     first = board.standings[0]
@@ -115,6 +114,42 @@ def test_intervals_and_rank_ranges_come_from_leaving_out_one_topic():
     assert ranges == {"a": (1, 1), "b": (2, 3), "c": (2, 3)}
     [few, *_] = board_of(battles("a>b b>a a>b b>a", topics=2)).standings
     assert (few.strength_bounds, few.first, few.last) == (None, 1, 2)
+
+
+def test_numbers_do_not_depend_on_how_many_tables_are_fitted_at_once(monkeypatch):
+    chance = np.random.default_rng(8)
+    words = [f"{a}{'>=>'[n % 3]}{b}" for n in range(30) for a, b in ("ab", "bc", "ca")]
+    found = battles(" ".join(chance.permutation(words)), topics=30)
+    at_once = as_facts(board_of(found))
+    monkeypatch.setattr("scoring.stats.battles.MAX_CELLS", 1)
+    assert as_facts(board_of(found)) == at_once
+    assert at_once["ordered_by"] == "strengths"
+
+
+def test_memory_grows_with_battles_and_not_with_topics_times_pairs_of_systems():
+    chance = np.random.default_rng(9)
+    names = [f"s{number:03}" for number in range(100)]
+    found = [
+        Battle(f"t{place % 500}", *chance.choice(names, 2, replace=False), "left")
+        for place in range(2_000)
+    ]
+    tracemalloc.start()
+    board_of(found)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # A table of topics and pairs of systems alone would take 40 MB.
+    assert peak < 30e6
+
+
+def test_shares_of_wins_and_of_left_sides_have_intervals_within_0_and_1():
+    found = [
+        Battle(f"t{place:02}", "a", "b", "right" if place == 7 else "left")
+        for place in range(20)
+    ]
+    board = board_of(found)
+    shares = [board.left.bounds, *(own.share_bounds for own in board.standings)]
+    for low, high in shares:
+        assert 0 <= low < high <= 1
 
 
 def test_the_position_bias_counts_decided_battles_and_swapped_sides_change_nothing_else():
@@ -159,6 +194,8 @@ def test_agreement_counts_pairs_that_several_judges_judged_whichever_side_they_s
         ({"label": "won"}, "“label” is “won”; expected one of left, right, tie"),
         ({"label": 1}, "“label” is a number"),
         ({"right": "a"}, "“a” meets itself"),
+        ({"left": 1, "right": "1"}, "“1” meets itself"),
+        ({"left": "\u00e9", "right": "e\u0301"}, "“é” meets itself"),
         ({"topic": ["t"]}, "“topic” is a list"),
         ({"left": ""}, "“left” has 0 characters"),
         ({"left": "x" * 201}, "“left” has 201 characters"),
@@ -213,3 +250,19 @@ def test_intervals_and_rank_ranges_hold_from_15_topics_on_in_the_short_form(
 @pytest.mark.proof
 def test_every_cell_of_the_table_of_battles_holds(simulation):
     assert simulation.main(["--sets", "400"]) == 0
+
+
+@pytest.mark.parametrize("judges", [2, 800])
+def test_a_file_is_refused_whose_judges_take_too_many_comparisons(
+    tmp_path, monkeypatch, judges
+):
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        {"topic": "t", "left": "a", "right": "b", "label": "tie", "judge": f"j{number}"}
+        for number in range(judges)
+    ]
+    Path(reading.UPLOAD).write_text("\n".join(map(json.dumps, rows)))
+    given = {"filename": "rows.jsonl", "systems": {"a": 1, "b": 2}, "topics": ["t"]}
+    told = [problem["message"] for problem in reading.battles(given)["problems"]]
+    few, many = [], ["319,600 comparisons of two labels on the same texts"]
+    assert told == (few if judges == 2 else many)

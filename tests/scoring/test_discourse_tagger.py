@@ -8,12 +8,21 @@ import numpy as np
 import pytest
 
 from scoring.__main__ import main
-from scoring.metrics.discourse import BLOCKS, Tagger
-from scoring.tools.training import Labelled, figures, held_out, read_labelled
+from scoring.metrics.discourse import BLOCKS, SHIPPED, Tagger
+from scoring.tools.training import (
+    Labelled,
+    Settings,
+    evaluated,
+    figures,
+    held_out,
+    read_labelled,
+    train,
+)
 from tasks.types.problems import Unavailable
 from tests.scoring import offline
 from tests.scoring.discourse import intents, write_gold, write_lines, write_run
 
+ACL_ARC = SHIPPED["acl-arc"]
 LABELLED = [
     (f"We use the {noun} of {name} for all of our {number} texts.", "Uses")
     if number % 2
@@ -111,6 +120,53 @@ def test_a_tagger_of_the_intents_gives_scikit_learn_s_tags_on_every_test_sentenc
     assert told["test"]["macro_f1"] > 0.70
     assert 0.45 < told["test_without_training_texts"]["macro_f1"] < 0.55
     assert told["test_without_training_texts"]["sentences"] == 68
+
+
+def test_the_tagger_that_comes_with_the_program_holds_words_and_no_sentence():
+    tagger = Tagger.load(ACL_ARC)
+    assert max(len(term.split()) for term in tagger.terms["words"]) == 2
+    assert max(map(len, tagger.terms["characters"])) == 5
+    manifest = json.loads((ACL_ARC / "manifest.json").read_text())
+    assert manifest["trained_on"]["sentences"] == 1588
+    told = manifest["evaluation"]
+    assert round(told["test"]["macro_f1"], 3) == 0.730
+    assert round(told["test_without_training_texts"]["macro_f1"], 3) == 0.509
+    notice = (ACL_ARC / "NOTICE.txt").read_text()
+    assert "Apache License, Version 2.0" in notice
+    assert "Jurgens" in notice
+    assert (ACL_ARC / "model.npz").stat().st_size < 400_000
+    assert tagger.tag(["We use the parser of [0] for all of our texts."]) == ["Uses"]
+
+
+@pytest.mark.shared
+def test_the_tagger_that_comes_with_the_program_reaches_the_stated_scores(shared):
+    own = shared / "acl_arc_intents"
+    trained = read_labelled(own / "train.jsonl")
+    told = evaluated(Tagger.load(ACL_ARC), trained, read_labelled(own / "dev.jsonl"))
+    manifest = json.loads((ACL_ARC / "manifest.json").read_text())
+    assert told == {
+        name: manifest["evaluation"][name]
+        for name in manifest["evaluation"]
+        if name != "on"
+    }
+
+
+@pytest.mark.shared
+@pytest.mark.proof
+def test_rounded_numbers_change_no_tag_of_a_known_sentence(shared):
+    own = shared / "acl_arc_intents"
+    trained = read_labelled(own / "train.jsonl")
+    texts = [one.text for one in (*trained, *read_labelled(own / "dev.jsonl"))]
+    assert train(trained, Settings()).tag(texts) == Tagger.load(ACL_ARC).tag(texts)
+
+
+def test_decimals_below_zero_are_refused(labelled, tmp_path, capsys):
+    words = ["train-tagger", str(labelled), "--out", str(tmp_path / "out")]
+    assert main([*words, "--decimals", "-1"]) == 2
+    assert "--decimals -1: expected 0 or more" in capsys.readouterr().err
+    assert main([*words, "--decimals", "1"]) == 0
+    weights = Tagger.load(tmp_path / "out").weights
+    assert np.array_equal(weights, weights.round(1))
 
 
 def test_the_manifest_says_where_a_tagger_came_from_as_people_read_json(folder):

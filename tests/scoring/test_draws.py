@@ -63,7 +63,7 @@ def test_the_draw_is_the_same_whatever_the_answers_are(name, tmp_path):
     for share in (10, 30, 50):
         drawn = drawn_units(kind, world, share, NONCE)
         assert drawn == drawn_units(kind, other, share, NONCE)
-        assert len(drawn) == round(len(world.units) * share / 100)
+        assert abs(len(drawn) - len(world.units) * share / 100) <= 0.5
 
 
 @pytest.mark.parametrize("kind", TYPES, ids=[kind.slug for kind in TYPES])

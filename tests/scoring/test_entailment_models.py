@@ -8,7 +8,9 @@ import pytest
 from scoring.__main__ import UNAVAILABLE, main
 from scoring.metrics import entailment
 from scoring.metrics.entailment import ModelJudge, Pair, question
+from tasks.types.problems import Unavailable
 from tests.scoring.offline import score
+from tests.scoring.test_learned import make_model as make_random_classifier
 from tests.scoring.tinymodel import make_model
 from tests.tasks.types.citations import RAIN, write_gold, write_parses, write_run
 
@@ -66,6 +68,60 @@ def test_a_pair_is_asked_as_true_was_trained():
 
 def test_entailed_is_what_the_model_answers_with_1(model):
     assert ModelJudge(str(model)).decide(PAIRS) == ANSWERS
+
+
+NLI = {0: "contradiction", 1: "neutral", 2: "ENTAILMENT"}
+
+
+WORDS = ["wind", "moves", "sand", "dunes", "wind moves dunes", "sand ."]
+RANDOM_PAIRS = [Pair(one, other) for one in WORDS for other in WORDS]
+
+
+def make_classifier(folder: Path, labels: dict[int, str]) -> Path:
+    """A random classifier of pairs as it comes from the hub, by which no label is always the likeliest."""
+    import torch
+    from transformers import BertForSequenceClassification
+
+    make_random_classifier(folder, labels=len(labels))
+    model = BertForSequenceClassification.from_pretrained(folder)
+    model.config.id2label = labels
+    scores = torch.cat([logits(folder, pair) for pair in RANDOM_PAIRS])
+    with torch.no_grad():
+        model.classifier.bias -= scores.median(dim=0).values
+    model.save_pretrained(folder)
+    return folder
+
+
+def logits(folder: Path, pair: Pair):
+    import torch
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    given = AutoTokenizer.from_pretrained(folder)(
+        pair.premise, pair.hypothesis, return_tensors="pt"
+    )
+    with torch.inference_mode():
+        return model(**given).logits
+
+
+def test_a_classifier_entails_a_pair_if_that_is_its_likeliest_label(tmp_path):
+    pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    folder = make_classifier(tmp_path / "nli", NLI)
+    likeliest = [NLI[int(logits(folder, pair).argmax())] for pair in RANDOM_PAIRS]
+    expected = [label == "ENTAILMENT" for label in likeliest]
+    assert ModelJudge(str(folder), batch=8).decide(RANDOM_PAIRS) == expected
+    assert len(set(expected)) == 2
+    long = Pair("wind moves dunes . " * 100, "sand")
+    assert ModelJudge(str(folder)).decide([long])[0] in (True, False)
+
+
+def test_a_classifier_without_a_label_of_entailment_is_named_with_its_labels(tmp_path):
+    pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    folder = make_classifier(tmp_path / "moods", {0: "glad", 1: "sad"})
+    with pytest.raises(Unavailable, match=r"has the labels glad, sad; expected one"):
+        ModelJudge(str(folder)).decide(PAIRS)
 
 
 @pytest.mark.parametrize("batch", [1, 2, 8])

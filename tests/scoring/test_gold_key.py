@@ -14,6 +14,7 @@ import pytest
 from scoring.offline.gold_key import archived_gold_key
 from scoring.offline.scoring import read_split
 from tasks.types import TaskType, task_type
+from tasks.types.files import READING_VERSION
 from tests.scoring.offline import printed, refusals, score
 from tests.tasks.test_every_type import TYPES, sample, scored
 
@@ -123,8 +124,8 @@ def test_two_runs_are_compared_under_the_key_of_the_board(capsys, small, tmp_pat
         ("--nonce", "no-such-file", "expected 64 hexadecimal digits"),
         ("--digest-rule", "0", "this release knows 1 to 2"),
         ("--digest-rule", "3", "this release knows 1 to 2"),
-        ("--reading", "0", "this release knows 1 to 2"),
-        ("--reading", "3", "this release knows 1 to 2"),
+        ("--reading", "0", f"this release knows 1 to {READING_VERSION}"),
+        ("--reading", "4", f"this release knows 1 to {READING_VERSION}"),
     ],
 )
 def test_what_is_no_key_is_refused(option, value, reason, capsys, small, tmp_path):
@@ -204,10 +205,10 @@ def test_another_answer_and_another_document_of_the_pool_are_another_digest(tmp_
 
 
 def test_digests_of_before_are_computed_by_their_own_rule(tmp_path, capsys):
-    folder = EXAMPLES / "field-tasks" / "claims-and-evidence"
+    folder = Path(__file__).with_name("gold_of_release_0_3")
     kind = str(EXAMPLES / "tasks" / "claims-and-evidence")
     run, copy = (
-        folder / "by-lot.jsonl",
+        folder / "run.jsonl",
         Path(shutil.copytree(folder, tmp_path / "copy")),
     )
     shuffled(copy / "gold", b"\n")

@@ -114,14 +114,17 @@ def test_it_is_told_by_annotator_too(line):
 
 
 def test_it_stands_on_the_board_without_a_rank_and_can_be_hidden(line, phase, client):
-    page = client.get(address("board", phase)).content.decode()
+    page = client.get(address("board", phase) + "?adjust=yes").content.decode()
     assert '<tr class="human">\n<td class="rank"></td>' in page
     assert SYSTEM in page
     assert ">human line<" in page
     assert "Hide the human line" in page
-    hidden = client.get(address("board", phase) + "?human=no").content.decode()
+    hidden = client.get(
+        address("board", phase) + "?human=no&adjust=yes"
+    ).content.decode()
     assert SYSTEM not in hidden
-    assert "Show the human line" in hidden
+    assert 'name="human" value="no" checked>' not in page
+    assert 'name="human" value="no" checked>' in hidden
     assert (
         SYSTEM in client.get(address("board", phase) + "?baselines=no").content.decode()
     )

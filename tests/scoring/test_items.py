@@ -93,3 +93,55 @@ def test_difficulty_has_the_interval_of_wilson_on_any_range():
     other = items.difficulty(2 * right - 1, -1.0, 1.0)
     assert other.low == pytest.approx(2 * found.low - 1)
     assert other.high == pytest.approx(2 * found.high - 1)
+
+
+def test_an_item_is_selected_up_to_both_limits():
+    p, adjusted = np.array([0.05, 0.05, 0.051]), np.array([0.2, 0.201, 0.2])
+    found = items.Tested(np.full(3, -0.5), p, adjusted)
+    assert found.is_below_zero.tolist() == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("exchanges", "asked"),
+    [
+        # All permutations of both looks; the second look has 40 for each of 300 items.
+        (200_000_000, [999, 12_000]),
+        # 250 permutations of 12 values of 300 items, and 500 of half as many.
+        (900_000, [250]),
+        # No look has fewer permutations than the least.
+        (36_000, [99]),
+    ],
+)
+def test_permutations_grow_with_the_items_and_stop_where_they_take_too_long(
+    exchanges, asked, monkeypatch
+):
+    trials = []
+
+    def permutation_p(values, places, number):
+        trials.append(number)
+        return np.full(len(places), 0.01)
+
+    monkeypatch.setattr(items, "permutation_p", permutation_p)
+    monkeypatch.setattr(items, "MAX_EXCHANGES", exchanges)
+    # Each of 300 pairs has an item that is the reverse of all others.
+    right = (np.arange(12) % 2).astype(float)[:, None]
+    values = np.hstack([np.tile(right, 900), np.tile(1 - right, 300)])
+    found = items.tested(values)
+    assert np.count_nonzero(found.correlations < 0) == 300
+    assert trials == asked
+
+
+def test_p_values_of_the_same_values_are_the_same_on_every_machine():
+    values = np.array([[0.0, 1, 1], [0, 1, 0], [1, 0, 1], [1, 0, 0], [0, 0, 1]])
+    counted = items.permutation_p(values, np.array([0]), 999) * 1000
+    assert counted.tolist() == [counted_with_seed_0(values)]
+
+
+def counted_with_seed_0(values) -> float:
+    """Return how many of 1,000 orders of the first item, with the observed one, are as low."""
+    rng = np.random.default_rng(0)
+    orders = rng.permuted(np.tile(np.arange(len(values)), (999, 1)), axis=1)
+    rest = values[:, 1:].sum(axis=1)
+    rest = rest - rest.mean()
+    sums = rest[orders] @ values[:, 0]
+    return 1.0 + np.count_nonzero(sums <= values[:, 0] @ rest + 1e-9)

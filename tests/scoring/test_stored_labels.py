@@ -14,10 +14,10 @@ from django.utils import timezone
 from citeboard.core import storage
 from scoring.metrics.entailment import Pair, labels_digest
 from scoring.models import (
-    EntailmentLabel,
-    EntailmentModel,
     Evaluation,
-    LabelImport,
+    Judge,
+    Judgement,
+    JudgementImport,
     PendingLabels,
     PendingPair,
 )
@@ -29,7 +29,7 @@ from scoring.worker.entailment_labels import (
     open_pairs,
     waiting_jobs,
 )
-from scoring.worker.local_copies import FileRefused, work_folder
+from scoring.worker.local_copies import FileRefused
 from scoring.worker.rescoring import ask_for_phase
 from scoring.worker.score import score
 from tasks.jobs import engine
@@ -269,17 +269,17 @@ class TestWaiting:
 class TestImporting:
     def test_what_is_kept_already_may_come_again(self, tmp_path):
         first = bring(tmp_path, decided())
-        assert (first.added, first.known, first.model.name) == (6, 0, MODEL)
+        assert (first.added, first.known, first.judge.name) == (6, 0, MODEL)
         again = bring(tmp_path, decided(*PAIRS, (ROME, "It is dry")))
         assert (again.added, again.known) == (1, 6)
         assert (
-            EntailmentLabel.objects.count(),
-            EntailmentModel.objects.get().decided,
+            Judgement.objects.count(),
+            Judge.objects.get().decided,
         ) == (7, 7)
 
     def test_what_goes_out_comes_in_again(self, tmp_path):
         bring(tmp_path, decided())
-        lines = list(label_lines([EntailmentModel.objects.get()]))
+        lines = list(label_lines([Judge.objects.get()]))
         assert json.loads(lines[0]) == {"model": MODEL, "kept": True}
         again = bring(tmp_path, [line.strip() for line in lines])
         assert (again.added, again.known) == (0, 6)
@@ -299,14 +299,9 @@ class TestImporting:
             "expected what a model has decided once; another model goes by another name"
         )
         assert told == [f"labels.jsonl:2: this pair is kept as 1; {expected}"]
-        assert (EntailmentLabel.objects.count(), LabelImport.objects.count()) == (6, 1)
+        assert (Judgement.objects.count(), JudgementImport.objects.count()) == (6, 1)
         bring(tmp_path, decided((OSLO, CLAIM), entailed=lambda _: 0, model="another"))
-        assert (
-            EntailmentLabel.objects.filter(
-                entailed=False, model__name="another"
-            ).count()
-            == 1
-        )
+        assert Judgement.objects.filter(label="no", judge__name="another").count() == 1
 
     def test_a_bad_file_names_every_line_and_leaves_nothing(self, tmp_path):
         told = refusals(
@@ -329,8 +324,8 @@ class TestImporting:
         assert [each.partition(": ")[0] for each in told] == [
             f"labels.jsonl:{line}" for line in (2, 3, 4, 5, 6, 7, 8)
         ]
-        assert not EntailmentModel.objects.exists()
-        assert not EntailmentLabel.objects.exists()
+        assert not Judge.objects.exists()
+        assert not Judgement.objects.exists()
 
     @pytest.mark.parametrize(
         ("lines", "more", "reason"),
@@ -479,24 +474,6 @@ class TestCommands:
         assert {
             json.loads(line)["premise"] for line in out.getvalue().splitlines()
         } == {ROME}
-
-
-def test_a_scorer_is_given_one_copy_for_each_state_of_the_store(phase, tmp_path):
-    bring(tmp_path, decided())
-    model = EntailmentModel.objects.get(season=None)
-    place = work_folder() / "entailment_labels"
-    # Another test's model may have had the same number.
-    for path in place.glob(f"{model.pk}-*"):
-        path.unlink()
-    work(citing_run(phase), citing_run(phase))
-    assert [path.name for path in place.glob(f"{model.pk}-*")] == [
-        f"{model.pk}-6.jsonl"
-    ]
-    bring(tmp_path, decided((ROME, "It is dry")))
-    work(citing_run(phase))
-    assert [path.name for path in place.glob(f"{model.pk}-*")] == [
-        f"{model.pk}-7.jsonl"
-    ]
 
 
 def test_runs_share_their_signatures_and_each_has_the_digest_of_its_own_labels(

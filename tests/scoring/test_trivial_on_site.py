@@ -14,6 +14,7 @@ from tasks.models.seasons import bump_version
 from tasks.types.declared.folder import read_declaration
 from tests import factories
 from tests.api.sending import score
+from tests.scoring import compared
 from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
@@ -40,19 +41,23 @@ def lines(rows) -> bytes:
     return "".join(f"{json.dumps(row)}\n" for row in rows).encode()
 
 
-@pytest.fixture
-def phase(tmp_path) -> Phase:
-    declared = read_declaration({"task.toml": TASK, "card.md": "A card."})
+def make_phase(tmp_path, toml: str, gold, answers) -> Phase:
+    declared = read_declaration({"task.toml": toml, "card.md": "A card."})
     task = factories.make_task(
         type=declared.slug, declaration=keep(declared), rules=["corrected"]
     )
     phase = factories.make_phase(task=task, with_gold=False, board="everyone")
     path = tmp_path / "gold.jsonl"
-    path.write_bytes(lines(GOLD))
+    path.write_bytes(lines(gold))
     load_gold(task=task, split=phase.split, paths=[path], reason="First.")
-    answers = [{"id": row["id"], "label": "a"} for row in GOLD]
     score(factories.make_submission(phase=phase, content=lines(answers)))
     return phase
+
+
+@pytest.fixture
+def phase(tmp_path) -> Phase:
+    answers = [{"id": row["id"], "label": "a"} for row in GOLD]
+    return make_phase(tmp_path, TASK, GOLD, answers)
 
 
 @pytest.fixture
@@ -115,3 +120,39 @@ def test_confirmed_results_show_the_line_as_well(phase, client):
     Phase.objects.filter(pk=phase.pk).update(confirmation_ended_at=timezone.now())
     bump_version(phase.pk)
     assert LINE in text_of(client.get(board))
+
+
+def test_confirmed_results_do_not_show_a_text_of_hidden_gold(tmp_path, client):
+    toml = TASK.replace('form = "labels"', 'form = "text"')
+    toml = toml.replace('labels = ["a", "b", "c"]', 'field = "text"')
+    toml = toml.replace('field = "label"', 'field = "reply"').replace(
+        '"accuracy"', '"exact_match"'
+    )
+    replies = ["Some secret words."] * 15 + [f"No {n}." for n in range(15)]
+    gold = [
+        {"id": f"x{n}", "text": f"T{n}.", "reply": reply}
+        for n, reply in enumerate(replies)
+    ]
+    answers = [{"id": row["id"], "text": "Whatever."} for row in gold]
+    phase = make_phase(tmp_path, toml, gold, answers)
+    assert Gold.objects.get().trivial["constant"] == "Some secret words."
+    over = timezone.now() - dt.timedelta(hours=1)
+    facts = {"closes": over, "confirms_results": True, "confirmation_ended_at": over}
+    Phase.objects.filter(pk=phase.pk).update(**facts)
+    bump_version(phase.pk)
+    page = text_of(client.get(reverse("board", args=place(phase))))
+    assert "A run that knows nothing, constant , has" in page
+    assert "secret words" not in page
+
+
+def test_the_best_run_of_a_built_in_type_is_the_last_row_of_its_board(client):
+    phase = compared.make_phase(board="everyone", gold_is_public=True)
+    compared.scored(phase, 3)
+    gold = Gold.objects.get()
+    assert {"first", "longest", "random", "constant"} <= gold.trivial["runs"].keys()
+    Phase.objects.filter(pk=phase.pk).update(
+        closes=timezone.now() - dt.timedelta(hours=1)
+    )
+    bump_version(phase.pk)
+    page = text_of(client.get(reverse("board", args=place(phase))))
+    assert "a run that knows nothing" in page

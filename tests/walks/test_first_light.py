@@ -142,7 +142,7 @@ def shown_on_the_board(page, live_server, phase: Phase, expected: dict) -> None:
     reveal(page)
     assert page.locator("#bars[data-drawn]").is_visible()
     for topic in PILOT:
-        assert topic in page.inner_text("#differences table")
+        assert topic in page.inner_text("#view table")
 
 
 def board_address(name: str, phase: Phase) -> str:

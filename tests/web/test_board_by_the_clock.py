@@ -129,7 +129,7 @@ def test_organisers_say_when_on_the_clocks_of_the_phase(client, phase, organiser
     assert phase.board_from == dt.datetime(2030, 5, 10, 10, tzinfo=dt.UTC)
     assert phase.board_then == "everyone"
     entry = history(phase.task.season).first()
-    assert "from 2030-05-10 10:00 UTC everyone" in entry.words
+    assert "from 10 May 2030, 10:00 UTC everyone" in entry.words
     assert [change["before"] for change in entry.changes] == ["nobody", None, ""]
 
 

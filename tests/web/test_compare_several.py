@@ -170,5 +170,6 @@ def test_a_team_is_led_to_the_run_before(client, phase):
     page = client.get(f"/submissions/{second.pk}/").content.decode()
     assert f"?a={second.pk}&amp;b={first.pk}" in page
     assert (
-        "the one before" not in client.get(f"/submissions/{first.pk}/").content.decode()
+        "What changed since"
+        not in client.get(f"/submissions/{first.pk}/").content.decode()
     )

@@ -10,6 +10,7 @@ from django.utils import timezone
 from citeboard.core.audit import about, history
 from citeboard.ops.accounts import delete_account, own_data
 from citeboard.teams.membership import add_member
+from scoring.exchange.citations import of_snapshot
 from scoring.models import Evaluation, ResultConfirmation, Snapshot
 from scoring.results.runs.confirming import (
     ask_to_confirm,
@@ -170,7 +171,8 @@ def test_tables_badges_and_citations_say_that_results_are_preliminary_and_then_n
     assert bib.count(said) == 4
     assert said in of_run
     assert "0.6500 · preliminary" in picture
-    pages = [boards.address("board", phase), reverse("standing", args=[*place, own.pk])]
+    cited = boards.address("board", phase) + "?view=cite"
+    pages = [cited, reverse("standing", args=[*place, own.pk])]
     assert all(
         said in client.get(where, headers=german).content.decode() for where in pages
     )
@@ -188,6 +190,27 @@ def test_tables_badges_and_citations_say_that_results_are_preliminary_and_then_n
     assert "official" not in caption
     assert bib.count("Results are official since ") == 4
     assert "0.6500" in picture
+
+
+def test_files_keep_the_form_of_an_instant_and_pages_show_it_in_words(
+    client, phase, ada, bob
+):
+    say(client, ada, run(phase))
+    say(client, bob, run(phase, "theirs"))
+    last = dt.datetime(2026, 5, 1, 12, 30, tzinfo=dt.UTC)
+    ResultConfirmation.objects.update(at=last)
+    Phase.objects.update(version=80)
+    written = "official since 2026-05-01 12:30 UTC"
+    assert told(client, phase)["words"] == written
+    board_json = client.get(boards.address("board-json", phase)).json()
+    assert board_json["results"]["words"] == written
+    assert written in client.get(boards.address("board-csv", phase)).content.decode()
+    in_words = "official since 1 May 2026, 12:30 UTC"
+    assert in_words in client.get(boards.address("board-tex", phase)).content.decode()
+    client.get(boards.address("board", phase) + "cite/")
+    kept = Snapshot.objects.latest("pk")
+    assert kept.content["results"]["words"] == written
+    assert f"Results were {in_words}" in of_snapshot(kept).note
 
 
 def test_a_caption_of_one_s_own_stays_and_the_comment_says_it(client, phase):

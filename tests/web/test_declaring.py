@@ -445,7 +445,7 @@ def test_files_of_other_names_become_a_task_that_is_held_against_an_official_num
     answer = client.post(place(), sent)
     assert not Task.objects.exists()
     said = text_of(answer)
-    assert "official 91.6, here 91.7, difference 0.1" in said
+    assert "under corrected: official 91.6, here 91.7, difference 0.1" in said
     assert "Nothing was saved." in said
     assert "official.jsonl" in said
     assert answer.context["form"]["official"].value() == "91.6"

@@ -103,7 +103,7 @@ def test_an_infinite_divergence_says_so(client, phase, tmp_path):
 def test_the_board_leads_there_and_shows_infinity(client, phase, tmp_path):
     make_run(phase, tmp_path, {"lu": [intents("Extends")], "xing": [intents("Uses")]})
     html = client.get(boards.address("board", phase)).content.decode()
-    assert f'href="{boards.address("discourse", phase)}"' in html
+    assert 'href="?view=discourse#view"' in html
     assert ">∞</a>" in html
 
 
@@ -180,6 +180,46 @@ def test_two_runs_are_compared_where_one_or_both_are_infinitely_far(client, tmp_
         assert response.status_code == 200
         assert "nan" not in text_of(response)
         assert "∞" in text_of(response)
+
+
+BY_TAGGER = {"discourse_labels": "tagger"}
+SHIPPED = BY_TAGGER | {"intent_tagger": "acl-arc"}
+
+
+def test_supplied_labels_are_drawn_and_called_so_where_no_tagger_is_there(
+    client, tmp_path
+):
+    phase = make_phase(tmp_path, options=BY_TAGGER)
+    make_run(phase, tmp_path, system="LED")
+    told = text_of(page(client, phase))
+    assert "These are supplied labels" in told
+    assert "KL divergence of the shares of citation intents, as supplied" in told
+    assert "gold 6 0.3333 0.0000 0.0000 0.0000 0.0000 0.6667 LED 3 0.6667" in told
+    html = client.get(boards.address("board", phase)).content.decode()
+    assert 'href="?view=discourse#view"' in html
+
+
+def test_the_tagger_that_comes_with_the_program_labels_gold_and_runs(client, tmp_path):
+    """The run says what it likes of its sentence; the labels of the gold and of the run are the tagger's."""
+    phase = make_phase(tmp_path, options=SHIPPED)
+    make_run(phase, tmp_path, {"lu": [intents("Future")], "xing": [None]}, system="LED")
+    told = text_of(page(client, phase))
+    assert "These are supplied labels" not in told
+    assert "The gold's labels: the tagger's" in told
+    assert "LED 2 0.0000 0.0000 0.0000 0.0000 0.0000 1.0000" in told
+    supplied = text_of(page(client, phase, "?labels=kl_intent_supplied"))
+    assert "These are supplied labels" in supplied
+    assert "LED 1 0.0000 0.0000 0.0000 1.0000 0.0000 0.0000" in supplied
+
+
+def test_no_page_of_supplied_labels_is_offered_where_nobody_supplied_any(
+    client, tmp_path
+):
+    phase = make_phase(tmp_path, options=BY_TAGGER)
+    make_run(phase, tmp_path, {"lu": [None], "xing": [None]})
+    assert page(client, phase).status_code == 404
+    html = client.get(boards.address("board", phase)).content.decode()
+    assert "view=discourse" not in html
 
 
 def test_a_task_without_labels_has_no_such_page(client):

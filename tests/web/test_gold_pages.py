@@ -251,7 +251,7 @@ def test_readers_see_which_ranks_have_changed_and_why(
 ):
     corrected(client, phase, runs, organiser, tmp_path)
     board = source(client.get(boards.address("board", phase)))
-    assert '<a href="changes/?gold=2">what it changed</a>' in board
+    assert '<a href="changes/?gold=2">What gold v2 changed</a>' in board
     told = source(client.get(boards.address("gold-changes", phase)))
     assert REASON in told
     assert "2 ranks differ from v1" in told

@@ -589,7 +589,7 @@ def test_before_it_is_published_nothing_says_whose_texts_are_how_good(
     assert not any(run.system in told for run in runs)
 
 
-def test_a_published_sheet_takes_no_ratings_until_it_is_taken_back(
+def test_a_published_sheet_takes_no_ratings_until_it_is_unpublished_and_reopened(
     client, phase, sheet, runs, organiser
 ):
     person = factories.make_user()
@@ -608,10 +608,16 @@ def test_a_published_sheet_takes_no_ratings_until_it_is_taken_back(
     assert "Human readability" not in text_of(
         client.get(boards.address("board", phase))
     )
-    client.force_login(person)
-    client.post(
-        reverse("annotate-upload", args=[sheet.pk]), {"file": upload(ratings(sheet))}
-    )
+    for is_reopened in (False, True):
+        client.force_login(organiser)
+        if is_reopened:
+            client.post(organise("organise-sheet-reopen", phase, sheet))
+        client.force_login(person)
+        client.post(
+            reverse("annotate-upload", args=[sheet.pk]),
+            {"file": upload(ratings(sheet))},
+        )
+        assert Rating.objects.filter(annotator__user=person).exists() is is_reopened
     assert Rating.objects.filter(annotator__user=person).count() == 12
 
 

@@ -6,7 +6,6 @@ import io
 import json
 import re
 import zipfile
-from dataclasses import replace
 from html import unescape
 
 import numpy as np
@@ -16,18 +15,14 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 
 from citeboard.teams.models import User
+from citeboard.web.runs import instances as readers
 from scoring.offline.evaluate import load_instances
 from scoring.results.comparison import reading
-from scoring.results.comparison.drawing import Line, Part, Piece, draw
+from scoring.results.comparison.pieces import Line, Part, Piece
 from tasks.gold.gold_files import load_gold
 from tasks.models import Phase, Submission
 from tasks.models.seasons import bump_version
 from tasks.types import task_types
-from tasks.types.base import RANKING, Split
-from tasks.types.forms.instances import Content, Instance
-from tasks.types.forms.rankings import RankingTask
-from tasks.types.ranking.lists import Lists
-from tasks.types.ranking.runs import RankedRun
 from tests import factories
 from tests.api.sending import score
 from tests.exchange.every_eval_ever import SAMPLES_PATH, check
@@ -126,33 +121,6 @@ def test_a_ranking_says_among_how_many_it_chose_and_its_scores_alike_from_both_f
             r'silt: [^<]+</mark> <span class="who">the cited paper · 0.25</span>',
             answer,
         )
-
-
-@pytest.mark.parametrize("rights", ["organiser", "team"])
-def test_of_a_cited_paper_below_the_first_ten_stands_the_place_for_who_may_know_it(
-    rights,
-):
-    [shown] = shown_rankings(["p", *"abcdefghijkl"], gold="k")
-    parts = (
-        draw(RANKING, shown)
-        if rights == "organiser"
-        else draw(RANKING, replace(shown, gold="", judged=()))
-    )
-    words = [line.words for part in parts for line in part.lines]
-    assert ("at place 11" in words) == (rights == "organiser")
-    assert "k" not in shown.answer
-
-
-def shown_rankings(pool, gold):
-    task = RankingTask(field="gold")
-    content = Content(
-        (Instance("one", {gold: 1}, {"id": "one"}),), {name: {} for name in pool}
-    )
-    split = Split(content=content, instances=1, index=task.index(content), digest="")
-    ranked = RankedRun(Lists.of([range(1, len(pool))]), 0)
-    return list(
-        task.show_instances([], split, task.pair(split, ranked, "corrected", {}), {})
-    )
 
 
 def test_instances_that_were_kept_before_scores_and_pools_were_are_read(tmp_path):
@@ -398,9 +366,58 @@ def test_a_number_a_class_and_the_panel_of_a_number_lead_to_the_instances(
     )
     assert f"{here}?metric=" in panel.content.decode()
     cells = client.get(boards.address("differences", phase)).content.decode()
-    assert f'href="{here}?rules=corrected&amp;metric=' in cells
     assert '"customdata"' in cells
-    assert boards.address("instances", phase) in cells
+    assert f'action="{boards.address("instances", phase)}"' in cells
+    assert f'<option value="{run.pk}">' in cells
+
+
+def test_the_form_of_the_classes_leads_to_the_instances_of_a_run_in_a_class(
+    client, phase, run, staff
+):
+    client.force_login(staff)
+    page = client.get(boards.address("differences", phase)).content.decode()
+    [form] = re.findall(r"<form[^>]*/instances/.*?</form>", page, re.DOTALL)
+    value = unescape(re.findall(r'<option value="([^"]+:[^"]+)"', form)[0])
+    asked = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', form))
+    asked |= {"class": value, "run": run.pk}
+    answer = client.get(boards.address("instances", phase), asked, follow=True)
+    [(there, status)] = answer.redirect_chain
+    assert (status, there.split("?")[0]) == (
+        302,
+        reverse("submission-instances", args=[run.pk]),
+    )
+    assert "are of the class" in answer.content.decode()
+
+
+@pytest.mark.parametrize("run_asked", ["", "x", "0", "-1", "1.5"])
+def test_a_run_that_is_no_number_leads_to_the_instances_of_all(
+    client, phase, run, staff, run_asked
+):
+    client.force_login(staff)
+    there = boards.address("instances", phase)
+    assert client.get(there, {"run": run_asked}).status_code == 200
+
+
+def test_only_organisers_are_offered_to_rescore_a_run_whose_statistics_are_gone(
+    client, run, member, staff
+):
+    run.evaluations.update(statistics="nowhere.npz")
+    button = reverse("submission-rescore", args=[run.pk])
+    assert button in ask(client, run, staff)
+    assert button not in ask(client, run, member)
+
+
+def test_a_page_says_why_old_scores_have_no_marks_and_lets_organisers_rescore(
+    client, run, staff, monkeypatch
+):
+    button = reverse("submission-rescore", args=[run.pk])
+    assert button not in ask(client, run, staff)
+    monkeypatch.setattr(type(run.phase.task.task_type), "has_parts", True)
+    monkeypatch.setattr(readers, "_lacks_parts", lambda instance, place: place == 0)
+    told = ask(client, run, staff)
+    assert "was scored before scores stored which parts of an answer are right" in told
+    assert "in the order of the task" in told
+    assert button in told
 
 
 def test_links_to_instances_are_for_those_who_may_read_them(client, phase, run, member):

@@ -108,10 +108,9 @@ def test_the_page_shows_them_as_charts_and_as_a_table_and_the_board_leads_to_it(
     assert client.get(boards.address("people", phase)).status_code == 404
     publish(sheet)
     address = boards.address("people", phase)
-    assert (
-        f'href="{address}'
-        in client.get(boards.address("board", phase)).content.decode()
-    )
+    board = boards.address("board", phase)
+    assert 'href="?view=people#view"' in client.get(board).content.decode()
+    assert "over 5 systems" in text_of(client.get(f"{board}?view=people"))
     response = client.get(address)
     told = text_of(response)
     assert "people's judgement of readability: over 5 systems" in told

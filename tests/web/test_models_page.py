@@ -10,7 +10,7 @@ from django.utils.timezone import now
 
 from citeboard.core.models import AuditEntry
 from citeboard.ops.doctor import State, examine
-from scoring.models import EntailmentLabel, LabelImport
+from scoring.models import Judgement, JudgementImport
 from scoring.worker.score import score
 from tasks.jobs.sweeper import sweep
 from tasks.models import Job
@@ -118,14 +118,14 @@ def test_an_organiser_brings_labels_and_the_run_goes_on(client, phase, organiser
     run = citing_run(phase)
     work(run)
     told = bring(client, phase, decided()).content.decode()
-    assert f"6 labels of {MODEL} added. 1 scoring gone on with." in told
+    assert f"6 labels of {MODEL} added. 1 scoring continued." in told
     page = client.get(address(phase)).content.decode()
     assert "No run waits for a label." not in page, "it waits until it is scored"
     work(run)
     assert "No run waits for a label." in client.get(address(phase)).content.decode()
     run.refresh_from_db()
     assert run.status == "scored"
-    assert LabelImport.objects.get().imported_by == organiser
+    assert JudgementImport.objects.get().imported_by == organiser
     assert AuditEntry.objects.get().words == f"brought 6 labels of {MODEL}"
     lines = downloaded(client, phase, "organise-labels", model=MODEL)
     assert lines[0] == {"model": MODEL, "kept": True}
@@ -149,7 +149,7 @@ def test_a_bad_file_is_refused_by_line_and_leaves_nothing(client, phase, lines, 
     told = bring(client, phase, lines).content.decode()
     assert "This file cannot be taken. Nothing was stored." in told
     assert found in told
-    assert not EntailmentLabel.objects.exists()
+    assert not Judgement.objects.exists()
 
 
 def test_labels_of_a_model_that_no_task_asks_for_are_not_taken(client, phase):
@@ -157,7 +157,7 @@ def test_labels_of_a_model_that_no_task_asks_for_are_not_taken(client, phase):
         bring(client, phase, decided(model="another"), model="another").status_code
         == 422
     )
-    assert not EntailmentLabel.objects.exists()
+    assert not Judgement.objects.exists()
 
 
 @pytest.mark.both_databases

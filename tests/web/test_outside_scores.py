@@ -69,11 +69,12 @@ def test_they_stand_on_a_page_of_their_own_with_source_and_signature_and_rank_no
     client, phase, organiser
 ):
     where = boards.address("outside", phase)
-    assert where not in client.get(boards.address("board", phase)).content.decode()
+    tab = "?view=outside#view"
+    assert tab not in client.get(boards.address("board", phase)).content.decode()
     assert enter(client, organiser, phase, better="down").status_code == 302
     client.logout()
     board = client.get(boards.address("board", phase))
-    assert where in board.content.decode()
+    assert tab in board.content.decode()
     assert str(FIRST) not in board.content.decode()
     page = text_of(client.get(where))
     assert f"Crowd rating lower is better 1 A's Ada {FIRST} 2 B's Bo {SECOND}" in page

@@ -57,7 +57,7 @@ def test_runs_are_counted_by_day_and_by_what_became_of_them(client, phase):
     assert [day["sent"] for day in told["days"]] == [2, 1]
     assert told["runs"] == 3
     assert told["run_bytes"] >= 2048
-    assert f"{yesterday.day} {yesterday:%B %Y} 2 1 0 1" in read(client, phase)
+    assert f"{yesterday.day} {yesterday:%b %Y} 2 1 0 1" in read(client, phase)
 
 
 def test_times_are_those_of_the_scorings_of_a_week(client, phase):

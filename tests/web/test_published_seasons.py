@@ -97,11 +97,10 @@ def test_the_first_page_reads_the_figures_of_leading_tables_alone(client):
     assert str(big) not in re.search(r"IN \(([\d, ]+)\)", figures[0])[1].split(", ")
 
 
-def test_the_first_page_has_one_table_for_all_of_them(client):
+def test_the_first_page_leads_to_each_of_them_once(client):
     for slug in PUBLISHED:
         load_season(slug)
     html = client.get("/").content.decode()
-    assert html.count("<table") == 1
     for task in Task.objects.all():
         assert (
             html.count(
@@ -109,8 +108,6 @@ def test_the_first_page_has_one_table_for_all_of_them(client):
             )
             == 1
         )
-        assert html.count(f'href="{reverse("season", args=[task.season.slug])}"') == 1
-    assert "GPT-3.5 (10-psg)" in html
 
 
 @pytest.mark.shared

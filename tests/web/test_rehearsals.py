@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from citeboard.core import audit
-from citeboard.core.instants import WITHOUT_END
+from citeboard.core.instants import WITHOUT_END, utc_minute
 from citeboard.core.models import AuditEntry
 from citeboard.teams.models import Token
 from scoring.models import Evaluation
@@ -38,7 +38,8 @@ from tests.web.reading import text_of
 from tests.web.test_gold_pages import REASON, archive, make_runs
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
-LATER = f"{timezone.now() + dt.timedelta(days=90):%Y-%m-%d %H:%M} UTC"
+END = timezone.now() + dt.timedelta(days=90)
+LATER = f"{END:%Y-%m-%d %H:%M} UTC"
 
 
 @pytest.fixture
@@ -120,7 +121,8 @@ def test_what_changes_something_is_asked_once_with_who_is_told_in_which_words(
     said = text_of(asked)
     assert "Nothing has been done yet" in said
     assert "Scored again" not in said
-    assert f"1 person, 1 by e-mail, at once: Spans, Test closes at {LATER}" in said
+    moved = f"Spans, Test closes at {utc_minute(END)}"
+    assert f"1 person, 1 by e-mail, at once: {moved}" in said
     assert (
         "1 person, 1 by e-mail, after ten minutes: How many runs a team may send to Spans, Test was"
         in said
@@ -460,7 +462,7 @@ def test_a_clone_is_shown_before_it_is_made_with_phases_dates_and_who_sees_what(
         "The draft of Two Nothing has been done yet. Nobody but its organisers sees the draft"
         in said
     )
-    assert "Spans, Test 2031-03-11 00:00 2031-03-19 12:00 organisers only" in said
+    assert "Spans, Test 11 Mar 2031, 00:00 19 Mar 2031, 12:00 organisers only" in said
     assert "it is not not given out" in said
     _token, secret = Token.objects.issue(user=organiser, name="program")
     told = Client().post(
@@ -487,7 +489,7 @@ def test_a_season_from_a_preset_is_shown_before_it_is_made(browser, organiser):
     }
     sent |= {"opens": "2031-01-01 00:00"}
     asked = browser.post("/new-season/open/", sent)
-    assert "Leaderboard 2031-01-01 00:00 no end everyone" in text_of(asked)
+    assert "Leaderboard 1 Jan 2031, 00:00 no end everyone" in text_of(asked)
     assert not Season.objects.exists()
     assert (
         go_on(browser, "/new-season/open/", asked)["Location"]

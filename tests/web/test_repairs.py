@@ -1,13 +1,17 @@
 """A refused run whose content is certain is offered repaired, read in a named encoding, or sent elsewhere."""
 
 import datetime as dt
+import io
 import json
+import zipfile
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from citeboard.core import storage
+from citeboard.teams.models import Team
 from tasks.models import Submission
+from tasks.submissions import team_storage
 from tests import factories
 from tests.api.conftest import API
 from tests.declared.small_tasks import SMALL_TASKS, declare, publish_gold
@@ -42,10 +46,10 @@ def run(key="label", change=str):
     return "".join(json.dumps(row) + "\n" for row in rows).encode()
 
 
-def send(client, phase, content=None, do="submit", **fields):
+def send(client, phase, content=None, do="submit", name="run.jsonl", **fields):
     data = {"system": "Ours", "kind": "primary", "do": do, **fields}
     if content is not None:
-        data["run"] = SimpleUploadedFile("run.jsonl", content)
+        data["run"] = SimpleUploadedFile(name, content)
     return client.post(boards.address("upload", phase), data)
 
 
@@ -72,6 +76,20 @@ def test_a_renamed_field_is_offered_repaired_downloaded_and_submitted(
     assert made.filename == "run-repaired.jsonl"
     with storage.runs.open(made.file) as content:
         assert content.read() == run()
+
+
+def test_an_archive_of_several_files_is_offered_repaired(member, phase):
+    whole = run("prediction").splitlines(keepends=True)
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        archive.writestr("one.jsonl", b"".join(whole[:9]))
+        archive.writestr("two.jsonl", run().split(b"\n", 9)[9])
+    answer = send(member, phase, content.getvalue(), name="runs.zip")
+    assert "one.jsonl: “prediction” is called “label”" in text_of(answer)
+    assert send(member, phase, do="submit-kept", kept=kept(answer)).status_code == 302
+    assert Submission.objects.get().filename == "runs-repaired.zip"
+    told = api(member, phase, content.getvalue(), name="runs.zip").json()["repair"]
+    assert (told["filename"], told["content"]) == ("runs-repaired.zip", None)
 
 
 def test_a_file_is_read_in_the_encoding_that_its_sender_picks(member, phase):
@@ -103,6 +121,24 @@ def test_a_kept_file_is_for_its_sender_and_its_phase_alone(client, member, phase
     assert not Submission.objects.exists()
 
 
+def test_kept_files_count_against_the_storage_of_their_team_until_they_are_runs(
+    member, phase, monkeypatch
+):
+    team, size = Team.objects.get(name="The team"), len(run())
+    # Tests share one storage.
+    before = team_storage.used(team)
+    answer = send(member, phase, run("prediction"))
+    assert team_storage.used(team) == before + size
+    monkeypatch.setattr(team_storage, "most", lambda: before + size * 3 // 2)
+    again = send(member, phase, run("guess"), "check")
+    assert again.context["outcome"].offer is None
+    assert "“label” is missing" in text_of(again)
+    monkeypatch.setattr(team_storage, "most", lambda: before + size * 2)
+    assert send(member, phase, do="submit-kept", kept=kept(answer)).status_code == 302
+    assert team_storage.used(team) == before + size
+    assert send(member, phase, run("guess"), "check").context["outcome"].offer
+
+
 def test_the_file_of_another_task_leads_to_its_phase(member, phase):
     season = phase.task.season
     other = factories.make_phase(task=factories.make_task(season=season))
@@ -132,8 +168,8 @@ def test_the_file_of_another_split_leads_to_its_phase_if_its_inputs_are_given_ou
     assert "repair" not in api(client, test, content).json()
 
 
-def api(client, phase, content, where="check", **fields):
-    data = {"run": SimpleUploadedFile("run.jsonl", content), "system": "A", **fields}
+def api(client, phase, content, where="check", name="run.jsonl", **fields):
+    data = {"run": SimpleUploadedFile(name, content), "system": "A", **fields}
     return client.post(f"{API}/phases/{phase.pk}/{where}/", data)
 
 

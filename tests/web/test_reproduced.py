@@ -138,7 +138,7 @@ def test_a_board_is_shown_as_a_paper_prints_it_with_printed_and_computed_side_by
     boards.by_class(kite, "topic", {"T1": 0.5})
     board = boards.address("board", phase)
     assert (
-        'href="paper/">As the paper prints it</a>' in client.get(board).content.decode()
+        'href="?view=paper#view">As printed</a>' in client.get(board).content.decode()
     )
     # By Table 1 the systems in their printed order, then those of the board alone.
     assert paper_lines(client, phase) == [
@@ -226,9 +226,7 @@ def test_the_paper_view_tells_nothing_of_a_board_whose_numbers_are_hidden(
     for audience in (Phase.Audience.NOBODY, Phase.Audience.RANKS):
         Phase.objects.filter(pk=phase.pk).update(board=audience)
         assert client.get(boards.address("board", phase) + "paper/").status_code == 404
-        assert "As the paper prints it" not in text_of(
-            client.get(boards.address("board", phase))
-        )
+        assert "As printed" not in text_of(client.get(boards.address("board", phase)))
 
 
 BETTER = {

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from citeboard.core.models import AuditEntry
 from citeboard.teams.models import Token
-from scoring.models import EntailmentLabel, EntailmentModel, PendingLabels
+from scoring.models import Judge, Judgement, PendingLabels
 from scoring.worker.entailment_labels import import_labels
 from scoring.worker.score import score
 from tasks.models import Job
@@ -110,7 +110,7 @@ def test_a_run_waits_for_labels_of_its_own_season_and_goes_on_with_them(
     runs = [citing_run(phase) for phase in phases]
     work(*runs)
     told = bring(client, organisers[0], phases[0], decided()).content.decode()
-    assert f"6 labels of {MODEL} added. 1 scoring gone on with." in told
+    assert f"6 labels of {MODEL} added. 1 scoring continued." in told
     work(*runs)
     assert [status(run) for run in runs] == ["scored", "waiting"]
     bring(client, organisers[1], phases[1], decided())
@@ -168,7 +168,7 @@ def test_staff_shares_a_season_s_labels_and_runs_of_others_go_on(
         in client.get(address(phases[0])).content.decode()
     )
     told = share(client, staff, phases[0]).content.decode()
-    assert f"6 labels of {MODEL} added for all seasons. 1 scoring gone on with." in told
+    assert f"6 labels of {MODEL} added for all seasons. 1 scoring continued." in told
     work(*runs)
     assert status(runs[1]) == "scored"
     # The digest of the labels is an HMAC with the nonce of each gold.
@@ -179,7 +179,7 @@ def test_staff_shares_a_season_s_labels_and_runs_of_others_go_on(
         phases[0].task.season_id,
     )
     assert "6 others were there" in share(client, staff, phases[0]).content.decode()
-    assert EntailmentLabel.objects.count() == 12
+    assert Judgement.objects.count() == 12
     client.force_login(organisers[1])
     told = client.get(address(phases[1])).content.decode()
     assert "no labels of this season, 6 shared by all seasons" in told
@@ -214,7 +214,7 @@ def test_an_organiser_shares_nothing(client, phases, organisers, staff):
         assert share(client, person, phases[0]).status_code == 404
     assert share(client, staff, phases[0], model="another").status_code == 404
     assert share(client, staff, phases[1]).status_code == 404
-    assert not EntailmentModel.objects.filter(season=None).exists()
+    assert not Judge.objects.filter(season=None).exists()
 
 
 def test_a_season_s_own_labels_go_before_shared_ones(
@@ -228,7 +228,7 @@ def test_a_season_s_own_labels_go_before_shared_ones(
     assert set(downloaded(client, organisers[1], phases[1]).values()) == {0}
     told = share(client, staff, phases[1]).content.decode()
     assert "4 of these labels contradict those that all seasons share" in told
-    assert EntailmentModel.objects.get(season=None).decided == 6
+    assert Judge.objects.get(season=None).decided == 6
 
 
 def test_a_season_contradicts_no_shared_label_and_adds_to_them(
@@ -251,8 +251,8 @@ def test_what_waited_before_labels_had_seasons_goes_on_with_either(
 ):
     runs = [citing_run(phase) for phase in phases]
     work(*runs)
-    shared = EntailmentModel.objects.create(name=MODEL)
-    PendingLabels.objects.update(model=shared)
+    shared = Judge.objects.create(name=MODEL, kind="entails")
+    PendingLabels.objects.update(judge=shared)
     bring(client, organisers[0], phases[0], decided())
     work(*runs)
     assert [status(run) for run in runs] == ["scored", "waiting"]

@@ -12,11 +12,12 @@ from django.urls import reverse
 from django.utils import timezone
 
 from citeboard.core.audit import history
+from citeboard.core.instants import utc_minute
 from citeboard.ops.merging import accept_merge, propose_merge
 from citeboard.teams.models import Membership
 from scoring.results.board.open_gold import may_have_gold
 from tasks.gold.early import EmbargoBreach
-from tasks.gold.secrecy import secrecy_of
+from tasks.gold.secrecy import Kind, secrecy_of
 from tasks.models import Gold, GoldOverlap, Phase, Season
 from tasks.registration.entries import EntryRefused
 from tasks.seasons.file.export import structure_of
@@ -74,6 +75,28 @@ class TestWhoCanKnow:
         [content] = facts(client, phase)
         assert content["known"]["others"]["visitors"] == later.isoformat()
         assert content["known"]["own"]["team"] == later.isoformat()
+
+    def test_a_phase_of_battles_alone_never_shows_measures(self, client, phase):
+        Phase.objects.update(board="everyone", shows_instances=True)
+        assert free_of(client, phase, "others") == "now"
+        Phase.objects.update(battles_alone=True)
+        [content] = facts(client, phase)
+        told = {kind: known["visitors"] for kind, known in content["known"].items()}
+        assert told == {"inputs": "now", **dict.fromkeys([*told][1:], "never")}
+        assert content["known"]["own"]["team"] == "never"
+        assert content["battles_alone"] == [phase.slug]
+        page = text_of(client.get(address("organise-secrecy", phase)))
+        assert "Test shows battles alone" in page
+        Phase.objects.update(own_scores="scores")
+        [content] = facts(client, phase)
+        assert content["known"]["own"]["team"] == "now"
+
+    def test_battles_alone_bind_other_phases_on_the_same_gold(self, client, phase):
+        other = factories.make_phase(
+            task=phase.task, split=phase.split, board="everyone", title="Other"
+        )
+        Phase.objects.filter(pk=phase.pk).update(board="everyone", battles_alone=True)
+        assert not secrecy_of(Phase.objects.get(pk=other.pk)).is_free(Kind.OTHERS)
 
     def test_the_page_has_every_row_and_tells_what_is_shared(self, client, phase):
         other = factories.make_phase(
@@ -157,7 +180,7 @@ class TestLettingOutEarly:
         said = text_of(answer)
         assert answer.status_code == 409
         assert (
-            f"the scores of all of Spans, Test (free from {phase.closes:%Y-%m-%d %H:%M} UTC)"
+            f"the scores of all of Spans, Test (free from {utc_minute(phase.closes)})"
             in said
         )
         client.post(where, {"let_out_task": "Another", "let_out_reason": "We must."})
@@ -437,7 +460,7 @@ class TestLettingOutEarly:
         later = factories.make_phase(
             task=phase.task, title="Later", opens=opens, closes=opens + HOUR
         )
-        until = f"{phase.closes:%Y-%m-%d %H:%M} UTC"
+        until = f"{utc_minute(phase.closes)}"
         words = f"the scores of all of Spans, Later, which Spans, Test keeps back (free from {until})"
         # By its own settings as another phase on other gold.
         factories.make_phase(

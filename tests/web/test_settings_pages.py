@@ -134,7 +134,7 @@ def test_the_history_shows_instants_in_the_season_s_zone_and_in_utc(client, phas
     Season.objects.update(time_zone="AoE")
     save(client, place("phase", phase.pk), closes="2090-05-01 23:59 AoE")
     page = text_of(client.get(reverse("organise-history", args=["one"])))
-    assert "→ 2090-05-01 23:59 AoE (2090-05-02 11:59 UTC)" in page
+    assert "→ 1 May 2090, 23:59 AoE (2 May 2090, 11:59 UTC)" in page
 
 
 def test_a_new_phase_is_shown_with_the_zone_of_its_season(client, phase):

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from citeboard.web.boards import files
 from scoring.exchange.figure_files import converted, file_forms
-from scoring.figures.share_card import CardRow, share_card
+from scoring.figures.share_card import ACCENT, PAPER, CardRow, share_card
 from tasks.models import Season
 from tests.scoring import boards
 
@@ -53,6 +53,23 @@ def test_a_card_breaks_its_verdict_into_lines_and_cuts_what_does_not_fit():
         assert 1 < len(told) <= 3
         assert " ".join(told).endswith("…") == is_cut
         assert drawn.count("System ") == 4
+
+
+def test_a_baseline_has_an_open_mark_and_italics_as_on_boards(client, drawn):
+    phase = boards.make_phase()
+    boards.scored_run(phase, boards.make_team(phase, "Ada"), 0.5, system="Ahead")
+    boards.scored_run(phase, None, 0.25, system="Lead")
+    card(client, phase)
+    [svg] = drawn
+    assert re.search(r'<text[^>]*font-style="italic"[^>]*>Lead<', svg)
+    assert not re.search(r'<text[^>]*font-style="italic"[^>]*>Ahead<', svg)
+    fills = re.findall(r'<circle[^>]*fill="([^"]+)"', svg)
+    assert fills == [ACCENT, PAPER]
+
+
+def test_the_card_has_its_day_as_pages_write_it(client, drawn):
+    card(client, boards.make_phase())
+    assert re.search(r", \d{1,2} [A-Z][a-z]{2} \d{4}<", drawn[0])
 
 
 def test_the_card_of_a_board_has_its_verdict(client, drawn):

@@ -143,7 +143,7 @@ def test_the_board_leads_to_quality_against_cost_with_the_table_behind_the_chart
     client, board
 ):
     html = client.get(boards.address("board", board)).content.decode()
-    assert boards.address("costs", board) in html
+    assert 'href="?view=costs#view"' in html
     page = client.get(boards.address("costs", board))
     text = text_of(page)
     assert "Wall time (s) reported by the team" in text
@@ -153,6 +153,18 @@ def test_the_board_leads_to_quality_against_cost_with_the_table_behind_the_chart
     for point in ('"x": [2000.0], "y": [0.6]', '"x": [10.0], "y": [0.2]'):
         assert point in page.content.decode()
     assert '"type": "log"' in page.content.decode()
+
+
+def test_the_board_does_not_say_that_a_run_that_it_hides_has_figures(client):
+    phase = boards.make_phase()
+    boards.scored_run(phase, boards.make_team(phase, "Ada"), 0.2)
+    waiting = boards.make_run(phase, boards.make_team(phase, "Bo"))
+    TeamFigure.objects.create(
+        submission=waiting, phase=phase, name="wall_seconds", value=1.0
+    )
+    page = client.get(boards.address("board", phase)).content.decode()
+    assert "view=classes" in page
+    assert "view=costs" not in page
 
 
 def test_costs_change_no_rank_and_are_no_column_of_the_board(client, board):

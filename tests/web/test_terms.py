@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils import timezone, translation
 
 from citeboard.core.audit import history
+from citeboard.core.instants import utc_minute
 from citeboard.ops.accounts import delete_account, own_data
 from citeboard.teams.countries import countries
 from citeboard.teams.membership import add_member
@@ -246,7 +247,7 @@ def test_a_version_that_counts_later_locks_nobody_out_before_its_day_and_everybo
     client.post(reverse("organise-terms", args=[season.slug]), sent)
     told = words_of(Notification.objects.get(user=ada, kind="terms-published"))
     assert "Version 2 of the terms" in told.title
-    assert f"It counts from {day:%Y-%m-%d %H:%M} UTC" in told.text
+    assert f"It counts from {utc_minute(day)}" in told.text
     assert terms_to_accept(season, ada) is None
     # Who comes new accepts what will hold.
     assert terms_to_accept(season, factories.make_user()).number == 2

@@ -39,7 +39,7 @@ def test_every_command_gives_json():
         return commands
 
     commands = commands_of(parser())
-    for group in ("papers", "receipt", "task"):
+    for group in ("papers", "receipt", "task", "estimates", "judge"):
         commands |= commands_of(commands.pop(group))
     assert len(commands) > 20
     lacking = [
@@ -185,8 +185,8 @@ def test_the_client_alone_is_small_begins_at_once_and_is_the_standard_library(
         for path in (part, *part.rglob("*"))
     ]
     assert any(path.suffix == ".pyc" for path in ours)
-    # With what pip compiles. Files alone: how many blocks they take differs from disk to disk.
-    assert sum(path.stat().st_size for path in ours if path.is_file()) <= 6_200_000
+    # With what pip compiles and a tagger of 380 kB. Files alone: how many blocks they take differs by disk.
+    assert sum(path.stat().st_size for path in ours if path.is_file()) <= 7_300_000
     environment = {**os.environ, "PYTHONPROFILEIMPORTTIME": "1"}
     begun = subprocess.run(
         [installed, "--version"],

@@ -237,6 +237,31 @@ def test_the_table_sets_off_the_best_of_each_family_and_all_that_are_as_good(
     assert printed.count("| **1.000** |") > 2
 
 
+def test_long_commands_say_their_steps_at_a_terminal_alone(
+    capsys, corpus, monkeypatch, tmp_path
+):
+    more = ["--fewest-references", "4", "--inlinks-without", "citing"]
+    sweep = ["papers", "sweep-resolution", str(corpus), *more]
+    build = ["build-resolution", str(corpus), "--out", str(tmp_path / "season")]
+    capsys.readouterr()
+    assert main(sweep) == 0
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert main(sweep) == 0
+    assert capsys.readouterr().err.splitlines() == [
+        "reading the corpus …",
+        "ranking the references of paper 1 of 2 …",
+        "ranking the references of paper 2 of 2 …",
+    ]
+    assert main([*build, "--no-baselines"]) == 0
+    assert capsys.readouterr().err.splitlines() == [
+        "reading the corpus …",
+        "choosing papers whose references are in the collection …",
+        "writing contexts …",
+        "writing references and papers …",
+    ]
+
+
 def test_passages_overlap_by_half():
     words = " ".join(map(str, range(10)))
     assert split_passages(words, 4) == ["0 1 2 3", "2 3 4 5", "4 5 6 7", "6 7 8 9"]

@@ -84,6 +84,20 @@ def build(capsys, tmp_path):
     return built
 
 
+def test_a_build_at_a_terminal_says_its_steps(build, capsys, monkeypatch, tmp_path):
+    build()
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    write_corpus(tmp_path / "other")
+    folders = [str(tmp_path / "other"), "--out", str(tmp_path / "told")]
+    assert main(["build-topics", *folders]) == 0
+    assert capsys.readouterr().err.splitlines() == [
+        "reading the corpus …",
+        "choosing papers that can be topics …",
+        "writing 1 topics …",
+    ]
+
+
 class TestCriteria:
     def test_a_paper_with_more_than_ten_citations_over_three_years_is_a_topic(
         self, build

@@ -454,7 +454,7 @@ def test_the_page_costs_the_same_queries_however_many_teams_there_are(
     phase = boards.make_phase()
     for number in range(teams):
         boards.scored_run(phase, boards.make_team(phase, f"Team {number}"), 0.3)
-    with django_assert_num_queries(14):
+    with django_assert_num_queries(13):
         board(client, phase)
 
 
@@ -486,20 +486,6 @@ def test_main_metrics_stand_first_and_all_on_demand_as_the_address_says(client):
 def heads(response) -> list[str]:
     found = re.findall(r'<a id="sort-[a-z_0-9]+_[^>]*>(.*?)</a>', text_of(response))
     return [re.sub("<[^>]+>", "", head) for head in found]
-
-
-def test_a_row_has_three_stops_for_the_keyboard(client, phase):
-    rows = re.findall(
-        r"<tr.*?</tr>",
-        text_of(board(client, phase)).partition("<tbody")[2],
-        flags=re.DOTALL,
-    )
-    assert [len(re.findall(r"<a (?!tabindex)", row)) for row in rows[:4]] == [
-        3,
-        3,
-        3,
-        3,
-    ]
 
 
 def test_who_has_a_run_on_the_board_reads_how_far_the_next_is_and_whether_they_differ(

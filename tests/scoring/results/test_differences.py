@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 from django.http import Http404
 
+from citeboard.core.instants import utc_minute
 from scoring.exchange.figure_files import figure_file, file_forms
 from scoring.figures.description import Measured
 from scoring.models import Breakdown, Evaluation, save_breakdowns
@@ -150,14 +151,14 @@ def test_a_metric_without_a_number_in_any_class_is_not_offered(client):
         save_breakdowns([Breakdown.of(evaluation, "topic", {"C90-2039": numbers})])
     html = page(client, phase, "?dimension=topic&metric=bertscore_f1")
     assert "BERTScore" not in html
-    assert 'id="metric-kl_intent"' in html
-    assert re.search(r'id="metric-overlap_f1_micro"[^>]*aria-current="true"', html)
+    assert '<option value="kl_intent">' in html
+    assert '<option value="overlap_f1_micro" selected>' in html
 
 
 def test_of_what_only_describes_nothing_is_said_to_be_better(client):
     phase = make_text_phase()
     html = page(client, phase, "?dimension=dataset&metric=length")
-    assert re.search(r'id="metric-length"[^>]*aria-current="true"', html)
+    assert '<option value="length" selected>' in html
     assert "by chance" not in html
     words = "Significance has not been computed yet."
     assert words not in html
@@ -170,20 +171,13 @@ def test_systems_are_chosen_in_the_address(client, phase):
     assert [trace["name"] for trace in figure(html, "bars-data")["data"]] == ["Ada's"]
 
 
-def test_a_part_of_the_board_page_is_the_same_without_the_shell(client, phase):
-    part = page(client, phase, "?dimension=facet", HX_Request="true")
-    assert "<html" not in part
-    assert figure(part, "bars-data") == figure(
-        page(client, phase, "?dimension=facet"), "bars-data"
-    )
-    response = client.get(
-        boards.address("differences", phase) + "?dimension=facet",
-        headers={"HX-Request": "true"},
-    )
-    assert (
-        response["HX-Replace-Url"]
-        == boards.address("board", phase) + "?dimension=facet"
-    )
+def test_the_tab_of_the_board_has_the_figures_of_the_page_alone(client, phase):
+    tab = client.get(
+        boards.address("board", phase) + "?view=classes&dimension=facet"
+    ).content.decode()
+    for name in ("bars-data", "heat-map-data"):
+        alone = page(client, phase, "?dimension=facet")
+        assert figure(tab, name) == figure(alone, name)
 
 
 def test_caches_are_told_that_a_part_is_not_the_whole_page(client, phase):
@@ -191,26 +185,7 @@ def test_caches_are_told_that_a_part_is_not_the_whole_page(client, phase):
     assert "HX-Request" in whole["Vary"]
 
 
-def test_what_a_board_fetches_by_itself_leaves_its_address_alone(client, phase):
-    """It may come after a reader has sorted the board, or hidden rows."""
-    board = client.get(boards.address("board", phase)).content.decode()
-    [own] = re.findall(r'<p id="([^"]+)"\s+hx-get="[^"]*/differences/', board)
-    fetched = client.get(
-        boards.address("differences", phase),
-        headers={"HX-Request": "true", "HX-Trigger": own},
-    )
-    assert fetched.status_code == 200
-    assert "HX-Replace-Url" not in fetched
-
-
-def test_the_board_is_sent_with_its_first_class_chart_and_names_what_lacks_an_interval(
-    client, phase
-):
-    board = client.get(boards.address("board", phase)).content.decode()
-    section = board[board.index('<section id="differences"') :]
-    drawn = section[: section.index("</figure>")]
-    assert "<svg" in drawn
-    assert "Method" in drawn, "the classes of the paper come first"
+def test_the_page_names_what_lacks_an_interval_and_why(client, phase):
     assert (
         "Without an interval: “Bo&#x27;s” and “Ada&#x27;s” in Method (not computed yet); "
         "“Bo&#x27;s” and “Ada&#x27;s” in None (no value)." in page(client, phase)
@@ -244,14 +219,16 @@ def test_a_dimension_of_a_single_class_is_not_offered(client):
     boards.by_class(run, "facet", {"Aim": 0.2, "Method": 0.8})
     html = page(client, phase)
     assert "Overlap F1, micro by facet" in html
-    assert 'id="dimension-topic"' not in html
+    assert '<option value="topic"' not in html
 
 
 def test_a_figure_of_the_page_is_had_as_a_file(client, phase):
     address = boards.address("differences", phase)
     html = client.get(address).content.decode()
-    assert f'href="{address}?figure=heat-map.svg" download="heat-map.svg"' in html
+    assert f'method="get" action="{address}"' in html
+    assert '<option value="heat-map.svg">' in html
     drawn = client.get(f"{address}?figure=heat-map.svg")
+    assert drawn["Content-Disposition"] == 'attachment; filename="heat-map.svg"'
     assert drawn["Content-Type"] == "image/svg+xml"
     assert drawn.content.decode() in html
     assert client.get(f"{address}?figure=heat-map.gif").status_code == 404
@@ -298,7 +275,8 @@ def test_a_figure_is_had_as_the_data_that_plotly_writes_and_as_a_page_of_its_own
     assert "Plotly.newPlot" in content
     assert not re.search("<script[^>]* src=", content), "it needs no other file"
     links = client.get(boards.address("differences", phase)).content.decode()
-    assert all(f'download="bars.{form}"' in links for form in ("svg", "json", "html"))
+    forms = ("svg", "json", "html")
+    assert all(f'<option value="bars.{form}">' in links for form in forms)
 
 
 def test_where_plotly_is_not_installed_a_sentence_says_so(client, phase, monkeypatch):
@@ -391,4 +369,4 @@ def test_a_team_s_history_shows_each_run_and_the_best_so_far():
     runs, line = history(points, "Overlap F1, micro", 1.0).series
     assert [point.y.value for point in runs.points] == [0.2, 0.5, 0.4]
     assert [point.y.value for point in line.points] == [0.2, 0.5, 0.5]
-    assert runs.points[0].x.text == f"{boards.START:%Y-%m-%d %H:%M} UTC"
+    assert runs.points[0].x.text == utc_minute(boards.START)

@@ -10,7 +10,9 @@ from scoring.models import Evaluation, FrozenBoard, SystemComparison, SystemMean
 from scoring.results.board import exports
 from scoring.results.board.standings import standings
 from scoring.results.board.verdict import TEST, TEST_OF_MEANS
+from scoring.worker import compare_seeds
 from tasks.models import Phase, Submission
+from tasks.submissions.run_acts import accept_late
 from tests import factories
 from tests.scoring import boards, compared
 from tests.web.reading import text_of
@@ -98,6 +100,32 @@ def test_beside_means_a_best_run_is_labelled_best_of(phase):
     assert "mean of 2 runs" in rows[0].marked_name
 
 
+@pytest.mark.both_databases
+def test_a_late_run_that_is_accepted_on_a_frozen_board_leaves_best_of_as_it_was(phase):
+    Phase.objects.filter(pk=phase.pk).update(counting="best")
+    seeds(phase, 0.9, 0.4)
+    late = boards.scored_run(phase, Submission.objects.first().team, 0.5, is_late=True)
+    now = timezone.now()
+    Phase.objects.filter(pk=phase.pk).update(frozen_from=now)
+    FrozenBoard.objects.create(
+        phase=phase,
+        rules="corrected",
+        gold=Evaluation.objects.first().gold,
+        frozen_from=now,
+        evaluations=[run.evaluation for run in standings(phase, VISITOR).rows[0].runs],
+    )
+
+    def best_of() -> list[int]:
+        board = standings(Phase.objects.get(pk=phase.pk), VISITOR)
+        return [row.best_of for row in board.rows]
+
+    assert best_of() == [1]
+    accept_late(late, factories.make_user(), "Ill.")
+    assert best_of() == [1]
+    Phase.objects.filter(pk=phase.pk).update(frozen_from=None)
+    assert best_of() == [2]
+
+
 def test_a_board_without_means_says_nothing_of_seeds(phase):
     team = boards.make_team(phase, "Cat")
     boards.scored_run(phase, team, 0.6, seeds_of="Cat")
@@ -164,6 +192,35 @@ def test_the_worker_compares_means_and_gives_them_intervals(scored_phase):
     assert board.verdict.test == TEST_OF_MEANS
     assert SystemComparison.objects.count() == 2
     assert SystemMean.objects.count() == 1
+
+
+def test_the_worker_reads_the_board_once_and_renews_it_once_a_mean(
+    scored_phase, monkeypatch
+):
+    team = factories.make_team(season=scored_phase.task.season)
+    for right in (4, 5, 6):
+        run = compared.scored(scored_phase, right, team=team)
+        Submission.objects.filter(pk=run.pk).update(seeds_of="Fox")
+    compared.compare(scored_phase)
+    SystemComparison.objects.all().delete()
+    SystemMean.objects.all().delete()
+    Phase.objects.filter(pk=scored_phase.pk).update(version=99)
+    reads, renewed = [], []
+    monkeypatch.setattr(compare_seeds, "AT_A_TIME", 1)
+    monkeypatch.setattr(
+        compare_seeds,
+        "standings",
+        lambda *args, **named: reads.append(1) or standings(*args, **named),
+    )
+    monkeypatch.setattr(
+        compare_seeds, "bump_version", lambda *args: renewed.append(args)
+    )
+    compared.compare(scored_phase)
+    assert SystemMean.objects.count() == 2
+    # Each mean with both single runs, and the two means with each other.
+    assert SystemComparison.objects.count() == 5
+    # The first call finds the missing results, the second finds none.
+    assert (len(reads), len(renewed)) == (2, 2)
 
 
 def test_a_run_that_leaves_renews_the_mean_and_its_comparisons(scored_phase):

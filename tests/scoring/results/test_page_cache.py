@@ -8,7 +8,7 @@ from tests import factories
 from tests.scoring import boards
 
 pytestmark = pytest.mark.django_db
-PAGES = ("board", "differences", "costs", "pairings", "gold-changes")
+PAGES = ("board", "differences", "costs", "gold-changes")
 
 
 @pytest.fixture

@@ -94,9 +94,12 @@ def test_with_too_few_units_the_verdict_calls_no_system_tied_or_behind():
 @pytest.mark.parametrize("reason", Untested)
 def test_a_board_without_a_test_states_so_and_calls_no_system_behind(reason):
     found = verdict(("A", True, None), ("B", False, 0.01), untested=reason)
-    assert found.text.startswith(
-        "A has the best value of 2 ranked systems. The board ranks without a test"
+    said = (
+        "The board is ranked by the official program, not tested."
+        if reason is Untested.PROGRAM
+        else "The board ranks without a test"
     )
+    assert found.text.startswith(f"A has the best value of 2 ranked systems. {said}")
     assert (found.tied, found.behind, found.test, found.p) == ((), (), "", None)
 
 
