@@ -41,10 +41,7 @@ def set_up(
 
     In the environment ``MIGRATED`` may name a file of SQLite to begin with.
     """
-    # Asked to end, a measurement takes along what it has started.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended before its time"))
-    folder = Path(tempfile.mkdtemp(prefix="citeboard-bench-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    folder = folder_of_measurement()
     for name in [
         name
         for name in os.environ
@@ -71,6 +68,16 @@ def set_up(
 
     django.setup()
     call_command("migrate", verbosity=0)
+    return folder
+
+
+def folder_of_measurement() -> Path:
+    """Return a new folder that is removed at the end, even if a signal ends the
+    measurement early.
+    """
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended before its time"))
+    folder = Path(tempfile.mkdtemp(prefix="citeboard-bench-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 
 

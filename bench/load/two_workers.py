@@ -1,11 +1,13 @@
-"""How much more two groups of workers score than one: scorings that wait, and scorings that compute.
+"""Compare the throughput of two groups of workers with that of one: scorings that wait,
+and scorings that compute.
 
-Usage: python bench/load/two_workers.py [--topology sqlite|postgresql] [--runs N] [--seconds S]
+Usage: python bench/load/two_workers.py [--topology sqlite|postgresql] [--runs N] [--seconds S] [--only KIND]
 
-So many runs are queued at once for one group with one worker, then as many for two such groups. A scoring
-that waits does so for S seconds besides its own work, as for another machine; one that computes needs a
-processor for S seconds, and a machine has only so many. Exits 1 if a run was not scored exactly once, or if
-two groups score waiting runs less than 1.8 times as fast, where `--runs` is 10 or more.
+N runs are queued at once for one group with one worker, then N runs for two such
+groups. A waiting scoring sleeps for S seconds besides its own work, as if it waited for
+another machine. A computing scoring needs a processor for S seconds. Exits 1 if a run
+was not scored exactly once, or if two groups score waiting runs less than 1.8 times as
+fast, where `--runs` is 10 or more.
 """
 
 from __future__ import annotations
@@ -48,12 +50,13 @@ def main() -> None:
     parser.add_argument("--topology", choices=list(TOPOLOGIES), default=SMALL)
     parser.add_argument("--runs", type=int, default=16)
     parser.add_argument("--seconds", type=float, default=3.0)
+    parser.add_argument("--only", choices=list(BODIES), help="these scorings alone")
     given = parser.parse_args()
     alone = {"CITEBOARD_WORKERS": "1", "CITEBOARD_FAST_LANE": "no"}
     folder = set_up(given.topology, with_redis=given.topology == GROWN, **alone)
     print(f"{TOPOLOGIES[given.topology].split(', ')[0]}, {os.cpu_count()} processors")
     is_kept = True
-    for kind in BODIES:
+    for kind in [given.only] if given.only else BODIES:
         one, two = (
             measured(
                 folder, groups=groups, kind=kind, seconds=given.seconds, runs=given.runs
