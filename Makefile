@@ -24,7 +24,7 @@ help:
 	@echo "make fuzz    check and score 105,000 mutated runs, and measure what twice the input costs"
 	@echo "make attack  attack a site that it starts itself, and print what held"
 	@echo "make load    a rush before a deadline, 100,000 runs, two groups of workers: on SQLite and PostgreSQL"
-	@echo "make faults  kill every process 100 times while runs come in, and race the limits on uploads"
+	@echo "make faults  kill every process 100 times, race limits, start under load, upgrade under uploads, play drills"
 	@echo "make lock    write the locks of what the image installs"
 	@echo "make plan    draw the packages of the code for docs/developers.md"
 	@echo "make reference  write docs/reference.md from the code"
@@ -41,9 +41,10 @@ test:
 test-all:
 	@sh scripts/test.sh all
 
-# Half an hour: every length, count and corpus at its full size.
+# An hour: every length, count and corpus at its full size, then memory over 50,000 requests and 2,000 scorings.
 proofs:
 	@sh scripts/test.sh proofs
+	$(PY) bench/load/memory.py
 
 # Some hours, and before each release; starts the servers that it needs.
 nightly:
@@ -104,12 +105,18 @@ load:
 	@for topology in sqlite postgresql; do for file in rush costs two_workers; do \
 		$(PY) bench/load/$$file.py --topology $$topology || exit 1; done; done
 
-# Half an hour at most for each; the fault tables of both topologies, then the race table.
+# Half an hour at most for each; the fault tables of both topologies, the race table, ten first starts at load 30,
+# the upgrade from the last release and the way back on both databases, a failover, then drills on both.
 faults:
 	@sh scripts/environment.sh dev
 	$(PY) bench/faults/kills.py
 	$(PY) bench/faults/kills.py --topology postgresql
 	$(PY) bench/faults/races.py
+	$(PY) bench/faults/starts.py
+	$(PY) bench/faults/upgrade.py
+	$(PY) bench/faults/upgrade.py --topology postgresql
+	$(PY) bench/faults/failover.py
+	sh scripts/drill.sh
 
 # Some minutes: a site of its own is attacked, and a table says what held. Where PostgreSQL answers, four web
 # processes on it are raced too.
