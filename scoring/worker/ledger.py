@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from citeboard.core import audit
 from citeboard.core.commits import after_commit
+from citeboard.core.database import update_statistics
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from scoring.models import Judge, Judgement, JudgementImport, UsedJudgements
@@ -57,6 +58,8 @@ from tasks.types.problems import Problems, TooManyProblems
 
 #: Rows per SQL statement.
 AT_ONCE = 500
+#: Number of new rows after which the database plans its queries anew.
+LARGE = 10_000
 SAME_ROW = {name: OuterRef(name) for name in ("items", "by", "repeat")}
 
 
@@ -312,6 +315,8 @@ def _count(source: JudgementImport, *, added: int, known: int) -> None:
         Judge.objects.filter(pk=source.judge_id).update(
             decided=F("decided") + added, version=F("version") + 1
         )
+        if added >= LARGE:
+            after_commit(update_statistics, Judgement._meta.db_table)  # noqa: SLF001  (public by name)
         # Imports check scores after their commit, and scores check imports after
         # theirs.
         after_commit(_mark_outdated, source)

@@ -5,6 +5,7 @@ from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.utils.timezone import now
 
 from citeboard.api.receipts import receipts_of
@@ -12,7 +13,7 @@ from scoring.metrics.entailment import read_entailment_labels
 from scoring.models import Judge, Judgement, UsedJudgements
 from scoring.results.board.judged import judgement_notes
 from scoring.results.board.visibility import Audience
-from scoring.worker import gathering
+from scoring.worker import gathering, ledger
 from scoring.worker.entailment_labels import import_labels, label_lines
 from scoring.worker.ledger import AT_ONCE, ledger_lines, look_up
 from scoring.worker.local_copies import FileRefused
@@ -73,6 +74,24 @@ def test_rows_go_in_and_out_in_one_form(tmp_path):
     assert exported("nli", "supports") == [HEADER, *lines]
     again = bring(tmp_path, exported("nli", "supports"))
     assert (again.added, again.known) == (0, 3)
+
+
+def test_postgresql_knows_the_number_of_rows_after_a_large_import(
+    tmp_path, monkeypatch
+):
+    if connection.vendor != "postgresql":
+        pytest.skip("SQLite keeps no statistics of its own accord")
+    monkeypatch.setattr(ledger, "LARGE", 3)
+    for count, known in ((2, -1), (5, 7)):
+        bring(
+            tmp_path, [HEADER, *(row(f"{count} {number}") for number in range(count))]
+        )
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT reltuples FROM pg_class WHERE relname = 'scoring_judgement'"
+            )
+            [rows] = cursor.fetchone()
+        assert rows == known
 
 
 def test_texts_are_digested_and_not_kept(tmp_path):
