@@ -227,6 +227,7 @@ EXPLAINED = {
     "of_run = Evaluation.objects.filter(submission=submission)\n": "others have the embargo of the newest",
     "options_digest=job.options_digest, queue=job.queue)": "a job that is not queued is not claimed",
     "if topic in own.topics else 1.0": "nothing is read of a topic that lacks the system",
+    "while len(drawn) <= count": "what is drawn beyond the count is cut off",
     "gzip.GzipFile(fileobj=source)": "what is read is open for reading alone",
     "kendalltau(x, y).statistic) if len(x) >= 1": "SciPy has no coefficient of one pair either",
     "return _WORD + 1 if value == _WORD": "no text that is hashed has the value that Python keeps for errors",
