@@ -1,6 +1,6 @@
 """Changes the code in small ways, one at a time, and counts how many changes the tests notice.
 
-    python bench/mutants.py [--sample 300] [--seed 0] [--only scoring/metrics/] [--records FILE]
+    python bench/mutants.py [--sample 300] [--seed 0] [--only scoring/metrics/] [--records FILE] [--nearest 1]
 
 Metrics, statistics, task types, quotas, visibility and jobs are changed; each change is tried by those of
 the tests named for its module below that enter the changed function, the quickest first, until one fails.
@@ -10,6 +10,9 @@ What these do not notice is looked at a second time, once all have been looked a
 builders and of fuzzing that enter the function, within a larger sum. A test that fails without the change too
 notices nothing. Only then has it survived: it is printed as a diff, with the reason where one is known why no
 test can notice it. Pages and other tests with a database are not tried.
+
+``--nearest N`` records only the N test files that are nearest to each changed module, which takes seconds.
+What survives these has to be tried by more tests. A smaller sample of a seed begins a larger one.
 
 Some kinds of changes are not made at all, since wherever they stand nobody can notice them: of annotations,
 docstrings and messages; of keywords that guard against what cannot happen or say how something is kept, such
@@ -173,7 +176,7 @@ PORTIONS = frozenset(
             "BATCH_TOKENS",
             "GPU_BATCH_TOKENS",
         ),
-        *("_BLOCK", "MAX_WALKS", "WORTH_KEEPING", "at_once"),
+        *("_BLOCK", "MAX_WALKS", "MAX_CELLS", "WORTH_KEEPING", "at_once"),
     )
 )
 #: What numbers may be apart that are equal but for rounding.
@@ -219,6 +222,14 @@ EXPLAINED = {
     "end = -2": "no text ends there either",
     "np.where(left >= NOTHING": "no rest lies at the bound",
     "max_iter=1001": "it has converged by then",
+    "if text.count(':') >= written": "then each colon follows a quote, and the members are counted alike",
+    "self._text.read(CHUNK >> 5)": "the same text in portions of another size",
+    "of_run = Evaluation.objects.filter(submission=submission)\n": "others have the embargo of the newest",
+    "options_digest=job.options_digest, queue=job.queue)": "a job that is not queued is not claimed",
+    "if topic in own.topics else 1.0": "nothing is read of a topic that lacks the system",
+    "while len(drawn) <= count": "what is drawn beyond the count is cut off",
+    "gzip.GzipFile(fileobj=source)": "what is read is open for reading alone",
+    "kendalltau(x, y).statistic) if len(x) >= 1": "SciPy has no coefficient of one pair either",
     "return _WORD + 1 if value == _WORD": "no text that is hashed has the value that Python keeps for errors",
 }
 
@@ -373,6 +384,24 @@ def files_of(patterns: tuple[str, ...]) -> tuple[str, ...]:
         if patterns is not PLAIN or file.stem not in NEVER
     }
     return tuple(sorted(found))
+
+
+def nearest(path: str, most: int) -> list[str]:
+    """Return the test files of a module that import the module, or share most words with its path."""
+    module = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    package, _, name = module.rpartition(".")
+    words = set(re.split(r"[._]", module)) - {"scoring", "tasks", "types", "metrics"}
+    imports = re.compile(
+        rf"{re.escape(module)}\b|from {re.escape(package)} import [^\n]*\b{name}\b"
+    )
+
+    def order(file: str) -> tuple[int, int]:
+        text = (ROOT / file).read_text(encoding="utf-8")
+        shared = words.intersection(re.split(r"[/._]", file))
+        likeness = len(shared) + (name in shared) + 2 * bool(imports.search(text))
+        return likeness, -len(text)
+
+    return sorted(tests_of(path), key=order, reverse=True)[:most]
 
 
 def run_pytest(folder: Path, tests: list[str], plugin: object) -> None:
@@ -661,16 +690,20 @@ def fails(run: Callable[[], int], expected: float) -> bool:
     return True
 
 
-def recorded(paths: set[str], folder: Path, kept: dict[str, Any]) -> dict[str, Any]:
-    """Per test its seconds and what it enters, and what is entered on import; recorded by two processes.
+def recorded(
+    paths: set[str],
+    test_files: set[str],
+    folder: Path,
+    kept: dict[str, Any],
+    processes: int,
+) -> dict[str, Any]:
+    """Per test its seconds and what it enters, and what is entered on import; recorded by the processes.
 
     Of files of tests that are as they were when ``kept`` was recorded what it says stands.
     """
     digests = {
         file: hashlib.sha256((ROOT / file).read_bytes()).hexdigest()
-        for file in sorted(
-            {*files_of(FURTHER), *(file for path in paths for file in tests_of(path))}
-        )
+        for file in sorted(test_files)
     }
     files = [
         file
@@ -687,15 +720,15 @@ def recorded(paths: set[str], folder: Path, kept: dict[str, Any]) -> dict[str, A
         recorder = Recorder(paths)
         own = folder / f"record-{number}"
         own.mkdir()
-        if files[number::PROCESSES]:
-            run_pytest(own, files[number::PROCESSES], recorder)
+        if files[number::processes]:
+            run_pytest(own, files[number::processes], recorder)
         result = {"tests": recorder.by_test, "import": recorder.on_import}
         (folder / f"record-{number}.json").write_text(json.dumps(result))
 
-    in_processes(record)
+    in_processes(record, processes)
     parts = [
         json.loads((folder / f"record-{number}.json").read_text())
-        for number in range(PROCESSES)
+        for number in range(processes)
     ]
     return {
         "tests": stands
@@ -710,9 +743,9 @@ def recorded(paths: set[str], folder: Path, kept: dict[str, Any]) -> dict[str, A
     }
 
 
-def in_processes(work: Callable[[int], None]) -> None:
+def in_processes(work: Callable[[int], None], processes: int) -> None:
     children = []
-    for number in range(PROCESSES):
+    for number in range(processes):
         child = os.fork()
         if not child:
             try:
@@ -828,6 +861,12 @@ def main() -> None:
         type=Path,
         help="JSON of the counts and of every change that is not noticed",
     )
+    parser.add_argument(
+        "--nearest",
+        type=int,
+        help="records only so many test files per changed module",
+    )
+    parser.add_argument("--processes", type=int, default=PROCESSES)
     given = parser.parse_args()
     paths = {
         file.relative_to(ROOT).as_posix()
@@ -848,9 +887,17 @@ def main() -> None:
             if given.records and given.records.exists()
             else {}
         )
-        records = recorded(
-            paths if given.records else {mutant.path for mutant in sample}, folder, kept
+        changed = {mutant.path for mutant in sample}
+        recorded_paths = paths if given.records else changed
+        test_files = (
+            {file for path in changed for file in nearest(path, given.nearest)}
+            if given.nearest
+            else {
+                *files_of(FURTHER),
+                *(file for path in recorded_paths for file in tests_of(path)),
+            }
         )
+        records = recorded(recorded_paths, test_files, folder, kept, given.processes)
         if given.records:
             given.records.write_text(json.dumps(records))
         print(
@@ -860,12 +907,13 @@ def main() -> None:
         deadline = time.monotonic() + 60 * given.minutes
         in_processes(
             lambda number: work(
-                number, sample[number::PROCESSES], records, folder, deadline
-            )
+                number, sample[number :: given.processes], records, folder, deadline
+            ),
+            given.processes,
         )
         results = [
             json.loads(line)
-            for number in range(PROCESSES)
+            for number in range(given.processes)
             for line in (folder / f"results-{number}").read_text().splitlines()
         ]
     finally:

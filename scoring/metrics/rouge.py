@@ -204,10 +204,7 @@ def package_rouge(
     """Return for each kind the (n, 3) precisions, recalls and F1 of rouge-score."""
     from rouge_score.rouge_scorer import RougeScorer
 
-    names = {
-        kind: f"rouge{kind if len(kind) == 1 and kind.isdecimal() else kind.capitalize()}"
-        for kind in kinds
-    }
+    names = {kind: f"rouge{kind.capitalize()}" for kind in kinds}
     scorer = RougeScorer(
         list(names.values()), use_stemmer=is_stemmed, tokenizer=tokenizer
     )
@@ -468,7 +465,7 @@ def _common(keys: Numbers) -> Numbers:
     """Return the number of matches in each row of (rows, width) keys. The last bit of a
     key is 1 for the prediction.
     """
-    keys = np.sort(keys, axis=1)
+    keys = np.sort(keys)
     starts, of_reference, of_prediction = runs(keys)
     before = np.concatenate([[0], np.cumsum(np.minimum(of_reference, of_prediction))])
     rows = np.searchsorted(starts, np.arange(len(keys) + 1) * keys.shape[1])

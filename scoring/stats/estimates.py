@@ -179,8 +179,8 @@ def estimate(
         for sign, sample in signed
     )
     counts = np.sum([part.labels for part in parts], axis=0)
-    has_units = np.any([part.has_units for part in parts], axis=0)
-    scale = _small_sample_factor(int(has_units.sum()), int((counts > 0).sum()))
+    labelled = int((counts > 0).sum())
+    scale = labelled / (labelled - 1)
     squared_error = scale * float(np.sum((of_people - judge_weight * of_judge) ** 2))
     of_people_alone = scale * float(of_people @ of_people)
     error = math.sqrt(squared_error)
@@ -209,7 +209,6 @@ class _Influences:
     of_people: Floats
     of_judge: Floats
     labels: Floats
-    has_units: NDArray[np.bool_]
 
 
 def _influences(sample: Sample, sign: float, topics: int) -> _Influences:
@@ -227,7 +226,6 @@ def _influences(sample: Sample, sign: float, topics: int) -> _Influences:
         of_people=sign * by_label_topic(sample.label_weights * people) / labels,
         of_judge=sign * (of_labels - of_units),
         labels=by_label_topic(sample.label_weights / labels),
-        has_units=np.bincount(sample.topics, minlength=topics) > 0,
     )
 
 
@@ -240,7 +238,3 @@ def _shift(sample: Sample) -> float:
     parts.
     """
     return sample.judge_alone() - _label_mean(sample, sample.label_judged)
-
-
-def _small_sample_factor(topics: int, labelled: int) -> float:
-    return max(topics / (topics - 1), labelled / (labelled - 1))

@@ -272,7 +272,7 @@ def _rankings(form: RankingTask, content: Content) -> TrivialAnswers:
         right = Counter(
             name for instance in instances for name in sorted(answers_of(instance))
         )
-        [(common, _)] = right.most_common(1) or [(pool[0], 0)]
+        common = max(right, key=right.__getitem__, default=pool[0])
         ranking = [common, *(name for name in pool if name != common)]
         constants[common] = cut([ranking] * len(instances))
     return TrivialAnswers(

@@ -11,7 +11,13 @@ import pytest
 from scoring.__main__ import main
 from scoring.human import reading
 from scoring.offline.battles import as_facts
-from scoring.stats.battles import Battle, board_of, strengths, wins_of
+from scoring.stats.battles import (
+    Battle,
+    board_of,
+    rank_ranges,
+    strengths,
+    wins_of,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -114,6 +120,15 @@ def test_intervals_and_rank_ranges_come_from_leaving_out_one_topic():
     assert ranges == {"a": (1, 1), "b": (2, 3), "c": (2, 3)}
     [few, *_] = board_of(battles("a>b b>a a>b b>a", topics=2)).standings
     assert (few.strength_bounds, few.first, few.last) == (None, 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("topics", "last"), [(2, [2, 2]), (3, [1, 2])], ids=["two", "three"]
+)
+def test_systems_far_apart_have_ranks_of_their_own_from_three_topics_on(topics, last):
+    without = np.array([[8.0, 0.0], [8.001, 0.001], [8.0, 0.002]])[:topics]
+    found = rank_ranges(np.array([8.0, 0.001]), without, (-np.inf, np.inf))
+    assert found[1].tolist() == last
 
 
 def test_numbers_do_not_depend_on_how_many_tables_are_fitted_at_once(monkeypatch):

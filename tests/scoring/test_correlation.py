@@ -45,6 +45,15 @@ def test_each_coefficient_is_that_of_scipy(name, size, ties):
             )
 
 
+def test_rounding_takes_pearsons_coefficient_beyond_neither_end():
+    found = [
+        pearson(x, slope * x + 0.1)
+        for x in np.random.default_rng(0).normal(size=(200, 7))
+        for slope in (-3.7, 0.3)
+    ]
+    assert (min(found), max(found)) == (-1, 1)
+
+
 def test_ranks_are_those_of_scipy():
     values = np.array([3.0, 1.0, 3.0, 2.0, 3.0])
     assert ranks(values).tolist() == stats.rankdata(values).tolist()

@@ -49,6 +49,15 @@ def test_the_unit_of_numbers_changes_no_agreement(kind, unit):
     assert values[1] == pytest.approx(values[0], rel=1e-9)
 
 
+def test_ranks_are_centred_under_each_set_of_weights_alone():
+    metric = RankCorrelation("m", "corrected")
+    rows = metric.instance_stats(*MADE.normal(size=(2, 9)).tolist())
+    weights = MADE.integers(0, 4, (5, 9))
+    assert metric.value(rows, weights) == pytest.approx(
+        [float(metric.value(rows, own)) for own in weights]
+    )
+
+
 def test_ranks_of_nothing_and_of_one_value_have_no_correlation():
     metric = RankCorrelation("m", "corrected")
     for values in ([], [2.0, 2.0, 2.0]):

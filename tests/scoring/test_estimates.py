@@ -256,6 +256,26 @@ def test_a_difference_needs_labels_on_ten_topics_of_both_systems():
     assert isinstance(estimated_difference(many, drawn_sample(11)), Estimate)
 
 
+def test_a_topic_may_lack_units_of_one_system_whatever_its_number():
+    first, other = drawn_sample(13, labels=120), drawn_sample(14, labels=120)
+    units, labels = other.topics < 27, other.label_topics < 27
+    second = Sample(
+        topics=other.topics[units],
+        judged=other.judged[units],
+        weights=other.weights[units],
+        label_topics=other.label_topics[labels],
+        label_judged=other.label_judged[labels],
+        people=other.people[labels],
+        label_weights=other.label_weights[labels],
+    )
+    turned = [
+        replace(own, topics=29 - own.topics, label_topics=29 - own.label_topics)
+        for own in (first, second)
+    ]
+    there, back = estimated_difference(first, second), estimated_difference(*turned)
+    assert vars(there) == pytest.approx(vars(back))
+
+
 def test_the_order_of_units_changes_nothing():
     sample = drawn_sample(12)
     turned = replace(

@@ -5,10 +5,12 @@ import math
 import numpy as np
 import pytest
 
+from scoring.metrics.weighted import RankCorrelation
 from scoring.stats.leakage import (
     bits_by_ladder,
     bits_by_ranks,
     bits_told,
+    correlation_of_rows,
     ladder_step,
     laddered,
     ranks_a_year,
@@ -85,3 +87,16 @@ def test_a_private_part_ranks_as_often_a_year_as_its_size_allows(
     instances, runs, times
 ):
     assert ranks_a_year(instances, runs) == times
+
+
+def test_runs_of_a_weighted_measure_are_correlated_if_it_has_intervals(monkeypatch):
+    metric = RankCorrelation("spearman", "corrected")
+    gold = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    one, other = (
+        metric.instance_stats(gold, answers)
+        for answers in ([1.0, 3.0, 2.0, 4.0, 6.0, 5.0], [2.0, 1.0, 3.0, 6.0, 4.0, 5.0])
+    )
+    assert correlation_of_rows(metric, one, one) == pytest.approx(1)
+    assert -1 < correlation_of_rows(metric, one, other) < 1
+    monkeypatch.setattr(metric, "has_interval", False)
+    assert math.isnan(correlation_of_rows(metric, one, other))

@@ -13,7 +13,10 @@ from scoring.metrics.clsumm import Overlap
 from scoring.stats import jackknife
 from scoring.stats.jackknife import NoInterval
 from scoring.stats.seeds import mean_difference, mean_interval
+from tests.lazily import Lazily
+from tests.scoring.toys import Mean, mean_rows
 
+stats = Lazily("scipy.stats")
 ROOT = Path(__file__).resolve().parents[2]
 F1 = Overlap("overlap_f1_micro", "corrected", part="f1", average="micro")
 
@@ -84,6 +87,84 @@ def test_the_spread_of_seeds_widens_the_interval_of_equal_units():
 )
 def test_a_mean_without_enough_runs_or_units_has_no_interval(runs, reason):
     assert mean_interval(F1, runs) == reason
+
+
+class Unbounded(Mean):
+    ends = (-math.inf, math.inf)
+
+
+class Loss(Mean):
+    ends = (0.0, math.inf)
+
+
+class Share(Mean):
+    ends = (0.0, 1.0)
+
+
+def with_an_empty_unit(numbers: np.ndarray) -> list[np.ndarray]:
+    """Return the rows of each run, with one more unit that carries nothing."""
+    return [np.vstack([mean_rows(run), [0.0, 0.0]]) for run in numbers]
+
+
+def error_of_mean(numbers: np.ndarray) -> float:
+    return float(numbers.std(ddof=1) / math.sqrt(len(numbers)))
+
+
+def reach_and_df(*parts: tuple[float, int]) -> tuple[float, float]:
+    """Return t times the root of the summed squares of errors, and Satterthwaite's degrees of freedom."""
+    squares = sum(error**2 for error, _own in parts)
+    df = squares**2 / sum(error**4 / own for error, own in parts)
+    return float(stats.t.ppf(0.975, df)) * math.sqrt(squares), df
+
+
+NUMBERS = 3 + np.random.default_rng(4).normal(size=(3, 6))
+
+
+def test_the_interval_of_a_mean_has_the_errors_of_units_and_seeds():
+    mean = NUMBERS.mean()
+    of_units = error_of_mean(NUMBERS.mean(axis=0))
+    of_seeds = error_of_mean(NUMBERS.mean(axis=1))
+    reach, df = reach_and_df((of_units, 5), (of_seeds, 2))
+    runs = with_an_empty_unit(NUMBERS)
+    assert mean_interval(Unbounded(), runs) == pytest.approx(
+        (mean - reach, mean + reach)
+    )
+    left_out = (NUMBERS.mean(axis=0).sum() - NUMBERS.mean(axis=0)) / 5
+    of_logs = error_of_mean(np.log(left_out)) * 5
+    of_logs = math.hypot(of_logs, of_seeds / mean) * (1 + 1 / 12)
+    far = mean * math.exp(float(stats.t.ppf(0.975, df)) * of_logs)
+    assert mean_interval(Loss(), runs) == pytest.approx((mean - reach, far))
+
+
+def test_the_difference_of_means_has_the_errors_of_units_and_of_both_seeds():
+    others = NUMBERS[:2] + [[0.3], [0.1]] + 0.2 * np.arange(6)
+    paired = NUMBERS.mean(axis=0) - others.mean(axis=0)
+    reach, df = reach_and_df(
+        (error_of_mean(paired), 5),
+        (error_of_mean(NUMBERS.mean(axis=1)), 2),
+        (error_of_mean(others.mean(axis=1)), 1),
+    )
+    found = mean_difference(
+        Unbounded(), with_an_empty_unit(NUMBERS), with_an_empty_unit(others)
+    )
+    mean = paired.mean()
+    error = reach / stats.t.ppf(0.975, df)
+    assert (found.difference, found.error, found.df) == pytest.approx((mean, error, df))
+    assert (found.low, found.high) == pytest.approx((mean - reach, mean + reach))
+    assert found.p == pytest.approx(2 * stats.t.sf(abs(mean) / error, df))
+
+
+def test_units_that_are_the_same_in_all_runs_widen_the_interval_of_a_difference():
+    one = np.array([0.2, 0.5, 0.9, 0.4, 0.6, 0.7])
+    other = one + np.array([0.0, 0.0, 0.0, 0.1, -0.3, 0.2])
+    found = mean_difference(Share(), [mean_rows(one)], [mean_rows(other)])
+    share, error = (1 + found.difference) / 2, error_of_mean(one - other) / 2
+    trials = 1 / (error**2 / (share * (1 - share)) + 0.5 / (4 * 6**2))
+    t = float(stats.t.ppf(0.975, 5))
+    middle = share + t**2 / (2 * trials)
+    half = t * math.sqrt(share * (1 - share) / trials + t**2 / (4 * trials**2))
+    ends = [2 * end / (1 + t**2 / trials) - 1 for end in (middle - half, middle + half)]
+    assert (found.low, found.high) == pytest.approx(tuple(ends))
 
 
 def test_the_difference_is_turned_round_with_its_interval():

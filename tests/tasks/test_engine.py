@@ -219,6 +219,15 @@ def test_a_sign_of_life_at_the_last_moment_keeps_it(kind, monkeypatch):
 
 @every
 @pytest.mark.django_db
+def test_what_a_worker_gives_back_is_one_of_its_jobs_alone(kind):
+    first, second = (engine.claim(MADE[kind]().pk, "host:1:1") for _ in range(2))
+    assert engine.release(first)
+    assert (read(first).state, read(second).state) == ("queued", "running")
+    assert engine.heartbeat(second)
+
+
+@every
+@pytest.mark.django_db
 def test_what_is_left_in_good_order_does_not_count_and_is_not_lost(kind):
     job = engine.claim(MADE[kind]().pk, "host:1:1")
     assert engine.release(job)

@@ -360,6 +360,9 @@ def test_so_often_a_person_asks_in_a_day_at_most(team, season, monkeypatch):
         )
     with pytest.raises(EntryRefused, match="within a day"):
         ask_to_join(season=season, team=team, user=bob, message="")
+    later = timezone.now() + dt.timedelta(hours=25)
+    monkeypatch.setattr("django.utils.timezone.now", lambda: later)
+    assert ask_to_join(season=season, team=team, user=bob, message="").user == bob
 
 
 def test_so_many_requests_of_a_person_wait_at_most(season):

@@ -352,6 +352,20 @@ class TestLanes:
         assert self.claim(5) is None
         assert set(Job.objects.values_list("attempt", "state")) == {(1, "running")}
 
+    @pytest.mark.parametrize("field", ["gold", "options_digest", "queue"])
+    def test_a_rule_set_with_other_gold_options_or_queue_is_another_process(
+        self, field
+    ):
+        task = make_task(queue="models", rules=["corrected", "official-2017"])
+        first, second = make_submission(phase=make_phase(task=task)).jobs.order_by("pk")
+        differing = {
+            "gold": make_gold(phase=make_phase()),
+            "options_digest": "0" * 64,
+            "queue": "light",
+        }
+        Job.objects.filter(pk=second.pk).update(**{field: differing[field]})
+        assert leases.claim_others(engine.claim(first.pk, f"{GROUP}0.2")) == []
+
     def test_without_the_lane_whoever_is_next_is_next(self, jobs, settings):
         settings.FAST_LANE = False
         Job.objects.filter(is_heavy=False).delete()

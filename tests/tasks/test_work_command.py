@@ -4,6 +4,7 @@ import time
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
 from citeboard.core import writability
 from citeboard.core.outages import READ_ONLY
@@ -51,9 +52,12 @@ def test_without_a_queue_it_takes_all_jobs(done):
     assert sorted(done) == sorted(job.pk for job in jobs)
 
 
-def test_its_group_is_gone_once_it_ends():
+def test_its_group_alone_is_gone_once_it_ends():
+    other = WorkerGroup.objects.create(
+        name="other-0a1b2c3d:1.1:", workers=1, seen_at=timezone.now()
+    )
     call_command("work", until_idle=True)
-    assert not WorkerGroup.objects.exists()
+    assert [*WorkerGroup.objects.all()] == [other]
 
 
 def test_it_fails_with_the_reason_while_nothing_can_be_written(done):

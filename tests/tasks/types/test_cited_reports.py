@@ -225,6 +225,9 @@ def test_reports_in_markdown_cite_by_marks_and_addresses(tmp_path):
         ("Clouds are water", [None]),
         ("Nobody cites this.", []),
     ]
+    (tmp_path / "7.md").write_text("It rains [1].")
+    [one] = read_reports(open_inputs([tmp_path]), problems)
+    assert (one.references, one.sentences[0].citations[0].document) == (None, None)
     text = {"responses": "It rains [1]. It pours [100000000].", "references": ["d9"]}
     [one] = read_reports([file("run.jsonl", lines(report() | text))], problems)
     assert [own.citations[0].document for own in one.sentences] == ["d9", None]

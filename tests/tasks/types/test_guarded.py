@@ -13,7 +13,7 @@ from tasks.types.guarded.json_reader import (
     read_json_objects,
 )
 from tasks.types.guarded.limits import Limits, Unreadable, depth_of
-from tasks.types.guarded.toml_reader import TOML, read_toml
+from tasks.types.guarded.toml_reader import MAX_PARTS, TOML, read_toml
 
 SMALL = Limits(size=100, depth=3, digits=5)
 
@@ -109,6 +109,13 @@ class TestToml:
     def test_what_is_not_read_is_refused_with_its_line(self, text, words):
         with pytest.raises(Unreadable, match=words):
             read_toml(text)
+
+    @pytest.mark.parametrize("before", ["", "b = 1\n"])
+    def test_a_key_of_as_many_parts_as_the_limit_is_read(self, before):
+        key = "a." * (MAX_PARTS - 1) + "a"
+        read_toml(f"{before}{key} = 1")
+        with pytest.raises(Unreadable, match=f"more than {MAX_PARTS} parts"):
+            read_toml(f"{before}a.{key} = 1")
 
     @pytest.mark.parametrize("text", ["a = '''x", 'a = "x', "a = [", 'a = """\\"""'])
     def test_a_fault_at_the_end_of_the_text_has_no_line(self, text):

@@ -69,6 +69,8 @@ RIGHT = ["Rain falls [1].", "Wind blows [2]."]
         ("A. Smith found 1.5 of 3 * 4 * 5.", ["A. Smith found 1.5 of 3 * 4 * 5."]),
         ("How many? 42. Of a_b_c.", ["How many?", "42.", "Of a_b_c."]),
         ("Rain falls [1]\nin Wales.", ["Rain falls [1] in Wales."]),
+        ("Rain | snow\nfalls [1].", ["Rain | snow falls [1]."]),
+        ("v. Rain [1].\nvii. Wind [2].", ["v. Rain [1].", "vii.", "Wind [2]."]),
     ],
 )
 def test_structure_is_no_text_and_each_item_is_a_sentence(answer, sentences):
