@@ -210,7 +210,7 @@ REFUSED = [
     ),
     (
         lambda top, table, row: table.update(conclusions=[ORDERED | {"order": []}]),
-        ["“order” is a list; expected a list of texts or numbers"],
+        ["“order” is empty; expected a list of texts or numbers"],
     ),
     (
         lambda top, table, row: table.update(conclusions=[ORDERED | {"order": "0.1"}]),
