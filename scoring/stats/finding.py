@@ -121,7 +121,9 @@ class Conclusion:
     - *open*: no figures can confirm the conclusion, for the reason ``why``.
 
     ``sentence`` is the paper's claim in our words, ``section`` its location. ``also``
-    names further tables of the paper that contain figures of ``more`` or ``less``.
+    names further tables of the paper that contain figures of ``more`` or ``less``. If
+    ``from_table``, we derived the claim from the table, because the paper's own
+    sentence was not available. Such a claim is not attributed to the paper.
     """
 
     name: str
@@ -136,6 +138,7 @@ class Conclusion:
     along: str = ""
     order: Sequence[Any] = ()
     why: str = ""
+    from_table: bool = False
 
     def sides(
         self, figures: Iterable[Figure]
@@ -208,6 +211,10 @@ class Conclusion:
             return None
         is_alike = found.is_told and found.coefficient > 0
         return not found.is_told if self.form == APART else is_alike
+
+    def fails(self, found: Outcome) -> bool:
+        """Return True if the figures contradict a claim of the paper itself."""
+        return not self.from_table and self.is_so(found) is False
 
 
 def _fits(fields: Mapping[str, Any], wanted: Mapping[str, Sequence[Any]]) -> bool:

@@ -5,6 +5,7 @@ Under transformers 5 the package fails on empty texts and no longer sets a space
 ours scores these as under 4.57, and is compared on the others.
 """
 
+import hashlib
 import json
 import os
 import random
@@ -306,6 +307,16 @@ def test_a_model_that_is_not_there_is_named():
     assert "neither a folder here nor fetched" in missing("nobody/no-such-model")
     with pytest.raises(Unavailable, match="nobody/no-such-model"):
         bertscore(["a"], ["b"], Settings({"bertscore_model": "nobody/no-such-model"}))
+
+
+def test_the_size_licence_and_digest_of_the_small_model_are_those_of_the_docs(root):
+    docs = (root / "docs" / "scores.md").read_text(encoding="utf-8")
+    weights = (MINILM / "model.safetensors").read_bytes()
+    digest = hashlib.sha256(weights).hexdigest()
+    assert f"{len(weights):,} bytes" in docs
+    assert f"sha256 {digest[:8]}…{digest[-4:]}" in docs
+    card = (MINILM / "README.md").read_text(encoding="utf-8")
+    assert "license: apache-2.0" in card.split("---")[1]
 
 
 def test_a_model_that_is_a_package_is_found_by_its_name_or_names_its_package(

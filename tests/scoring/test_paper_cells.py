@@ -35,10 +35,11 @@ reading = "ours"
 
 @pytest.mark.shared
 def test_cells_that_take_seconds_are_what_is_recorded(capsys, shared):
+    """160 figures in 14 seconds of one processor, as `time` counts them."""
     assert main(["papers", "cells", "--quick", "--data", str(shared)]) == 0
     told = capsys.readouterr()
     assert "recorded" not in told.err
-    assert "cl-summ-2014: 0 equal, 0 compatible, 20 differs, 0 fails" in told.out
+    assert "cl-summ-2014: 0 equal, 0 compatible, 89 differs, 0 fails" in told.out
     assert "citebench-2023: 0 equal, 12 compatible, 3 differs, 0 fails" in told.out
     assert "skipped" not in told.out
 

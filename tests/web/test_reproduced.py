@@ -245,7 +245,18 @@ def test_what_a_paper_concludes_is_held_to_print_and_board(client, phase, tmp_pa
         "by": ["system"],
         "more": {"topic": ["T2"]},
     }
-    told["tables"][1]["conclusions"] = [BETTER, {**later, "less": {"topic": ["T1"]}}]
+    harder = {
+        "name": "The first topic is easier",
+        "by": ["system"],
+        "more": {"topic": ["T1"]},
+        "less": {"topic": ["T2"]},
+        "from_table": True,
+    }
+    told["tables"][1]["conclusions"] = [
+        BETTER,
+        {**later, "less": {"topic": ["T1"]}},
+        harder,
+    ]
     load(write(tmp_path / "own.json", told))
     text = text_of(client.get(address(phase)))
     assert (
@@ -258,6 +269,8 @@ def test_what_a_paper_concludes_is_held_to_print_and_board(client, phase, tmp_pa
     _, _, failing = listed.partition("Claims that fail on their own tables")
     assert "Heron is above Ibis, topic by topic" in failing
     assert "The second topic is easier" not in listed
+    assert "The first topic is easier ( Table 2 ; read from the table)" in text
+    assert "The first topic is easier" not in listed
     season, task = phase.task.season.slug, phase.task.slug
     for name, where in (("paper", ["own-2020"]), ("published", [season, task])):
         assert "in 1 of 2 cases, by −4.500 on average" in text_of(

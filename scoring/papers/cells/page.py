@@ -63,10 +63,9 @@ def _failing(papers: Sequence[Paper]) -> Iterator[str]:
         )
         for paper in papers
         for table, conclusion in paper.conclusions
-        if conclusion.is_so(
+        if conclusion.fails(
             outcome := conclusion.finding(paper.printed(table, conclusion))
         )
-        is False
     ]
     yield "## Claims that fail on their own tables\n"
     heads = ("paper", "claim, in our words", "as decided", "of", "as printed")
@@ -91,10 +90,12 @@ def _conclusions(paper: Paper) -> Iterator[str]:
             if outcome.units
         )
         words = _verdict(conclusion, printed)
-        if conclusion.is_so(printed) is False:
+        if conclusion.fails(printed):
             words = f"**fails**; {words}"
         place = ", ".join(filter(None, (f"section {conclusion.section}", table)))
         place = place if conclusion.section else table
+        if conclusion.from_table:
+            place = f"{place}; read from the table"
         claim = conclusion.sentence or conclusion.name
         rows.append((claim, conclusion.name, place, words, own or "–"))
     if rows:

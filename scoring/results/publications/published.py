@@ -408,7 +408,7 @@ def concluded(
                 conclusion=conclusion,
                 printed=_verdict(conclusion, outcome),
                 own=_verdict(conclusion, computed) if computed else "",
-                fails=conclusion.is_so(outcome) is False,
+                fails=conclusion.fails(outcome),
             )
         )
     return claims

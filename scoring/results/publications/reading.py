@@ -207,16 +207,33 @@ def _conclusion(fields: Fields) -> Conclusion:
         less={} if is_open or is_trend else _side(fields, "less"),
         of=fields.choice("of", OF, MEAN) if form == DIFFERENCE else MEAN,
         along=fields.text("along") if is_trend else "",
-        order=fields.texts("order") if is_trend else (),
+        order=_order(fields) if is_trend else (),
         sentence=fields.text("sentence", ""),
         section=fields.text("section", ""),
         also=fields.texts("also", ()),
         why=fields.text("why") if is_open else "",
+        from_table=fields.boolean("from_table", default=False),
     )
     _check_fields(fields, "by", conclusion.by)
     _check_fields(fields, "along", [conclusion.along] if conclusion.along else [])
     fields.close()
     return conclusion
+
+
+def _order(fields: Fields) -> tuple[str | float, ...]:
+    order = fields.value("order")
+    if order is MISSING:
+        return ()
+    is_list = isinstance(order, list) and all(
+        isinstance(value, str | int | float) and not isinstance(value, bool)
+        for value in order
+    )
+    if not is_list or not order:
+        fields.refuse(
+            "order", fields.stated("order", order), "a list of texts or numbers"
+        )
+        return ()
+    return tuple(order)
 
 
 def _side(fields: Fields, key: str) -> Mapping[str, Sequence[Any]]:

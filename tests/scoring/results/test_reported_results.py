@@ -113,6 +113,12 @@ AHEAD = {
     "more": {"system": ["Ibis"]},
     "less": {"system": ["Heron", "Jay"]},
 }
+ORDERED = {
+    "name": "It rises",
+    "form": "rises",
+    "along": "topic",
+    "more": {"metric": ["P"]},
+}
 REFUSED = [
     (
         lambda top, table, row: top.update(schema="something/2"),
@@ -191,6 +197,24 @@ REFUSED = [
     (
         lambda top, table, row: table.update(conclusions=[AHEAD | {"form": "leads"}]),
         ["“form” is “leads”"],
+    ),
+    (
+        lambda top, table, row: table.update(
+            conclusions=[AHEAD | {"from_table": "yes"}]
+        ),
+        ["“from_table” is “yes”; expected true or false"],
+    ),
+    (
+        lambda top, table, row: table.update(conclusions=[ORDERED | {"order": [True]}]),
+        ["“order” is a list; expected a list of texts or numbers"],
+    ),
+    (
+        lambda top, table, row: table.update(conclusions=[ORDERED | {"order": []}]),
+        ["“order” is empty; expected a list of texts or numbers"],
+    ),
+    (
+        lambda top, table, row: table.update(conclusions=[ORDERED | {"order": "0.1"}]),
+        ["“order” is “0.1”; expected a list of texts or numbers"],
     ),
     (
         lambda top, table, row: table.update(
