@@ -99,7 +99,6 @@ class FirstOrganiserForm(accounts.NameForm):
         return email
 
 
-#: The rate limit on attempts to guess the token, for each IP address.
 TRIES = {"first_organiser": "10/m/ip"}
 
 

@@ -28,7 +28,6 @@ from scoring.models import LogEntry, SigningKey
 from scoring.receipts import log
 from scoring.receipts.log import why_lost
 
-#: The guide that lists the API operations.
 API = "api"
 MAX_QUERY = 100
 

@@ -63,9 +63,6 @@ def _after(annotator: Annotator, pair: SheetPair) -> SheetPair | None:
 
 
 def _pair(annotator: Annotator, wanted: str) -> SheetPair:
-    """Return the pair in the URL. The default is the first unjudged pair, or else the
-    last pair.
-    """
     planned = pairs_for(annotator).select_related("instance", "left", "right")
     named = (
         planned.filter(position=int(wanted[:6])).first() if wanted.isdecimal() else None
@@ -80,8 +77,5 @@ def _pair(annotator: Annotator, wanted: str) -> SheetPair:
 
 
 def _next(request: HttpRequest, annotator: Annotator, pair: SheetPair) -> str:
-    """Return the URL of the next pair. After the last pair, return the URL of the first
-    unjudged pair.
-    """
     after = _after(annotator, pair)
     return f"{request.path}?pair={after.position}" if after else request.path

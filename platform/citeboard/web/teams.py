@@ -51,7 +51,6 @@ from tasks.seasons.access import merge_proposals, teams_to_ask
 from tasks.seasons.history import concerning
 from tasks.submissions.submit import quota
 
-#: The minimum number of runs for a chart over time.
 MIN_IN_CHART = 2
 
 
@@ -63,8 +62,6 @@ def team(request: HttpRequest, team: models.Team) -> pages.Answer:
         phases.setdefault(run.phase_id, []).append(run)
     people = membership.people_of(team, request)
     groups = [_group(request, runs_of_phase) for runs_of_phase in phases.values()]
-    # For each season, actions of organisers that concern this team or all teams, newest
-    # first.
     seasons = Season.objects.filter(registrations__team=team)
     told = [
         (season, list(concerning(season, [team])[: membership.NEWEST]))

@@ -80,7 +80,6 @@ def battles_file(request: HttpRequest, phase: Phase, form: str) -> Answer:
 
 
 def shown_board(found: BattleBoard) -> dict[str, Any]:
-    """Return the board of battles with formatted numbers."""
     board = found.board
     return {
         "board": board,

@@ -95,8 +95,5 @@ def embedded(request: HttpRequest, season: str, task: str, phase: str) -> HttpRe
 
 
 def _context(page: BoardPage, phase: Phase, viewer: object) -> dict[str, Any]:
-    """Return the context of the page and the requested tab. Other tabs are not
-    computed.
-    """
     name_as(phase.task)
     return {**place_of(phase), "page": page, **page.panel(phase, viewer)}

@@ -113,9 +113,6 @@ def differences(board: Board, query: PageQuery, viewer: object) -> dict[str, Any
 
 
 def _orders(query: PageQuery, systems: Sequence[Row]) -> list[Choice]:
-    """Return the options for sorting classes: the default order, and the scores of each
-    system.
-    """
     labels = {"": _("in their usual order")}
     for row in systems:
         name = str(row.submission)
@@ -126,7 +123,6 @@ def _orders(query: PageQuery, systems: Sequence[Row]) -> list[Choice]:
 
 
 def cache_key_of_classes(phase: Phase, viewer: object) -> list[object]:
-    """Return additional parts of the cache key for the tab of classes."""
     return list(comparison_state.classes_seen(phase.pk))
 
 

@@ -169,7 +169,6 @@ def _exported(
 
 
 def _with_systems(request: HttpRequest, season: str, task: str, phase: str) -> Board:
-    """Return the board with one run for each system."""
     board, _rows = _exported(request, season, task, phase)
     board = board.of_first_runs
     return replace(board, rows=board.systems)

@@ -67,7 +67,6 @@ def _agreement(found: Agreement) -> dict[str, Any]:
 
 
 def _ranks(views: list[JudgedView]) -> list[dict[str, Any]]:
-    """Return one row for each system that the first judge ranks."""
     return [
         {
             "system": standings[0].first.system,

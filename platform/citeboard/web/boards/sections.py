@@ -212,7 +212,6 @@ def paper(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
 
 
 def cache_key_of_papers(phase: Phase, viewer: object) -> list[str]:
-    """Return additional parts of the cache key for the tab of published tables."""
     return [
         part
         for table, _by_class in paper_view.paper_tables(phase.task)
@@ -310,7 +309,6 @@ def people(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
 
 
 def cache_key_of_people(phase: Phase, viewer: object) -> list[object]:
-    """Return additional parts of the cache key for the tab of human scores."""
     imported = JudgedRun.objects.filter(submission__phase=phase).order_by("pk")
     return [_organises(phase, viewer), *imported.values_list("pk", "published_at")]
 

@@ -30,8 +30,6 @@ from tasks.models import Phase
 
 @dataclass(frozen=True)
 class Contents:
-    """The facts about a board that decide which tabs the board has."""
-
     board: Board
     query: PageQuery
 
@@ -45,9 +43,6 @@ class Contents:
 
     @cached_property
     def figures_beside(self) -> tuple[bool, bool]:
-        """Return whether teams reported numbers, and whether organisers entered
-        scores.
-        """
         runs = [row.submission for row in run_rows(self.board.rows)]
         return has_figures_beside(self.phase, runs, self.board.frozen_at)
 
@@ -115,11 +110,8 @@ class Tab:
     depends_on: Callable[[Phase, object], Sequence[object]] | None = None
     page: str = ""
     anchor: str = ""
-    #: Files other than figures. The key is the file name. The value contains the page
-    #: and the label of the file.
     tables: Mapping[str, tuple[str, Promise]] = field(default_factory=dict)
     needs_scores: bool = True
-    #: True if the link is a button beside the title.
     is_action: bool = False
 
     def seen(self, phase: Phase, viewer: object) -> Sequence[object]:

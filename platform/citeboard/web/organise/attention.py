@@ -69,7 +69,6 @@ class Line:
     href: str
     words: str
     since: dt.datetime | None = None
-    #: The failed run or scoring job that organisers can acknowledge.
     failure: dict[str, int] | None = None
 
 
@@ -263,9 +262,6 @@ def _without_baseline(season: Season) -> Concern:
 
 
 def _without_card(season: Season) -> Concern:
-    """Find tasks without a card, and runs whose card lacks fields that the phase now
-    requires.
-    """
     words = _("It has no card, so that nobody reads what is asked and in which format.")
     lines = [
         Line(str(task), _address("organise-settings", season), words)

@@ -63,7 +63,6 @@ MAX_MEASURES = 50_000
 #: Form fields whose names differ from the keys that they set.
 _FIELDS: dict[object, str] = {"id": "key", "field": "gold"}
 SALT = "declared-task"
-#: The default duration of the first phase.
 OPEN_FOR = dt.timedelta(days=90)
 #: Types of values in [task.answer]: a field of the gold, lines, a word, a number, or a
 #: boolean.
@@ -137,7 +136,6 @@ SIGNS = [
     ("|", gettext_lazy("vertical bar")),
     (",", gettext_lazy("comma")),
 ]
-#: Labels for the parts of a proposal, and labels for levels of confidence.
 PARTS = {
     "id": gettext_lazy("Id"),
     "answer": gettext_lazy("Answer"),
@@ -320,9 +318,6 @@ class DeclarationForm(forms.Form):
         self.initial["draft"] = signing.dumps(draft, salt=SALT, compress=True)
 
     def _phases(self, season: Season) -> None:
-        """Add fields for the split and the dates if the season's phases do not
-        determine them.
-        """
         tables = declaring.phase_tables(season)
         splits = declaring.splits_of(tables)
         self.phases = ", ".join(table["title"] for table in tables)
@@ -343,7 +338,6 @@ class DeclarationForm(forms.Form):
             )
 
     def _shape(self, gold: Told, whole: list[Any]) -> None:
-        """Add fields that describe the format of the gold."""
         self.shape = [
             name
             for name in SHAPES
@@ -500,7 +494,6 @@ def declare(
 
 
 def _of_task(request: SignedInRequest, season: Season, task: Task) -> Told:
-    """Return the form with the current declaration of a task."""
     draft = declaring.draft_of(task)
     told = declaring.look_at(draft, request.user)
     # If the reader fails, the fields are unknown, but organisers can still edit the
@@ -602,10 +595,6 @@ def _with_sample_run(request: HttpRequest, draft: Told) -> QueryDict:
 
 
 def _kept(sent_file: Any) -> tuple[str, str]:
-    """Store an uploaded file beside the gold of drafts.
-
-    Return the name in the storage and the original file name.
-    """
     with received(sent_file) as upload:
         return keep_draft(upload.path), upload.filename
 

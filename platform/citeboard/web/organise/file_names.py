@@ -19,7 +19,6 @@ from tasks.types.problems import capped, from_values
 from tasks.types.toml_lines import KeyPath
 
 Told = dict[str, Any]
-#: The names of form fields that set keys of [task.gold] and [task.answer].
 RUN_ID, RUN_FIELD, GOLD_VALUES, RUN_VALUES = (
     "run_id",
     "run_field",
@@ -150,7 +149,6 @@ def with_meant_label(measure: Any, values: Told) -> Any:
 
 
 def file_name_field(path: KeyPath) -> str:
-    """Return the name of the form field that sets a key of `task.toml`, or ""."""
     if path[1:3] == ("answer", FIELDS) and len(path) > 3:
         return f"run_{path[3]}"
     return _PLACES.get(path[1:3], "")

@@ -21,9 +21,6 @@ IMPORTS_SHOWN = 50
 
 
 def judges_of(season: Season) -> QuerySet[Judge]:
-    """Return the judges of the season, and the shared judges that tasks of the season
-    name.
-    """
     shared = Q(season=None, name__in=models_of_season(season))
     return Judge.objects.filter(Q(season=season) | shared)
 

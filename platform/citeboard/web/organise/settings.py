@@ -328,9 +328,6 @@ class SettingsForm(OverwritingForm):
         return found
 
     def zone_shown(self, field: MomentField) -> ZoneInfo:
-        """Return the previous time zone, because the same form may change the time
-        zone.
-        """
         return self.zone
 
     def add_faults(self, faults: list[Fault], prefix: str) -> None:
@@ -346,11 +343,9 @@ MAX_FILE = 1 << 20
 #: The salt that signs the name of a stored zip. The zip is stored for a day, between
 #: the preview and the import.
 SALT = "season-zip"
-#: The prefix of fields in which the user decides on a conflicting key.
 DECISION = "decision:"
 
 
-#: The rate limit on wrong passwords for each account.
 TRIES = {"season_gold": "5/m/user"}
 
 
@@ -386,7 +381,6 @@ class SeasonFileForm(forms.Form):
     )
     stored = forms.CharField(required=False, widget=forms.HiddenInput)
     is_zip = False
-    #: The content of the file after reading, if the file is not a zip.
     content = b""
 
     def clean(self) -> dict[str, Any]:
@@ -592,10 +586,6 @@ def _answered(request: pages.SignedInRequest, season: Season | None) -> HttpResp
 def _planned(
     load: Callable[..., Loaded], season: Season | None
 ) -> tuple[Loaded, Rehearsal | None]:
-    """Return the changes that a file makes, and the rehearsal of these changes.
-
-    The rehearsal is None if the user must first resolve conflicts.
-    """
     loaded = load(dry_run=True)
     return loaded, None if loaded.conflicts else rehearsed_load(season, load)
 

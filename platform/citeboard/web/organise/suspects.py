@@ -85,10 +85,6 @@ def _listed(suspects: Suspects, query: SuspectsQuery) -> dict[str, Any]:
 
 
 def _facts(suspect: Suspect, scale: float) -> dict[str, str]:
-    """Return the mean score of an instance as text, with its interval.
-
-    On large boards, add the correlation with its interval.
-    """
     facts = {
         "mean": shown(suspect.mean, scale),
         "interval": interval(suspect.low, suspect.high, scale),

@@ -231,7 +231,6 @@ def _shown(
     names: Mapping[str, str],
     forms: Mapping[str, str],
 ) -> dict[str, Any]:
-    """Return the context with the instances and the options of the form."""
     reading = page.reading
     of_class = ":".join(page.of_class) if page.of_class else ""
     query = replace(query, of_class=of_class, kind=page.kind, instance="", page=1)
@@ -293,9 +292,6 @@ def _lacks_parts(instance: readings.ReadInstance, place: int) -> bool:
 def lines_of(
     page: readings.Page, runs: Sequence[str], query: InstancesQuery
 ) -> list[dict[str, Any]]:
-    """Return the instances for the template. ``runs`` contains the displayed names of
-    runs.
-    """
     metrics = {own.name: own for own in page.reading.metrics}
     claims = _claims(page, runs)
     return [
@@ -317,8 +313,6 @@ def names_of_systems(page: readings.Page) -> dict[str, str]:
 
 
 class Choice(NamedTuple):
-    """An option of a select element."""
-
     value: str
     label: str
     is_chosen: bool
@@ -327,7 +321,6 @@ class Choice(NamedTuple):
 def _class_choices(
     classes: Mapping[str, Sequence[str]], chosen: str
 ) -> list[tuple[str, list[Choice]]]:
-    """Return options for the classes, grouped by dimension."""
     grouped = []
     for dimension, labels in classes.items():
         values = [(f"{dimension}:{label}", label) for label in labels]
@@ -340,9 +333,6 @@ def _class_choices(
 
 
 def _kind_choices(page: readings.Page) -> list[tuple[str, str, int, bool]]:
-    """Return options for the kinds of instances, with their counts, most frequent
-    first.
-    """
     by_number = sorted(page.kinds.items(), key=lambda pair: (-pair[1], pair[0]))
     return [
         (kind, kind_label(kind), count, kind == page.kind) for kind, count in by_number
@@ -352,10 +342,6 @@ def _kind_choices(page: readings.Page) -> list[tuple[str, str, int, bool]]:
 def _claims(
     page: readings.Page, runs: Sequence[str]
 ) -> dict[str, dict[str, list[Line]]]:
-    """Return the claims of each instance for each run.
-
-    The result is empty if the user may not see values and answers.
-    """
     reading, names = page.reading, {instance.name for instance in page.instances}
     if not (reading.rights.values and reading.rights.answers and names):
         return {}

@@ -176,8 +176,6 @@ def _is_member(run: Submission, user: object) -> bool:
     return Membership.objects.filter(team=run.team_id, user=user.pk).exists()
 
 
-#: Polling intervals of the status. The key is the maximum number of seconds since the
-#: last change.
 PAUSES = {10: "400ms", 120: "1s"}
 MAX_PAUSE = "5s"
 

@@ -70,8 +70,6 @@ from tasks.types.problems import capped, counted
 senders = Pages(phase_for, "season", "task", "phase", context=place_of)
 
 
-#: Names of the page's buttons. Some buttons use the uploaded file, others a stored
-#: file.
 CHECK, CHECK_KEPT, SUBMIT_KEPT, DOWNLOAD_KEPT = (
     "check",
     "check-kept",
@@ -99,8 +97,6 @@ class Offer:
 
 @dataclass
 class Outcome:
-    """The result of a check: a sentence, and problems with their lines."""
-
     sentence: str
     is_good: bool = False
     #: The same file was submitted before, so the user must confirm the submission.
@@ -108,7 +104,6 @@ class Outcome:
     problems: Sequence[Problem] = field(default_factory=tuple)
     more: int = 0
     offer: Offer | None = None
-    #: If the file contains several tasks, the result for each task.
     parts: "Sequence[tuple[Phase, Outcome]]" = field(default_factory=tuple)
 
     @property
@@ -195,7 +190,6 @@ def upload(request: SignedInRequest, phase: Phase) -> Answer:
 def _done(
     request: SignedInRequest, form: RunForm, phase: Phase, team: Team, does: str
 ) -> Outcome | Submission:
-    """Check or submit the file, using the encoding that the user chose."""
     warnings = _unknown_fields(request, form)
     try:
         with _file_of(request, form, phase, does) as file:
@@ -247,7 +241,6 @@ def _kept_file(request: SignedInRequest, place: Phase | Season) -> HttpResponse:
 def _recoded(
     phase: Phase, team: Team, file: Upload, user: User, encoding: str
 ) -> Outcome:
-    """Check the file, using the encoding that the user chose."""
     if encoding not in ENCODINGS:
         raise RunNotTaken(_("this encoding is not known here"))
     with repaired(phase, file, user, encoding=encoding) as repair:
@@ -523,7 +516,6 @@ def _seeds(phases: Sequence[Phase]) -> str:
 def _bundled(
     request: SignedInRequest, form: BundleForm, season: Season, team: Team, does: str
 ) -> Outcome | Bundle:
-    """Check or submit the file for several tasks."""
     warnings = _unknown_fields(request, form)
     try:
         with _file_of(request, form, season, does) as file:
@@ -626,7 +618,6 @@ def _bundle_recoded(
     encoding: str,
     given: Mapping[str, Any],
 ) -> Outcome:
-    """Check a file for several tasks, using the encoding that the user chose."""
     if encoding not in ENCODINGS:
         raise RunNotTaken(_("this encoding is not known here"))
     phase, tasks = given["phase"], given["tasks"]

@@ -28,8 +28,6 @@ OPEN_EXAMPLES = 3
 
 @dataclass(frozen=True)
 class SmallTask:
-    """A task on the home page, with its question, leader, verdict and example."""
-
     line: TaskLine
     is_example_open: bool
 
@@ -64,8 +62,6 @@ class PaperLine:
 
 @dataclass(frozen=True)
 class HomePage:
-    """The seasons that the user may see. ``number`` is the page of the list."""
-
     viewer: object
     number: int
 

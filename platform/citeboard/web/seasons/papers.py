@@ -272,7 +272,6 @@ def overall(request: HttpRequest, season: Season) -> Answer:
     table = _overall(request, season)
     lines = []
     for row in table.rows:
-        # The range of ranks on each board; empty if the team is not on the board.
         places = [board.places.get(row.slug) for board in table.boards]
         words = [ranks(place.low, place.high) if place else "" for place in places]
         without = [row.without.get(board.phase.pk, "") for board in table.boards]
