@@ -21,7 +21,6 @@ class BaselinesForm(ActForm):
 
 
 def _ask_for_baselines(*, phase: Phase, name: str, by: User) -> int:
-    """Queue the baselines and return how many of them are new."""
     names = [name] if name else None
     asked = baseline_runs.ask(phase=phase, names=names, by=by)
     return sum(one.is_new for one in asked)

@@ -44,7 +44,6 @@ from tasks.seasons.file.entries import phase_prefix, task_prefix
 from tasks.seasons.phase_acts import describe_board, describe_freeze
 from tasks.submissions.submit import quota
 
-#: Settings of a task or a phase that do not affect results.
 _OF_WORDS = (
     "title",
     "summary",
@@ -59,10 +58,6 @@ _SOONEST = dict.fromkeys(GROUPS, NEVER)
 
 @dataclass(frozen=True, kw_only=True)
 class Told:
-    """A group of notifications of the same kind, with the title and text of one
-    example.
-    """
-
     kind: str
     people: int
     mails: int
@@ -93,14 +88,11 @@ class GoldStep:
     digest: str
     before: int | None
     instances: int
-    #: The number of rows in the gold's files; None if unknown.
     rows: int | None
     counts: Compared | None
     #: Sentences about other splits that contain some of the same instances.
     shared: list[str]
-    #: Anomalies found in the gold data.
     findings: list[dict[str, Any]]
-    #: Scores of trivial runs.
     trivial: dict[str, Any]
 
 
@@ -131,10 +123,6 @@ class MadePhase:
 
 @dataclass(frozen=True, kw_only=True)
 class Steps:
-    """The steps of an action: history entries, changed settings, and phases of a new
-    season.
-    """
-
     done: list[str] = field(default_factory=list)
     changes: list[dict[str, Any]] = field(default_factory=list)
     made: list[MadePhase] = field(default_factory=list)
@@ -150,22 +138,16 @@ class Disclosure:
 
 @dataclass(frozen=True, kw_only=True)
 class Messages:
-    """Notifications to people, and the number of webhook deliveries."""
-
     told: list[Told] = field(default_factory=list)
     posted: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreChanges:
-    """New gold, runs that would be scored again, and results that would change."""
-
     gold: list[GoldStep] = field(default_factory=list)
     scored: list[str] = field(default_factory=list)
-    #: Metrics and rule sets that would score the runs of each phase.
     scorings: list[dict[str, Any]] = field(default_factory=list)
     moved: list[Moved] = field(default_factory=list)
-    #: Confirmed or official results that the action affects.
     confirmed: list[str] = field(default_factory=list)
 
 
@@ -287,10 +269,6 @@ def last_number(model: type[Model]) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class _Last:
-    """The last primary key of each table before the action. Higher keys belong to rows
-    that the action adds.
-    """
-
     entry: int
     notification: int
     delivery: int
@@ -337,20 +315,16 @@ def _tries_in_words(row: ExtraTries, left: int) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class _State:
-    """The state of a season, before or after an action."""
-
     season: Season
     phases: dict[int, Phase] = field(default_factory=dict)
     #: The times at which each group of people may see each kind of information. The key
     #: is the task, the split and the kind.
     known: dict[tuple[str, str, Kind], dict[str, Any]] = field(default_factory=dict)
     gold: dict[tuple[int, str], Gold] = field(default_factory=dict)
-    #: For each phase, the number of runs that are not scored on the newest gold.
     unscored: dict[int, int] = field(default_factory=dict)
     ranked: dict[int, dict[int, Row]] = field(default_factory=dict)
     settled: dict[int, str] = field(default_factory=dict)
     shared: dict[tuple[int, str], list[str]] = field(default_factory=dict)
-    #: For each evaluation, the ranking score as text.
     scores: dict[int, str] = field(default_factory=dict)
     tasks: dict[int, Task] = field(default_factory=dict)
 

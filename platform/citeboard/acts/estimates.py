@@ -15,7 +15,6 @@ from tasks.models import Phase
 from tasks.submissions.uploads import received
 from tasks.types.judge_views import MAX_RULES
 
-#: The default number of labels in the form.
 LABELS_AT_FIRST = 100
 
 

@@ -28,7 +28,6 @@ STORED = "gold-to-publish"
 
 
 def encoding_field() -> forms.ChoiceField:
-    """Return the field for the encoding of gold that is not UTF-8."""
     choices = [("", _("UTF-8, or by the byte order mark"))]
     return forms.ChoiceField(
         label=_("Encoding"),
@@ -69,8 +68,6 @@ class GoldForm(ActForm):
             "their scores by the older version."
         ),
     )
-    #: The name of the stored file, if the site stored the file before it asked for
-    #: confirmation.
     stored = forms.CharField(required=False, widget=forms.HiddenInput())
     reason = forms.CharField(
         label=_("Reason"),

@@ -31,7 +31,6 @@ class OverwritingForm(forms.Form):
     """
 
     def zone_shown(self, field: MomentField) -> ZoneInfo:
-        """Return the time zone in which the form showed the field."""
         return field.zone
 
     def asks_before_overwriting(self) -> bool:

@@ -27,7 +27,6 @@ from scoring.worker.background import Kind, ask
 from tasks.models import Phase, Submission
 from tasks.submissions.uploads import received
 
-#: The default number of battles for each pair of systems.
 BATTLES_AT_FIRST = 4
 #: The default number of judges for each pair, if the pairs are divided among judges.
 JUDGES_AT_FIRST = 2

@@ -45,7 +45,6 @@ class Rehearsal:
     early: EmbargoBreach | None = None
     is_final: bool = False
     is_of_new_season: bool = False
-    #: URLs of the jobs that compute the resulting scores.
     jobs: list[str] = field(default_factory=list)
 
     @property

@@ -28,7 +28,6 @@ def _stop(*, phase: Phase, by: User) -> tuple[Phase, int]:
 
 
 def _ask_for_season(*, season: Season, by: User) -> int:
-    """Queue the rescoring of the season, and return the number of queued phases."""
     return len(rescoring.ask_for_season(season=season, by=by))
 
 

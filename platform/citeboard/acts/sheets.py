@@ -16,7 +16,6 @@ from scoring.models import BackgroundJob, Sheet
 from scoring.worker.background import Kind, ask
 from tasks.models import Gold, Phase, Submission
 
-#: The default number of instances in the form.
 INSTANCES_AT_FIRST = 20
 
 
@@ -49,7 +48,6 @@ class DrawnForm(ActForm):
 
     @staticmethod
     def runs_for(phase: Phase, by: User) -> list[Submission]:
-        """Return the runs that the sheet may contain."""
         return runs_on_board(phase, by)
 
     def __init__(self, data: Any = None, *, of: Phase, by: User) -> None:

@@ -73,7 +73,6 @@ FILES, FIELDS = "multipart/form-data", "application/x-www-form-urlencoded"
 # docstring would appear in the description of each operation.
 class OperationView(APIView):
     name: str
-    #: The summary of the first operation at this URL.
     summary = ""
     is_open = False
 
@@ -259,8 +258,6 @@ def fields_sent(request: Request) -> list[str]:
 
 @dataclass(frozen=True)
 class Body:
-    """The fields that the body of a request may contain."""
-
     names: tuple[str, ...]
     warns_of_unknown: bool
 
@@ -306,10 +303,7 @@ def _with_dry_run(form: Any) -> AnySerializer:
 
 @dataclass(frozen=True)
 class Parameters:
-    """The query parameters of an operation."""
-
     names: tuple[str, ...]
-    #: The allowed values of each query parameter that has an enumeration.
     permitted: Mapping[str, Sequence[str]]
 
     @classmethod
@@ -499,8 +493,6 @@ class Operation:
 
 
 class Call:
-    """Handle the requests of an operation."""
-
     def __init__(self, operation: Operation, function: Callable[..., Any]) -> None:
         self.operation, self.function = operation, function
         self.parameters = Parameters.of(operation.listed)

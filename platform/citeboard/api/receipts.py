@@ -21,7 +21,6 @@ from scoring.results.board import visibility
 from scoring.results.board.standings import standing_of
 from tasks.models import Season, Submission
 
-#: Parts of a receipt that a team may see while scores are hidden.
 WITHOUT_SCORES = ("task", "run", "scorer", "time")
 #: Two results are equal if these fields are equal.
 _COMPARED = ("value", "low", "high", "n")

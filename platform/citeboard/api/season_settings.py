@@ -361,7 +361,6 @@ def _splits(request: Request, task: Task, sent: Mapping[str, Any]) -> dict[str, 
 
 
 def _split(task: Task, named: str) -> str:
-    """Return the given split. The default is the only split of the task's phases."""
     splits = sorted(
         set(Phase.objects.filter(task=task).values_list("split", flat=True))
     )

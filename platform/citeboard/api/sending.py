@@ -251,8 +251,6 @@ def team_of_sender(user: object, season: Season, slug: str) -> Team:
     return teams[0]
 
 
-#: The fields of a run, without the fields of the run card and the numbers that teams
-#: report.
 SAID = ("system", "description", "kind", "seeds_of")
 
 

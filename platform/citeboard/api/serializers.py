@@ -241,10 +241,6 @@ _MIRRORS: dict[Any, AnySerializer] = {}
 
 
 def serializer(name: str, meaning: str | None, /, **fields: Any) -> AnySerializer:
-    """Return a serializer.
-
-    Each field is a type, a pair of type and description, or a serializer field.
-    """
     return _made(f"{name}Serializer", meaning, **_fields(fields))
 
 
