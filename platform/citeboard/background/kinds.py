@@ -366,7 +366,6 @@ def rights_of(paper: OverviewPaper) -> str:
                 classes,
             )
         )
-    # Runs that were scored but may no longer be on a board.
     gone = ~Q(exclusion="") | Q(status=Submission.Status.WITHDRAWN)
     runs = Submission.objects.filter(gone, phase__task__season=paper.season).order_by(
         "pk"

@@ -9,7 +9,6 @@ from citeboard.core.words import counted, listed
 
 
 def imported_labels(made: Mapping[str, Any], model: str) -> str:
-    """Return a sentence about an import of labels or judgements."""
     facts = {
         "labels": counted(made["added"], "label"),
         "model": made.get("judge") or model,
@@ -27,7 +26,6 @@ def imported_labels(made: Mapping[str, Any], model: str) -> str:
 
 
 def judging_outcome(made: Mapping[str, Any]) -> str:
-    """Return a sentence about a job that asked a judge or estimated the cost."""
     if "questions" in made:
         questions = counted(made["questions"], "question")
         if not made["currency"]:
@@ -56,9 +54,6 @@ def judging_outcome(made: Mapping[str, Any]) -> str:
 
 
 def old_runs_outcome(made: Mapping[str, Any]) -> str:
-    """Return sentences that count the queued, existing and refused runs of another
-    site.
-    """
     sentences = [
         _("%(queued)s queued.") % {"queued": counted(len(made["runs"]), "run")}
     ]

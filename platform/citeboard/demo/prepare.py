@@ -51,9 +51,7 @@ FIELD_TASKS = "field-tasks"
 #: The slug of the reports season. Its tasks are to write reports with citations, and to
 #: judge these reports.
 REPORTS = "reports"
-#: The task of the reports season in which judges compete.
 JUDGING = "judges"
-#: The team that the participant leads.
 TEAM = "Fulmar"
 #: Seasons with published results only; nobody can submit runs to them.
 PUBLISHED = (
@@ -78,8 +76,6 @@ NEWEST_TASK = "positional"
 UNFINISHED = ".unfinished"
 #: Days between two runs of a phase; short phases have shorter intervals.
 APART = dt.timedelta(days=33)
-#: The age of the runs in the season file, as a number of intervals. All other runs are
-#: newer.
 OLDEST = 9
 
 
@@ -340,8 +336,6 @@ def join(user: User, team: Team) -> None:
 
 
 PRACTICE = "practice"
-#: Teams that take part in every phase; the other teams take part only in the practice
-#: phase.
 IN_ALL_PHASES = ("Avocet", "Bittern", "Curlew")
 #: For each task, the names of the quick built-in baselines in the demo.
 BASELINES = {
@@ -461,7 +455,6 @@ def _dates(phase: Phase, count: int, first: int = 0) -> list[dt.datetime]:
 
 
 def _date(phase: Phase, runs: QuerySet[Submission], first: int) -> None:
-    """Set the submission times of the runs, spread over several months."""
     rows = list(runs.order_by("pk"))
     for run, at in zip(rows, _dates(phase, len(rows), first), strict=True):
         Submission.objects.filter(pk=run.pk).update(submitted_at=at)

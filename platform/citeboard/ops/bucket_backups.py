@@ -29,7 +29,6 @@ def opened(address: str) -> Any:
 
 
 def moments(bucket: Any) -> list[str]:
-    """Return the times of backups, newest first."""
     names = (entry.name for entry in bucket.entries(MOMENTS))
     return sorted(
         (Path(name).stem for name in names if name.endswith(".json")), reverse=True

@@ -102,7 +102,6 @@ def examine(names: list[str] | None = None) -> list[Finding]:
 
 Said = tuple[State, str, str]
 
-#: The remedy for each reason of an outage.
 REMEDIES = {
     outages.READ_ONLY: gettext_lazy(
         "Let DATABASE_URL name the server that takes writes: after a failover it may be another one."

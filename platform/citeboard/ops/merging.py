@@ -172,8 +172,6 @@ def _merge(season: Season, team: Team, into: Team, by: User, *, reason: str) -> 
     # Concurrent uploads of both teams wait for the lock on these rows, and then belong
     # to the merged team.
     _locked_entries(season, team, into)[0].delete()
-    # All members of ``team`` join ``into``, unless the rules of another season of
-    # ``into`` forbid it.
     joined = []
     present = set(Membership.objects.filter(team=into).values_list("user", flat=True))
     for membership in (
@@ -245,7 +243,6 @@ def _move_runs(season: Season, team: Team, into: Team) -> list[audit.Change]:
         # the selection of ``into``.
         run.is_selected = run.is_selected and not sent.filter(is_selected=True).exists()
         if run.kind == Submission.Kind.PRIMARY:
-            # The priority runs of ``into`` come first.
             run.priority += behind.get(run.phase_id, 0)
         run.save(
             update_fields=[

@@ -42,7 +42,6 @@ from tasks.seasons.organisers import take_removal_back
 #: Action of a history entry that records the undoing of another entry. The subject is
 #: the undone entry.
 TAKEN_BACK = "taken-back"
-#: Name of the fact that lists the events of an action's notifications and webhooks.
 POSTS = "posts"
 
 
