@@ -115,8 +115,6 @@ admin.site.unregister(AuditEntry)
 
 @admin.register(AuditEntry)
 class SeasonEntryAdmin(AskingAdmin, AuditEntryAdmin):
-    """Restores deleted rows of a season. The boards of the season are updated."""
-
     def restore(self, entry: AuditEntry, by: Any) -> None:
         is_of_season = entry.place_type == "tasks.season"
         season = (
@@ -134,8 +132,6 @@ admin.site.unregister(Team)
 
 @admin.register(Team)
 class NamedTeamAdmin(TeamAdmin):
-    """Updates the boards of a team's seasons when the name of the team changes."""
-
     def save_model(
         self, request: HttpRequest, obj: Any, form: Any, change: bool
     ) -> None:
@@ -146,8 +142,6 @@ class NamedTeamAdmin(TeamAdmin):
 
 
 class OrganiserInline(PartsInline):
-    """Lists organisers only. Helpers are managed on the season's own page."""
-
     model = Organiser
     fields = ["user"]
     extra = 0

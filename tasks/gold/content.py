@@ -147,10 +147,6 @@ def shown_by(gold: Gold) -> set[bytes]:
 
 @dataclass(frozen=True)
 class Compared:
-    """The result of comparing two versions: the numbers of unchanged, changed, added
-    and removed instances.
-    """
-
     same: int
     answered: int
     added: int
@@ -158,9 +154,6 @@ class Compared:
 
 
 def compared(before: Gold, after: Gold) -> Compared | None:
-    """Return the comparison of two versions. Return None if the digests are missing or
-    have different keys.
-    """
     contents = {
         content.gold_id: content
         for content in GoldContent.objects.filter(gold__in=(before, after))

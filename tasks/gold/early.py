@@ -26,14 +26,11 @@ from tasks.models import Phase, Season
 MAX_REASON = 500
 #: A dotted name, because scoring imports tasks and not the other way round.
 BUDGETS = "scoring.results.board.budget_limits.state_of"
-#: The kind of a budget in the API, in addition to the kinds of secrets.
 BUDGET = "budget"
 #: The fields with which organisers confirm an action. In the API they are query
 #: parameters.
 GOING_ON = ("let_out_task", "let_out_reason")
-#: The field that repeats the displayed consequences in the confirmation.
 SHOWN = "rehearsed"
-#: Maps kinds of content to names for messages about an embargo breach.
 WORDS = {
     Kind.INPUTS: gettext_lazy("the inputs"),
     Kind.OWN: gettext_lazy("teams' own scores"),
@@ -54,7 +51,6 @@ class Early:
     kind: Kind
     free_from: dt.datetime
     kept_by: tuple[Holder, ...] = ()
-    #: The time at which the embargo is checked, or None for now.
     at: dt.datetime | None = None
 
     @property
@@ -115,8 +111,6 @@ class OverBudget:
     phase: Phase
     #: Returns the description in the user's language. The history stores it in English.
     describe: Callable[[], str]
-    #: The number of disclosed bits, the permitted number of bits, and the summands of
-    #: the disclosed bits.
     facts: Mapping[str, object]
     kind: str = BUDGET
 

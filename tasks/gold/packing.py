@@ -84,12 +84,8 @@ class PreparedGold:
     #: The plain digest under each digest rule. The keys are texts because of JSON.
     digests: dict[str, str]
     instances: int
-    #: The statistics of each data set from the task type's ``statistics``, or an empty
-    #: list.
     statistics: list[dict[str, Any]]
-    #: Anomalies that organisers see.
     findings: list[Finding]
-    #: The scores of trivial runs, which only organisers see.
     trivial: dict[str, Any]
     #: The number of rows, objects or lines in the files, or None if they are not
     #: counted.
@@ -167,12 +163,6 @@ class _Opened:
 
 
 def _opened(shown: str, inputs: int) -> _Opened:
-    """Return the files of the upload, which may contain several ``inputs``. Raises
-    InputRefused.
-
-    If there are several inputs, each is in a folder with a number as its name. An input
-    is a file, a zip archive, or a folder.
-    """
     if not inputs:
         upload = Path(UPLOAD)
         kit = open_kit(upload, shown=shown)
@@ -287,7 +277,6 @@ def _tried(
     split: Split,
     options: Mapping[str, str],
 ) -> tuple[list[Finding], dict[str, Any]]:
-    """Return the anomalies of the gold, and the scores of trivial runs."""
     report: Callable[..., tuple[list[Finding], dict[str, Any]]] = referenced(
         TRIVIAL_REPORT
     )
@@ -473,9 +462,6 @@ class Findings:
 
 
 def shown_values(shown: Any) -> Iterator[str]:
-    """Return the fields whose value is a text. Lists are ignored, because a list of
-    candidates may contain the answer.
-    """
     values = shown.values() if isinstance(shown, Mapping) else ()
     return (value for value in values if isinstance(value, str))
 

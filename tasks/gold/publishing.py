@@ -86,7 +86,6 @@ def _compare(number: int) -> bool:
 
 
 def _with_texts_of(gold: Gold) -> list[GoldPublication]:
-    """Return published gold of other organisers' seasons that contains the same texts."""
     overlaps = GoldOverlap.objects.filter(gold=gold, binds=False, shown__gte=TOLD_FROM)
     publications = GoldPublication.objects.filter(
         gold__in=overlaps.values("other"), gold__task__season__is_public=True
@@ -116,9 +115,6 @@ def _is_hidden(gold: Gold) -> bool:
 
 
 def _given_out_before(publication: GoldPublication) -> Iterable[Gold]:
-    """Return gold of other seasons that was published before this publication and
-    contains some of the same texts.
-    """
     gold = publication.gold
     overlaps = GoldOverlap.objects.filter(
         gold=gold,

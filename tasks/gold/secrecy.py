@@ -137,7 +137,6 @@ class Secrecy:
     phase: Phase
     newest: int | None
     sealed: frozenset[int]
-    #: The other phases of the same split.
     beside: Holder
     elsewhere: tuple[Holder, ...]
     of_task: tuple[Phase, ...]
@@ -145,9 +144,6 @@ class Secrecy:
     def binding(
         self, kind: Kind, *, at: dt.datetime | None = None, version: int | None = None
     ) -> list[tuple[dt.datetime, Holder]]:
-        """Return the splits that withhold a version of the gold, each with the end of
-        its embargo. The default version is the newest.
-        """
         now, version = at or timezone.now(), version or self.newest
         found = [
             (end, self.beside)

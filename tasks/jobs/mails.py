@@ -53,8 +53,6 @@ class Mails(PostedKind):
         self.related = related
 
 
-#: Models whose rows are sent as e-mails, and the related rows that the texts of the
-#: e-mails need.
 NOTIFICATIONS = Mails(
     Job.Kind.MAIL, Notification, "user", "season", "team", "phase__task", "submission"
 )

@@ -87,8 +87,6 @@ TABLES = {
     "tasks_submission": ((_RUN, _DAY), _RUN_DIFFERS),
     "tasks_job": ((_JOB,), _JOB_DIFFERS),
 }
-#: Maps the names of triggers to tables and events. A trigger must get a new name when
-#: its SQL changes.
 TRIGGERS = {
     f"tallied_{table}_{event.lower()}": (table, event)
     for table in TABLES
@@ -192,9 +190,6 @@ def _filled(
 
 
 def number_of_runs(which: Q) -> int:
-    """Return the number of runs that match conditions on ``phase``, ``team`` (0 for
-    none) and ``state``.
-    """
     return int(
         Tallied.objects.filter(which, what=RUNS).aggregate(
             all=Sum("number", default=0)

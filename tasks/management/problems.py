@@ -30,7 +30,6 @@ def season_named(slug: str) -> Season:
 
 @contextmanager
 def refusing(*kinds: type[Exception], words: str = "{}") -> Iterator[None]:
-    """Convert an exception of a service to a CommandError with the same message."""
     try:
         yield
     except kinds as reason:

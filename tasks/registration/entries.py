@@ -32,7 +32,6 @@ from tasks.models import (
 )
 from tasks.models.seasons import bump_versions
 
-#: Maximum length of a team's message to the organisers, who decide on the entry.
 MAX_MESSAGE = 2000
 
 
@@ -275,7 +274,6 @@ def take_back_entry(*, registration: Registration, by: User) -> None:
         )
 
 
-#: Fields that a decision on an entry changes.
 _DECISION = ("is_approved", "reason", "decided_at", "decided_by_id")
 
 
@@ -497,7 +495,6 @@ def entry_lines(lines: Iterable[str]) -> tuple[str, ...]:
 
 
 MAX_REQUEST = 1000
-#: Maximum number of open requests per person.
 MAX_WAITING = 5
 #: Maximum number of requests per person and day, including withdrawn requests, since
 #: each request notifies the whole team.

@@ -32,7 +32,6 @@ from tasks.models.registrations import RegistrationQuerySet
 from tasks.registration.entries import terms_to_accept
 from tasks.submissions.refusals import InputsNotReleased, TermsNotAccepted
 
-#: A permission that staff can grant to accounts in the admin.
 CREATE_SEASONS = "tasks.add_season"
 
 

@@ -15,7 +15,6 @@ from tasks.models import Announcement, AnnouncementEdit, Question, Report, Seaso
 
 MAX_TEXT, MAX_ADDRESS = 4000, 400
 AN_HOUR = dt.timedelta(hours=1)
-#: The limits per person over all seasons.
 MAX_QUESTIONS_AN_HOUR, MAX_REPORTS_AN_HOUR = 10, 5
 
 

@@ -20,7 +20,6 @@ from tasks.seasons.access import staff
 from tasks.types import Problem
 from tasks.types.declared.own_measures import digest_of
 
-#: The function that reads a program in a sandboxed process.
 WARNINGS = "tasks.submissions.reading:program_warnings"
 
 

@@ -56,7 +56,6 @@ class Preset:
     summary: str | Promise
     dates: Mapping[str, Any]
     phases: tuple[PhasePlan, ...]
-    #: URLs and titles of tasks in the user's seasons.
     earlier: tuple[tuple[str, str], ...] = ()
 
 
@@ -324,7 +323,6 @@ def _stricter(first: Mapping[str, Any], present: Mapping[str, Any]) -> dict[str,
 
 
 def _postponed(table: Mapping[str, Any], by: dt.timedelta) -> dict[str, Any]:
-    """Return a planned phase with all times postponed. Times are texts."""
     planned = dict(table)
     for name in Phase.SETTINGS:
         key = Phase.key(name)

@@ -73,7 +73,6 @@ def _takes(
     by: User | None,
     phase: str,
 ) -> bool:
-    """Return True if every part of the repaired file can be scored."""
     tasks = [part.phase.task.slug for part in parts]
     try:
         again = parts_of(season=season, upload=file, phase=phase, tasks=tasks, by=by)

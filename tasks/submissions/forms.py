@@ -21,9 +21,6 @@ KINDS = {
 
 
 def card_form_field(known: CardField) -> forms.Field:
-    """Return the form field. Required fields are checked with the run, since its
-    `ir_metadata` may contain them.
-    """
     shared: dict[str, Any] = {
         "label": known.label,
         "required": False,
@@ -144,10 +141,8 @@ class RunForm(forms.Form):
             "size": counted(upload_limit() >> 20, "megabyte")
         }
         if is_kept:
-            # The file was uploaded with an earlier request.
             self.fields["run"].required = False
         if is_check:
-            # A check needs only the file.
             self.fields["system"].required = False
         if not has_priority:
             del self.fields["priority"]

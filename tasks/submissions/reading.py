@@ -21,7 +21,6 @@ from tasks.types.ranking.runs import header_of
 from tasks.types.repairs import encodings_of
 from tasks.types.runs import read_run
 
-#: Name of the repaired file in a sandboxed process.
 REPAIRED = "repaired"
 
 
@@ -146,7 +145,6 @@ def _size_in_gzip(path: Path) -> int:
 
 
 _INDEXING = ("tokenizer", "stemmer", "stopwords")
-#: The URL prefixes of identifiers by name.
 _PUBLICATION = {
     "doi": "https://doi.org/",
     "arxiv": "https://arxiv.org/abs/",
@@ -164,7 +162,6 @@ _AMOUNT = re.compile(r"(\d{1,15}(?:\.\d{1,15})?) (\w{1,5})")
 _SECONDS = {"ms": 0.001, "s": 1.0}
 _MEBIBYTES = {"KB": 1 / 1024, "MB": 1.0, "GB": 1024.0}
 
-#: `description`, `card` and `figures`.
 Said = dict[str, Any]
 
 

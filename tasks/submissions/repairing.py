@@ -46,8 +46,6 @@ class Repair:
     upload: Upload | None = None
     changes: Sequence[str] = ()
     encodings: Sequence[str] = ()
-    #: The problem of the file, if the file is decoded with the encoding that the sender
-    #: selected.
     problems: Sequence[Problem] = field(default_factory=tuple)
     phase: Phase | None = None
 
@@ -56,7 +54,6 @@ class Repair:
 
     @property
     def warnings(self) -> list[Problem]:
-        """Return the changes as warnings for the receipt of an accepted run."""
         name = self.upload.filename if self.upload else ""
         return [
             Problem(file=name, message=f"the file was repaired: {change}", fatal=False)
@@ -166,7 +163,6 @@ def _takes(phase: Phase, upload: Upload, by: User | None) -> bool:
     return found.is_read and not found.errors
 
 
-#: Target of a stored file: one phase, or the tasks of a season.
 Place = Phase | Season
 
 

@@ -263,9 +263,6 @@ def select_run(submission: Submission, user: User, reason: str = "") -> Submissi
 
 
 def in_priority(phase: Phase, team: Team | None) -> QuerySet[Submission]:
-    """Return the runs with a position, in order: primary runs in time that used up a
-    try.
-    """
     runs = Submission.objects.filter(
         phase=phase,
         team=team,
@@ -290,7 +287,10 @@ def check_priority(phase: Phase, kind: str, place: int | None) -> None:
 
 
 def give_priority(submission: Submission, place: int | None) -> None:
-    """Inside the transaction that stores the run: its place among its team's, behind all without one."""
+    """Move the run to a position among its team's runs, by default the last.
+
+    Call this in the transaction that stores the run.
+    """
     others = list(
         in_priority(submission.phase, submission.team).exclude(pk=submission.pk)
     )

@@ -223,7 +223,6 @@ def _metadata(
 def _passing(
     check: Callable[[dict[str, object]], dict[str, T]], given: Mapping[str, object]
 ) -> dict[str, T]:
-    """Return the valid values by name."""
     found: dict[str, T] = {}
     for name, value in given.items():
         with suppress(ValidationError):
@@ -304,7 +303,6 @@ def as_warnings(
 
 MAX_SYSTEM = 80
 MAX_KEY = 100
-#: The kinds of runs that teams send; organisers add baselines.
 TEAM_KINDS = (Submission.Kind.PRIMARY.value, Submission.Kind.CONTRASTIVE.value)
 
 
@@ -423,7 +421,6 @@ COST_MEASURES = (
         asks=gettext_noop("US dollars paid for services, on the whole split."),
     ),
 )
-#: Scores that a task type may let teams report, by name.
 SCORES = {
     "mauve": TeamMeasure(
         name="mauve",
@@ -436,7 +433,6 @@ SCORES = {
         ),
     ),
 }
-#: The quantities of all task types, by name.
 EVERY = {cost.name: cost for cost in (*COST_MEASURES, *SCORES.values())}
 
 

@@ -56,7 +56,6 @@ class Upload:
     filename: str
     #: The arrival time of the first byte, or None if unknown.
     begun_at: dt.datetime | None = None
-    #: The sender's network. File readers are shared fairly between networks.
     network: str = ""
 
     def __post_init__(self) -> None:

@@ -19,7 +19,6 @@ from tasks.delivery.webhooks.services import due_at, holding, queue_event
 from tasks.models.notifications import Channel, Kind
 from tasks.models.registrations import name_to_others
 
-#: Kinds of e-mails about dates, which are sent without delay.
 OF_DATES = (Kind.DEADLINE, Kind.MOVED)
 
 

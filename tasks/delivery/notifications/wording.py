@@ -69,7 +69,6 @@ def _rescored(told: Notification) -> Words:
             "Gold, options and rules are the same as before. Nothing has to be sent again."
         ),
     }
-    # Older notifications store only if the gold was the cause.
     text = texts[
         told.facts.get("changed")
         or ("gold" if told.facts.get("is_of_gold", True) else "options")
@@ -342,8 +341,6 @@ def _reported(told: Notification) -> Words:
     )
 
 
-#: The effects of a claim, in texts for organisers of the earlier and of the later
-#: season.
 _CLAIMED = {
     ("earlier", "open"): gettext_lazy(
         "That season came later, and nothing follows from it until they decide."

@@ -56,7 +56,6 @@ NAME = "season.toml"
 #: Words that URLs contain at the position of a task's or phase's slug. Such words
 #: cannot be slugs.
 RESERVED_TASKS, RESERVED_PHASES = ("organise", "overall", "submit"), ("published",)
-#: The values of one row's fields.
 Facts = dict[str, Any]
 SEASON = "season"
 
@@ -192,10 +191,6 @@ ROLES = {
 
 @dataclass(frozen=True, kw_only=True)
 class SeasonEntry:
-    """The content of the file. Each entry keeps the table from the file, so that later
-    checks can report line numbers.
-    """
-
     table: Table
     findings: Findings
     slug: str
@@ -205,7 +200,6 @@ class SeasonEntry:
     roles: Mapping[str, str]
     published: tuple[Path, ...]
     tasks: tuple[TaskEntry, ...]
-    #: True if the file was sent without the files that it refers to.
     is_alone: bool
     roots: Roots
     #: True for a season file, False for settings that were changed on the site.
@@ -785,9 +779,6 @@ def facts_of(
 
 
 def rows_of(season: Season, *, held: bool = True) -> dict[str, Configured]:
-    """Return the rows of a season on the site by prefix. Rows are locked until the end
-    of the transaction.
-    """
     rows: dict[str, Configured] = {SEASON: season}
     tasks = Task.objects.filter(season=season).order_by("pk")
     for task in tasks.select_for_update(of=("self",)) if held else tasks:

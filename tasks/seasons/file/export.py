@@ -19,11 +19,9 @@ from tasks.seasons.file import entries, tables
 from tasks.types.declared.folder import SAMPLE
 from tasks.types.registry import known_type
 
-#: The folders of an export, next to the season file.
 GOLD, BASELINES, FILES, TASKS = "gold", "baselines", "files", "tasks"
 
 
-#: Functions that open the exported files. Each key is a file name in the folder.
 Files = dict[str, Callable[[], Any]]
 
 

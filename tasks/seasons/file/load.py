@@ -42,7 +42,6 @@ from tasks.submissions.uploads import Upload, checksum
 from tasks.types import InputRefused, TaskType
 from tasks.types.toml_lines import KeyLines
 
-#: By task and split.
 Kept = dict[tuple[str, str], KeptGold]
 RERANK = "scoring.worker.rescoring.rank_again"
 
@@ -110,7 +109,6 @@ def load_values(values: dict[str, Any], *, by: User | None, slug: str = "") -> L
 
 
 def declared_types(slug: str) -> dict[str, TaskType]:
-    """Return the types of a season's declared tasks by the slugs of the tasks."""
     tasks = Task.objects.filter(season__slug=slug).exclude(declaration=None)
     return {task.slug: task.task_type for task in tasks.select_related("declaration")}
 
@@ -328,9 +326,6 @@ def _write_task(
 def _record_gold(
     task: Task, split: str, kept: KeptGold, reason: str, by: User | None
 ) -> tuple[Gold, bool]:
-    """Return the version with this gold, and True if the version is new. Record changes
-    of the additional files for participants.
-    """
     of_split = Gold.objects.filter(task=task, split=split)
     before = of_split.order_by("-number").first()
     kit = kit_of(before) if before is not None else {}
@@ -343,7 +338,6 @@ def _record_gold(
 def _write_phase(
     task: Task, slug: str, plan: plans.Plan, by: User | None, changes: list[str]
 ) -> None:
-    """Write a phase. If the phase changed, notify the participants."""
     present = Phase.objects.filter(task=task, slug=slug).first()
     before = PhaseFacts.of(present) if present else None
     phase = present or Phase(task=task, slug=slug)

@@ -47,8 +47,6 @@ ALL = "all"
 
 
 class _Unsaid:
-    """A marker: the last loaded file had no value for this key."""
-
     def __repr__(self) -> str:
         return _("not known")
 
@@ -208,7 +206,6 @@ class Plan:
                 key = entries.gold_key(task, split)
                 last = remembered.get(key, UNSAID)
                 compared.append((key, *_digests(last, present, prepared)))
-        # People in the present file, and people in the last loaded file.
         people = season.organisers.values_list("user__email", "role")
         in_site, in_file = (
             {entries.organiser_key(address): role for address, role in people},
@@ -418,7 +415,6 @@ def _gold_problems(
     gold: entries.GoldEntry,
     scratch: Path,
 ) -> Sequence[Problem]:
-    """Prepare the gold of a split for the plan, or return its problems."""
     if not gold.paths or len(gold.paths) != len(gold.table.values["paths"]):
         return []
     folder = scratch / task.slug / gold.split

@@ -295,7 +295,6 @@ def _holds_nul(name: str) -> str:
     return _("“%(name)s” holds a character that no text has") % {"name": name}
 
 
-#: The arrays of tables below a task, in the order of writing.
 PARTS = ("published", "gold", "phases", "baselines")
 
 
