@@ -201,7 +201,8 @@ def effects_on(season: Season, do: Callable[[], Any]) -> Effects:
         ]
         disclosure = _disclosure(before, after)
         messages = Messages(
-            told=list(_told(last.notifications())), posted=last.deliveries().count()
+            told=list(_notification_groups(last.notifications())),
+            posted=last.deliveries().count(),
         )
         queued = set(last.jobs().values_list("submission__phase", flat=True).distinct())
         keys = [str(change["key"]) for change in changes]
@@ -248,7 +249,11 @@ def effects_of_new_season(made: Season, last_notification: int) -> Effects:
         ),
         disclosure=disclosure,
         messages=Messages(
-            told=list(_told(Notification.objects.filter(pk__gt=last_notification)))
+            told=list(
+                _notification_groups(
+                    Notification.objects.filter(pk__gt=last_notification)
+                )
+            )
         ),
     )
 
@@ -367,7 +372,9 @@ class _State:
                 for phase in scored
             },
             ranked=ranked,
-            settled={phase.pk: words for phase in scored if (words := _settled(phase))},
+            settled={
+                phase.pk: words for phase in scored if (words := _results_phrase(phase))
+            },
             shared=shared_by_split(season),
             scores={
                 score.evaluation_id: score_text(score)
@@ -392,7 +399,7 @@ def _ranked(phase: Phase) -> dict[int, Row]:
     return {row.submission: row for row in rows}
 
 
-def _settled(phase: Phase) -> str:
+def _results_phrase(phase: Phase) -> str:
     """Return a phrase about the confirmed or official results of the phase, or ""."""
     if not phase.confirms_results or phase.closes > timezone.now():
         return ""
@@ -408,7 +415,7 @@ def _settled(phase: Phase) -> str:
     return words % {**named, "number": confirmed} if confirmed else ""
 
 
-def _told(rows: Any) -> Iterable[Told]:
+def _notification_groups(rows: Any) -> Iterable[Told]:
     by_kind: dict[str, list[Notification]] = {}
     for row in rows.select_related(
         "season", "team", "phase__task", "submission", "user"
@@ -501,8 +508,8 @@ def _score_changes(
     ``queued`` contains the primary keys of phases with new scoring jobs. ``keys``
     contains the settings that the action changed.
     """
-    scored = dict(_scored(before, after, queued))
-    moved = list(_moved(before, after))
+    scored = dict(_scored_phases(before, after, queued))
+    moved = list(_moved_runs(before, after))
     return ScoreChanges(
         gold=list(_gold(before, after)),
         scored=list(scored.values()),
@@ -512,7 +519,9 @@ def _score_changes(
             if pk in scored
         ],
         moved=moved,
-        confirmed=list(_confirmed(before, after, keys, {row.phase for row in moved})),
+        confirmed=list(
+            _affected_results(before, after, keys, {row.phase for row in moved})
+        ),
     )
 
 
@@ -550,7 +559,7 @@ def _gold(before: _State, after: _State) -> Iterable[GoldStep]:
             )
 
 
-def _scored(
+def _scored_phases(
     before: _State, after: _State, queued: Collection[int]
 ) -> Iterable[tuple[int, str]]:
     """Yield the primary key of each phase that is scored again, and a sentence with the
@@ -570,7 +579,7 @@ def _scored(
         yield pk, words % facts
 
 
-def _moved(before: _State, after: _State) -> Iterable[Moved]:
+def _moved_runs(before: _State, after: _State) -> Iterable[Moved]:
     for pk, phase in after.phases.items():
         old, new = before.ranked.get(pk, {}), after.ranked.get(pk, {})
         for run, row in {**old, **new}.items():
@@ -595,7 +604,7 @@ def _score(state: _State, row: Row | None) -> str:
     return "" if row is None else state.scores.get(row.evaluation, "")
 
 
-def _confirmed(
+def _affected_results(
     before: _State, after: _State, keys: Sequence[str], moved: Collection[str]
 ) -> Iterable[str]:
     for pk, words in before.settled.items():

@@ -149,7 +149,7 @@ def packed_gold(
         return fields
     splits = fields["splits"]
     if fields.get("read_again"):
-        return {**fields, "packed": _read_anew(splits, by)}
+        return {**fields, "packed": _reread_gold(splits, by)}
     if not filled.get("file"):
         return {**fields, "packed": _pack_stored(filled.get("stored", ""), splits, by)}
     with received(filled["file"]) as upload:
@@ -181,7 +181,7 @@ def _pack_stored(
         ) from gone
 
 
-def _read_anew(splits: Sequence[tuple[Task, str]], by: User) -> list[KeptGold]:
+def _reread_gold(splits: Sequence[tuple[Task, str]], by: User) -> list[KeptGold]:
     """Read the newest gold of each split again with the current parser rules.
 
     Raises ValidationError if the current rules have already read the gold.

@@ -233,7 +233,7 @@ class FirstGoldForm(ActForm):
         return len(ready)
 
 
-def _ask_everywhere(*, season: Season, by: User) -> int:
+def _queue_all_baselines(*, season: Season, by: User) -> int:
     phases = [phase for phase in scored_phases(season) if Gold.objects.current(phase)]
     if not phases:
         raise ValidationError(gettext("No phase has gold yet."))
@@ -257,7 +257,7 @@ OPEN_SEASON = replace(
     done=_("The season is open to everybody."),
 )
 COMPUTE_FIRST = by_organisers(
-    _ask_everywhere,
+    _queue_all_baselines,
     "Have a built-in baseline of every phase with gold computed and scored; for organisers.",
     _("%(baselines)s queued."),
     subject="season",

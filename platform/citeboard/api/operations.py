@@ -85,11 +85,11 @@ class OperationView(APIView):
             and response.status_code == 200
             and isinstance(response, Response)
         ):
-            response.add_post_render_callback(partial(_unless_known, request))
+            response.add_post_render_callback(partial(_conditional_response, request))
         return response
 
 
-def _unless_known(request: Request, response: Response) -> HttpResponseBase:
+def _conditional_response(request: Request, response: Response) -> HttpResponseBase:
     """Return status 304 if the client already has this response in its cache."""
     set_response_etag(response)
     answer = get_conditional_response(
@@ -221,7 +221,7 @@ def is_dry_run(request: Request, *, is_rehearsed: bool = True) -> bool:
     """
     sent = [
         *request.query_params.getlist(DRY_RUN.name),
-        *_sent_in_body(request, DRY_RUN.name),
+        *_body_values(request, DRY_RUN.name),
     ]
     values = {_read_switch(DRY_RUN.name, value) for value in sent}
     if len(values) > 1:
@@ -242,7 +242,7 @@ def _read_switch(name: str, value: object) -> bool:
     return SWITCH_VALUES[text]
 
 
-def _sent_in_body(request: Request, name: str) -> list[Any]:
+def _body_values(request: Request, name: str) -> list[Any]:
     body: Any = {} if request.method in api.READ else request.data
     if isinstance(body, QueryDict):
         return list(body.getlist(name))
@@ -452,7 +452,7 @@ class Operation:
     @cached_property
     def fields(self) -> dict[str, Any]:
         """Return the fields that the body may contain. The key is the field's name."""
-        return _taken_by(self.body or self.form)
+        return _writable_fields(self.body or self.form)
 
     @property
     def has_file(self) -> bool:
@@ -635,7 +635,7 @@ def lookup_of(act: Act, address: str) -> Lookup:
     return within(parts[-1], act.role)
 
 
-def _taken_by(
+def _writable_fields(
     sent: serializers.BaseSerializer[Any] | AnySerializer | None,
 ) -> dict[str, Any]:
     form = sent() if isinstance(sent, type) else sent

@@ -537,11 +537,12 @@ def printed_evaluations(
     )
     prefetch_related_objects(found, "breakdowns__classes")
     return [
-        (evaluation, _printed(evaluation, submission, audience)) for evaluation in found
+        (evaluation, _score_members(evaluation, submission, audience))
+        for evaluation in found
     ]
 
 
-def _printed(
+def _score_members(
     evaluation: Evaluation, submission: Submission, audience: Audience
 ) -> dict[str, Any]:
     task_type = submission.phase.task.task_type

@@ -241,7 +241,7 @@ UNLOADED = {
 )
 def load_season(request: Request, season: Season, form: dict[str, Any]) -> Response:
     """Load a season from its file; for its organisers."""
-    return _loaded(request, season, form)
+    return _load_response(request, season, form)
 
 
 @operations.post(
@@ -258,7 +258,7 @@ def load_season(request: Request, season: Season, form: dict[str, Any]) -> Respo
 )
 def new_season(request: Request, creator: User, form: dict[str, Any]) -> Response:
     """Create a season from its file; for staff."""
-    return _loaded(request, None, form)
+    return _load_response(request, None, form)
 
 
 @contextmanager
@@ -275,7 +275,9 @@ def _reader(file: Any, *, by: User, slug: str) -> Iterator[Callable[..., Loaded]
         yield load
 
 
-def _loaded(request: Request, season: Season | None, form: dict[str, Any]) -> Response:
+def _load_response(
+    request: Request, season: Season | None, form: dict[str, Any]
+) -> Response:
     decisions = Decisions(
         frozenset(form.get("apply", ())), frozenset(form.get("keep", ()))
     )

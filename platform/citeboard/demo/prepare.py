@@ -115,7 +115,9 @@ def begin_demo() -> Demo:
     """Create the demo accounts and the first season."""
     users = {role: account(role) for role in ROLES}
     files = _files()
-    season = Season.objects.filter(slug=SEASON).first() or _loaded("demo-season", files)
+    season = Season.objects.filter(slug=SEASON).first() or _load_dated_season(
+        "demo-season", files
+    )
     Organiser.objects.get_or_create(season=season, user=users[ORGANISER])
     join(users[PARTICIPANT], entered(TEAM, season))
     return Demo(
@@ -143,7 +145,8 @@ def finish_demo() -> None:
         send_runs(season, files / "runs")
         publish_ratings(season, account(ORGANISER))
         send_runs(
-            Season.objects.filter(slug=ENDED).first() or _loaded(ENDED, files),
+            Season.objects.filter(slug=ENDED).first()
+            or _load_dated_season(ENDED, files),
             files / "runs",
         )
         bring_reports()
@@ -174,7 +177,7 @@ def _files() -> Path:
     return folder
 
 
-def _loaded(folder: str, files: Path) -> Season:
+def _load_dated_season(folder: str, files: Path) -> Season:
     (files / UNFINISHED).touch()
     season = patiently(load.load_season, EXAMPLES / folder, data=files).season
     with transaction.atomic():

@@ -277,7 +277,7 @@ def _take_tries_back(season: Season, entry: AuditEntry, by: User) -> str:
     if given is None:
         raise Refused(_("they are taken back already"))
     given.delete()
-    return _sent_since(
+    return _sentence_on_later_runs(
         entry, Submission.objects.filter(team=given.team_id, phase=given.phase_id)
     )
 
@@ -289,7 +289,7 @@ def _take_decision_back(season: Season, entry: AuditEntry, by: User) -> str:
         )
     except EntryRefused as refused:
         raise Refused(str(refused)) from refused
-    return _sent_since(
+    return _sentence_on_later_runs(
         entry, Submission.objects.filter(team=place.team_id, phase__task__season=season)
     )
 
@@ -303,7 +303,7 @@ def _take_removal_back(season: Season, entry: AuditEntry, by: User) -> str:
     return ""
 
 
-def _sent_since(entry: AuditEntry, runs: QuerySet[Submission]) -> str:
+def _sentence_on_later_runs(entry: AuditEntry, runs: QuerySet[Submission]) -> str:
     sent = runs.filter(submitted_at__gt=entry.at).count()
     words = ngettext(
         "%(number)s run was sent meanwhile.",

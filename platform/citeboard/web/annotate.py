@@ -112,7 +112,7 @@ def annotate(request: HttpRequest, annotator: Annotator) -> Answer:
     if request.method == "POST":
         names = [f"{text.code}-{name}" for text in texts for name in CRITERIA]
         require_known_fields(request, names=names)
-        given, faults = _given(request.POST, texts)
+        given, faults = _ratings_in(request.POST, texts)
         if not faults:
             try:
                 save_ratings(annotator=annotator, ratings=given)
@@ -187,7 +187,7 @@ def _items(
     ]
 
 
-def _given(
+def _ratings_in(
     posted: QueryDict, texts: Sequence[SheetText]
 ) -> tuple[list[Given], list[str]]:
     allowed = {str(score): score for score in SCORES}

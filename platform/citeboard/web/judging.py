@@ -54,11 +54,11 @@ def judge(request: SignedInRequest, annotator: Annotator) -> Answer:
         "form": form,
         "number": before.count() + 1,
         "before": before.last(),
-        "after": _after(annotator, pair),
+        "after": _following_pair(annotator, pair),
     }
 
 
-def _after(annotator: Annotator, pair: SheetPair) -> SheetPair | None:
+def _following_pair(annotator: Annotator, pair: SheetPair) -> SheetPair | None:
     return pairs_for(annotator).filter(position__gt=pair.position).first()
 
 
@@ -77,5 +77,5 @@ def _pair(annotator: Annotator, wanted: str) -> SheetPair:
 
 
 def _next(request: HttpRequest, annotator: Annotator, pair: SheetPair) -> str:
-    after = _after(annotator, pair)
+    after = _following_pair(annotator, pair)
     return f"{request.path}?pair={after.position}" if after else request.path

@@ -304,7 +304,7 @@ def does(
         thing = act.subject_in(address, holder)
         require_known_fields(request, act.form(of=thing) if act.form else None)
         filled = {**act.read(thing, request.POST), **filled}
-        return _done(request, act, thing, filled, then)
+        return _perform_act(request, act, thing, filled, then)
 
     view.__doc__ = act.summary
     return (pages or _BY_ROLE[act.role]).act(back, fields=None)(view)
@@ -334,7 +334,7 @@ def fills(
         require_known_fields(request, form)
         with refusals_at(form, at):
             if form.is_valid():
-                return _done(request, act, thing, form.cleaned_data, then)
+                return _perform_act(request, act, thing, form.cleaned_data, then)
         return {"form": form, **shows(request, thing)}
 
     view.__doc__ = act.summary
@@ -389,7 +389,7 @@ def said_in(request: HttpRequest) -> Said:
     return Said(request.POST.get(SHOWN, ""), GoingOn(task, reason))
 
 
-def _done(
+def _perform_act(
     request: SignedInRequest,
     act: Act,
     thing: Any,

@@ -93,7 +93,7 @@ def _group(request: HttpRequest, runs: Sequence[Submission]) -> dict[str, Any]:
     scores = ranking_scores(runs, at) if sees_scores else {}
     metric = next((score.metric for score in scores.values()), "")
     scale = next((score.scale for score in scores.values()), 0.0)
-    stands = _on_board(phase, runs[0].team, at) if sees_scores else frozenset[int]()
+    stands = _ranked_runs(phase, runs[0].team, at) if sees_scores else frozenset[int]()
     label = metric_label(metric, phase.task.task_type)
     lines = []
     for run in runs:
@@ -117,7 +117,7 @@ def _group(request: HttpRequest, runs: Sequence[Submission]) -> dict[str, Any]:
     }
 
 
-def _on_board(
+def _ranked_runs(
     phase: Phase, team: models.Team, at: dt.datetime | None
 ) -> frozenset[int]:
     gold = counting.gold_at(phase, at) if at else counting.board_gold(phase)

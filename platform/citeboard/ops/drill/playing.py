@@ -79,7 +79,7 @@ def play(fault: Fault, copy: SiteCopy) -> Outcome:
     """Inject the fault into the copy of the site. Raises DrillStopped if the site does
     not recover.
     """
-    with _prepared(fault, copy) as prepared:
+    with _copy_for_fault(fault, copy) as prepared:
         if fault.ends_site:
             return _play_end(fault, prepared)
         with prepared.served():
@@ -108,7 +108,7 @@ def _play_end(fault: Fault, copy: SiteCopy) -> Outcome:
 
 
 @contextmanager
-def _prepared(fault: Fault, copy: SiteCopy) -> Iterator[SiteCopy]:
+def _copy_for_fault(fault: Fault, copy: SiteCopy) -> Iterator[SiteCopy]:
     if fault.small_disk is not None:
         folder = fault.small_disk(copy)
         yield replace(copy, wrapper=_with_small_disk(str(folder)))

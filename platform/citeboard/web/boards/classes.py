@@ -130,7 +130,7 @@ def _part(
     board: Board, chosen: Sequence[Row], dimension: str, metric: str, query: BoardQuery
 ) -> dict[str, Any]:
     everywhere, table = (
-        _ordered(by_class.class_table(board, some, dimension, metric), query)
+        _sorted_table(by_class.class_table(board, some, dimension, metric), query)
         for some in (board.rows[: by_class.MAX_IN_HEAT_MAP], chosen)
     )
     compared = Evaluation.objects.filter(pk__in=[row.evaluation for row in chosen])
@@ -204,7 +204,7 @@ def _part(
     }
 
 
-def _ordered(table: by_class.ClassTable, query: BoardQuery) -> by_class.ClassTable:
+def _sorted_table(table: by_class.ClassTable, query: BoardQuery) -> by_class.ClassTable:
     name = query.order.removeprefix("-")
     row = next(
         (

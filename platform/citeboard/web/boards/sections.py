@@ -320,7 +320,7 @@ def _organises(phase: Phase, viewer: object) -> bool:
 def _cells(by_name: Mapping[str, Correlation]) -> list[tuple[str, str]]:
     found = (by_name[name] for name in COEFFICIENTS)
     return [
-        (shown(_known(one.value), SCALE), interval(one.low, one.high, SCALE))
+        (shown(_none_for_nan(one.value), SCALE), interval(one.low, one.high, SCALE))
         for one in found
     ]
 
@@ -336,7 +336,7 @@ def _correlations(
                 name=name,
                 values=[
                     Measured(
-                        value=_known(of[name].value),
+                        value=_none_for_nan(of[name].value),
                         low=of[name].low,
                         high=of[name].high,
                     )
@@ -351,5 +351,5 @@ def _correlations(
     )
 
 
-def _known(value: float) -> float | None:
+def _none_for_nan(value: float) -> float | None:
     return None if math.isnan(value) else value

@@ -256,14 +256,16 @@ def recomputations(
                 key=gold_key(gold).arguments,
                 draw=phase.part_nonce,
             )
-            whole = _whole(phase, run, gold, command)
+            whole = _download_and_score_command(phase, run, gold, command)
             recomputed.append({"rules": rules, "command": whole})
             continue
         recomputed.append({"rules": rules, "lacking": lacking})
     return recomputed
 
 
-def _whole(phase: Phase, run: Submission, gold: Gold, command: str) -> str:
+def _download_and_score_command(
+    phase: Phase, run: Submission, gold: Gold, command: str
+) -> str:
     wheel = site_address("client-file", site_wheel().name)
     scorer = command.removeprefix("python -m scoring")
     gold_address = site_address("gold", *place(phase), gold.number)

@@ -85,7 +85,7 @@ class Contents:
         return bool(task.published) or not task.declaration_id
 
 
-def _nothing(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
+def _empty_context(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
     return {}
 
 
@@ -106,7 +106,7 @@ class Tab:
     label: Promise
     template: str
     is_offered: Callable[[Contents], bool] = field(default=lambda contents: True)
-    context: Callable[[Board, PageQuery, object], dict[str, Any]] = _nothing
+    context: Callable[[Board, PageQuery, object], dict[str, Any]] = _empty_context
     depends_on: Callable[[Phase, object], Sequence[object]] | None = None
     page: str = ""
     anchor: str = ""

@@ -121,7 +121,7 @@ def concerns(season: Season) -> list[Concern]:
         _failed_runs,
         _failed_rescorings,
         _gold_problems,
-        _kept_back,
+        _embargoes_of_others,
         _guessable_parts,
         _changed_before_the_end,
         _without_baseline,
@@ -208,7 +208,7 @@ def _gold_problems(season: Season) -> Concern:
     return Concern.of("gold", _("Gold"), lines)
 
 
-def _kept_back(season: Season) -> Concern:
+def _embargoes_of_others(season: Season) -> Concern:
     words = _("Not shown yet: %(what)s.")
     lines = [
         _phase_line(early.phase, "organise-secrecy", words % {"what": early.words})

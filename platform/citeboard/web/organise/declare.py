@@ -435,18 +435,18 @@ class DeclarationForm(forms.Form):
             "title": given["title"],
             "unit": given["unit"],
             "dimensions": [self.dimensions[name] for name in given["dimensions"]],
-            "gold": _without_empty(gold),
-            "answer": _without_empty(said),
+            "gold": _non_empty_values(gold),
+            "answer": _non_empty_values(said),
             VIEW: with_view(self, self.task.get(VIEW, {})),
             "rules": rule_sets,
             "baselines": [
                 kept.get(name, {"name": name}) for name in given.get("baselines", [])
             ],
         }
-        return _without_empty(task)
+        return _non_empty_values(task)
 
 
-def _without_empty(values: Told) -> Told:
+def _non_empty_values(values: Told) -> Told:
     return {
         name: value for name, value in values.items() if value not in (None, "", [], {})
     }
@@ -484,13 +484,17 @@ def declare(
     doubts = sample and not sample["is_sound"] and not form.cleaned_data.get(ANYWAY)
     keeps = "save" in request.POST and form.is_valid() and not told["problems"]
     if not keeps or doubts:
-        return context | _shown(form, told) | {"sample": sample, "doubts": doubts}
+        return (
+            context
+            | _preview_context(form, told)
+            | {"sample": sample, "doubts": doubts}
+        )
     with refusals_at(form, None):
         try:
             return _saved(request, season, task, draft, form, told)
         except rescoring.GoldRefused as refused:
             told["problems"] = [problem.as_dict() for problem in refused.problems]
-    return context | _shown(form, told)
+    return context | _preview_context(form, told)
 
 
 def _of_task(request: SignedInRequest, season: Season, task: Task) -> Told:
@@ -499,7 +503,7 @@ def _of_task(request: SignedInRequest, season: Season, task: Task) -> Told:
     # If the reader fails, the fields are unknown, but organisers can still edit the
     # declaration.
     known = {"fields": [], "instances": 0, **_facts(told)}
-    return _shown(DeclarationForm(None, {**draft, **known}, season), told)
+    return _preview_context(DeclarationForm(None, {**draft, **known}, season), told)
 
 
 def _of_gold(request: SignedInRequest, season: Season) -> Told:
@@ -519,10 +523,10 @@ def _of_gold(request: SignedInRequest, season: Season) -> Told:
         slug = declaring.free_slug(season, first.cleaned_data["title"])
     if first.errors:
         return {"form": first}
-    draft, told = _begun(request, season, first, slug)
+    draft, told = _start_draft(request, season, first, slug)
     if not told.get("task"):
         return {"form": first, **_problems(told)}
-    return _shown(DeclarationForm(None, draft, season), told)
+    return _preview_context(DeclarationForm(None, draft, season), told)
 
 
 def _saved(
@@ -553,7 +557,7 @@ def _saved(
     return words % {"task": made, "instances": size}
 
 
-def _begun(
+def _start_draft(
     request: SignedInRequest, season: Season, first: GoldOfTask, slug: str
 ) -> tuple[Told, Told]:
     """Store the gold and propose a declaration.
@@ -561,7 +565,7 @@ def _begun(
     The site later deletes the file if the task is not saved.
     """
     given = first.cleaned_data
-    stored, filename = _kept(given["file"])
+    stored, filename = _store_draft_file(given["file"])
     draft = {
         "season": season.pk,
         "edits": None,
@@ -587,14 +591,14 @@ def _with_sample_run(request: HttpRequest, draft: Told) -> QueryDict:
     sample_run = request.FILES.get(SAMPLE_RUN)
     if sample_run is None:
         return request.POST
-    stored, filename = _kept(sample_run)
+    stored, filename = _store_draft_file(sample_run)
     draft[SAMPLE_RUN] = {"stored": stored, "filename": filename}
     posted = request.POST.copy()
     posted["draft"] = signing.dumps(draft, salt=SALT, compress=True)
     return posted
 
 
-def _kept(sent_file: Any) -> tuple[str, str]:
+def _store_draft_file(sent_file: Any) -> tuple[str, str]:
     with received(sent_file) as upload:
         return keep_draft(upload.path), upload.filename
 
@@ -652,7 +656,7 @@ def _at_field(problem: Problem, lines: KeyLines, form: DeclarationForm) -> Probl
     return replace(problem, file=str(form.fields[name].label), line=None)
 
 
-def _shown(form: DeclarationForm, told: Told) -> Told:
+def _preview_context(form: DeclarationForm, told: Told) -> Told:
     names = {
         ITSELF: _("The gold itself"),
         DAMAGED: _("The gold, each third answer changed"),

@@ -25,7 +25,7 @@ def judges_of(season: Season) -> QuerySet[Judge]:
     return Judge.objects.filter(Q(season=season) | shared)
 
 
-def _shown(request: HttpRequest, season: Season) -> dict[str, Any]:
+def _ledger_context(request: HttpRequest, season: Season) -> dict[str, Any]:
     judges = judges_of(season)
     outdated = UsedJudgements.objects.filter(
         is_current=True,
@@ -64,7 +64,7 @@ ledger = pages.fills(
     "organise/ledger.html",
     "ledger",
     at="file",
-    shows=_shown,
+    shows=_ledger_context,
     then=pages.to_job,
 )
 

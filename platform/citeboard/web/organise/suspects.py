@@ -54,10 +54,10 @@ def suspects(request: HttpRequest, season: Season, phase: Phase) -> pages.Answer
     }
     if answer.suspects is None:
         return context
-    return context | _listed(answer.suspects, query)
+    return context | _list_context(answer.suspects, query)
 
 
-def _listed(suspects: Suspects, query: SuspectsQuery) -> dict[str, Any]:
+def _list_context(suspects: Suspects, query: SuspectsQuery) -> dict[str, Any]:
     page, metric = suspects.page, suspects.metric
     names = [own.name for own in suspects.metrics]
     runs = list(names_of_systems(page))

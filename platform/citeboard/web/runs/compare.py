@@ -53,7 +53,7 @@ def compare(request: HttpRequest, phase: Phase) -> Answer:
     }
     status = 200
     if chosen:
-        part, status = _compared(board, chosen, request.user, query)
+        part, status = _comparison_context(board, chosen, request.user, query)
         context |= part
         if part.get("classes"):
             context |= {
@@ -68,7 +68,7 @@ def compare(request: HttpRequest, phase: Phase) -> Answer:
     return response
 
 
-def _compared(
+def _comparison_context(
     board: Board,
     chosen: contenders.ChosenTwo,
     viewer: User | AnonymousUser,
@@ -126,13 +126,15 @@ def compare_several(request: HttpRequest, phase: Phase) -> Answer:
     response = render(
         request,
         "runs/compare_several.html",
-        {**place_of(phase), **_several(sides, query)},
+        {**place_of(phase), **_several_context(sides, query)},
     )
     response["Cache-Control"] = "private, no-store"
     return response
 
 
-def _several(sides: reading.Several, query: contenders.SeveralQuery) -> dict[str, Any]:
+def _several_context(
+    sides: reading.Several, query: contenders.SeveralQuery
+) -> dict[str, Any]:
     first = sides.runs[0] if sides.runs else None
     pair = contenders.CompareQuery(
         rules=query.rules, gold=query.gold, a=first.run if first else None
@@ -184,14 +186,16 @@ def _several_line(line: reading.Line, label: str) -> dict[str, Any]:
                     withheld=own.withheld,
                 ),
                 "interval": interval(own.low, own.high, line.scale),
-                "difference": "" if place == 0 else _signed(own.difference, line.scale),
+                "difference": ""
+                if place == 0
+                else _signed_number(own.difference, line.scale),
             }
             for place, own in enumerate(line.values)
         ],
     }
 
 
-def _signed(difference: float | None, scale: float) -> str:
+def _signed_number(difference: float | None, scale: float) -> str:
     """Return a difference with a sign, such as `+0.0312`. `shown` adds only minus
     signs.
     """

@@ -209,7 +209,7 @@ def _answer(
     """
     if query.as_file in TABLES:
         return _table_file(page, query, list(names), file)
-    context |= _shown(page, query, names, context.get("forms", TABLES))
+    context |= _page_context(page, query, names, context.get("forms", TABLES))
     # The content depends on the user's permissions, so the response must not be cached.
     return private(render(request, "runs/instances.html", context))
 
@@ -225,7 +225,7 @@ def _table_file(
     return attachment(content, f"{file}-instances.xlsx", is_private=True)
 
 
-def _shown(
+def _page_context(
     page: readings.Page,
     query: InstancesQuery,
     names: Mapping[str, str],

@@ -159,7 +159,7 @@ def upload(request: SignedInRequest, phase: Phase) -> Answer:
     form = RunForm(**sent(request), **asked, is_check=is_check, is_kept=does in OF_KEPT)
     if form.is_valid():
         team = form.cleaned_data.get("team") or team
-        done = _done(request, form, phase, team, does)
+        done = _process_upload(request, form, phase, team, does)
         if isinstance(done, Submission):
             return _sent_to(request, reverse("submission", args=[done.pk]))
         outcome = done
@@ -184,25 +184,25 @@ def upload(request: SignedInRequest, phase: Phase) -> Answer:
         "recent": [as_told(run, request.user) for run in recent[:10]],
         "judges": list(agreed_judges(phase)),
     }
-    return _shown(request, "runs/upload.html", context)
+    return _rendered_page(request, "runs/upload.html", context)
 
 
-def _done(
+def _process_upload(
     request: SignedInRequest, form: RunForm, phase: Phase, team: Team, does: str
 ) -> Outcome | Submission:
     warnings = _unknown_fields(request, form)
     try:
         with _file_of(request, form, phase, does) as file:
             if encoding := request.POST.get(ENCODING, ""):
-                return _recoded(phase, team, file, request.user, encoding)
+                return _check_in_encoding(phase, team, file, request.user, encoding)
             if does in (CHECK, CHECK_KEPT):
                 return _checked(form, phase, team, file, request.user, warnings)
-            done = _submitted(form, phase, team, file, request.user, warnings)
+            done = _submit_outcome(form, phase, team, file, request.user, warnings)
             if does in OF_KEPT and isinstance(done, Submission):
                 forget(request.POST[KEPT])
             return done
     except (UploadTooLarge, RunNotTaken) as refused:
-        return _not_taken(form, refused, "")
+        return _refusal_outcome(form, refused, "")
 
 
 @contextmanager
@@ -238,7 +238,7 @@ def _kept_file(request: SignedInRequest, place: Phase | Season) -> HttpResponse:
     )
 
 
-def _recoded(
+def _check_in_encoding(
     phase: Phase, team: Team, file: Upload, user: User, encoding: str
 ) -> Outcome:
     if encoding not in ENCODINGS:
@@ -294,7 +294,7 @@ def _what_can_be_done(
     return Offer(Repair(phase=other)) if other else None
 
 
-def _shown(
+def _rendered_page(
     request: HttpRequest, template: str, context: dict[str, Any]
 ) -> HttpResponse:
     is_good = context["outcome"] is not None and context["outcome"].is_good
@@ -326,7 +326,9 @@ def _sent_to(request: HttpRequest, address: str) -> HttpResponse:
     return redirect(address)
 
 
-def _not_taken(form: RunForm | BundleForm, refused: Exception, missing: str) -> Outcome:
+def _refusal_outcome(
+    form: RunForm | BundleForm, refused: Exception, missing: str
+) -> Outcome:
     if not isinstance(refused, ValidationError):
         return Outcome(f"{capfirst(str(refused))}.")
     for name, errors in refused.message_dict.items():
@@ -373,7 +375,7 @@ def _checked(
                 phase=phase, upload=file, by=user, said=said, metadata=metadata
             )
     except (UploadTooLarge, RunNotTaken, ValidationError) as refused:
-        return _not_taken(form, refused, _("Something is missing above."))
+        return _refusal_outcome(form, refused, _("Something is missing above."))
     offer = (
         _what_can_be_done(phase, team, file, user, found.problems)
         if found.errors
@@ -400,7 +402,7 @@ def _checked(
     )
 
 
-def _submitted(
+def _submit_outcome(
     form: RunForm,
     phase: Phase,
     team: Team,
@@ -449,7 +451,7 @@ def _submitted(
             sentence, problems=refused.problems, more=refused.more, offer=offer
         )
     except (UploadTooLarge, RunNotTaken, ValidationError) as refused:
-        return _not_taken(form, refused, _("Something is missing above."))
+        return _refusal_outcome(form, refused, _("Something is missing above."))
 
 
 @entering.form("runs/season_upload.html")
@@ -484,7 +486,7 @@ def season_upload(request: SignedInRequest, season: Season) -> Answer:
     )
     if form.is_valid():
         team = form.cleaned_data.get("team") or team
-        done = _bundled(request, form, season, team, does)
+        done = _process_bundle(request, form, season, team, does)
         if isinstance(done, Bundle):
             return _sent_to(request, reverse("bundle", args=[done.pk]))
         outcome = done
@@ -501,7 +503,7 @@ def season_upload(request: SignedInRequest, season: Season) -> Answer:
             "team"
         )[:10],
     }
-    return _shown(request, "runs/season_upload.html", context)
+    return _rendered_page(request, "runs/season_upload.html", context)
 
 
 def _seeds(phases: Sequence[Phase]) -> str:
@@ -513,7 +515,7 @@ def _seeds(phases: Sequence[Phase]) -> str:
     return Task.Seeds.ALLOWED if takes_some else Task.Seeds.REFUSED
 
 
-def _bundled(
+def _process_bundle(
     request: SignedInRequest, form: BundleForm, season: Season, team: Team, does: str
 ) -> Outcome | Bundle:
     warnings = _unknown_fields(request, form)
@@ -524,7 +526,7 @@ def _bundled(
                 forget(request.POST[KEPT])
             return done
     except (UploadTooLarge, RunNotTaken, ValidationError) as refused:
-        return _not_taken(form, refused, _("Something is missing below."))
+        return _refusal_outcome(form, refused, _("Something is missing below."))
 
 
 def _taken_by_all(
@@ -561,7 +563,7 @@ def _taken_by_all(
                     words,
                     is_good=is_good,
                     problems=warnings,
-                    parts=[*map(_described, parts)],
+                    parts=[*map(_part_outcome, parts)],
                     offer=None
                     if is_good
                     else _bundle_offer(season, team, file, user, parts, given["phase"]),
@@ -588,7 +590,7 @@ def _taken_by_all(
             _(
                 "Nothing was stored and nothing counts: all parts of a file are taken, or none."
             ),
-            parts=[_described(part) for part in refused.parts],
+            parts=[_part_outcome(part) for part in refused.parts],
             offer=_bundle_offer(
                 season, team, file, user, refused.parts, given["phase"]
             ),
@@ -630,7 +632,7 @@ def _bundle_recoded(
         return _in_encoding(season, team, file, user, encoding, repair)
 
 
-def _described(part: bundles.Part) -> tuple[Phase, Outcome]:
+def _part_outcome(part: bundles.Part) -> tuple[Phase, Outcome]:
     more = 0
     if part.refusal is None and part.problems:
         words = _("The part for this task can be scored; look at the warnings.")

@@ -75,7 +75,7 @@ def published(request: HttpRequest, task: Task) -> Answer:
         "figure_address": lambda name: query.with_(figure=name),
         "several": len(results.by_class) > 1,
         "measures": printed.measures_by_class(results.by_class, query),
-        "others": [_whole(other.table) for other in results.others],
+        "others": [_printed_table(other.table) for other in results.others],
         "conclusions": printed.concluded(
             {table.table.pk: table.table for table in results.tables}.values()
         ),
@@ -141,14 +141,14 @@ def paper(request: HttpRequest, key: str) -> HttpResponse:
     tables = list(paper.tables.all())
     context = {
         "paper": paper,
-        "tables": list(map(_whole, tables)),
+        "tables": list(map(_printed_table, tables)),
         "conclusions": printed.concluded(tables),
         "citation": citations.of_paper(paper),
     }
     return render(request, "publications/paper.html", context)
 
 
-def _whole(table: ReportedTable) -> dict[str, Any]:
+def _printed_table(table: ReportedTable) -> dict[str, Any]:
     rows = printed.rows_of(table, Reported.objects.filter(table=table))
     return printed.as_printed(table, rows, printed.measures_of(table))
 
