@@ -52,13 +52,13 @@ class AskingAdmin(RowsAdmin):
     """
 
     def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        return _asking(super().changeform_view, request, *args, **kwargs)
+        return _confirm_breach(super().changeform_view, request, *args, **kwargs)
 
     def delete_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        return _asking(super().delete_view, request, *args, **kwargs)
+        return _confirm_breach(super().delete_view, request, *args, **kwargs)
 
     def changelist_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        return _asking(super().changelist_view, request, *args, **kwargs)
+        return _confirm_breach(super().changelist_view, request, *args, **kwargs)
 
 
 class SeasonPartAdmin(AskingAdmin, NotedAdmin):
@@ -87,7 +87,7 @@ def _person(request: HttpRequest) -> User:
     return request.user
 
 
-def _asking(
+def _confirm_breach(
     view: Callable[..., Any], request: HttpRequest, *args: Any, **kwargs: Any
 ) -> Any:
     try:

@@ -339,7 +339,7 @@ def _state(season: Season) -> _State:
     ):
         if not phase.task.season.is_public or phase.opens > now:
             continue
-        for kind, is_on in _shows(phase, now).items():
+        for kind, is_on in _disclosed_kinds(phase, now).items():
             end = hidden_until(phase, kind, now)
             if is_on and end is None:
                 state.shown[phase.pk, kind] = phase
@@ -358,7 +358,7 @@ def kept_back(phases: Iterable[Phase]) -> list[Early]:
     found, now = [], timezone.now()
     for phase in looked_up(phases):
         at = max(now, phase.opens)
-        for kind, is_on in _shows(phase, now).items():
+        for kind, is_on in _disclosed_kinds(phase, now).items():
             binding = secrecy_of(phase).binding(kind, at=at) if is_on else []
             # Only staff can release texts that another season claims.
             binding = [
@@ -378,7 +378,7 @@ def kept_back(phases: Iterable[Phase]) -> list[Early]:
     return found
 
 
-def _shows(phase: Phase, now: dt.datetime) -> dict[Kind, bool]:
+def _disclosed_kinds(phase: Phase, now: dt.datetime) -> dict[Kind, bool]:
     has_board = phase.shows_measures
     return {
         Kind.OWN: phase.shows_scores,

@@ -211,7 +211,7 @@ def keep_gold(prepared: PreparedGold) -> KeptGold:
     stored = {"file": packing.GOLD, "index": packing.INDEX, "public": packing.PUBLIC}
     place = f"{digest[:2]}/{digest}"
     columns: dict[str, Any] = {
-        column: _kept(folder / name, place) for column, name in stored.items()
+        column: _store_file(folder / name, place) for column, name in stored.items()
     }
     kept = ("statistics", "findings", "trivial", "rows")
     columns |= {name: getattr(prepared, name) for name in kept}
@@ -315,7 +315,10 @@ def _in_given_order(
                 ],
             )
         place = columns["file"].rpartition("/")[0]
-        return {"index": _kept(index, place), "public": _kept(public, place)}
+        return {
+            "index": _store_file(index, place),
+            "public": _store_file(public, place),
+        }
 
 
 def kit_of(gold: Gold) -> dict[str, tuple[int, int]]:
@@ -420,7 +423,7 @@ def index_file(gold: Gold) -> Path:
     return path
 
 
-def _kept(path: Path, folder: str) -> str:
+def _store_file(path: Path, folder: str) -> str:
     with path.open("rb") as content:
         digest = hashlib.file_digest(content, "sha256").hexdigest()
     name = f"{folder}/{path.stem}-{digest[:16]}{path.suffix}"
@@ -437,12 +440,12 @@ def seal_gold(*, gold: Gold, reason: str, by: User) -> Gold:
     phases disclose.
     """
     with transaction.atomic():
-        sealed = _locked(gold, reason)
+        sealed = _lock_gold(gold, reason)
         if sealed.sealed_at is not None:
             return sealed
         prefix = f"tasks.{sealed.task.slug}.gold.{sealed.split}."
         changes = audit.set_fields(sealed, {"sealed_at": timezone.now()}, prefix)
-        _noted("gold-sealed", sealed, reason, by, changes)
+        _record_in_history("gold-sealed", sealed, reason, by, changes)
     return sealed
 
 
@@ -452,7 +455,7 @@ def delete_gold(*, gold: Gold, reason: str, by: User) -> Gold:
     """
     with transaction.atomic():
         with early.nothing_early(gold.task.season, by=by):
-            deleted = _locked(gold, reason)
+            deleted = _lock_gold(gold, reason)
             of_split = Gold.objects.filter(task=deleted.task_id, split=deleted.split)
             phases = Phase.objects.filter(task=deleted.task_id, split=deleted.split)
             if (
@@ -467,18 +470,18 @@ def delete_gold(*, gold: Gold, reason: str, by: User) -> Gold:
             except ProtectedError as counting:
                 words = _("runs were scored with v%(number)s; seal it instead")
                 raise refusals.Refused(words % {"number": deleted.number}) from counting
-        _noted("gold-deleted", deleted, reason, by)
+        _record_in_history("gold-deleted", deleted, reason, by)
     return deleted
 
 
-def _locked(gold: Gold, reason: str) -> Gold:
+def _lock_gold(gold: Gold, reason: str) -> Gold:
     if not reason.strip():
         raise refusals.Refused(_("say why"))
     Task.objects.select_for_update().get(pk=gold.task_id)
     return Gold.objects.select_related("task__season").get(pk=gold.pk)
 
 
-def _noted(
+def _record_in_history(
     key: str,
     gold: Gold,
     reason: str,

@@ -67,7 +67,7 @@ def _compare(number: int) -> bool:
             return False
         gold = publication.gold
         for other in _with_texts_of(gold):
-            earlier, later = _in_order(publication, other)
+            earlier, later = _earlier_first(publication, other)
             if claims(earlier, later):
                 _make_claim(earlier, later)
             elif not publication.is_of_before:
@@ -201,10 +201,10 @@ def _pairs(
         "gold", "other"
     ):
         if gold in publications and of_other in publications:
-            yield _in_order(publications[gold], publications[of_other])
+            yield _earlier_first(publications[gold], publications[of_other])
 
 
-def _in_order(
+def _earlier_first(
     one: GoldPublication, other: GoldPublication
 ) -> tuple[GoldPublication, GoldPublication]:
     return (one, other) if (one.at, one.pk) < (other.at, other.pk) else (other, one)

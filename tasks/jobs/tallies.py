@@ -127,7 +127,7 @@ def watch(connection: BaseDatabaseWrapper) -> None:
         for name, (table, event) in missing.items():
             parts, differs = TABLES[table]
             body = " ".join(
-                f"{_INTO} {_filled(part, connection, row=row, sign=sign)};"
+                f"{_INTO} {_formatted_sql(part, connection, row=row, sign=sign)};"
                 for row, sign, other in (
                     ("OLD.", "-", "INSERT"),
                     ("NEW.", "", "DELETE"),
@@ -158,7 +158,7 @@ def mend(connection: BaseDatabaseWrapper = connection) -> int:
     time.
     """
     parts = [
-        _filled(part, connection, rows=f"FROM {table}")
+        _formatted_sql(part, connection, rows=f"FROM {table}")
         for table in TABLES
         for part in TABLES[table][0]
     ]
@@ -172,7 +172,7 @@ def mend(connection: BaseDatabaseWrapper = connection) -> int:
         return int(cursor.rowcount)
 
 
-def _filled(
+def _formatted_sql(
     part: str,
     connection: BaseDatabaseWrapper,
     *,

@@ -545,7 +545,7 @@ def ask_to_join(*, season: Season, team: Team, user: User, message: str) -> Join
 
 def accept_request(*, asked: JoinRequest, by: User) -> Membership:
     with transaction.atomic():
-        asked = _waiting(asked)
+        asked = _require_open_request(asked)
         joined = take_place(asked.team, asked.user)
         facts = {"person": asked.user}
         audit.record(
@@ -557,7 +557,7 @@ def accept_request(*, asked: JoinRequest, by: User) -> Membership:
 
 def decline_request(*, asked: JoinRequest, by: User) -> None:
     with transaction.atomic():
-        asked = _waiting(asked)
+        asked = _require_open_request(asked)
         asked.declined_at = timezone.now()
         asked.save(update_fields=["declined_at"])
         facts = {"person": asked.user}
@@ -570,7 +570,7 @@ def decline_request(*, asked: JoinRequest, by: User) -> None:
 
 def take_back_request(*, asked: JoinRequest) -> None:
     with transaction.atomic():
-        asked = _waiting(asked)
+        asked = _require_open_request(asked)
         audit.record(
             "join-taken-back", actor=asked.user, subject=asked, place=asked.team
         )
@@ -592,7 +592,7 @@ def requests_of(user: object) -> QuerySet[JoinRequest]:
     )
 
 
-def _waiting(asked: JoinRequest) -> JoinRequest:
+def _require_open_request(asked: JoinRequest) -> JoinRequest:
     membership.locked(asked.team)
     present = (
         waiting_requests(asked.team)

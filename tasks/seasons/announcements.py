@@ -25,11 +25,11 @@ def announce(*, season: Season, text: str, by: User | None) -> Season:
         if changed.announcement == text:
             return changed
         if not text:
-            _revoke(changed, _newest(changed), by)
+            _revoke_announcement(changed, _newest_announcement(changed), by)
             return changed
         new = Announcement.objects.create(season=changed, text=text, announced_by=by)
         change = audit.Change("announcement", changed.announcement, text)
-        _show(changed, new)
+        _store_announcement(changed, new)
         facts = {"text": " ".join(text.split())}
         audit.record(
             "announced",
@@ -62,8 +62,8 @@ def edit_announcement(
         change = audit.Change("announcement", changed.text, text)
         changed.text, changed.edited_at = text, now
         changed.save(update_fields=["text", "edited_at"])
-        if changed == _newest(season):
-            _show(season, changed)
+        if changed == _newest_announcement(season):
+            _store_announcement(season, changed)
         facts = {"text": " ".join(text.split())}
         key = "announcement-edited"
         audit.record(
@@ -76,13 +76,15 @@ def edit_announcement(
 def take_back_announcement(*, announcement: Announcement, by: User) -> None:
     with transaction.atomic():
         season = Season.objects.select_for_update().get(pk=announcement.season_id)
-        _revoke(season, Announcement.objects.get(pk=announcement.pk), by)
+        _revoke_announcement(season, Announcement.objects.get(pk=announcement.pk), by)
 
 
-def _revoke(season: Season, announcement: Announcement | None, by: User | None) -> None:
+def _revoke_announcement(
+    season: Season, announcement: Announcement | None, by: User | None
+) -> None:
     if announcement is None or announcement.taken_back_at is not None:
         return
-    is_newest = announcement == _newest(season)
+    is_newest = announcement == _newest_announcement(season)
     announcement.taken_back_at = timezone.now()
     announcement.save(update_fields=["taken_back_at"])
     if is_newest:
@@ -95,7 +97,7 @@ def _revoke(season: Season, announcement: Announcement | None, by: User | None) 
     events.forget(announcement.event)
 
 
-def _show(season: Season, announcement: Announcement) -> None:
+def _store_announcement(season: Season, announcement: Announcement) -> None:
     season.announcement, season.announced_at = (
         announcement.text,
         announcement.announced_at,
@@ -103,7 +105,7 @@ def _show(season: Season, announcement: Announcement) -> None:
     season.save(update_fields=["announcement", "announced_at"])
 
 
-def _newest(season: Season) -> Announcement | None:
+def _newest_announcement(season: Season) -> Announcement | None:
     return Announcement.objects.filter(season=season).first()
 
 

@@ -290,7 +290,9 @@ def _as_begun(season: Season) -> dict[str, dict[str, Any]]:
     return before
 
 
-def _stricter(first: Mapping[str, Any], present: Mapping[str, Any]) -> dict[str, Any]:
+def _stricter_settings(
+    first: Mapping[str, Any], present: Mapping[str, Any]
+) -> dict[str, Any]:
     """For each disclosure setting of a phase, return the first value or the present
     value, whichever is stricter.
 
@@ -322,7 +324,7 @@ def _stricter(first: Mapping[str, Any], present: Mapping[str, Any]) -> dict[str,
     return found
 
 
-def _postponed(table: Mapping[str, Any], by: dt.timedelta) -> dict[str, Any]:
+def _postponed_phase(table: Mapping[str, Any], by: dt.timedelta) -> dict[str, Any]:
     planned = dict(table)
     for name in Phase.SETTINGS:
         key = Phase.key(name)
@@ -343,7 +345,7 @@ def clone_season(
     for task in values["tasks"]:
         for phase in task["phases"]:
             first = begun[entries.phase_prefix(task["slug"], phase["slug"])]
-            was = phase | _stricter(first, phase)
+            was = phase | _stricter_settings(first, phase)
             phase.clear()
             phase.update(
                 (key, value) for key, value in was.items() if value not in (None, "")
@@ -360,7 +362,7 @@ def clone_season(
                 if isinstance(value, dt.datetime) and not is_no_end(key, value):
                     table[key] = value + dt.timedelta(days=days)
     later = dt.timedelta(days=days)
-    planned = [_postponed(table, later) for table in season.planned_phases]
+    planned = [_postponed_phase(table, later) for table in season.planned_phases]
     values["season"] |= {"planned_phases": planned} if planned else {}
     with transaction.atomic():
         made = load_values(values, by=by).season

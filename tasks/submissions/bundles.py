@@ -304,7 +304,7 @@ def open_phases(
             several = _("%(task)s has several open phases; name one of %(names)s")
             raise ValidationError({"phase": several % {"task": task, "names": names}})
         if tasks and not is_open:
-            raise _none_open(begun, task, wanted, phase)
+            raise _no_open_phase(begun, task, wanted, phase)
         found += is_open
     if not found:
         wanted = list(
@@ -312,11 +312,11 @@ def open_phases(
                 task__in=known.values(), **({"slug": phase} if phase else {})
             )
         )
-        raise _none_open(begun, season, wanted, phase[:40])
+        raise _no_open_phase(begun, season, wanted, phase[:40])
     return found
 
 
-def _none_open(
+def _no_open_phase(
     begun: dt.datetime, place: Season | Task, phases: Sequence[Phase], slug: str
 ) -> Exception:
     if phases:

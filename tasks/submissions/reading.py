@@ -237,7 +237,7 @@ def _lines(metadata: Mapping[str, Any], card: Mapping[str, str]) -> Iterator[str
         yield f"Indexing: {', '.join(known)}."
     retrieval = method.get("retrieval")
     for stage in retrieval if isinstance(retrieval, list) else []:
-        if isinstance(stage, Mapping) and (words := _stage(stage)):
+        if isinstance(stage, Mapping) and (words := _stage_text(stage)):
             yield f"Retrieval: {words}."
     source = _mapping(metadata, "implementation", "source")
     repository, commit = _text(source.get("repository")), _text(source.get("commit"))
@@ -266,8 +266,8 @@ def _card(metadata: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     ):
         if sets := [
             words
-            for one in _listed(_mapping(metadata, "data").get(key))
-            if (words := _stage(one))
+            for one in _mappings_in(_mapping(metadata, "data").get(key))
+            if (words := _stage_text(one))
         ]:
             yield name, sets
     automatic = _mapping(metadata, "method").get("automatic")
@@ -312,7 +312,7 @@ def _amount(value: object, units: Mapping[str, float]) -> float | None:
     return float(found[1]) * units[found[2]] if found and found[2] in units else None
 
 
-def _stage(stage: Mapping[str, Any]) -> str:
+def _stage_text(stage: Mapping[str, Any]) -> str:
     said = [
         f"{name} {text}"
         for name, value in stage.items()
@@ -329,7 +329,7 @@ def _mapping(value: Mapping[str, Any], *path: str) -> Mapping[str, Any]:
     return value
 
 
-def _listed(value: object) -> Iterator[Mapping[str, Any]]:
+def _mappings_in(value: object) -> Iterator[Mapping[str, Any]]:
     yield from (
         part
         for part in (value if isinstance(value, list) else ())

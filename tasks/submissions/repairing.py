@@ -150,12 +150,12 @@ def right_phase(
         by_data.setdefault((other.task_id, other.split), other)
     is_of_task = lambda one: one.task_id != phase.task_id  # noqa: E731
     for other in sorted(by_data.values(), key=is_of_task)[:MAX_PHASES]:
-        if has_inputs(by, other) and _takes(other, upload, by):
+        if has_inputs(by, other) and _accepts_file(other, upload, by):
             return other
     return None
 
 
-def _takes(phase: Phase, upload: Upload, by: User | None) -> bool:
+def _accepts_file(phase: Phase, upload: Upload, by: User | None) -> bool:
     try:
         found = findings(phase, upload, by)
     except (PoolFull, Refused, UploadUnreadable):
@@ -197,10 +197,10 @@ def kept(token: str, place: Place, by: User) -> Iterator[Upload | None]:
     token belongs to another target or user.
     """
     with TemporaryDirectory(prefix="citeboard-kept-") as folder:
-        yield _kept(token, place, by, Path(folder))
+        yield _stored_upload(token, place, by, Path(folder))
 
 
-def _kept(token: str, place: Place, by: User, folder: Path) -> Upload | None:
+def _stored_upload(token: str, place: Place, by: User, folder: Path) -> Upload | None:
     try:
         facts = signing.loads(token, salt=SALT, max_age=team_storage.KEPT_SECONDS)
     except signing.BadSignature:

@@ -142,7 +142,7 @@ def note_change(
 def replace(before: Submission, new: Submission) -> None:
     allowed = (*Submission.MOVING, Status.SCORED, Status.FAILED)
     with transaction.atomic():
-        _set(before, Status.WITHDRAWN, allowed, f"Replaced by run {new.number}.")
+        _set_status(before, Status.WITHDRAWN, allowed, f"Replaced by run {new.number}.")
     before.refresh_from_db()
 
 
@@ -160,7 +160,7 @@ def _move(
     with transaction.atomic():
         if not reason:
             require_open(submission)
-        if _set(submission, status, allowed, told):
+        if _set_status(submission, status, allowed, told):
             # The object in memory still has the previous state.
             change = audit.Change("status", submission.status, status.value)
             note_change(submission, by, status.value, reason, [change])
@@ -173,7 +173,7 @@ def _move(
     return submission
 
 
-def _set(
+def _set_status(
     submission: Submission, status: Status, allowed: tuple[str, ...], reason: str
 ) -> int:
     # Lock jobs before runs, as everywhere, because a worker that records results uses
@@ -191,7 +191,7 @@ def _set(
 Exclusion = Submission.Exclusion
 
 
-def _exclude(
+def _set_exclusion(
     submission: Submission, user: User, reason: str, exclusion: str
 ) -> Submission:
     if submission.team_id is None:
@@ -218,9 +218,9 @@ def _exclude(
 
 #: Remove a run from every board, or reinstate the run. A disqualified run is also removed
 #: from comparisons. A new reason replaces the earlier reason.
-disqualify = partial(_exclude, exclusion=Exclusion.DISQUALIFIED)
-hide = partial(_exclude, exclusion=Exclusion.HIDDEN)
-reinstate = partial(_exclude, exclusion="")
+disqualify = partial(_set_exclusion, exclusion=Exclusion.DISQUALIFIED)
+hide = partial(_set_exclusion, exclusion=Exclusion.HIDDEN)
+reinstate = partial(_set_exclusion, exclusion="")
 
 #: Statuses of runs that teams can select. Unscored runs are included, because there may
 #: be no time to wait for scores at the deadline.
@@ -295,7 +295,7 @@ def give_priority(submission: Submission, place: int | None) -> None:
         in_priority(submission.phase, submission.team).exclude(pk=submission.pk)
     )
     wanted = len(others) if place is None or submission.is_late else place - 1
-    _numbered([*others[:wanted], submission, *others[wanted:]])
+    _renumber_priorities([*others[:wanted], submission, *others[wanted:]])
     if wanted < len(others):
         seasons.bump_version(submission.phase_id)
 
@@ -324,7 +324,7 @@ def set_priority(
         before = numbers.index(submission.pk) + 1
         if place != before:
             runs.insert(place - 1, runs.pop(before - 1))
-            _numbered(runs)
+            _renumber_priorities(runs)
             change = audit.Change("priority", before, place)
             note_change(submission, user, "given another priority", reason, [change])
             seasons.bump_version(submission.phase_id)
@@ -332,7 +332,7 @@ def set_priority(
     return submission
 
 
-def _numbered(runs: list[Submission]) -> None:
+def _renumber_priorities(runs: list[Submission]) -> None:
     for place, run in enumerate(runs, start=1):
         if run.priority != place:
             run.priority = place
@@ -499,7 +499,7 @@ def acknowledge(
         )
         if is_new:
             seasons.bump_version(own.phase_id)
-            _noted(
+            _record_acknowledgement(
                 found,
                 by,
                 "failure-acknowledged",
@@ -515,7 +515,7 @@ def take_acknowledgement_back(*, acknowledgement: Acknowledgement, by: User) -> 
             pk=acknowledgement.pk
         )
         for found in held:
-            _noted(
+            _record_acknowledgement(
                 found,
                 by,
                 "failure-not-acknowledged",
@@ -543,7 +543,9 @@ def _failed_at(run: Submission, job: Job | None) -> datetime:
     return job.finished_at
 
 
-def _noted(found: Acknowledgement, by: User, action: str, change: audit.Change) -> None:
+def _record_acknowledgement(
+    found: Acknowledgement, by: User, action: str, change: audit.Change
+) -> None:
     run, job = found.submission, found.job
     facts: dict[str, object] = {"run": run, "rules": job.rules} if job else {"run": run}
     if action == "failure-acknowledged":

@@ -72,7 +72,7 @@ def checked_card(given: Mapping[str, object]) -> dict[str, str]:
             }
             continue
         try:
-            text = _judged(known, value)
+            text = _checked_value(known, value)
         except ValueError as fault:
             faults[name] = str(fault)
         else:
@@ -82,7 +82,7 @@ def checked_card(given: Mapping[str, object]) -> dict[str, str]:
     return found
 
 
-def _judged(known: CardField, value: object) -> str:
+def _checked_value(known: CardField, value: object) -> str:
     text = plain_text.one_line("" if value is None else str(value))
     if not text:
         return ""
@@ -207,7 +207,7 @@ def metadata_of_header(task_type: TaskType, said: Mapping[str, Any]) -> Metadata
     """Return the description in the header of a run. Invalid values are ignored, since
     scores do not depend on the description.
     """
-    return _metadata(task_type, said, _passing(checked_card, said["card"]))
+    return _metadata(task_type, said, _valid_values(checked_card, said["card"]))
 
 
 def _metadata(
@@ -216,11 +216,11 @@ def _metadata(
     description = plain_text.plain_paragraphs(said["description"])[
         : plain_text.MAX_DESCRIPTION
     ].rstrip()
-    figures = _passing(partial(checked_figures, task_type), said["figures"])
+    figures = _valid_values(partial(checked_figures, task_type), said["figures"])
     return Metadata(description=description, card=card, figures=figures)
 
 
-def _passing(
+def _valid_values(
     check: Callable[[dict[str, object]], dict[str, T]], given: Mapping[str, object]
 ) -> dict[str, T]:
     found: dict[str, T] = {}

@@ -128,12 +128,12 @@ def received(file: UploadedFile[Any]) -> Iterator[Upload]:
     """Yield the received file, after waiting in the upload queue."""
     account = getattr(file, "account", None) or getattr(file, "network", "")
     megabytes = (file.size or 0) / MEGABYTE
-    with upload_queue().turn(str(account), megabytes), _received(file) as upload:
+    with upload_queue().turn(str(account), megabytes), _receive_file(file) as upload:
         yield upload
 
 
 @contextmanager
-def _received(file: UploadedFile[Any]) -> Iterator[Upload]:
+def _receive_file(file: UploadedFile[Any]) -> Iterator[Upload]:
     limit = upload_limit()
     if (file.size or 0) > limit:
         raise UploadTooLarge(limit)
@@ -151,7 +151,7 @@ def _received(file: UploadedFile[Any]) -> Iterator[Upload]:
 
 @contextmanager
 def received_if_any(file: UploadedFile[Any] | None) -> Iterator[Upload | None]:
-    with nullcontext() if file is None else _received(file) as upload:
+    with nullcontext() if file is None else _receive_file(file) as upload:
         yield upload
 
 

@@ -356,7 +356,7 @@ def _task(table: Table, roots: Roots) -> TaskEntry:
         list(table.texts("shown_measures", ())),
     )
     if task_type:
-        options |= _cutoffs(table, task_type) | _accepted(table, task_type)
+        options |= _cutoffs(table, task_type) | _accepted_findings(table, task_type)
         options |= _files_of_options(table, task_type, options, roots)
         try:
             checked = task_type.checked_options(options)
@@ -412,7 +412,7 @@ def _task(table: Table, roots: Roots) -> TaskEntry:
         for name in baseline.phases:
             if name not in slugs:
                 words = _("the task has no phase “%(phase)s”") % {"phase": name}
-                baseline.table.refuse("phases", words, _some_of(slugs))
+                baseline.table.refuse("phases", words, _names_clause(slugs))
     return task
 
 
@@ -466,7 +466,7 @@ def _rules(table: Table, task_type: TaskType | None, options: Options) -> list[s
                 "task_type": task_type.slug,
                 "name": name,
             }
-            table.refuse("rules", words, _some_of(offered))
+            table.refuse("rules", words, _names_clause(offered))
         elif present != name and rules.count(present) > 1:
             table.refuse("rules", names_twice("rules", present))
     return list(dict.fromkeys(rules))
@@ -525,7 +525,7 @@ def _cutoffs(table: Table, task_type: TaskType) -> dict[str, str]:
     return {CUTOFFS: ",".join(map(str, cutoffs))}
 
 
-def _accepted(table: Table, task_type: TaskType) -> dict[str, str]:
+def _accepted_findings(table: Table, task_type: TaskType) -> dict[str, str]:
     """Return the categories of findings that are warnings in the task, as the option that lists them."""
     categories = table.texts("accept", ())
     if not categories:
@@ -559,7 +559,7 @@ def _refuse_measures(
             table.refuse(
                 key,
                 words % {"rules": ", ".join(own), "metric": name},
-                _some_of(list(metrics)),
+                _names_clause(list(metrics)),
             )
         elif (
             key == "rank_by"
@@ -707,7 +707,7 @@ def _refuse_repeated(names: Iterable[tuple[Table, str, str]]) -> None:
         seen.add(value)
 
 
-def _some_of(names: Iterable[str]) -> str:
+def _names_clause(names: Iterable[str]) -> str:
     return _("some of %(names)s") % {"names": ", ".join(names)}
 
 

@@ -212,7 +212,7 @@ def _write(
     entry = plan.entry
     was_public = Season.objects.filter(slug=season.slug, is_public=True).exists()
     changes: list[str] = []
-    _written(season, plan.facts_for(entries.SEASON), f"season {season.slug}", changes)
+    _write_row(season, plan.facts_for(entries.SEASON), f"season {season.slug}", changes)
     if was_public or season.is_public:
         Season.objects.filter(pk=season.pk).update(was_public=True)
         publishing.follow()
@@ -293,7 +293,7 @@ def _write_task(
             changes.append(f"task {task.slug}: declaration")
             Task.objects.filter(pk=task.pk).update(declaration=declaration)
         task.declaration = declaration
-    changed = _written(task, facts, f"task {task.slug}", changes)
+    changed = _write_row(task, facts, f"task {task.slug}", changes)
     if "type" in changed:
         task.save(update_fields=["declaration"])
     if "rank_by" in changed:
@@ -342,7 +342,7 @@ def _write_phase(
     before = PhaseFacts.of(present) if present else None
     phase = present or Phase(task=task, slug=slug)
     facts = plan.facts_for(entries.phase_prefix(task.slug, slug))
-    _written(phase, facts, f"phase {task.slug}/{slug}", changes)
+    _write_row(phase, facts, f"phase {task.slug}/{slug}", changes)
     if before is not None:
         tell_changed_phase(phase, before, at=timezone.now(), by=by)
 
@@ -384,7 +384,7 @@ def _write_baseline(
         yield f"{baseline}: queued as run {new.number}"
 
 
-def _written(
+def _write_row(
     row: seasons.Configured, facts: entries.Facts, name: str, changes: list[str]
 ) -> list[str]:
     is_new = row.pk is None
@@ -494,7 +494,9 @@ def change_settings(
         entries.rows_of(locked)
         structure = export.structure_of(locked)
         if unknown := [
-            key for key, value in values.items() if not _set(structure, key, value)
+            key
+            for key, value in values.items()
+            if not _set_nested(structure, key, value)
         ]:
             raise SettingsRefused(
                 [Fault(key, _("there is no such setting")) for key in unknown]
@@ -516,15 +518,15 @@ def load_settings(values: dict[str, Any], *, by: User | None, slug: str = "") ->
         raise SettingsRefused(faults) from refused
 
 
-def _set(structure: dict[str, Any], key: str, value: Any) -> bool:
+def _set_nested(structure: dict[str, Any], key: str, value: Any) -> bool:
     parts = _KEY.fullmatch(key)
     if parts is None or parts["name"] in _NO_SETTINGS:
         return False
     table = structure["season"]
     if parts["task"]:
-        table = _named(structure.setdefault("tasks", []), parts["task"])
+        table = _table_of_slug(structure.setdefault("tasks", []), parts["task"])
     if parts["phase"]:
-        table = _named(table.setdefault("phases", []), parts["phase"])
+        table = _table_of_slug(table.setdefault("phases", []), parts["phase"])
     if value is None:
         table.pop(parts["name"], None)
     else:
@@ -532,7 +534,7 @@ def _set(structure: dict[str, Any], key: str, value: Any) -> bool:
     return True
 
 
-def _named(tables: list[dict[str, Any]], slug: str) -> dict[str, Any]:
+def _table_of_slug(tables: list[dict[str, Any]], slug: str) -> dict[str, Any]:
     for table in tables:
         if table["slug"] == slug:
             return table

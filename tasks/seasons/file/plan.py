@@ -46,12 +46,12 @@ BINDING = (*Submission.COUNTED, Submission.Status.FAILED)
 ALL = "all"
 
 
-class _Unsaid:
+class _NoLastValue:
     def __repr__(self) -> str:
         return _("not known")
 
 
-UNSAID = _Unsaid()
+UNSAID = _NoLastValue()
 
 
 @dataclass(frozen=True, kw_only=True)

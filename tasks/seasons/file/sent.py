@@ -297,7 +297,7 @@ def _is_same(files: Mapping[str, str], present: Mapping[str, str]) -> bool:
     return dict(files) == rest
 
 
-def _opened(path: Path) -> IO[bytes]:
+def _open_file(path: Path) -> IO[bytes]:
     return path.open("rb")
 
 
@@ -311,4 +311,4 @@ def _members(
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
             if file.is_file():
                 inside = file.relative_to(path.parent).as_posix()
-                yield f"{number}/{inside}", partial(_opened, file)
+                yield f"{number}/{inside}", partial(_open_file, file)
