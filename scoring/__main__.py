@@ -329,7 +329,7 @@ def score_run(given: argparse.Namespace) -> int:
     options = options_of(chosen, given.option)
     named = given.rules or [None]
     written = (
-        _one_each(option, getattr(given, option), len(named))
+        _paths_per_run(option, getattr(given, option), len(named))
         for option in ("statistics", "pending")
     )
     scorings = [
@@ -359,7 +359,7 @@ def score_run(given: argparse.Namespace) -> int:
     return 0
 
 
-def _one_each(
+def _paths_per_run(
     option: str, paths: Sequence[Path] | None, count: int
 ) -> Sequence[Path | None]:
     if paths and len(paths) != count:
