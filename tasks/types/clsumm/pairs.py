@@ -308,7 +308,7 @@ def annotated_lines(
     """
     if not annotation.texts:
         return paper_lines(annotation, topic, in_order=in_order)
-    ids = _arranged(annotation.texts, topic) if in_order else list(annotation.texts)
+    ids = _sort_ids(annotation.texts, topic) if in_order else list(annotation.texts)
     return [unescaped(annotation.texts[sid]) for sid in ids]
 
 
@@ -321,7 +321,7 @@ def paper_lines(
     if not topic.sentences:
         return [unescaped(text) for text in annotation.texts.values()]
     ids = list(dict.fromkeys(annotation.sentences))
-    ids = _arranged(ids, topic) if in_order else ids
+    ids = _sort_ids(ids, topic) if in_order else ids
     return [topic.sentences[topic.order[sid]].text for sid in ids if sid in topic.order]
 
 
@@ -343,7 +343,7 @@ def quoted_lines(
     return [texts[sid] for sid in order(texts)]
 
 
-def _arranged(ids: Iterable[str], topic: Topic) -> list[str]:
+def _sort_ids(ids: Iterable[str], topic: Topic) -> list[str]:
     return sorted(ids, key=lambda sid: topic.order.get(sid, len(topic.order)))
 
 

@@ -336,7 +336,7 @@ def _run_files(files: Files, problems: list[Problem]) -> Iterator[InputFile]:
 def _summaries(file: InputFile, problems: list[Problem]) -> Iterator[SystemSummary]:
     try:
         if not is_json(file):
-            yield SystemSummary(file.stem, _bounded(file), file.shown, None)
+            yield SystemSummary(file.stem, _read_bounded(file), file.shown, None)
             return
         for number, record, raw in json_lines(file, problems):
             topic, summary = record.get("topic"), record.get("summary")
@@ -365,7 +365,7 @@ def _summaries(file: InputFile, problems: list[Problem]) -> Iterator[SystemSumma
         problems.extend(refused.problems)
 
 
-def _bounded(file: InputFile) -> bytes:
+def _read_bounded(file: InputFile) -> bytes:
     raw = b""
     for chunk in file.with_fallback().blocks(CHUNK):
         raw += chunk

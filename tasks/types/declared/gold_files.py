@@ -157,7 +157,7 @@ def _as_number(cell: Any) -> Any:
 
 
 def _json_file(file: InputFile, form: str, problems: Problems) -> GoldFile:
-    if file.suffix in LINES or not (items := _keyed(file)):
+    if file.suffix in LINES or not (items := _instances_by_id(file)):
         return GoldFile(file, [*read_records(file, problems)])
     fields = {name for value in items.values() for name in _fields_of(value)}
     names = ("id", "key", "instance_id", *(f"id_{n}" for n in range(len(fields))))
@@ -180,7 +180,7 @@ def _fields_of(value: Any) -> Mapping[str, Any]:
     return {}
 
 
-def _keyed(file: InputFile) -> Mapping[str, Any] | None:
+def _instances_by_id(file: InputFile) -> Mapping[str, Any] | None:
     """Return a JSON object that maps ids to instances of the same type, or None for
     other JSON.
     """
@@ -247,7 +247,7 @@ def _recognised_rows(
     gold = {**source.keys, **keys, **reading.keys, "field": reading.field}
     converted = [
         {**row, reading.field: value}
-        for row, value in zip(_named(rows, keys), reading.values, strict=True)
+        for row, value in zip(_rows_with_ids(rows, keys), reading.values, strict=True)
     ]
     return Recognised(
         main=main,
@@ -281,7 +281,7 @@ def _without_columns(rows: Rows, reading: Reading) -> Rows:
     return [{name: v for name, v in row.items() if name not in own} for row in rows]
 
 
-def _named(rows: Rows, keys: Values) -> Rows:
+def _rows_with_ids(rows: Rows, keys: Values) -> Rows:
     """Return the rows with ids. The declaration composes the ids from other fields or
     from row numbers.
     """

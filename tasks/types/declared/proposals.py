@@ -150,7 +150,7 @@ def look(
         )
         raise InputRefused([*problems, *problems.rest()] or [nothing])
     if known is not None:
-        return _known(known, read)
+        return _declared_fields(known, read)
     found = recognise(form, read)
     task = {
         "slug": slug,
@@ -169,7 +169,7 @@ def look(
         list(read),
         task,
         [*found.guesses, *_guess_candidates(task, found), _guess_shown(task, found)],
-        _lacks(task, found),
+        _ranking_problems(task, found),
     )
 
 
@@ -180,7 +180,7 @@ def _raw(source: GoldFile) -> Rows:
     return () if source.keys.get("files") == TREC else source.rows
 
 
-def _known(task: Values, read: Mapping[str, GoldFile]) -> Found:
+def _declared_fields(task: Values, read: Mapping[str, GoldFile]) -> Found:
     """Return the fields of the files according to an existing declaration."""
     gold, pool = task.get("gold", {}), str(task.get("pool", {}).get("file", ""))
     others = (pool, gold.get("queries", ""))
@@ -277,7 +277,9 @@ def _proposed(form: str, found: Recognised) -> Values:
         unit = min(parts, key=lambda name: len({row[name] for row in rows}), default="")
     groups = [str(row.get(answer)) for row in rows] if form == "labels" else []
     groups = groups if len(set(groups)) <= MAX_LABELS else []
-    shown = _shown(form, found, [name for name in others if name != unit], groups)
+    shown = _public_fields(
+        form, found, [name for name in others if name != unit], groups
+    )
     hidden = [
         path
         for name in shown
@@ -286,7 +288,7 @@ def _proposed(form: str, found: Recognised) -> Values:
         )
     ]
     task: Values = {"unit": unit} if unit else {}
-    long = _long(rows, shown)
+    long = _long_fields(rows, shown)
     short = [name for name in others if name not in (unit, *long)]
     dimensions = [
         said for name in short if (said := _dimension(rows, name, answer, groups))
@@ -314,7 +316,7 @@ def _proposed(form: str, found: Recognised) -> Values:
     }
 
 
-def _shown(
+def _public_fields(
     form: str, found: Recognised, others: Sequence[str], groups: Sequence[str]
 ) -> list[str]:
     """Return the fields that are proposed as public: fields that neither contain nor
@@ -333,7 +335,7 @@ def _shown(
             return False
         if form == "ranking":
             return not _names_answers(rows, name, answer)
-        return not _tells(rows, name, groups)
+        return not _reveals_label(rows, name, groups)
 
     return [name for name in others if name in tokens or is_harmless(name)]
 
@@ -349,7 +351,7 @@ def _guess_candidates(task: Values, found: Recognised) -> list[Guess]:
     return [Guess("candidates", name, LIKELY, reason)]
 
 
-def _lacks(task: Values, found: Recognised) -> list[Problem]:
+def _ranking_problems(task: Values, found: Recognised) -> list[Problem]:
     """Return the problem of a ranking without documents. Raises InputRefused if no
     field could contain candidates.
     """
@@ -382,7 +384,7 @@ def _guess_shown(task: Values, found: Recognised) -> Guess:
     return Guess("shown", ", ".join(shown) or "–", LIKELY, reason)
 
 
-def _long(rows: Rows, shown: Sequence[str]) -> list[str]:
+def _long_fields(rows: Rows, shown: Sequence[str]) -> list[str]:
     return [name for name in shown if words(rows, name) >= TEXT]
 
 
@@ -413,7 +415,7 @@ def _is_unit(rows: Rows, name: str) -> bool:
     return is_several and _IS_UNIT.search(name) is not None
 
 
-def _tells(rows: Rows, name: str, groups: Sequence[str]) -> bool:
+def _reveals_label(rows: Rows, name: str, groups: Sequence[str]) -> bool:
     """Return True if the presence, the value, or a word of the field reveals the label."""
     if not groups:
         return False
@@ -537,12 +539,12 @@ def _of_form(
             for name in shown
             if not any(isinstance(row.get(name), list) for row in rows)
         ]
-        query = next(iter([*_long(rows, texts), *texts]), "")
+        query = next(iter([*_long_fields(rows, texts), *texts]), "")
         found = {"query": query} if query else {}
         named = next(filter(IS_CANDIDATES.search, candidate_fields(rows, answer)), "")
         return found | ({"candidates": named} if named else {}), measures
     if form == "spans":
-        text = next(iter(_long(rows, shown)), "text")
+        text = next(iter(_long_fields(rows, shown)), "text")
         kinds = sorted(
             {str(own[2]) for value in values for own in value or () if len(own) > 2}
         )

@@ -109,7 +109,7 @@ def guess_id(form: str, rows: Rows, answer: str) -> tuple[dict[str, Any], Guess]
         confidence = LIKELY if several and by_name[0].lower() != "id" else SURE
         return {"id": by_name[0]}, Guess("id", by_name[0], confidence, reason)
     if form not in ("ranking", "text"):
-        plain = [name for name in unique if _may_name(rows, name)]
+        plain = [name for name in unique if _may_be_ids(rows, name)]
         if plain:
             reason = f"“{plain[0]}” differs in all rows; its name does not say that it is an id"
             return {"id": plain[0]}, Guess("id", plain[0], LIKELY, reason)
@@ -134,7 +134,7 @@ def guess_id(form: str, rows: Rows, answer: str) -> tuple[dict[str, Any], Guess]
     return {"id": key, "numbered": True}, Guess("id", "row number", LIKELY, reason)
 
 
-def _may_name(rows: Rows, name: str) -> bool:
+def _may_be_ids(rows: Rows, name: str) -> bool:
     """Return True if the values are single words, not all of them are numbers, and the
     field's name is not typical of answers.
     """

@@ -53,10 +53,12 @@ def default_view(form: str, task: InstanceTask) -> View:
     """Return the default view, for declarations without a table [task.view]."""
     text = str(getattr(task, _TEXTS[form], "")) if form in _TEXTS else ""
     marked = text if form in ("spans", "tags") else ""
-    return replace(_default(form, task.shown, text), shown=task.shown, marked=marked)
+    return replace(
+        _default_view(form, task.shown, text), shown=task.shown, marked=marked
+    )
 
 
-def _default(form: str, shown: Sequence[str], text: str) -> View:
+def _default_view(form: str, shown: Sequence[str], text: str) -> View:
     if form == "numbers" and len(shown) == 2:
         return View(kind=PAIR, roles=dict(zip(ROLES[PAIR], shown, strict=True)))
     if _holds_reference(shown):
