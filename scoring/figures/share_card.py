@@ -83,7 +83,7 @@ def share_card(
             text_anchor="end",
         ),
     ]
-    lines = _wrapped(sentence, 20, RIGHT - LEFT) if sentence else []
+    lines = _wrap_text(sentence, 20, RIGHT - LEFT) if sentence else []
     for place, line in enumerate(lines):
         height = 548.0 - 26 * (len(lines) - 1 - place)
         parts.append(_words(LEFT, height, line, 20, RIGHT - LEFT))
@@ -128,7 +128,7 @@ def _mark(x: float, y: float, *, is_open: bool) -> str:
     return tag("circle", cx=x, cy=y, r=8, fill=PAPER if is_open else ACCENT, **looks)
 
 
-def _wrapped(text: str, size: int, width: float) -> list[str]:
+def _wrap_text(text: str, size: int, width: float) -> list[str]:
     lines, words = [""], text.split()
     for place, word in enumerate(words):
         longer = f"{lines[-1]} {word}".strip()

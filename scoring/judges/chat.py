@@ -194,7 +194,7 @@ class Endpoint:
                 try:
                     if response.status != 200:
                         raise self._refusal(response)
-                    return _reply(_content(response))
+                    return _reply(_read_body(response))
                 finally:
                     # Close the connection unless its reply was read completely.
                     response.close()
@@ -221,7 +221,7 @@ class Endpoint:
         return fault
 
 
-def _content(response: urllib3.BaseHTTPResponse) -> bytes:
+def _read_body(response: urllib3.BaseHTTPResponse) -> bytes:
     parts: list[bytes] = []
     length = 0
     while part := response.read1(1 << 16):

@@ -366,10 +366,12 @@ class LabelSets(MeanMetric):
             None if own is None else _label_marks(own, answer)
             for own, answer in zip(gold, answers, strict=True)
         ]
-        return list(map(_all_or_none, found)) if self.column == "exact" else found
+        return (
+            list(map(_all_or_nothing_marks, found)) if self.column == "exact" else found
+        )
 
 
-def _all_or_none(marks: Marks | None) -> Marks | None:
+def _all_or_nothing_marks(marks: Marks | None) -> Marks | None:
     if marks is None:
         return None
     credit = float(all((*marks.gold, *marks.answer)))

@@ -614,7 +614,7 @@ def model_name(model: str, folder: Path) -> str:
 
 def _decisions(folder: Path, device: str, pairs: Sequence[Pair]) -> list[bool]:
     if _is_classifier(folder):
-        return _classified(folder, device, pairs)
+        return _classify_pairs(folder, device, pairs)
     answers = _answers(folder, device, [question(pair) for pair in pairs])
     return [answer == ENTAILED for answer in answers]
 
@@ -626,7 +626,7 @@ def _is_classifier(folder: Path) -> bool:
     return str(kinds[0]).endswith("ForSequenceClassification")
 
 
-def _classified(folder: Path, device: str, pairs: Sequence[Pair]) -> list[bool]:
+def _classify_pairs(folder: Path, device: str, pairs: Sequence[Pair]) -> list[bool]:
     import torch
 
     tokenizer, model = _loaded(folder, device)

@@ -376,7 +376,9 @@ class Breakdown(models.Model):
                 value = np.nan if number["value"] is None else number["value"]
                 numbers[VALUE, row, place] = np.inf if number.get("infinite") else value
         return cls(
-            evaluation=evaluation, classes=classes, numbers=_packed(supports, numbers)
+            evaluation=evaluation,
+            classes=classes,
+            numbers=_pack_arrays(supports, numbers),
         )
 
     def set_ends(self, ends: Ends) -> bool:
@@ -389,7 +391,7 @@ class Breakdown(models.Model):
                 ends_here = ends.get(label, {}).get(metric)
                 if ends_here is not None and np.isfinite(numbers[VALUE, row, place]):
                     numbers[LOW:, row, place] = ends_here
-        self.numbers = _packed(supports, numbers)
+        self.numbers = _pack_arrays(supports, numbers)
         return not np.isnan(numbers[LOW:]).all()
 
     def unpacked(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
@@ -472,7 +474,7 @@ def save_breakdowns(rows: Sequence[Breakdown]) -> None:
     Breakdown.objects.bulk_create(rows)
 
 
-def _packed(supports: NDArray[np.int32], numbers: NDArray[np.float64]) -> bytes:
+def _pack_arrays(supports: NDArray[np.int32], numbers: NDArray[np.float64]) -> bytes:
     written = numbers[: HIGH + 1 if not np.isnan(numbers[LOW:]).all() else LOW]
     return zlib.compress(
         supports.astype(SUPPORT).tobytes() + written.astype(NUMBER).tobytes(), 9
@@ -491,9 +493,11 @@ def _numbers(
             finite = value if isfinite(value) else None
             yield (
                 place,
-                ClassNumber(finite, isinf(value), _or_none(low), _or_none(high), n),
+                ClassNumber(
+                    finite, isinf(value), _none_for_nan(low), _none_for_nan(high), n
+                ),
             )
 
 
-def _or_none(value: float) -> float | None:
+def _none_for_nan(value: float) -> float | None:
     return None if isnan(value) else value

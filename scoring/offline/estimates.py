@@ -437,9 +437,9 @@ def as_lines(facts: Mapping[str, Any]) -> Iterator[str]:
     for name, measure in facts["measures"].items():
         yield f"{name}: the judge's score, and the score estimated with people's labels"
         for row in measure["systems"]:
-            yield f"  {row['run']}: {_told(row)}"
+            yield f"  {row['run']}: {_estimate_line(row)}"
         for row in measure["differences"]:
-            yield f"  {row['first']} minus {row['second']}: {_told(row)}"
+            yield f"  {row['first']} minus {row['second']}: {_estimate_line(row)}"
         agreed = [
             row["agreement"]
             for row in measure["systems"]
@@ -452,7 +452,7 @@ def as_lines(facts: Mapping[str, Any]) -> Iterator[str]:
             )
 
 
-def _told(row: Mapping[str, Any]) -> str:
+def _estimate_line(row: Mapping[str, Any]) -> str:
     judge = "none" if row["judge"] is None else f"{row['judge']:.4f}"
     if row["estimated"] is None:
         return (

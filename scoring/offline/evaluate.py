@@ -473,10 +473,12 @@ def packed(details: Details, unit_names: Sequence[str]) -> dict[str, NDArray[Any
         name: json.dumps(facts, ensure_ascii=False).encode()
         for name, facts in details.items()
     }
-    return _joined([dumped.get(name, b"") for name in unit_names], _TEXT, _ENDS)
+    return _pack_texts([dumped.get(name, b"") for name in unit_names], _TEXT, _ENDS)
 
 
-def _joined(texts: Sequence[bytes], text: str, ends: str) -> dict[str, NDArray[Any]]:
+def _pack_texts(
+    texts: Sequence[bytes], text: str, ends: str
+) -> dict[str, NDArray[Any]]:
     return {
         text: np.frombuffer(b"".join(texts), dtype=np.uint8),
         ends: np.cumsum([len(text) for text in texts], dtype=np.int64),
@@ -556,21 +558,21 @@ def packed_instances(instances: Iterable[ShownInstance]) -> dict[str, NDArray[An
     texts: list[bytes] = []
     size = 0
     for instance in instances:
-        text = json.dumps(_kept(instance), ensure_ascii=False).encode(
+        text = json.dumps(_stored_instance(instance), ensure_ascii=False).encode(
             "utf-8", "replace"
         )
         size += len(text)
         if size > MAX_BYTES:
             break
         texts.append(text)
-    return _joined(texts, _INSTANCES, _INSTANCES_ENDS) if texts else {}
+    return _pack_texts(texts, _INSTANCES, _INSTANCES_ENDS) if texts else {}
 
 
 def _short(text: str, most: int = MAX_TEXT) -> str:
     return text if len(text) <= most else f"{text[:most].rstrip()} …"
 
 
-def _kept(instance: ShownInstance) -> dict[str, Any]:
+def _stored_instance(instance: ShownInstance) -> dict[str, Any]:
     """Return the JSON values of an instance, without texts that its fields and parts already contain."""
     values = asdict(instance)
     values |= {name: _short(values[name]) for name in ("given", "gold", "answer")}

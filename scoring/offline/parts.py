@@ -131,13 +131,18 @@ def narrowed(pairs: Pairs, rows: Rows) -> Pairs:
         pairs,
         gold=[pairs.gold[row] for row in rows.tolist()],
         answers=[pairs.answers[row] for row in rows.tolist()],
-        units=_taken(pairs.units, rows),
+        units=_selected_rows(pairs.units, rows),
         features={
-            name: _taken(column, rows) for name, column in pairs.features.items()
+            name: _selected_rows(column, rows)
+            for name, column in pairs.features.items()
         },
-        names=None if pairs.names is None else _taken(pairs.names, rows),
-        clusters=None if pairs.clusters is None else _taken(pairs.clusters, rows),
-        answered=None if pairs.answered is None else _taken(pairs.answered, rows),
+        names=None if pairs.names is None else _selected_rows(pairs.names, rows),
+        clusters=None
+        if pairs.clusters is None
+        else _selected_rows(pairs.clusters, rows),
+        answered=None
+        if pairs.answered is None
+        else _selected_rows(pairs.answered, rows),
     )
 
 
@@ -212,7 +217,7 @@ def _names(pairs: Pairs) -> list[str]:
     return [unit[0] if isinstance(unit, tuple) else unit for unit in units]
 
 
-def _taken(column: Any, rows: Rows) -> Any:
+def _selected_rows(column: Any, rows: Rows) -> Any:
     return (
         column.take(rows)
         if isinstance(column, Classes)

@@ -347,7 +347,7 @@ def _sample_pool(
     kind = name.rpartition(".")[2]
     is_gold_kind = kind == gold.get("files", "jsonl")
     quotes = gold.get("quotes") if is_gold_kind else None
-    return _written(kept, TableForm(kind, quotes=quotes))
+    return _rows_text(kept, TableForm(kind, quotes=quotes))
 
 
 def _sample_gold(
@@ -399,7 +399,7 @@ def _sample_gold(
             for row in reader.rows_of(file, Problems())
             if reader.shape.name_of(row, reader.id) in names
         ]
-    sample[f"sample/gold/gold.{kind}"] = _written(given, table)
+    sample[f"sample/gold/gold.{kind}"] = _rows_text(given, table)
     return sample
 
 
@@ -407,10 +407,10 @@ def _written_queries(queries: Sequence[Mapping[str, Any]], name: str) -> str:
     kind = SUFFIXES.get(f".{name.rpartition('.')[2]}", "")
     if not kind and not name.endswith((".json", ".jsonl")):
         kind = TSV
-    return _written(queries, TableForm(kind or name.rpartition(".")[2]))
+    return _rows_text(queries, TableForm(kind or name.rpartition(".")[2]))
 
 
-def _written(rows: Sequence[Mapping[str, Any]], form: TableForm) -> str:
+def _rows_text(rows: Sequence[Mapping[str, Any]], form: TableForm) -> str:
     if form.kind not in TABLES:
         return json.dumps(rows) if form.kind == "json" else as_lines(rows).decode()
     heads = dict.fromkeys(name for row in rows for name in row)

@@ -207,11 +207,11 @@ def strengths(wins: Floats) -> Floats:
     at_once = max(1, MAX_CELLS // max(1, size**2))
     for start in range(0, len(places), at_once):
         some = places[start : start + at_once]
-        fitted[some] = _fitted(flat[some])
+        fitted[some] = _fit_strengths(flat[some])
     return fitted.reshape(*wins.shape[:-2], size)
 
 
-def _fitted(wins: Floats) -> Floats:
+def _fit_strengths(wins: Floats) -> Floats:
     """Return (n, k) log strengths from (n, k, k) wins. Newton's method maximises the
     concave log-likelihood.
     """
