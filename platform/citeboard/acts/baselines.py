@@ -31,8 +31,8 @@ def _describe_asked(new: int, _filled: object) -> tuple[Words, Mapping[str, Any]
         return _(
             "%(task)s, %(phase)s: they were computed before, or are under way."
         ), {}
-    words = _("%(task)s, %(phase)s: %(baselines)s queued.")
-    return words, {"baselines": counted(new, "baseline")}
+    message = _("%(task)s, %(phase)s: %(baselines)s queued.")
+    return message, {"baselines": counted(new, "baseline")}
 
 
 COMPUTE_BASELINES = by_organisers(

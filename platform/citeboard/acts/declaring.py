@@ -80,8 +80,8 @@ def _task_table(text: str, slug: str) -> dict[str, Any] | None:
     try:
         return {**read_toml(text)["task"], "slug": slug} if text else None
     except (Unreadable, KeyError, TypeError) as wrong:
-        words = gettext("This is no declaration: %(why)s.") % {"why": wrong}
-        raise ValidationError({"declaration": words}) from wrong
+        message = gettext("This is no declaration: %(why)s.") % {"why": wrong}
+        raise ValidationError({"declaration": message}) from wrong
 
 
 def _completed_files(draft: Mapping[str, Any], by: User) -> dict[str, str]:

@@ -308,8 +308,8 @@ def _extra_tries(season: Season) -> QuerySet[ExtraTries]:
 
 
 def _tries_in_words(row: ExtraTries, left: int) -> str:
-    words = _("%(team)s may send %(runs)s to %(task)s, %(phase)s, then; now %(now)s")
-    return words % {
+    message = _("%(team)s may send %(runs)s to %(task)s, %(phase)s, then; now %(now)s")
+    return message % {
         "team": row.team,
         "task": row.phase.task,
         "phase": row.phase,
@@ -407,12 +407,12 @@ def _results_phrase(phase: Phase) -> str:
     if official_since(phase, results) is not None:
         return _("the results of %(task)s, %(phase)s, are official") % named
     confirmed = sum(result.is_confirmed for result in results)
-    words = ngettext(
+    message = ngettext(
         "%(number)s result of %(task)s, %(phase)s, is confirmed",
         "%(number)s results of %(task)s, %(phase)s, are confirmed",
         confirmed,
     )
-    return words % {**named, "number": confirmed} if confirmed else ""
+    return message % {**named, "number": confirmed} if confirmed else ""
 
 
 def _notification_groups(rows: Any) -> Iterable[Told]:
@@ -442,9 +442,9 @@ def _disclosure(before: _State, after: _State) -> Disclosure:
 
 
 def _new_tasks(before: _State, after: _State) -> Iterable[tuple[bool, str]]:
-    words = _("Everybody: that there is %(season)s, with its pages")
+    message = _("Everybody: that there is %(season)s, with its pages")
     for pk in sorted(after.tasks.keys() - before.tasks.keys()):
-        yield True, words % {"season": after.tasks[pk]}
+        yield True, message % {"season": after.tasks[pk]}
 
 
 def _disclosed(before: _State, after: _State) -> Iterable[tuple[bool, str]]:
@@ -455,8 +455,8 @@ def _disclosed(before: _State, after: _State) -> Iterable[tuple[bool, str]]:
     """
     was_public, is_public = before.season.is_public, after.season.is_public
     if was_public != is_public:
-        words = _("Everybody: that there is %(season)s, with its pages")
-        yield is_public, words % {"season": after.season}
+        message = _("Everybody: that there is %(season)s, with its pages")
+        yield is_public, message % {"season": after.season}
     stays_public = was_public and is_public
     if stays_public:
         yield from _new_tasks(before, after)
@@ -464,8 +464,10 @@ def _disclosed(before: _State, after: _State) -> Iterable[tuple[bool, str]]:
         was_named = names_publicly(before.phases.get(pk, phase))
         is_named = names_publicly(phase)
         if was_named != is_named:
-            words = _("Everybody: which teams the runs of %(task)s, %(phase)s, are of")
-            yield is_named, words % {"task": phase.task, "phase": phase}
+            message = _(
+                "Everybody: which teams the runs of %(task)s, %(phase)s, are of"
+            )
+            yield is_named, message % {"task": phase.task, "phase": phase}
     for (task, split, kind), times in after.known.items():
         earlier = before.known.get((task, split, kind), _SOONEST)
         groups: dict[tuple[Any, Any], list[str]] = {}
@@ -476,7 +478,7 @@ def _disclosed(before: _State, after: _State) -> Iterable[tuple[bool, str]]:
             if is_lost or is_sooner:
                 groups.setdefault((was, at), []).append(str(GROUPS[group]))
         for (was, at), names in groups.items():
-            words = _(
+            message = _(
                 "%(who)s: %(what)s of %(task)s, %(split)s, %(after)s; before: %(before)s"
             )
             facts = {
@@ -487,7 +489,7 @@ def _disclosed(before: _State, after: _State) -> Iterable[tuple[bool, str]]:
                 "after": _when(at),
                 "before": _when(was),
             }
-            yield was is not None, words % facts
+            yield was is not None, message % facts
 
 
 def _when(at: Any) -> str:
@@ -574,9 +576,9 @@ def _scored_phases(
                 phase=phase, status=Submission.Status.SCORED
             )
             runs = scored.count()
-        words = _("%(task)s, %(phase)s: %(runs)s")
+        message = _("%(task)s, %(phase)s: %(runs)s")
         facts = {"task": phase.task, "phase": phase, "runs": counted(runs, "run")}
-        yield pk, words % facts
+        yield pk, message % facts
 
 
 def _moved_runs(before: _State, after: _State) -> Iterable[Moved]:

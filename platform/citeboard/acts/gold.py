@@ -188,17 +188,17 @@ def _reread_gold(splits: Sequence[tuple[Task, str]], by: User) -> list[KeptGold]
     """
     with tempfile.TemporaryDirectory(prefix="citeboard-gold-") as folder:
         paths = []
-        for place, (task, split) in enumerate(splits):
+        for index, (task, split) in enumerate(splits):
             versions = Gold.objects.filter(task=task, split=split).order_by("-number")
             newest = versions.first()
             if newest is None or newest.reading_version == READING_VERSION:
-                words = gettext(
+                message = gettext(
                     "The gold of %(task)s, %(split)s is read by the current rules."
                 )
                 raise ValidationError(
-                    {"read_again": words % {"task": task, "split": split}}
+                    {"read_again": message % {"task": task, "split": split}}
                 )
-            own = Path(folder) / str(place)
+            own = Path(folder) / str(index)
             own.mkdir()
             paths.append(storage.local_copy(storage.gold, newest.file, own))
         return rescoring.pack_gold(splits, paths, "gold.zip", by)

@@ -172,8 +172,10 @@ class CalendarForm(ActForm, OverwritingForm):
             for slug in into:
                 prefix = phase_prefix(slug, phase.slug)
                 if prefix in tables:
-                    words = gettext("%(task)s has a phase “%(phase)s” already.")
-                    self.add_error("into", words % {"task": slug, "phase": phase.slug})
+                    message = gettext("%(task)s has a phase “%(phase)s” already.")
+                    self.add_error(
+                        "into", message % {"task": slug, "phase": phase.slug}
+                    )
                 values |= {
                     f"{prefix}.{key}": values.get(f"{source}.{key}", own)
                     for key, own in table.items()

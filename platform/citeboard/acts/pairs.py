@@ -110,8 +110,8 @@ def _make_pairs(
         division.check(planned)
         given["division"] = asdict(division)
     elif judges_of_pair is not None:
-        words = _("Say how many judges divide the pairs, or leave this empty.")
-        raise ValidationError({"judges_of_pair": words})
+        message = _("Say how many judges divide the pairs, or leave this empty.")
+        raise ValidationError({"judges_of_pair": message})
     return ask(Kind.SHEET, phase.task.season, given, by=by, phase=phase)
 
 

@@ -86,10 +86,10 @@ class NeedsConfirmation(Refused):
 
     def __init__(self, rehearsal: Rehearsal) -> None:
         self.rehearsal = rehearsal
-        words = _(
+        message = _(
             "this touches what is settled; to go on, type “%(name)s” and a reason"
         )
-        super().__init__(words % {"name": rehearsal.name})
+        super().__init__(message % {"name": rehearsal.name})
 
 
 @dataclass(frozen=True)

@@ -73,8 +73,8 @@ class DrawnForm(ActForm):
         there = {str(run.pk): run.pk for run in cls.runs_for(phase, by)}
         if unknown := [number for number in numbers if number not in there]:
             given, known = unknown[0][:40], ", ".join(there) or "none"
-            words = f"No run “{given}” {cls.lacks}; there are {known}."
-            raise ValidationError({"runs": words})
+            message = f"No run “{given}” {cls.lacks}; there are {known}."
+            raise ValidationError({"runs": message})
         if numbers:
             return [there[number] for number in dict.fromkeys(numbers)]
         return list(there.values())[:MAX_SYSTEMS]

@@ -53,8 +53,8 @@ def receipts_of(
     newest = {row.evaluation_id: openings["scores"]["text"] for row, openings in opened}
     seen = {
         pk
-        for pk, said in numbers.items()
-        if pk in newest and _numbers(json.loads(newest[pk])) == said
+        for pk, number in numbers.items()
+        if pk in newest and _numbers(json.loads(newest[pk])) == number
     }
     head, receipts = log.head(), []
     for row, openings in opened:
@@ -108,8 +108,8 @@ def _withdrawn(row: Receipt) -> dict[str, Any]:
 
 def _numbers(metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[Any, ...]]:
     return {
-        name: tuple(said.get(part) for part in _COMPARED)
-        for name, said in metrics.items()
+        name: tuple(metric.get(part) for part in _COMPARED)
+        for name, metric in metrics.items()
     }
 
 

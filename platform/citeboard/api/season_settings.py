@@ -369,8 +369,8 @@ def _split(task: Task, named: str) -> str:
     if not named and len(splits) == 1:
         return splits[0]
     if named not in splits:
-        words = f"Phases of this task have {', '.join(splits) or 'none'}."
-        raise exceptions.ValidationError({"split": [words]})
+        message = f"Phases of this task have {', '.join(splits) or 'none'}."
+        raise exceptions.ValidationError({"split": [message]})
     return named
 
 

@@ -13,16 +13,16 @@ def imported_labels(made: Mapping[str, Any], model: str) -> str:
         "labels": counted(made["added"], "label"),
         "model": made.get("judge") or model,
     }
-    words = _("%(labels)s of %(model)s added.") % facts
+    message = _("%(labels)s of %(model)s added.") % facts
     if made["known"]:
         facts["others"] = counted(made["known"], "other")
-        words = _("%(labels)s of %(model)s added, %(others)s were there.") % facts
+        message = _("%(labels)s of %(model)s added, %(others)s were there.") % facts
     if not made["resumed"]:
-        return words
+        return message
     resumed = _("%(scorings)s continued.") % {
         "scorings": counted(made["resumed"], "scoring")
     }
-    return f"{words} {resumed}"
+    return f"{message} {resumed}"
 
 
 def judging_outcome(made: Mapping[str, Any]) -> str:

@@ -393,7 +393,7 @@ def _send_missing(
     ``dates`` are the times of submission; the default is the current time.
     """
     sent = _sent_to(phase)
-    for place, system in enumerate(systems):
+    for index, system in enumerate(systems):
         if system.name not in sent:
             name = f"{system.slug}.jsonl"
             patiently(
@@ -407,7 +407,7 @@ def _send_missing(
                 said=Metadata(description=system.description).before(
                     cards.get(system.name, Metadata())
                 ),
-                facts={"submitted_at": dates[place] if dates else timezone.now()},
+                facts={"submitted_at": dates[index] if dates else timezone.now()},
             )
 
 

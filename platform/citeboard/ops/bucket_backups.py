@@ -73,9 +73,9 @@ def fetch(bucket: Any, moment: str | None, target: Path) -> None:
     known = moments(bucket)
     chosen = moment or next(iter(known), "")
     if chosen not in known:
-        words = f"there are {', '.join(known[:5])}" if known else "there is none"
+        message = f"there are {', '.join(known[:5])}" if known else "there is none"
         raise BackupRefused(
-            f"the bucket has no backup of {moment or 'any moment'}; {words}"
+            f"the bucket has no backup of {moment or 'any moment'}; {message}"
         )
     draft = target.with_name(f".{target.name}-fetched")
     shutil.rmtree(draft, ignore_errors=True)

@@ -181,12 +181,12 @@ def _take_terms_back(season: Season, entry: AuditEntry, by: User) -> str:
         raise Refused(_("there is a later version of the terms"))
     accepted = terms.acceptances.count()
     Terms.objects.filter(pk=terms.pk).delete()
-    words = ngettext(
+    message = ngettext(
         "%(number)s person had accepted it.",
         "%(number)s people had accepted it.",
         accepted,
     )
-    return words % {"number": accepted} if accepted else ""
+    return message % {"number": accepted} if accepted else ""
 
 
 def _take_declaration_back(season: Season, entry: AuditEntry, by: User) -> str:
@@ -305,12 +305,12 @@ def _take_removal_back(season: Season, entry: AuditEntry, by: User) -> str:
 
 def _sentence_on_later_runs(entry: AuditEntry, runs: QuerySet[Submission]) -> str:
     sent = runs.filter(submitted_at__gt=entry.at).count()
-    words = ngettext(
+    message = ngettext(
         "%(number)s run was sent meanwhile.",
         "%(number)s runs were sent meanwhile.",
         sent,
     )
-    return words % {"number": sent} if sent else ""
+    return message % {"number": sent} if sent else ""
 
 
 _UNDO_ACTIONS: dict[str, Callable[[Season, AuditEntry, User], str]] = {

@@ -156,20 +156,20 @@ def invite_by_mail(*, team: Team, address: str, by: User) -> MailedInvitation:
         )
         if others.exclude(address=address).count() >= MAX_WAITING:
             waiting = counted(MAX_WAITING, "invitation")
-            words = gettext(
+            message = gettext(
                 "%(invitations)s of %(team)s wait for an answer; withdraw one first"
             )
-            raise Refused(words % {"invitations": waiting, "team": team})
+            raise Refused(message % {"invitations": waiting, "team": team})
         # Count history entries, because invitations are deleted with their team or once
         # accepted.
         sent = AuditEntry.objects.filter(
             actor=by, action="invitation-mailed", at__gt=now - DAY
         )
         if sent.count() >= MAX_A_DAY:
-            words = gettext(
+            message = gettext(
                 "you have sent %(invitations)s within a day; go on tomorrow"
             )
-            raise Refused(words % {"invitations": counted(MAX_A_DAY, "invitation")})
+            raise Refused(message % {"invitations": counted(MAX_A_DAY, "invitation")})
         import_string(UNQUEUE)([own and own.job])
         defaults = {**_made(by), "state": State.WAITING, "job": import_string(QUEUE)()}
         made, _ = MailedInvitation.objects.update_or_create(
@@ -295,11 +295,11 @@ def leave_team(*, team: Team, user: User) -> None:
             try:
                 team.delete()
             except ProtectedError as kept:
-                words = _(
+                message = _(
                     "you are the last of %(team)s, which takes part in a season; invite somebody and hand "
                     "the lead over, or take its entry back first"
                 )
-                raise MembershipRefused(words % {"team": team}) from kept
+                raise MembershipRefused(message % {"team": team}) from kept
             return
         if membership.role == Role.LEAD:
             raise MembershipRefused(
@@ -381,8 +381,10 @@ def new_team(name: str) -> Team:
         raise ValidationError({"name": _("a name has at least one letter or digit")})
     slug = team_slug(name)
     if len(name) > MAX_NAME:
-        words = _("the name has %(length)s characters; at most %(most)s fit")
-        raise ValidationError({"name": words % {"length": len(name), "most": MAX_NAME}})
+        message = _("the name has %(length)s characters; at most %(most)s fit")
+        raise ValidationError(
+            {"name": message % {"length": len(name), "most": MAX_NAME}}
+        )
     taken = ValidationError(
         {"name": _("another team has this name, or one very much like it")}
     )

@@ -166,7 +166,7 @@ def _items(
     }
     return [
         {
-            "letter": LETTERS[place],
+            "letter": LETTERS[index],
             "code": text.code,
             "text": text.text,
             "fields": [
@@ -183,7 +183,7 @@ def _items(
                 for name in CRITERIA
             ],
         }
-        for place, text in enumerate(texts)
+        for index, text in enumerate(texts)
     ]
 
 
@@ -204,12 +204,12 @@ def _ratings_in(
             )
         else:
             missing = [name for name, value in values.items() if value not in allowed]
-            words = _(
+            message = _(
                 "Text %(letter)s has no %(criteria)s from %(lowest)s to %(highest)s."
             )
             criteria = _(" and no ").join(missing)
             faults.append(
-                words
+                message
                 % {
                     "letter": letter,
                     "criteria": criteria,

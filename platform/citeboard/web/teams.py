@@ -308,8 +308,8 @@ def invite(request: pages.SignedInRequest, team: models.Team) -> pages.Answer:
     try:
         invited = team_acts.INVITE(team, request.user, address=address)
     except ValidationError as refused:
-        words = _("“%(text)s” is not an e-mail address.") % {"text": address[:80]}
-        raise refusals.Refused(words) from refused
+        message = _("“%(text)s” is not an e-mail address.") % {"text": address[:80]}
+        raise refusals.Refused(message) from refused
     return team_acts.INVITE.told(team, invited, {})
 
 

@@ -36,8 +36,8 @@ class Command(BaseCommand):
         for name, number in tables.items():
             self.stdout.write(f"{number:>10,}  {name}")
         rows = counted(sum(tables.values()), "row")
-        words = f"{rows} are there and are what they were. Start the site with the new DATABASE_URL."
-        self.stdout.write(words)
+        message = f"{rows} are there and are what they were. Start the site with the new DATABASE_URL."
+        self.stdout.write(message)
 
 
 def move_database(address: str) -> dict[str, int]:

@@ -473,11 +473,11 @@ class BoardPage:
         is_stated = self.shows_scores and not self.board.keeps_sentences
         if not is_stated or ranked <= MAX_UNCHOSEN:
             return ""
-        words = _(
+        message = _(
             "The interval of the leader is that of a system chosen for being first of %(systems)s: it holds "
             "the true value less often than in 95 of 100 test sets."
         )
-        return words % {"systems": counted(ranked, "ranked system")}
+        return message % {"systems": counted(ranked, "ranked system")}
 
     @cached_property
     def published(self) -> dict[str, Any] | None:

@@ -336,8 +336,8 @@ def thresholds(request: HttpRequest, phase: Phase) -> Answer:
             for sweep in sweeps
         ],
         "figures": {
-            f"sweep-chart-{place}": charts.sweep_chart(sweep)
-            for place, sweep in enumerate(sweeps, start=1)
+            f"sweep-chart-{position}": charts.sweep_chart(sweep)
+            for position, sweep in enumerate(sweeps, start=1)
             if sweep.points
         },
         "may_organise": may_organise(request.user, phase.task.season),

@@ -99,7 +99,7 @@ def _change(gained: int | None) -> str:
     if not gained:
         return ""
     if gained > 0:
-        words = ngettext("%(places)s place up", "%(places)s places up", gained)
+        message = ngettext("%(places)s place up", "%(places)s places up", gained)
     else:
-        words = ngettext("%(places)s place down", "%(places)s places down", -gained)
-    return words % {"places": abs(gained)}
+        message = ngettext("%(places)s place down", "%(places)s places down", -gained)
+    return message % {"places": abs(gained)}

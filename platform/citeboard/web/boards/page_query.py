@@ -78,7 +78,7 @@ class PageQuery(BoardQuery):
         if name == self.tab:
             return self.with_(view=name)
         defaults = {
-            one.name: one.default for one in fields(self) if one.name in OF_TABS
+            field.name: field.default for field in fields(self) if field.name in OF_TABS
         }
         return self.with_(**{**defaults, "view": name})
 

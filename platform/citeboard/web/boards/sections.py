@@ -79,8 +79,8 @@ def pairings(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
     if not found:
         raise Http404(_("The metrics of this board are not drawn against each other."))
     charts = {
-        f"pairing-{place}": one_against_another(pairing)
-        for place, pairing in enumerate(found, start=1)
+        f"pairing-{position}": one_against_another(pairing)
+        for position, pairing in enumerate(found, start=1)
     }
     return {"pairings": found, "figures": charts}
 
@@ -196,10 +196,10 @@ def paper(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
     if not tables:
         return {}
     names = {}
-    for place, (table, by_class) in enumerate(tables, start=1):
+    for position, (table, by_class) in enumerate(tables, start=1):
         name = f"{table.table.paper.short}, {table.title}"
         is_named = by_class and not table.placement.where
-        names[str(place)] = f"{name}, {table.dimension}" if is_named else name
+        names[str(position)] = f"{name}, {table.dimension}" if is_named else name
     shown, by_class = tables[query.table - 1]
     is_of_classes = by_class or shown.placement.only
     rows = board.of_first_runs if is_of_classes else board
@@ -293,11 +293,11 @@ def people(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
             for line in found
         ],
         "systems": max(
-            (one.n for line in found for one in line.over_systems.values()),
+            (system.n for line in found for system in line.over_systems.values()),
             default=0,
         ),
         "texts": max(
-            (one.n for line in found for one in line.over_instances.values()),
+            (instance.n for line in found for instance in line.over_instances.values()),
             default=0,
         ),
         "titles": {name: title for name, (title, _side) in over.items()},

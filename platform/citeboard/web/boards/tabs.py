@@ -320,6 +320,6 @@ def _files_of(name: str, title: str) -> list[tuple[str, str]]:
 def refuse_missing(tab: Tab, tabs: Sequence[Tab]) -> None:
     """Raise Http404 if the board has no such tab."""
     if tab not in tabs:
-        words = _("This board has no “%(view)s”; it has: %(tabs)s.")
+        message = _("This board has no “%(view)s”; it has: %(tabs)s.")
         names = ", ".join(other.name for other in tabs)
-        raise Http404(words % {"view": tab.name, "tabs": names})
+        raise Http404(message % {"view": tab.name, "tabs": names})

@@ -209,9 +209,9 @@ def _gold_problems(season: Season) -> Concern:
 
 
 def _embargoes_of_others(season: Season) -> Concern:
-    words = _("Not shown yet: %(what)s.")
+    message = _("Not shown yet: %(what)s.")
     lines = [
-        _phase_line(early.phase, "organise-secrecy", words % {"what": early.words})
+        _phase_line(early.phase, "organise-secrecy", message % {"what": early.words})
         for early in kept_back(scored_phases(season).filter(closes__gt=now()))
     ]
     advice = _(
@@ -250,11 +250,11 @@ def _without_baseline(season: Season) -> Concern:
         for phase, status in baselines.values_list("phase", "status")
         if status == Status.SCORED
     }
-    words = _(
+    message = _(
         "No baseline stands on the board, so that nobody can tell what a score is worth."
     )
     lines = [
-        _phase_line(phase, "organise-baselines", words)
+        _phase_line(phase, "organise-baselines", message)
         for phase in phases
         if phase.pk not in have
     ]
@@ -309,12 +309,12 @@ def _without_first_rank(season: Season) -> Concern:
         board = standings(phase, None, audience=visibility.Audience.ORGANISER)
         ranked = sum(row.rank is not None for row in board.rows)
         if 1 < ranked == len(board.may_be_first):
-            words = _("Any of %(systems)s may be first.") % {
+            message = _("Any of %(systems)s may be first.") % {
                 "systems": counted(ranked, "ranked system")
             }
             if verdict := board.verdict:
-                words = f"{words} {verdict.text}"
-            lines.append(_phase_line(phase, "organise-power", words))
+                message = f"{message} {verdict.text}"
+            lines.append(_phase_line(phase, "organise-power", message))
     advice = _(
         "A larger test set tells more apart; the page behind each says how large."
     )

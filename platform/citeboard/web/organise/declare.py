@@ -220,11 +220,11 @@ class DeclarationForm(forms.Form):
             **said,
         }
         super().__init__(data, initial=initial, label_suffix="")
-        words = _(
+        message = _(
             "%(name)s (in %(there)s of %(all)s, %(different)s different, such as “%(example)s”)"
         )
         fields = [
-            (own["name"], words % {**own, "all": draft["instances"]})
+            (own["name"], message % {**own, "all": draft["instances"]})
             for own in draft["fields"]
         ]
         whole = [(name, words) for name, words in fields if "." not in name]
@@ -238,7 +238,7 @@ class DeclarationForm(forms.Form):
             [("", _("each instance is by itself")), *fields],
         )
         many("shown", _("Fields that participants see; all else is secret"), whole)
-        if parts := [own for own in fields if "." in own[0]]:
+        if parts := [field for field in fields if "." in field[0]]:
             many("hidden", _("Of these, parts that are taken out"), parts)
         dimensions = [(name, dict(fields).get(name, name)) for name in self.dimensions]
         many(
@@ -303,7 +303,7 @@ class DeclarationForm(forms.Form):
                 "Preview shows its measures among the others; the site may want to approve it first."
             ),
         )
-        measures = dict.fromkeys(name for own in self.measures for name in own)
+        measures = dict.fromkeys(name for measure in self.measures for name in measure)
         add_official_run(self, list(measures), draft)
         if draft["edits"]:
             reason = _(
@@ -551,10 +551,10 @@ def _saved(
     for kept in (draft["stored"], draft.get(SAMPLE_RUN, {}).get("stored")):
         if kept:
             storage.gold.delete(kept)
-    words = _("%(task)s is saved with %(instances)s.")
+    message = _("%(task)s is saved with %(instances)s.")
     gold = made.gold.order_by("-pk").first()
     size = instances_and_rows(gold) if gold else counted(told["instances"], "instance")
-    return words % {"task": made, "instances": size}
+    return message % {"task": made, "instances": size}
 
 
 def _start_draft(

@@ -567,12 +567,12 @@ def _file_response(
             status = 409
         else:
             if "load" in request.POST:
-                words = _("The season is as the file says; nothing has changed.")
+                message = _("The season is as the file says; nothing has changed.")
                 if loaded.changes:
-                    words = _("Loaded: %(changes)s.") % {
+                    message = _("Loaded: %(changes)s.") % {
                         "changes": "; ".join(loaded.changes)
                     }
-                messages.success(request, words)
+                messages.success(request, message)
                 if name:
                     storage.gold.delete(name)
                 return redirect("organise-file", loaded.season.slug)

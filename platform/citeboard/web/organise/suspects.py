@@ -59,7 +59,7 @@ def suspects(request: HttpRequest, season: Season, phase: Phase) -> pages.Answer
 
 def _list_context(suspects: Suspects, query: SuspectsQuery) -> dict[str, Any]:
     page, metric = suspects.page, suspects.metric
-    names = [own.name for own in suspects.metrics]
+    names = [metric.name for metric in suspects.metrics]
     runs = list(names_of_systems(page))
     lines = lines_of(page, runs, InstancesQuery(metric=metric.name))
     for line in lines:

@@ -40,8 +40,8 @@ class LabelsField(LinesField):
         for line in super().clean(value) or ():
             name, sign, label = (part.strip() for part in line.partition("="))
             if not (sign and name and label):
-                words = _("“%(line)s” is no line such as tweet_text = Post.")
-                raise ValidationError(words % {"line": line[:100]})
+                message = _("“%(line)s” is no line such as tweet_text = Post.")
+                raise ValidationError(message % {"line": line[:100]})
             labels[name] = label
         return labels
 

@@ -180,17 +180,17 @@ def _several_line(line: reading.Line, label: str) -> dict[str, Any]:
         "cells": [
             {
                 "value": shown(
-                    own.value,
+                    value.value,
                     line.scale,
-                    is_infinite=own.is_infinite,
-                    withheld=own.withheld,
+                    is_infinite=value.is_infinite,
+                    withheld=value.withheld,
                 ),
-                "interval": interval(own.low, own.high, line.scale),
+                "interval": interval(value.low, value.high, line.scale),
                 "difference": ""
-                if place == 0
-                else _signed_number(own.difference, line.scale),
+                if index == 0
+                else _signed_number(value.difference, line.scale),
             }
-            for place, own in enumerate(line.values)
+            for index, value in enumerate(line.values)
         ],
     }
 

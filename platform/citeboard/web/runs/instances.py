@@ -235,7 +235,7 @@ def _page_context(
     of_class = ":".join(page.of_class) if page.of_class else ""
     query = replace(query, of_class=of_class, kind=page.kind, instance="", page=1)
     metric = reading.metric
-    metrics = {own.name: own for own in reading.metrics}
+    metrics = {metric.name: metric for metric in reading.metrics}
     ways = query.choices(
         "which", reading.offered, page.which, lambda way: str(LABELS[way])
     )
@@ -279,8 +279,8 @@ def _runs_without_marks(page: readings.Page) -> list[Submission]:
         return []
     return [
         evaluation.submission
-        for place, evaluation in enumerate(reading.runs)
-        if any(_lacks_parts(instance, place) for instance in page.instances)
+        for index, evaluation in enumerate(reading.runs)
+        if any(_lacks_parts(instance, index) for instance in page.instances)
     ]
 
 
@@ -292,7 +292,7 @@ def _lacks_parts(instance: readings.ReadInstance, place: int) -> bool:
 def lines_of(
     page: readings.Page, runs: Sequence[str], query: InstancesQuery
 ) -> list[dict[str, Any]]:
-    metrics = {own.name: own for own in page.reading.metrics}
+    metrics = {metric.name: metric for metric in page.reading.metrics}
     claims = _claims(page, runs)
     return [
         _line(instance, page, runs, claims, metrics, query)
@@ -307,8 +307,8 @@ def names_of_systems(page: readings.Page) -> dict[str, str]:
     """
     systems = [run.submission.system for run in page.reading.runs]
     return {
-        name if systems.count(name) == 1 else f"{name} ({place})": name
-        for place, name in enumerate(systems, 1)
+        name if systems.count(name) == 1 else f"{name} ({position})": name
+        for position, name in enumerate(systems, 1)
     }
 
 
@@ -374,8 +374,8 @@ def _line(
     kind = reading.runs[0].phase.task.task_type
     values = instance.values.get(name, ())
     differences = {
-        key: [own[0] - own[1]] if len(own) == 2 else []
-        for key, own in instance.values.items()
+        key: [value[0] - value[1]] if len(value) == 2 else []
+        for key, value in instance.values.items()
     }
     return {
         "instance": instance,
@@ -451,7 +451,7 @@ def _table(page: readings.Page, runs: Sequence[str]) -> Iterator[list[object]]:
     metrics = (
         [metric.name for metric in reading.metrics] if reading.rights.values else []
     )
-    of_runs = [(name, place) for place, name in enumerate(runs)]
+    of_runs = [(name, index) for index, name in enumerate(runs)]
 
     def head(what: str, run: str) -> str:
         return f"{what} {run}".strip()

@@ -305,7 +305,9 @@ def _result(request: HttpRequest, run: Submission) -> dict[str, Any]:
         ),
         "limits": [
             *limits_in_words(run.phase),
-            *judgement_notes(run.phase, {one.pk for one in evaluations.values()}),
+            *judgement_notes(
+                run.phase, {evaluation.pk for evaluation in evaluations.values()}
+            ),
         ],
         "untold": untold_lines(first) if audience in visibility.RUNS_THE_SEASON else [],
         "differ": [line for line in lines if line["differs"]],

@@ -257,14 +257,14 @@ def _in_encoding(
 ) -> Outcome:
     """Return the result of a check in the chosen encoding, with an offer to submit."""
     if repair.upload is not None:
-        words = _("In %(encoding)s the run can be scored. Nothing was submitted yet.")
+        message = _("In %(encoding)s the run can be scored. Nothing was submitted yet.")
         offer = _offer(place, team, repair, repair.upload, user)
-        return Outcome(words % {"encoding": encoding}, is_good=True, offer=offer)
-    words = _("In %(encoding)s the run would be refused too.")
+        return Outcome(message % {"encoding": encoding}, is_good=True, offer=offer)
+    message = _("In %(encoding)s the run would be refused too.")
     problems, more = capped(repair.problems)
     again = _offer(place, team, repair, file, user) if repair.encodings else None
     return Outcome(
-        words % {"encoding": encoding}, problems=problems, more=more, offer=again
+        message % {"encoding": encoding}, problems=problems, more=more, offer=again
     )
 
 
@@ -554,13 +554,15 @@ def _taken_by_all(
                 described = {"description": said["description"], "metadata": metadata}
                 parts = bundles.check_bundle(upload=file, by=user, **described, **given)
                 is_good = all(part.is_good for part in parts)
-                words = _("This file would be refused. Nothing was stored or counted.")
+                message = _(
+                    "This file would be refused. Nothing was stored or counted."
+                )
                 if is_good:
-                    words = _(
+                    message = _(
                         "All of this can be scored. Nothing was stored or counted."
                     )
                 return Outcome(
-                    words,
+                    message,
                     is_good=is_good,
                     problems=warnings,
                     parts=[*map(_part_outcome, parts)],

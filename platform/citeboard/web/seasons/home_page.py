@@ -107,7 +107,7 @@ class HomePage:
         """Return the papers behind seasons that have only published results."""
         tasks_by_key: dict[str, list[Task]] = {}
         for line in self.published:
-            for task in (each.task for each in line.tasks):
+            for task in (task.task for task in line.tasks):
                 keys = dict.fromkeys(table["paper"] for table in task.published)
                 for key in keys or [""]:
                     tasks_by_key.setdefault(key, []).append(task)

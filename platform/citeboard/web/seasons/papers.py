@@ -61,8 +61,8 @@ def published(request: HttpRequest, task: Task) -> Answer:
     results, query = _results(task), printed.PublishedQuery.of(request.GET)
     classes = [printed.by_class(table, query) for table in results.by_class]
     figures = {
-        f"{kind}-{place}": table[key]
-        for place, table in enumerate(classes, start=1)
+        f"{kind}-{position}": table[key]
+        for position, table in enumerate(classes, start=1)
         for kind, key in (("heat-map", "heat"), ("bars", "bars"))
     }
     if query.figure:
@@ -112,8 +112,8 @@ def reproduced(request: HttpRequest, season: Season) -> Answer:
         for table in reproduced_of(task, request.user)
     ]
     figures = {
-        f"reproduced-chart-{place}": table.bars
-        for place, table in enumerate(tables, start=1)
+        f"reproduced-chart-{position}": table.bars
+        for position, table in enumerate(tables, start=1)
         if table.phase and len(table.lines) > 1
     }
     if wanted := request.GET.get("figure"):
