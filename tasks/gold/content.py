@@ -106,7 +106,7 @@ def organisers_by_season() -> dict[int, frozenset[int]]:
     )
     for season, user in rows:
         people.setdefault(season, set()).add(user)
-    return {season: frozenset(own) for season, own in people.items()}
+    return {season: frozenset(person) for season, person in people.items()}
 
 
 def part_from_strangers(season: Season) -> list[int]:

@@ -73,9 +73,9 @@ class Early:
     def meaning(self) -> str:
         if not self.kept_by:
             return ""
-        words = _("%(phase)s shows %(what)s also then, although %(who)s hides them.")
+        message = _("%(phase)s shows %(what)s also then, although %(who)s hides them.")
         facts = {"phase": f"{self.phase.task}, {self.phase}", "who": self.keepers}
-        return words % {**facts, "what": WORDS[self.kind]}
+        return message % {**facts, "what": WORDS[self.kind]}
 
     @property
     def keepers(self) -> str:
@@ -132,17 +132,17 @@ class EmbargoBreach(refusals.Refused):
     def __init__(self, told: Sequence[Early | OverBudget]) -> None:
         self.told = told
         self.task = told[0].phase.task.title
-        words = _(
+        message = _(
             "this would let out before its time: %(what)s. To go on nevertheless, type the name of the "
             "task, “%(task)s”, and a reason"
         )
         if not self.too_early:
-            words = _(
+            message = _(
                 "this would tell more of the gold than its budget: %(what)s. To go on nevertheless, type the "
                 "name of the task, “%(task)s”, and a reason"
             )
         super().__init__(
-            words
+            message
             % {"what": "; ".join(early.words for early in told), "task": self.task}
         )
 
@@ -184,7 +184,9 @@ def ask_first(
         for name, values in request.POST.lists()
         if name not in passed_over
     ]
-    posted = [(name, one) for name, values in lists for one in values] + list(stored)
+    posted = [(name, value) for name, values in lists for value in values] + list(
+        stored
+    )
     shown = {
         "rehearsal": rehearsal,
         "posted": posted,

@@ -64,11 +64,11 @@ class EarlierGold(refusals.Refused):
     """
 
     def __init__(self, earlier: Gold) -> None:
-        words = _(
+        message = _(
             "this is the content of v%(version)s of %(task)s, which has been corrected since; say that "
             "it is to be published again"
         )
-        super().__init__(words % {"version": earlier.number, "task": earlier.task})
+        super().__init__(message % {"version": earlier.number, "task": earlier.task})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -468,8 +468,10 @@ def delete_gold(*, gold: Gold, reason: str, by: User) -> Gold:
             try:
                 Gold.objects.filter(pk=deleted.pk).delete()
             except ProtectedError as counting:
-                words = _("runs were scored with v%(number)s; seal it instead")
-                raise refusals.Refused(words % {"number": deleted.number}) from counting
+                message = _("runs were scored with v%(number)s; seal it instead")
+                raise refusals.Refused(
+                    message % {"number": deleted.number}
+                ) from counting
         _record_in_history("gold-deleted", deleted, reason, by)
     return deleted
 

@@ -344,7 +344,8 @@ def notification_mail(*told: Notification) -> EmailMessage:
         headers["List-Unsubscribe"] = f"<{settings.BASE_URL}{kinds[told[0].kind]}>"
         headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
     parts = [
-        f"{one.title}.\n\n{one.text}\n\n{settings.BASE_URL}{one.path}" for one in words
+        f"{word.title}.\n\n{word.text}\n\n{settings.BASE_URL}{word.path}"
+        for word in words
     ]
     body = "\n\n\n".join(parts) + "\n\n-- \n" + "\n".join(foot) + "\n"
     return EmailMessage(

@@ -220,7 +220,7 @@ def declared_facts(cards: Iterable[Mapping[str, str]]) -> dict[str, dict[str, st
                 values = {str(year): gettext("before %(year)s") % {"year": year}}
             for value, text in values.items():
                 facts.setdefault(known.label, {})[f"{known.name}:{value}"] = text
-    return {label: dict(sorted(found.items())) for label, found in facts.items()}
+    return {label: dict(sorted(fact.items())) for label, fact in facts.items()}
 
 
 def card_lines(card: Mapping[str, str]) -> list[tuple[CardField, str]]:

@@ -260,10 +260,10 @@ def take_back_entry(*, registration: Registration, by: User) -> None:
     with transaction.atomic():
         Registration.objects.select_for_update().get(pk=registration.pk)
         if Submission.objects.filter(team=team, phase__task__season=season).exists():
-            words = _(
+            message = _(
                 "%(team)s has sent runs in %(season)s; they can be withdrawn, the entry stays"
             )
-            raise EntryRefused(words % {"team": team, "season": season})
+            raise EntryRefused(message % {"team": team, "season": season})
         registration.delete()
         audit.record(
             "entry-taken-back",
@@ -300,20 +300,20 @@ def _decide(
 def _check_frozen(season: Season) -> None:
     until = season.members_until
     if until is not None and until <= timezone.now():
-        words = _("the teams of %(season)s keep their members since %(instant)s")
+        message = _("the teams of %(season)s keep their members since %(instant)s")
         raise EntryRefused(
-            words % {"season": season, "instant": instants.utc_minute(until)}
+            message % {"season": season, "instant": instants.utc_minute(until)}
         )
 
 
 def check_size(season: Season, members: int) -> None:
     if season.max_team_size is not None and members > season.max_team_size:
-        words = ngettext(
+        message = ngettext(
             "a team has at most %(number)s member in %(season)s",
             "a team has at most %(number)s members in %(season)s",
             season.max_team_size,
         )
-        raise EntryRefused(words % {"number": season.max_team_size, "season": season})
+        raise EntryRefused(message % {"number": season.max_team_size, "season": season})
 
 
 def _check_list(season: Season, people: QuerySet[User]) -> None:
@@ -328,11 +328,11 @@ def _check_list(season: Season, people: QuerySet[User]) -> None:
             listed.add(user)
     missing = next((person for person in people if person.pk not in listed), None)
     if missing is not None:
-        words = _(
+        message = _(
             "%(season)s is open to a list of addresses, and %(person)s has confirmed none of them; "
             "ask the organisers to add yours"
         )
-        raise EntryRefused(words % {"season": season, "person": missing})
+        raise EntryRefused(message % {"season": season, "person": missing})
 
 
 def _check_rivals(season: Season, team: Team, people: QuerySet[User]) -> None:
@@ -343,8 +343,8 @@ def _check_rivals(season: Season, team: Team, people: QuerySet[User]) -> None:
         team__in=rivals.values("team"), user__in=people
     ).first()
     if taken is not None:
-        words = _("%(person)s already takes part in %(season)s with another team")
-        raise EntryRefused(words % {"person": taken.user, "season": season})
+        message = _("%(person)s already takes part in %(season)s with another team")
+        raise EntryRefused(message % {"person": taken.user, "season": season})
 
 
 def lock_entry(phase: Phase, team: Team) -> Registration | None:
@@ -448,20 +448,20 @@ def accept_terms(
                 _("%(season)s has no terms to accept") % {"season": season}
             )
         if terms.number != number:
-            words = _(
+            message = _(
                 "version %(version)s of the terms holds now; read it and accept it"
             )
-            raise NotTheTerms(words % {"version": terms.number})
+            raise NotTheTerms(message % {"version": terms.number})
         asked = {
             name: " ".join((given.get(name) or getattr(user, name)).split())
             for name in season.asks
         }
-        words = _("%(season)s asks for it with its terms") % {"season": season}
+        message = _("%(season)s asks for it with its terms") % {"season": season}
         acceptance, is_new = TermsAcceptance.objects.get_or_create(
             terms=terms, user=user, defaults={"name": str(user), "given": asked}
         )
         if is_new:
-            if lacking := {name: words for name, text in asked.items() if not text}:
+            if lacking := {name: message for name, text in asked.items() if not text}:
                 raise ValidationError(lacking)
             User.objects.filter(pk=user.pk).update(**asked)
             facts = {"version": terms.number}

@@ -211,8 +211,8 @@ def phase_at(address: str) -> Phase:
     ).first():
         return phase
     there = ", ".join(
-        f"{one.task.season.slug}/{one.task.slug}/{one.slug}"
-        for one in phases.order_by("pk")
+        f"{phase.task.season.slug}/{phase.task.slug}/{phase.slug}"
+        for phase in phases.order_by("pk")
     )
     raise NoSuchPlace(f"there is no phase “{address}”; there are {there or 'none yet'}")
 

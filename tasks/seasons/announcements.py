@@ -120,8 +120,8 @@ def ask(*, season: Season, text: str, by: User) -> Question:
         asked = Question.objects.filter(
             asked_by=by, asked_at__gt=timezone.now() - AN_HOUR
         )
-        words = _("you have asked %(number)s questions within an hour; ask on later")
-        _require_fewer(MAX_QUESTIONS_AN_HOUR, by, asked, words)
+        message = _("you have asked %(number)s questions within an hour; ask on later")
+        _require_fewer(MAX_QUESTIONS_AN_HOUR, by, asked, message)
         question = Question.objects.create(
             season=season, text=text.strip(), asked_by=by
         )
@@ -156,10 +156,10 @@ def report_abuse(*, address: str, text: str, by: User) -> Report:
         sent = Report.objects.filter(
             reported_by=by, reported_at__gt=timezone.now() - AN_HOUR
         )
-        words = _(
+        message = _(
             "you have sent %(number)s reports within an hour; send the next later"
         )
-        _require_fewer(MAX_REPORTS_AN_HOUR, by, sent, words)
+        _require_fewer(MAX_REPORTS_AN_HOUR, by, sent, message)
         report = Report.objects.create(
             address=address.strip(), text=text.strip(), reported_by=by
         )

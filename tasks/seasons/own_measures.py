@@ -48,10 +48,10 @@ def bring_measures(text: str, *, by: User | None, season: Season | None = None) 
     is_approved = by is None or by.is_staff or settings.OWN_MEASURES == "organisers"
     row = _store_measures(text, by=by, season=season, is_approved=is_approved)
     if not is_approved:
-        words = _(
+        message = _(
             "measures.py (%(digest)s) waits until those who run the site have approved it"
         )
-        raise MeasuresRefused(words % {"digest": row.digest[:12]})
+        raise MeasuresRefused(message % {"digest": row.digest[:12]})
 
 
 def bring_program(text: str, *, by: User | None, season: Season | None = None) -> None:

@@ -164,10 +164,10 @@ def season_from(
     rest = {name: Season.date_label(name) for name in SEASON_DATES if dates.get(name)}
     known = [*preset.dates, *SEASON_DATES]
     for name in [quoted(name) for name in dates if name not in known][:MAX_UNKNOWN]:
-        words = gettext("the preset has no such date%(near)s") % {
+        message = gettext("the preset has no such date%(near)s") % {
             "near": near(name, known)
         }
-        faults.append(Fault(name, words, listed(known)))
+        faults.append(Fault(name, message, listed(known)))
     lasts = {plan.closes for plan in preset.phases} - {
         plan.opens for plan in preset.phases
     }
@@ -180,10 +180,10 @@ def season_from(
             faults.append(Fault(name, str(refused)))
             continue
         if instants and at <= max(instants.values()):
-            words = gettext("“%(date)s” is not after the date before it") % {
+            message = gettext("“%(date)s” is not after the date before it") % {
                 "date": label
             }
-            faults.append(Fault(name, words))
+            faults.append(Fault(name, message))
         instants[name] = at
     if faults:
         raise SettingsRefused(faults)
@@ -230,11 +230,11 @@ def _tasks(named: str, by: User) -> list[dict[str, Any]]:
             known = export.structure_of(season_to_organise(by, season))["tasks"]
             found = [task for task in known if task["slug"] == slug]
             if not found:
-                words = gettext("“%(season)s” has no task “%(task)s”") % {
+                message = gettext("“%(season)s” has no task “%(task)s”") % {
                     "season": season,
                     "task": slug,
                 }
-                raise SettingsRefused([Fault("task_type", words)])
+                raise SettingsRefused([Fault("task_type", message)])
             table = found[0]
             forget(Task, table)
         tables.append(table)

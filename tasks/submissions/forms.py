@@ -118,7 +118,7 @@ class RunForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.measures = measures
         for measure in measures:
-            words = (
+            message = (
                 gettext("Give a number of %(unit)s.")
                 if measure.unit
                 else gettext("Give a number.")
@@ -130,14 +130,14 @@ class RunForm(forms.Form):
                 max_value=measure.highest,
                 help_text=measure.help,
                 widget=forms.NumberInput(attrs={"step": "any", "min": 0}),
-                error_messages={"invalid": words % {"unit": measure.unit}},
+                error_messages={"invalid": message % {"unit": measure.unit}},
             )
         self.required = [name for name in REQUIRABLE if name in required]
         self.fields.update(
             {name: card_form_field(known) for name, known in CARD.items()}
         )
-        words = gettext("At most %(size)s. A file, or a zip of files.")
-        self.fields["run"].help_text = words % {
+        message = gettext("At most %(size)s. A file, or a zip of files.")
+        self.fields["run"].help_text = message % {
             "size": counted(upload_limit() >> 20, "megabyte")
         }
         if is_kept:

@@ -43,25 +43,25 @@ class NotInThisState(refusals.Refused):
 
 class PhaseOver(NotInThisState):
     def __init__(self, phase: Phase) -> None:
-        words = _(
+        message = _(
             "%(phase)s closed at %(instant)s; from then on only organisers change what stands"
         )
         super().__init__(
-            words % {"phase": phase, "instant": instants.utc_minute(phase.closes)}
+            message % {"phase": phase, "instant": instants.utc_minute(phase.closes)}
         )
 
 
 def cancel(submission: Submission, user: User, reason: str = "") -> Submission:
-    words = _(
+    message = _(
         "a run that %(is_now)s cannot be cancelled; one that is scored can be withdrawn"
     )
     return _move(
-        submission, Status.CANCELLED, Submission.MOVING, words, by=user, reason=reason
+        submission, Status.CANCELLED, Submission.MOVING, message, by=user, reason=reason
     )
 
 
 def withdraw(submission: Submission, user: User, reason: str = "") -> Submission:
-    words = _(
+    message = _(
         "a run that %(is_now)s cannot be withdrawn; one that still moves can be cancelled"
     )
     own = Submission.objects.filter(phase=submission.phase_id, team=submission.team_id)
@@ -70,7 +70,7 @@ def withdraw(submission: Submission, user: User, reason: str = "") -> Submission
             submission,
             Status.WITHDRAWN,
             (Status.SCORED,),
-            words,
+            message,
             by=user,
             reason=reason,
         )
@@ -238,8 +238,10 @@ def select_run(submission: Submission, user: User, reason: str = "") -> Submissi
             _("a primary run that is scored, or will be, can be chosen")
         )
     if submission.exclusion:
-        words = _("a run that is %(exclusion)s cannot be chosen")
-        raise NotInThisState(words % {"exclusion": submission.get_exclusion_display()})
+        message = _("a run that is %(exclusion)s cannot be chosen")
+        raise NotInThisState(
+            message % {"exclusion": submission.get_exclusion_display()}
+        )
     if submission.is_late:
         raise NotInThisState(
             _("a late run counts only once an organiser has accepted it")
@@ -317,9 +319,9 @@ def set_priority(
                 _("a primary run that is in time and has not failed has a priority")
             )
         if not 1 <= place <= len(runs):
-            words = _("the team has %(runs)s with a priority, and no place %(place)s")
+            message = _("the team has %(runs)s with a priority, and no place %(place)s")
             raise NotInThisState(
-                words % {"runs": counted(len(runs), "run"), "place": place}
+                message % {"runs": counted(len(runs), "run"), "place": place}
             )
         before = numbers.index(submission.pk) + 1
         if place != before:
@@ -333,9 +335,9 @@ def set_priority(
 
 
 def _renumber_priorities(runs: list[Submission]) -> None:
-    for place, run in enumerate(runs, start=1):
-        if run.priority != place:
-            run.priority = place
+    for position, run in enumerate(runs, start=1):
+        if run.priority != position:
+            run.priority = position
             run.save(update_fields=["priority"])
 
 
@@ -361,10 +363,10 @@ def describe_run(
         Metadata(description=wanted["description"], card=wanted["card"]),
     )
     if lost := [name for name in gone if name not in missing]:
-        words = _("this phase asks for it, so that it cannot be taken back")
+        message = _("this phase asks for it, so that it cannot be taken back")
         raise ValidationError(
             {
-                "description" if name == run_cards.METHOD else name: words
+                "description" if name == run_cards.METHOD else name: message
                 for name in lost
             }
         )
@@ -430,8 +432,8 @@ def give_tries(
         faults["tries"] = _("give from 1 to %(number)s tries") % {
             "number": f"{MAX_TRIES:,}"
         }
-    words = _("the reason has %(found)s characters; at most %(most)s fit")
-    if fault := plain_text.too_long(reason, MAX_REASON, words) or (
+    message = _("the reason has %(found)s characters; at most %(most)s fit")
+    if fault := plain_text.too_long(reason, MAX_REASON, message) or (
         "" if reason else _("say why: the team reads it")
     ):
         faults["reason"] = fault
@@ -484,8 +486,8 @@ def acknowledge(
     repeated call changes nothing.
     """
     note = plain_text.one_line(note)
-    words = _("the note has %(found)s characters; at most %(most)s fit")
-    plain_text.check_length("note", note, MAX_NOTE, words)
+    message = _("the note has %(found)s characters; at most %(most)s fit")
+    plain_text.check_length("note", note, MAX_NOTE, message)
     with transaction.atomic():
         held = Submission.objects.select_for_update(of=("self",)).select_related(
             "phase__task__season"
@@ -529,15 +531,17 @@ def _failed_at(run: Submission, job: Job | None) -> datetime:
     if job is None:
         if run.status == Submission.Status.FAILED:
             return run.status_since
-        words = _("%(run)s has not failed; it is %(status)s")
-        raise refusals.Refused(words % {"run": run, "status": run.get_status_display()})
+        message = _("%(run)s has not failed; it is %(status)s")
+        raise refusals.Refused(
+            message % {"run": run, "status": run.get_status_display()}
+        )
     job.refresh_from_db(fields=["state", "finished_at"])
     if job.state != Job.State.FAILED or job.finished_at is None:
-        words = _(
+        message = _(
             "the scoring of %(run)s under %(rules)s has not failed; it is %(state)s"
         )
         raise refusals.Refused(
-            words
+            message
             % {"run": run, "rules": job.rules, "state": Job.State(job.state).label}
         )
     return job.finished_at

@@ -96,18 +96,18 @@ def _checked_value(known: CardField, value: object) -> str:
             % {"found": text[:40], "names": ", ".join(known.values)}
         )
     if known.is_date and not _DATE.fullmatch(text.lower()):
-        words = _(
+        message = _(
             "“%(found)s” is no year, month or day such as 2024-06, nor none or unknown"
         )
-        raise ValueError(words % {"found": text})
+        raise ValueError(message % {"found": text})
     if known.is_list:
         names = sorted({name.strip().lower() for name in text.split(",")} - {""})
         for name in names:
             if not _NAME.fullmatch(name):
-                words = _(
+                message = _(
                     "“%(found)s” is no name of a data set: letters, digits, spaces and . _ - + alone"
                 )
-                raise ValueError(words % {"found": name[:40]})
+                raise ValueError(message % {"found": name[:40]})
         if NONE in names and len(names) > 1:
             raise ValueError(_("it names data sets and says none"))
         return ", ".join(names)
@@ -124,13 +124,13 @@ def require_card(phase: Phase, said: Metadata) -> None:
 
 
 def missing_warnings(phase: Phase, said: Metadata) -> list[Problem]:
-    words = _("the run card lacks %(field)s (%(name)s), which this phase requires")
+    message = _("the run card lacks %(field)s (%(name)s), which this phase requires")
     expected = _(
         "filled in when the run is submitted, by the form, a file of ir_metadata or its header"
     )
     return [
         Problem(
-            message=words % {"field": REQUIRABLE[name], "name": name},
+            message=message % {"field": REQUIRABLE[name], "name": name},
             expected=expected,
             fatal=False,
         )
@@ -145,16 +145,18 @@ def unknown_fields(sent: Iterable[str], known: Collection[str]) -> list[Problem]
     unknown = [name for name in sent if name not in known]
     problems = []
     for name in map(quoted, unknown[:MAX_UNKNOWN]):
-        words = _("the field “%(name)s” is unknown, and was not kept")
+        message = _("the field “%(name)s” is unknown, and was not kept")
         near = nearest(name, known)
         expected = f"“{near}”" if near else ", ".join(known)
         problems.append(
-            Problem(message=words % {"name": name}, expected=expected, fatal=False)
+            Problem(message=message % {"name": name}, expected=expected, fatal=False)
         )
     if len(unknown) > MAX_UNKNOWN:
-        words = _("%(number)s more fields are unknown, and were not kept")
+        message = _("%(number)s more fields are unknown, and were not kept")
         problems.append(
-            Problem(message=words % {"number": len(unknown) - MAX_UNKNOWN}, fatal=False)
+            Problem(
+                message=message % {"number": len(unknown) - MAX_UNKNOWN}, fatal=False
+            )
         )
     return problems
 
@@ -274,18 +276,18 @@ def findings_of(
 
 def checked_later(*, is_busy: bool = False) -> Problem:
     if is_busy:
-        words = _(
+        message = _(
             "all readers of files were busy: the run is taken, and checked in its turn; one that is refused "
             "then costs nothing, and may be replaced for %(minutes)s minutes, even if the phase closes "
             "meanwhile"
         )
     else:
-        words = _(
+        message = _(
             "a run of more than %(limit)s MB is checked once it is submitted; one that is refused then "
             "costs nothing either"
         )
     return Problem(
-        message=words % {"minutes": REPLACE_MINUTES, "limit": settings.CHECK_MAX_MB},
+        message=message % {"minutes": REPLACE_MINUTES, "limit": settings.CHECK_MAX_MB},
         fatal=False,
     )
 
@@ -329,14 +331,14 @@ def checked_details(
     faults = {}
     if not given.system:
         faults["system"] = _("give the system a name")
-    words = _("the name has %(found)s characters; at most %(most)s fit")
-    if fault := plain_text.too_long(given.system, MAX_SYSTEM, words):
+    message = _("the name has %(found)s characters; at most %(most)s fit")
+    if fault := plain_text.too_long(given.system, MAX_SYSTEM, message):
         faults["system"] = fault
-    if fault := plain_text.too_long(given.seeds_of, MAX_SYSTEM, words):
+    if fault := plain_text.too_long(given.seeds_of, MAX_SYSTEM, message):
         faults["seeds_of"] = fault
-    words = _("the description has %(found)s characters; at most %(most)s fit")
+    message = _("the description has %(found)s characters; at most %(most)s fit")
     if fault := plain_text.too_long(
-        given.description, plain_text.MAX_DESCRIPTION, words
+        given.description, plain_text.MAX_DESCRIPTION, message
     ):
         faults["description"] = fault
     if kind not in TEAM_KINDS:
@@ -453,10 +455,10 @@ def checked_figures(
         if value is None or (isinstance(value, str) and not value.strip()):
             continue
         if name not in known:
-            words = _(
+            message = _(
                 "runs for %(task_type)s are not given with this; there are %(names)s"
             )
-            faults[name] = words % {
+            faults[name] = message % {
                 "task_type": task_type.slug,
                 "names": ", ".join(known),
             }
@@ -466,8 +468,8 @@ def checked_figures(
             faults[name] = _("“%(found)s” is not a number") % {"found": str(value)[:40]}
         elif not 0 <= number <= known[name].highest:
             highest = f"{known[name].highest:g} {known[name].unit}".rstrip()
-            words = _("%(found)s is not from 0 to %(highest)s")
-            faults[name] = words % {"found": f"{number:g}", "highest": highest}
+            message = _("%(found)s is not from 0 to %(highest)s")
+            faults[name] = message % {"found": f"{number:g}", "highest": highest}
         else:
             found[name] = number
     if faults:

@@ -46,8 +46,10 @@ class UploadTooLarge(refusals.Refused):
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        words = _("the file is larger than %(limit)s MB, the most that a run may have")
-        super().__init__(words % {"limit": limit >> 20})
+        message = _(
+            "the file is larger than %(limit)s MB, the most that a run may have"
+        )
+        super().__init__(message % {"limit": limit >> 20})
 
 
 @dataclass(frozen=True)

@@ -197,7 +197,7 @@ class LabelNumbers(dict[Any, int]):
 
 def in_order(labels: Sequence[str], codes: Codes, order: Sequence[str] = ()) -> Classes:
     """Return classes with sorted labels. ``codes`` are indexes into ``labels``."""
-    first = {label: place for place, label in enumerate(order)}
+    first = {label: index for index, label in enumerate(order)}
     places = sorted(
         range(len(labels)),
         key=lambda at: (first.get(labels[at], len(first)), labels[at]),

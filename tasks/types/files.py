@@ -139,8 +139,8 @@ class InputFile:
         UTF-8 and a part is not UTF-8.
         """
         is_strict = self.reading > 1 and not self.has_fallback
-        for place, part in enumerate(parts):
-            if is_strict and place == 0 and b"\0" in part:
+        for index, part in enumerate(parts):
+            if is_strict and index == 0 and b"\0" in part:
                 self._refuse_unmarked()
             if is_strict and fault_place(part) is not None:
                 # A long line may have been split within a character.

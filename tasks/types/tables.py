@@ -196,14 +196,14 @@ def table_records(
         return
     rows = table_rows(file, form, problems)
     heads = next(rows, Row(1, [])).cells
-    for place, row in enumerate(rows, start=1):
+    for position, row in enumerate(rows, start=1):
         cells = {
             name: cell
             for name, cell in zip(heads, row.cells, strict=True)
             if cell != ""
         }
         raw = (form.delimiter or TABLES[form.kind]).join(row.cells)
-        yield Record(file.shown, row.line, place, cells, raw)
+        yield Record(file.shown, row.line, position, cells, raw)
 
 
 def _records_of_version_1(

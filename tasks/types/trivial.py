@@ -102,7 +102,7 @@ def ranked_runs(
 
     The candidates are in the order of the gold files.
     """
-    lists = [own[:MOST_RANKED] for own in _pools(split)]
+    lists = [pool[:MOST_RANKED] for pool in _pools(split)]
     if not lists or sum(map(len, lists)) > MOST_RANKED_IN_ALL:
         return TrivialRuns(split=split)
 

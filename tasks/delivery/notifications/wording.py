@@ -399,8 +399,8 @@ def _run(told: Notification) -> str:
     run = told.submission
     if run is None:
         return _("A run of %(team)s") % {"team": told.team}
-    words = _("Run %(number)s, “%(system)s”, of %(team)s")
-    return words % {"number": run.number, "system": run.system, "team": told.team}
+    message = _("Run %(number)s, “%(system)s”, of %(team)s")
+    return message % {"number": run.number, "system": run.system, "team": told.team}
 
 
 def _organisers_say(reason: str) -> str:

@@ -136,10 +136,10 @@ def checked_url(url: str) -> str:
     if host in settings.WEBHOOK_HOSTS:
         return url
     if parts.scheme != "https" or port not in (None, 443):
-        words = _(
+        message = _(
             "an address begins with https:// and has no port, unless the site allows its host"
         )
-        raise AddressRefused(words)
+        raise AddressRefused(message)
     return url
 
 

@@ -144,9 +144,9 @@ def _baselines(task: Task, files: Files) -> Iterator[dict[str, Any]]:
     by_system: dict[str, list[Submission]] = {}
     for run in standing:
         by_system.setdefault(run.system, []).append(run)
-    for place, (system, own) in enumerate(sorted(by_system.items()), start=1):
+    for position, (system, own) in enumerate(sorted(by_system.items()), start=1):
         newest = own[-1]
-        stem = f"{task.slug}-{place}-{slugify(system)}".rstrip("-")
+        stem = f"{task.slug}-{position}-{slugify(system)}".rstrip("-")
         name = f"{BASELINES}/{stem}{PurePosixPath(newest.filename).suffix}"
         files[name] = partial(storage.runs.open, newest.file)
         said = {
@@ -175,7 +175,7 @@ def _option(value: str, files: Files) -> str:
 
 def _without_empty_values(values: dict[str, Any]) -> dict[str, Any]:
     return {
-        key: _without_empty_values(own) if isinstance(own, dict) else own
-        for key, own in values.items()
-        if own not in ("", [], {}, None)
+        key: _without_empty_values(value) if isinstance(value, dict) else value
+        for key, value in values.items()
+        if value not in ("", [], {}, None)
     }

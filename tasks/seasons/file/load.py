@@ -119,11 +119,11 @@ def alone(text: bytes, slug: str, roots: entries.FileAlone) -> entries.SeasonEnt
     """
     entry = entries.parse_season_file(text, roots)
     if slug and entry.slug and entry.slug != slug:
-        words = _("the file is of season “%(season)s”") % {"season": entry.slug}
-        entry.table.refuse("slug", words, f"“{slug}”")
+        message = _("the file is of season “%(season)s”") % {"season": entry.slug}
+        entry.table.refuse("slug", message, f"“{slug}”")
     if not slug and Season.objects.filter(slug=entry.slug).exists():
-        words = _("there is a season “%(season)s” already") % {"season": entry.slug}
-        entry.table.refuse("slug", words, _("another name"))
+        message = _("there is a season “%(season)s” already") % {"season": entry.slug}
+        entry.table.refuse("slug", message, _("another name"))
     return entry
 
 
@@ -416,21 +416,24 @@ def _notices(
     accounts = plans.with_account(entry.roles)
     for address, role in entry.roles.items():
         if address not in accounts:
-            words = _(
+            message = _(
                 "%(role)s %(address)s has no account yet; load the season again when there is one"
             )
-            yield words % {"role": Organiser.Role(role).label, "address": address}
+            yield message % {"role": Organiser.Role(role).label, "address": address}
     scored = Phase.objects.filter(task__season=season, task__is_reported_only=False)
     for phase in scored.select_related("task"):
         name = f"{phase.task.slug}/{phase.slug}"
         if Gold.objects.current(phase) is None:
-            words = _(
+            message = _(
                 "phase %(phase)s: split %(split)s has no gold yet, so that no run is accepted"
             )
-            yield words % {"phase": name, "split": phase.split}
+            yield message % {"phase": name, "split": phase.split}
         if phase.closes <= timezone.now():
-            words = _("phase %(phase)s is over: it closed %(instant)s")
-            yield words % {"phase": name, "instant": instants.utc_minute(phase.closes)}
+            message = _("phase %(phase)s is over: it closed %(instant)s")
+            yield message % {
+                "phase": name,
+                "instant": instants.utc_minute(phase.closes),
+            }
     yield from (
         _("not shown yet: %(what)s") % {"what": early.words}
         for early in kept_back(scored)

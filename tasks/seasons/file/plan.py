@@ -103,12 +103,12 @@ UNDECIDED = Decisions()
 class LoadConflicts(refusals.Refused):
     def __init__(self, conflicts: list[Difference]) -> None:
         self.conflicts = conflicts
-        words = ngettext(
+        message = ngettext(
             "%(number)s key was changed in the site since the file was last loaded",
             "%(number)s keys were changed in the site since the file was last loaded",
             len(conflicts),
         )
-        super().__init__(words % {"number": len(conflicts)})
+        super().__init__(message % {"number": len(conflicts)})
 
     def answer(self) -> dict[str, object]:
         return super().answer() | {
@@ -341,8 +341,8 @@ def settings_now(season: Season) -> dict[str, Any]:
         for name in row.SETTINGS
     }
     return {
-        key: printed_options(own) if key.endswith(".options") else own
-        for key, own in values.items()
+        key: printed_options(value) if key.endswith(".options") else value
+        for key, value in values.items()
     }
 
 
@@ -500,8 +500,8 @@ def _baseline_problems(
     baseline: entries.BaselineEntry,
 ) -> Iterable[Problem]:
     if not baseline.run.is_file():
-        words = _("%(name)s is a folder") % {"name": baseline.run.name}
-        baseline.table.refuse("run", words, _("one file, or a zip of the folder"))
+        message = _("%(name)s is a folder") % {"name": baseline.run.name}
+        baseline.table.refuse("run", message, _("one file, or a zip of the folder"))
         return []
     problems: dict[str, Problem] = {}
     splits = {phase.slug: phase.split for phase in task.phases}
@@ -512,10 +512,10 @@ def _baseline_problems(
         if prepared is None and present is None:
             # Problems of refused gold have already been reported.
             if all(gold.split != split for gold in task.gold):
-                words = _(
+                message = _(
                     "split %(split)s has no gold that the run could be scored with"
                 ) % {"split": split}
-                baseline.table.refuse("phases", words)
+                baseline.table.refuse("phases", message)
             continue
         reading = (
             prepared.reading if prepared else cast("Gold", present).reading_version
@@ -629,13 +629,13 @@ def _settle_files_of_options(
         if present and present.endswith(f"/{value}"):
             task.options[option.name] = present
         else:
-            words = _("option %(option)s names a file, %(file)s") % {
+            message = _("option %(option)s names a file, %(file)s") % {
                 "option": option.name,
                 "file": value,
             }
             task.table.refuse(
                 "options",
-                words,
+                message,
                 _("a file that load_season brings, where the site runs"),
             )
 

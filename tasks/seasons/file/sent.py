@@ -78,8 +78,8 @@ def season_in_zip(
             entry = alone(content, slug, files)
             if files.brings_files:
                 for table, key, name in files.missing:
-                    words = _("there is no %(name)s") % {"name": name}
-                    table.refuse(key, words, _("a file of the archive"))
+                    message = _("there is no %(name)s") % {"name": name}
+                    table.refuse(key, message, _("a file of the archive"))
             return apply_entry(
                 entry, reason=reason, decisions=decisions, dry_run=dry_run, by=by
             )

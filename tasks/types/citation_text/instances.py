@@ -111,7 +111,7 @@ def read_instances(files: Files, *, with_targets: bool) -> "tuple[Instance, ...]
     # Group the instances by data set. A data set has the position of its first
     # instance.
     names = dict.fromkeys(instance.dataset for instance in instances.values())
-    order = {name: place for place, name in enumerate(names)}
+    order = {name: index for index, name in enumerate(names)}
     return tuple(
         sorted(instances.values(), key=lambda instance: order[instance.dataset])
     )
@@ -502,7 +502,9 @@ def read_run(
 
 def _read_lines(files: Files, index: base.Index) -> tuple[Run, list[Problem]]:
     datasets: Mapping[str, Mapping[str, int]] = index["datasets"]
-    cited = {name: count for one in datasets.values() for name, count in one.items()}
+    cited = {
+        name: count for dataset in datasets.values() for name, count in dataset.items()
+    }
     is_alone = (
         len(datasets) == 1
         or sum(file.suffix in jsonlines.SUFFIXES for file in files) == 1
@@ -633,7 +635,7 @@ def pair(split: base.Split, run: Run, rules: str, options: base.Options) -> base
         notes["unknown_marks"] += len(unknown)
         notes["damaged_marks"] += len(in_text.damaged)
     classes = [_classes(instance) for instance in gold]
-    features = {name: [one[name] for one in classes] for name in DIMENSIONS}
+    features = {name: [class_[name] for class_ in classes] for name in DIMENSIONS}
     return base.Pairs(
         gold=gold,
         answers=answers,

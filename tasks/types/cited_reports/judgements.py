@@ -229,7 +229,7 @@ def has_assignments(value: Mapping[str, Any]) -> bool:
     """
     nuggets = value.get("nuggets")
     return isinstance(nuggets, list) and any(
-        isinstance(one, dict) and "assignment" in one for one in nuggets
+        isinstance(nugget, dict) and "assignment" in nugget for nugget in nuggets
     )
 
 

@@ -103,7 +103,7 @@ class Report:
     @property
     def written(self) -> tuple[Sentence, ...]:
         """Return the sentences that are not blank."""
-        return tuple(one for one in self.sentences if not one.is_blank)
+        return tuple(sentence for sentence in self.sentences if not sentence.is_blank)
 
     @property
     def text(self) -> str:
@@ -204,7 +204,7 @@ def _references(value: Mapping[str, Any], faults: Faults) -> tuple[str, ...] | N
     if references is None:
         return None
     if not isinstance(references, list) or not all(
-        isinstance(one, str) for one in references
+        isinstance(reference, str) for reference in references
     ):
         faults.append(("“references” is no list of texts", '["d1", "d2"]'))
         return None
@@ -219,21 +219,21 @@ def _rows(raw: Any, key: str, faults: Faults) -> list[tuple[str, Any]]:
         faults.append((f"“{key}” is {json_kind(raw)}", "a list of sentences"))
         return []
     rows = []
-    for place, item in enumerate(raw):
+    for index, item in enumerate(raw):
         text = item.get("text") if isinstance(item, dict) else None
         if isinstance(text, str):
             rows.append((text, item.get("citations")))
         else:
-            message = f"“{key}[{place}]” has no text"
+            message = f"“{key}[{index}]” has no text"
             faults.append((message, '{"text": "…", "citations": […]}'))
     return rows
 
 
 def _form_of(rows: Sequence[tuple[str, Any]], faults: Faults) -> str:
     forms: dict[str, str] = {}
-    for place, (_, citations) in enumerate(rows):
+    for index, (_, citations) in enumerate(rows):
         for form in sorted(_forms(citations)):
-            forms.setdefault(form, f"sentence {place}")
+            forms.setdefault(form, f"sentence {index}")
     lists = [form for form in forms if form in (POSITIONS, IDS)]
     found = [form for form in forms if form != "list"]
     if "" in forms:
@@ -259,7 +259,7 @@ def _forms(citations: Any) -> set[str]:
         return {SCORES}
     if not isinstance(citations, list):
         return {""}
-    return {_form(one) for one in citations} or {"list"}
+    return {_form(citation) for citation in citations} or {"list"}
 
 
 def _form(citation: Any) -> str:

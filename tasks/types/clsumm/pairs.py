@@ -399,7 +399,11 @@ def show_spans(
 
     for shown, topic, rows in _citances(files, pairs, options, text=span):
         sides = [(pairs.gold[row], pairs.answers[row]) for row in rows]
-        paper = {one.sid: one.text for one in topic.sentences} if topic else {}
+        paper = (
+            {sentence.sid: sentence.text for sentence in topic.sentences}
+            if topic
+            else {}
+        )
         judged = judged_sentences(shown.given, sides, paper)
         yield replace(
             shown,
@@ -417,8 +421,8 @@ def _in_context(
     """
     lines = [f"[{sid}] {text}".strip() for sid, text in paper.items()]
     near = {
-        place + step
-        for place, line in enumerate(lines)
+        index + step
+        for index, line in enumerate(lines)
         if line in outcomes
         for step in (-1, 0, 1)
     }
@@ -502,9 +506,9 @@ def _citances(
     """
     topics = read_input_topics(files, options)
     known = {
-        citance_label(topic.name, one.name): (one.text, topic)
+        citance_label(topic.name, citance.name): (citance.text, topic)
         for topic in topics
-        for one in topic.citances
+        for citance in topic.citances
     }
     for name, rows in base.rows_by_name(pairs.names).items():
         given, topic = known.get(name, ("", None))

@@ -243,7 +243,7 @@ def _doubts(
                     message, "one line each", line=answer.line, fatal=False
                 )
             lines[place] = answer.line
-        order = {sid: place for place, sid in enumerate(topics[topic]["sentences"])}
+        order = {sid: index for index, sid in enumerate(topics[topic]["sentences"])}
         for answer in of_topic:
             for message, expected, is_fatal in _answer_doubts(answer, order, options):
                 yield file.problem(message, expected, line=answer.line, fatal=is_fatal)
@@ -293,7 +293,7 @@ def _missing(run: Run, index: Index) -> Iterator[Problem]:
             matcher.places([answer.name for answer in run.by_topic.get(topic, ())])
         )
         names = (
-            name for place, name in enumerate(matcher.names) if place not in places
+            name for index, name in enumerate(matcher.names) if index not in places
         )
         missing += [f"{_shown(name)} of {topic}" for name in names]
     if missing:

@@ -110,7 +110,9 @@ def read_gold(files: Files, options: base.Options) -> base.Split:
     return base.Split(
         content=content,
         instances=len(content),
-        rows=sum(len(one.lines) for topic in content for one in topic.references),
+        rows=sum(
+            len(reference.lines) for topic in content for reference in topic.references
+        ),
         index=_index({topic.name: topic.abstract for topic in content}),
         digest=digest,
         earlier_digests={1: first} if first != digest else {},
@@ -134,7 +136,12 @@ def contents(files: Files, split: base.Split) -> Iterator[tuple[Any, Any]]:
     and the summaries of the topic.
     """
     for topic in split.content:
-        yield topic.name, sorted([one.kind, one.digest] for one in topic.references)
+        yield (
+            topic.name,
+            sorted(
+                [reference.kind, reference.digest] for reference in topic.references
+            ),
+        )
 
 
 def held_summaries(files: Files) -> Iterator[tuple[Any, Any]]:
@@ -600,7 +607,7 @@ def pair(
     if split.reading > 1 and not base.is_official(rules):
         gold, lines = (
             [one.composed() for one in gold],
-            [one and one.composed() for one in lines],
+            [line and line.composed() for line in lines],
         )
     return base.Pairs(
         gold=gold,

@@ -190,9 +190,11 @@ def summary_runs(
         runs={
             FIRST: summaries(map(_texts, papers)),
             LONGEST: summaries(
-                sorted(_texts(own), key=len, reverse=True) for own in papers
+                sorted(_texts(paper), key=len, reverse=True) for paper in papers
             ),
-            INPUT: summaries([one.text for one in topic.citances] for topic in topics),
+            INPUT: summaries(
+                [citance.text for citance in topic.citances] for topic in topics
+            ),
         },
         draws=[drawn(draw) for draw in range(DRAWS)],
     )

@@ -143,8 +143,8 @@ def _table(
         return records
     # All cells of a table are texts. Convert cells with numbers.
     return (
-        replace(one, value={k: _as_number(cell) for k, cell in one.value.items()})
-        for one in records
+        replace(record, value={k: _as_number(cell) for k, cell in record.value.items()})
+        for record in records
     )
 
 
@@ -163,10 +163,10 @@ def _json_file(file: InputFile, form: str, problems: Problems) -> GoldFile:
     names = ("id", "key", "instance_id", *(f"id_{n}" for n in range(len(fields))))
     key = next(name for name in names if name not in fields)
     records = [
-        Record(file.shown, None, place, {**_fields_of(value), key: name})
+        Record(file.shown, None, position, {**_fields_of(value), key: name})
         if _fields_of(value)
-        else Record(file.shown, None, place, {ANSWERS[form][0]: value, key: name})
-        for place, (name, value) in enumerate(items.items(), start=1)
+        else Record(file.shown, None, position, {ANSWERS[form][0]: value, key: name})
+        for position, (name, value) in enumerate(items.items(), start=1)
     ]
     return GoldFile(file, records, {"files": "json", "keyed": True, "id": key})
 
@@ -291,8 +291,8 @@ def _rows_with_ids(rows: Rows, keys: Values) -> Rows:
     if not (shape.ids or shape.numbered):
         return rows
     names = (
-        shape.name_of(Record("", None, place, row), keys["id"])
-        for place, row in enumerate(rows, start=1)
+        shape.name_of(Record("", None, position, row), keys["id"])
+        for position, row in enumerate(rows, start=1)
     )
     return [{**row, keys["id"]: name} for row, name in zip(rows, names, strict=True)]
 
@@ -442,7 +442,7 @@ def _of_pairs(
         pool_key=pool.key,
         secret=_of_document(source.rows, query, document),
     )
-    return _with_queries(read, found, [own for own in pools if own.key == query])
+    return _with_queries(read, found, [pool for pool in pools if pool.key == query])
 
 
 @dataclass(frozen=True)
@@ -492,7 +492,7 @@ def _of_document(rows: Rows, query: str, document: str) -> list[str]:
         for row in rows:
             values.setdefault(str(row[document]), set()).add(str(row.get(name)))
         is_own = stem and name.lower().startswith(stem)
-        if all(len(own) == 1 for own in values.values()) and not is_own:
+        if all(len(value) == 1 for value in values.values()) and not is_own:
             found.append(name)
     return found
 
@@ -503,9 +503,9 @@ def _of_qrels(
     grades: dict[str, dict[str, int]] = {}
     for row in read[name].rows:
         grades.setdefault(row[TOPIC], {})[row[DOCUMENT]] = row[GRADE]
-    documents = {document for own in grades.values() for document in own}
-    pool = next((own for own in pools if documents <= own.ids), None)
-    rows = [{TOPIC: topic, "relevant": own} for topic, own in grades.items()]
+    documents = {document for grade in grades.values() for document in grade}
+    pool = next((pool for pool in pools if documents <= pool.ids), None)
+    rows = [{TOPIC: topic, "relevant": grade} for topic, grade in grades.items()]
     reason = "the lines are qrels: topic, a number, document, grade"
     has = "each topic of the qrels is an instance"
     guesses = [Guess("id", TOPIC, SURE, has), Guess("answer", name, SURE, reason)]
@@ -531,7 +531,7 @@ def _with_queries(
     for name, source in read.items():
         if name in (found.main, found.pool):
             continue
-        own = [one for one in pools if one.name == name and topics <= one.ids]
+        own = [pool for pool in pools if pool.name == name and topics <= pool.ids]
         key = own[0].key if own else found.key
         records = (
             source.records if own else [*query_records(source.file, key, Problems())]

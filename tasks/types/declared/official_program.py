@@ -340,16 +340,16 @@ def read_layout(keys: Keys, form: str, given: Mapping[str, Any]) -> Layout | Non
     """
     before = len(keys.faults)
     if form not in ("labels", "numbers", "text"):
-        words = "tasks of labels, numbers or text"
-        keys.refuse("gold", f"no program is run on the form {form}", words)
+        message = "tasks of labels, numbers or text"
+        keys.refuse("gold", f"no program is run on the form {form}", message)
     if given.get("several") or given.get("any_of"):
-        words = "one label for each instance"
-        keys.refuse("gold", "the program would get several labels", words)
+        message = "one label for each instance"
+        keys.refuse("gold", "the program would get several labels", message)
     files = keys.choice("files", FILES, LINES)
     width = keys.number("width", 1, least=1) or 1
     if width > MAX_WIDTH or width != int(width) or (files != LINES and width > 1):
-        words = f"a whole number up to {MAX_WIDTH}, of files in lines"
-        keys.refuse("width", f"“width” is {width:g}", words)
+        message = f"a whole number up to {MAX_WIDTH}, of files in lines"
+        keys.refuse("width", f"“width” is {width:g}", message)
     columns = keys.texts("columns")
     for column in columns:
         if not COLUMN_NAME.fullmatch(column):
@@ -379,7 +379,7 @@ def marked_names(
     """Return display names of metrics by language. Names of columns of the official
     program get a suffix.
     """
-    marked = {language: dict(own) for language, own in names.items()}
+    marked = {language: dict(name) for language, name in names.items()}
     columns = {
         metric.name: str(metric.arguments[COLUMN])
         for metrics in rule_sets.values()

@@ -646,7 +646,7 @@ def measures_of(task: Values) -> dict[str, Any]:
                 [*([name] if measure.cut != "always" else []), *cuts]
             )
     own = (
-        {one["name"]: one for one in _of_labels(said.get("labels", []))}
+        {label["name"]: label for label in _of_labels(said.get("labels", []))}
         if form == "labels"
         else {}
     )

@@ -325,8 +325,8 @@ class EvidenceOfOne(EvidenceTask):
     def named(self, side: Any) -> set[tuple[str, int]]:
         names = {
             name
-            for own in side.sentences
-            for name in ([own] if isinstance(own, str) else own)
+            for sentence in side.sentences
+            for name in ([sentence] if isinstance(sentence, str) else sentence)
         }
         parts = (name.rpartition(":") for name in names)
         return {
@@ -337,7 +337,7 @@ class EvidenceOfOne(EvidenceTask):
 
     def gold_text(self, gold: Any) -> str:
         return "\n".join(
-            [gold.label, *(", ".join(sorted(own)) for own in gold.sentences)]
+            [gold.label, *(", ".join(sorted(sentence)) for sentence in gold.sentences)]
         )
 
     def answer_text(self, answer: Any) -> str:
@@ -346,15 +346,15 @@ class EvidenceOfOne(EvidenceTask):
     def gold_parts(self, content: Content, instance: Instance) -> Iterator[AnswerPart]:
         """Yield the label, followed by the sets of evidence."""
         yield AnswerPart(instance.gold.label)
-        for own in instance.gold.sentences:
-            yield self._named(content, sorted(own))
+        for sentence in instance.gold.sentences:
+            yield self._named(content, sorted(sentence))
 
     def answer_parts(
         self, content: Content, instance: Instance, answer: Any
     ) -> Iterator[AnswerPart]:
         yield AnswerPart(answer.label)
-        for own in answer.sentences:
-            yield self._named(content, [own])
+        for sentence in answer.sentences:
+            yield self._named(content, [sentence])
 
     def _named(self, content: Content, names: Sequence[str]) -> AnswerPart:
         shown, texts = [], []

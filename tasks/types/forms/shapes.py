@@ -242,9 +242,9 @@ def keyed_records(
     if not isinstance(items, dict):
         problems.append(file.problem(f"found {json_kind(items)}", expected))
         return
-    for place, (name, value) in enumerate(items.items(), start=1):
+    for position, (name, value) in enumerate(items.items(), start=1):
         fields = value if isinstance(value, dict) and field in value else {field: value}
-        row = Record(file.shown, None, place, {**fields, key: name})
+        row = Record(file.shown, None, position, {**fields, key: name})
         if key in fields:
             problems.append(row.problem(*_taken(key)))
         else:
@@ -275,13 +275,13 @@ def query_records(file: InputFile, key: str, problems: Problems) -> Iterator[Rec
     heads: Sequence[str] = (key, QUERY)
     if rows and key in rows[0].cells:
         heads, rows = rows[0].cells, rows[1:]
-    for place, row in enumerate(rows, start=1):
+    for position, row in enumerate(rows, start=1):
         if len(row.cells) != len(heads):
             expected = f"a header row with “{key}”, or an id and a query in each row"
             found = f"a row of {len(row.cells)} cells, and no column “{key}”"
             problems.append(file.problem(found, expected, line=row.line))
             return
-        yield _query(file, row, place, heads)
+        yield _query(file, row, position, heads)
 
 
 def _query(file: InputFile, row: Row, place: int, heads: Sequence[str]) -> Record:

@@ -65,13 +65,13 @@ def entities(parts: Sequence[tuple[str, str]], *, repair: bool) -> list[Entity]:
     """
     found: list[Entity] = []
     start, label = -1, ""
-    for place, (mark, own) in enumerate([*parts, (OUTSIDE, "")]):
+    for index, (mark, own) in enumerate([*parts, (OUTSIDE, "")]):
         if start >= 0 and mark == INSIDE and own == label:
             continue
         if start >= 0:
-            found.append((start, place, label))
+            found.append((start, index, label))
         is_begin = mark == BEGIN or (repair and mark == INSIDE)
-        start, label = (place, own) if is_begin else (-1, "")
+        start, label = (index, own) if is_begin else (-1, "")
     return found
 
 
@@ -79,8 +79,8 @@ def strays(parts: Sequence[tuple[str, str]]) -> list[int]:
     """Return the indexes of `I-` tags that do not continue an entity of the same type."""
     before = [(OUTSIDE, ""), *parts[:-1]]
     return [
-        place
-        for place, ((mark, label), (previous, other)) in enumerate(
+        index
+        for index, ((mark, label), (previous, other)) in enumerate(
             zip(parts, before, strict=True)
         )
         if mark == INSIDE and (previous == OUTSIDE or other != label)
@@ -156,10 +156,12 @@ class TagTask(InstanceTask):
             )
             return None
         parts = []
-        for place, tag in enumerate(value, start=1):
+        for position, tag in enumerate(value, start=1):
             own = tag_parts(tag, self.labels)
             if own is None:
-                fault(f"tag {place} of “{key}” is {self._misfit(tag)}", self._expected)
+                fault(
+                    f"tag {position} of “{key}” is {self._misfit(tag)}", self._expected
+                )
                 return None
             parts.append(own)
         found = Tags(entities(parts, repair=self.repair))
@@ -178,7 +180,9 @@ class TagTask(InstanceTask):
         )
 
     def _misfit(self, tag: str) -> str:
-        meant = next((own for own in self.labels if nearly_equal(tag[2:], own)), None)
+        meant = next(
+            (label for label in self.labels if nearly_equal(tag[2:], label)), None
+        )
         is_near = meant is not None and tag[:1].upper() in (BEGIN, INSIDE)
         hint = f"; did you mean “{tag[:1].upper()}-{meant}”?" if is_near else ""
         return f"“{tag[:100]}”{hint}"
@@ -266,7 +270,7 @@ class TagTask(InstanceTask):
         types = (
             [label for _, _, label in instance.gold] for instance in content.instances
         )
-        return dimension.features([{self.field: own} for own in types])
+        return dimension.features([{self.field: type_} for type_ in types])
 
     def shown_text(self, name: str, value: Any) -> str:
         if name == self.tokens and are_texts(value):

@@ -110,7 +110,7 @@ def _refuse_many(count: int, most: int, noun: str) -> None:
 
 
 def topics_of(systems: Iterable[SystemScore]) -> list[str]:
-    return sorted({topic for own in systems for topic in own.topics})
+    return sorted({topic for system in systems for topic in system.topics})
 
 
 def _digest(rows: Iterable[Row]) -> str:

@@ -234,7 +234,7 @@ def _place_of_measure(file: InputFile, lines: Sequence[Cells], measure: str) -> 
     values = [{line.cells[place] for line in lines} for place in (1, 2)]
     for is_measure in (
         [ALL not in own and ALL in other for own, other in (values, values[::-1])],
-        [measure in own for own in values],
+        [measure in value for value in values],
         [len(own) < len(other) for own, other in (values, values[::-1])],
     ):
         if is_measure[0] != is_measure[1]:
