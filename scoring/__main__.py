@@ -291,7 +291,7 @@ def _checked_run(given: argparse.Namespace) -> int:
         _print_refused(given, refused.problems)
         if refused.repair is not None:
             offer(refused.repair, given.repair)
-        elif any(one.message.startswith(NOT_UTF8) for one in refused.problems):
+        elif any(problem.message.startswith(NOT_UTF8) for problem in refused.problems):
             print("--encoding NAME reads the run in one of these", file=sys.stderr)
         return USAGE_FAULT
     if given.encoding and given.repair:
@@ -409,8 +409,8 @@ def print_scores(scores: Mapping[str, Any], given: argparse.Namespace) -> None:
         [] if given.json else [Problem(**problem) for problem in scores["warnings"]]
     )
     if not given.json and (ties := scores["notes"].get("tied_scores")):
-        words = f"{ties} scores equal the one before: these keep the order of the gold's file"
-        problems.append(Problem(message=words, fatal=False))
+        message = f"{ties} scores equal the one before: these keep the order of the gold's file"
+        problems.append(Problem(message=message, fatal=False))
     for line in terminal.problem_lines(problems, sys.stderr):
         print(line, file=sys.stderr)
 

@@ -193,9 +193,9 @@ def _wait_for_runs(
                 seen[number] = run["status"]
                 colour = {SCORED: GREEN, "failed": RED}.get(run["status"], BOLD)
                 place = f", place {run['place']} in the queue" if run["place"] else ""
-                words = f"{painted(run['status'], colour, sys.stderr)}{place} {printable(run['reason'])}"
+                message = f"{painted(run['status'], colour, sys.stderr)}{place} {printable(run['reason'])}"
                 print(
-                    f"run {run['id']} ({printable(run['system'])}): {words}".rstrip(),
+                    f"run {run['id']} ({printable(run['system'])}): {message}".rstrip(),
                     file=sys.stderr,
                 )
             if run["status"] in ENDED:

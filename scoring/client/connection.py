@@ -180,10 +180,10 @@ class Connection:
                 content = answer.read(JSON.size + 1)
                 return Answer(read_json(content), dict(answer.headers))
             except ValueError as fault:
-                words = (
+                message = (
                     f"{address} answered with what is not JSON; is it a Citeboard site?"
                 )
-                raise NoConnection(words) from fault
+                raise NoConnection(message) from fault
 
     def _opened(
         self,

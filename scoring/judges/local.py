@@ -118,7 +118,7 @@ class CrossEncoder:
             }
             with torch.inference_mode():
                 best = model(**readable).logits.argmax(dim=1).tolist()
-            places = [place for place, one in enumerate(fits) if one]
+            places = [index for index, fit in enumerate(fits) if fit]
             for place, label in zip(places, best, strict=True):
                 labels[place] = YES if label == entailment else NO
         return list(zip(batch, labels, strict=True))

@@ -403,7 +403,7 @@ class Metric(ABC):
         for; None if there is no such version. ``names`` are the matrix names of each
         run.
         """
-        return self if all(self.statistic in own for own in names) else None
+        return self if all(self.statistic in name for name in names) else None
 
     def paired_rows(self, rows: Floats) -> Floats:
         """Return (units, m) rows that a paired test may exchange between two runs."""
@@ -512,7 +512,7 @@ class WeightedMetric(Metric):
             for first in range(0, count, block)
         )
         return np.concatenate(
-            [self.value(rows[:, 1:], own.astype(np.float64)) for own in blocks]
+            [self.value(rows[:, 1:], block.astype(np.float64)) for block in blocks]
         )
 
 

@@ -281,8 +281,8 @@ def package_bertscore(
 
     scores = np.zeros((len(gold), 3))
     rows = [
-        place
-        for place, pair in enumerate(zip(gold, answers, strict=True))
+        index
+        for index, pair in enumerate(zip(gold, answers, strict=True))
         if all(map(str.strip, pair))
     ]
     if rows:

@@ -174,8 +174,8 @@ def indicators(sides: Sequence[Any], labels: Sequence[Label]) -> Floats:
     """Return (n, c): 1 if the instance has the label, else 0."""
     numbers = {label: number for number, label in enumerate(labels)}
     rows = np.zeros((len(sides), len(labels)))
-    for row, own in enumerate(sides):
-        rows[row, [numbers[label] for label in own or ()]] = 1
+    for row, side in enumerate(sides):
+        rows[row, [numbers[label] for label in side or ()]] = 1
     return rows
 
 

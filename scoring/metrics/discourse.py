@@ -316,7 +316,7 @@ class Tagger:
         blocks = []
         for name, settings in BLOCKS.items():
             block = TfidfVectorizer(
-                vocabulary={term: place for place, term in enumerate(self.terms[name])},
+                vocabulary={term: index for index, term in enumerate(self.terms[name])},
                 **settings,
             )
             block.idf_ = self.idf[name]
@@ -592,7 +592,7 @@ def count_matrix(
     which does not count as unlabelled.
     """
     names = list(dict.fromkeys(datasets))
-    column = {label: place for place, label in enumerate(labels)}
+    column = {label: index for index, label in enumerate(labels)}
     width = len(labels) + 1
     counts = np.zeros((len(datasets), max(1, len(names)), len(SIDES), width))
     tail = np.zeros((len(datasets), len(SIDES), len(Source)))
@@ -623,8 +623,8 @@ def text_counts(stats: Floats) -> Mapping[tuple[str, Source], int]:
     """
     tail = stats[:, -TAIL:].sum(axis=0).reshape(len(SIDES), len(Source))
     return {
-        (side, source): int(tail[place, source])
-        for place, side in enumerate(SIDES)
+        (side, source): int(tail[index, source])
+        for index, side in enumerate(SIDES)
         for source in Source
     }
 

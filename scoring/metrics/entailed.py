@@ -59,7 +59,7 @@ COLUMNS = (
     "pending_claims",
     "pending_pairs",
 )
-PLACES = {name: place for place, name in enumerate(COLUMNS)}
+PLACES = {name: index for index, name in enumerate(COLUMNS)}
 #: The splitter of citation texts in `Consistency`.
 SPLITTER = "rules"
 

@@ -240,7 +240,7 @@ def features(folder: Path, texts: Sequence[str]) -> dict[int, Floats]:
     import torch
 
     model, tokenizer, longest = _load_model(folder)
-    places = [place for place, text in enumerate(texts) if text.strip()]
+    places = [index for index, text in enumerate(texts) if text.strip()]
     read_texts = [texts[place] for place in places]
     read = (
         tokenizer(read_texts, truncation=True, max_length=longest)["input_ids"]

@@ -71,8 +71,8 @@ def failed(message: str, expected: str = "") -> ProgramFailed:
 
 def differs() -> ProgramFailed:
     """Return the exception for a program whose second execution gave other values."""
-    words = "the official program gives other numbers when it runs again"
-    return failed(words, "the same for the same gold and answers")
+    message = "the official program gives other numbers when it runs again"
+    return failed(message, "the same for the same gold and answers")
 
 
 def numbers_of(call: ProgramCall, scores: Scores) -> Floats:

@@ -99,8 +99,8 @@ def _crash_error(call: Call, kind: str, line: int | None) -> own_measures.Measur
 
 
 def _nondeterminism_error(call: Call) -> own_measures.MeasureFailed:
-    words = f"{call.method} of “{call.called}” gives other numbers when it is computed again"
-    return own_measures.failed(words, "the same for the same gold and answers")
+    message = f"{call.method} of “{call.called}” gives other numbers when it is computed again"
+    return own_measures.failed(message, "the same for the same gold and answers")
 
 
 def answer(_arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -212,9 +212,9 @@ class OverlapAt(PooledSpans):
         spans.
         """
         shares = sorted(
-            (-_share(own, span), at, place)
+            (-_share(own, span), at, index)
             for at, own in enumerate(gold)
-            for place, span in enumerate(answer)
+            for index, span in enumerate(answer)
             if own[2] == span[2] and _share(own, span) >= self.threshold
         )
         golds, answers = set[int](), set[int]()

@@ -369,12 +369,12 @@ class Breakdown(models.Model):
         )
         supports = np.full((len(metrics), len(classes_told)), -1, SUPPORT)
         numbers = np.full((3, *supports.shape), np.nan, NUMBER)
-        for place, metrics_here in enumerate(classes_told.values()):
+        for index, metrics_here in enumerate(classes_told.values()):
             for metric, number in metrics_here.items():
                 row = metrics.index(metric)
-                supports[row, place] = number["n"]
+                supports[row, index] = number["n"]
                 value = np.nan if number["value"] is None else number["value"]
-                numbers[VALUE, row, place] = np.inf if number.get("infinite") else value
+                numbers[VALUE, row, index] = np.inf if number.get("infinite") else value
         return cls(
             evaluation=evaluation,
             classes=classes,
@@ -386,11 +386,11 @@ class Breakdown(models.Model):
         False if no number has an interval.
         """
         supports, numbers = self.unpacked()
-        for place, label in enumerate(self.classes.labels):
+        for index, label in enumerate(self.classes.labels):
             for row, metric in enumerate(self.classes.metrics):
                 ends_here = ends.get(label, {}).get(metric)
-                if ends_here is not None and np.isfinite(numbers[VALUE, row, place]):
-                    numbers[LOW:, row, place] = ends_here
+                if ends_here is not None and np.isfinite(numbers[VALUE, row, index]):
+                    numbers[LOW:, row, index] = ends_here
         self.numbers = _pack_arrays(supports, numbers)
         return not np.isnan(numbers[LOW:]).all()
 
@@ -484,15 +484,15 @@ def _pack_arrays(supports: NDArray[np.int32], numbers: NDArray[np.float64]) -> b
 def _numbers(
     supports: NDArray[np.int32], numbers: NDArray[np.float64]
 ) -> Iterator[tuple[int, ClassNumber]]:
-    for place, (n, value, low, high) in enumerate(
+    for index, (n, value, low, high) in enumerate(
         zip(supports.tolist(), *numbers.tolist(), strict=True)
     ):
         if n == FEW_ANSWERS:
-            yield place, OF_SMALL_CLASS._replace(withheld=Withheld.FEW_ANSWERS.label)
+            yield index, OF_SMALL_CLASS._replace(withheld=Withheld.FEW_ANSWERS.label)
         elif n >= 0:
             finite = value if isfinite(value) else None
             yield (
-                place,
+                index,
                 ClassNumber(
                     finite, isinf(value), _none_for_nan(low), _none_for_nan(high), n
                 ),

@@ -52,7 +52,7 @@ def read_battles(
         message = "no battles are here"
         name = shown or path.name
         problems.append(Problem(file=name, message=message, expected=EXAMPLE))
-    systems = {name for own in battles for name in (own.left, own.right)}
+    systems = {name for battle in battles for name in (battle.left, battle.right)}
     if len(systems) > MAX_SYSTEMS:
         message = f"battles of {len(systems):,} systems"
         problems.append(

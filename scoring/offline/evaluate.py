@@ -315,8 +315,8 @@ def matrices(
     Raises NotFinite.
     """
     statistics: dict[str, Floats] = {}
-    for place, metric in enumerate(metrics):
-        progress(place / len(metrics))
+    for index, metric in enumerate(metrics):
+        progress(index / len(metrics))
         if metric.statistic not in statistics:
             stats = counted_stats(metric, pairs)
             assert len(stats) == len(pairs.gold), (

@@ -374,5 +374,5 @@ def row_line(row: Judgement, **more: str) -> str:
     }
     numbers = {"score": row.score, "cost": row.cost}
     value |= {name: given for name, given in optional.items() if given}
-    value |= {name: given for name, given in numbers.items() if given is not None}
+    value |= {name: number for name, number in numbers.items() if number is not None}
     return f"{json.dumps(value, ensure_ascii=False)}\n"

@@ -34,7 +34,7 @@ def with_marks(
         yield from shown
         return
     rows = rows_by_name(pairs.names)
-    last = max((own[-1] for own in rows.values()), default=-1)
+    last = max((row[-1] for row in rows.values()), default=-1)
     by_metric = {
         metric.name: marks
         for metric in metrics
@@ -71,7 +71,7 @@ def _marks_of(
         marks = metric.marks(pairs.gold[:count], pairs.answers[:count])
     except (InputRefused, Unavailable):
         return None
-    return marks if any(one is not None for one in marks) else None
+    return marks if any(mark is not None for mark in marks) else None
 
 
 def _joined_marks(

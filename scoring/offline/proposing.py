@@ -150,7 +150,7 @@ def folder_of(form: str, slug: str, gold: Path) -> ProposedFolder:
 
 
 def _with_files(problems: Iterable[Problem], name: str) -> list[Problem]:
-    return [replace(one, file=one.file or name) for one in problems]
+    return [replace(problem, file=problem.file or name) for problem in problems]
 
 
 def previewed(
@@ -192,8 +192,8 @@ def previewed(
         for facts in values.values():
             endless = [
                 key
-                for key, one in facts.items()
-                if isinstance(one, float) and not math.isfinite(one)
+                for key, fact in facts.items()
+                if isinstance(fact, float) and not math.isfinite(fact)
             ]
             facts.update(dict.fromkeys(endless))
         board.append({"system": name, "scores": values})
@@ -209,12 +209,12 @@ def damaged(task: Mapping[str, Any], lines: Sequence[Answer]) -> list[Answer]:
         task["form"] == "ranking" and "candidates" not in task.get("answer", {})
     )
     found = []
-    for place, line in enumerate(lines):
-        is_wrong = place % DAMAGE == 0
+    for index, line in enumerate(lines):
+        is_wrong = index % DAMAGE == 0
         # Take the next instance with another answer, because neighbours often have
         # equal answers.
         others = (
-            {**lines[(place + by) % len(lines)], key: line[key]}
+            {**lines[(index + by) % len(lines)], key: line[key]}
             for by in range(1, len(lines))
         )
         other = next((own for own in others if own != line), line) if is_wrong else line
@@ -309,8 +309,8 @@ def _with_sample(
     """Return the folder with a sample of a few instances and computed scores."""
     chosen: dict[str, Instance] = {}
     answers: set[str] = set()
-    for place, instance in enumerate(content.instances):
-        if len(chosen) < MANY and (place < FEW or str(instance.gold) not in answers):
+    for index, instance in enumerate(content.instances):
+        if len(chosen) < MANY and (index < FEW or str(instance.gold) not in answers):
             chosen[instance.id] = instance
             answers.add(str(instance.gold))
     task, own = found.task, list(chosen.values())
@@ -341,8 +341,8 @@ def _sample_pool(
     named = json.dumps([instance.record[gold["field"]] for instance in own])
     kept = [
         record
-        for place, (key, record) in enumerate(content.pool.items())
-        if place < BESIDES or key in named
+        for index, (key, record) in enumerate(content.pool.items())
+        if index < BESIDES or key in named
     ]
     kind = name.rpartition(".")[2]
     is_gold_kind = kind == gold.get("files", "jsonl")

@@ -316,11 +316,11 @@ def _constant_wins(
     """
     won = {
         metric.name: share
-        for place, metric in enumerate(metrics)
+        for index, metric in enumerate(metrics)
         if (share := shares.get(metric.name)) is not None
         and share >= CONSTANT_WINS
         and metric.higher_is_better
-        and (place == 0 or not isinstance(metric, OneClass | Coverage))
+        and (index == 0 or not isinstance(metric, OneClass | Coverage))
     }
     if won:
         values = ", ".join(f"{name} {value:.4f}" for name, value in won.items())

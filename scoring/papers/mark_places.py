@@ -67,7 +67,9 @@ def by_labels(judge: Judge) -> Marking:
     def marking(sentence: str, question: Question) -> list[int]:
         pairs = [Pair(passage_text(passage), sentence) for passage in question.passages]
         return [
-            place for place, label in enumerate(judge.decide(pairs), start=1) if label
+            position
+            for position, label in enumerate(judge.decide(pairs), start=1)
+            if label
         ]
 
     return marking

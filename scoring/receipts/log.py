@@ -80,10 +80,10 @@ def _given() -> tuple[Ed25519PrivateKey, SigningKey | None]:
     private = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(settings.RECEIPT_KEY))
     known = SigningKey.objects.filter(public=_public(private)).first()
     if known is not None and known.retired_at is not None:
-        words = _(
+        message = _(
             "the key in CITEBOARD_RECEIPT_KEY was replaced on %(date)s by another one"
         )
-        raise KeyLost(words % {"date": written_day(known.retired_at)})
+        raise KeyLost(message % {"date": written_day(known.retired_at)})
     return private, known
 
 
@@ -107,16 +107,16 @@ def _take(private: Ed25519PrivateKey, nonce: str, before: SigningKey | None) -> 
 
 def _private(key: SigningKey) -> Ed25519PrivateKey:
     if not key.nonce:
-        words = _(
+        message = _(
             "the key %(key)s came from CITEBOARD_RECEIPT_KEY, which does not give it now"
         )
-        raise KeyLost(words % {"key": key.public[:16]})
+        raise KeyLost(message % {"key": key.public[:16]})
     private = _derived(key.nonce)
     if _public(private) != key.public:
-        words = _(
+        message = _(
             "the key %(key)s was made with another secret key than the site has now"
         )
-        raise KeyLost(words % {"key": key.public[:16]})
+        raise KeyLost(message % {"key": key.public[:16]})
     return private
 
 

@@ -123,14 +123,14 @@ def held_out(
     parts, as in the usual splits.
     """
     draws = [
-        hashlib.sha256(f"{seed} {n} {one.text}".encode()).digest()
-        for n, one in enumerate(sentences)
+        hashlib.sha256(f"{seed} {n} {sentence.text}".encode()).digest()
+        for n, sentence in enumerate(sentences)
     ]
     drawn = sorted(range(len(sentences)), key=draws.__getitem__)
     tested = set(drawn[: -(-len(sentences) // HELD_OUT)])
     sides: tuple[list[Labelled], list[Labelled]] = ([], [])
-    for place, sentence in enumerate(sentences):
-        sides[place in tested].append(sentence)
+    for index, sentence in enumerate(sentences):
+        sides[index in tested].append(sentence)
     return sides
 
 

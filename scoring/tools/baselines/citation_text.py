@@ -96,8 +96,10 @@ def model_answers(files: Sequence[InputFile], writing: Writing) -> Iterator[Answ
     """
     instances = read_instances(files, with_targets=False)
     texts = [
-        " ".join(cited_abstracts(one.inputs) if writing.cited_only else one.inputs)
-        for one in instances
+        " ".join(
+            cited_abstracts(instance.inputs) if writing.cited_only else instance.inputs
+        )
+        for instance in instances
     ]
     folder = NamedModel("write-texts", str(writing.model)).folder
     import torch
@@ -239,7 +241,7 @@ def answers(
     ):
         instances = list(group)
         texts_of = cited_abstracts if options["inputs"] == CITED else list
-        inputs = [texts_of(one.inputs) for one in instances]
+        inputs = [texts_of(instance.inputs) for instance in instances]
         for instance, text in zip(instances, system(inputs, settings), strict=True):
             yield {"id": instance.id, "prediction": text}
 

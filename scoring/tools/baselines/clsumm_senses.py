@@ -61,7 +61,7 @@ def sentence_likeness(citances: Texts, sentences: Texts, wordnet: Any) -> Floats
     table = senses.likeness(*vocabulary)
     first, second = (
         [
-            _Placed.of(text, {word: place for place, word in enumerate(words)}, senses)
+            _Placed.of(text, {word: index for index, word in enumerate(words)}, senses)
             for text in texts
         ]
         for texts, words in zip((citances, sentences), vocabulary, strict=True)
@@ -168,12 +168,12 @@ class Senses:
 
     def _below(self, words: Iterable[str]) -> dict[Any, tuple[Any, Floats, Floats]]:
         paths: dict[Any, list[tuple[int, Way]]] = defaultdict(list)
-        for place, word in enumerate(words):
+        for index, word in enumerate(words):
             for ancestor, way in self._ways(word).items():
-                paths[ancestor].append((place, way))
+                paths[ancestor].append((index, way))
         below = {}
-        for ancestor, found in paths.items():
-            places, ways = zip(*found, strict=True)
+        for ancestor, path in paths.items():
+            places, ways = zip(*path, strict=True)
             steps, information = zip(*ways, strict=True)
             below[ancestor] = (
                 np.array(places),

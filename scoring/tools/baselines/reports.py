@@ -73,7 +73,8 @@ def _answers(
         gold = read_collection(files, {})
         names = list(gold.documents)
         index = bm25.Lucene(
-            bm25.words(f"{one.title} {one.text}") for one in gold.documents.values()
+            bm25.words(f"{document.title} {document.text}")
+            for document in gold.documents.values()
         )
         for topic in gold.topics.values():
             query = _query(topic)

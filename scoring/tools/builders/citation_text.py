@@ -183,13 +183,13 @@ def _lu(record: Record) -> Converted:
     references = _part(record, "ref_abstract", dict)
     target = _part(record, "related_work", str)
     cited = []
-    for place, (name, reference) in enumerate(references.items()):
-        target = target.replace(name, f"[{place}]")
+    for index, (name, reference) in enumerate(references.items()):
+        target = target.replace(name, f"[{index}]")
         abstract = (
             reference.get("abstract") if isinstance(reference, dict) else reference
         )
         cited.append(
-            f"[{place}] {abstract if isinstance(abstract, str) else ''}"[_NUMBER_CUT:]
+            f"[{index}] {abstract if isinstance(abstract, str) else ''}"[_NUMBER_CUT:]
         )
     return Converted(
         target, cited, _tagged(instances_of.ABSTRACT, record.value.get("abstract"))

@@ -157,7 +157,9 @@ def _untaken(
     for _ in range(min(rules.per_stratum, rules.drawn)):
         for numbers in left:
             if (
-                number := next((one for one in numbers if one not in taken), None)
+                number := next(
+                    (number for number in numbers if number not in taken), None
+                )
             ) is not None:
                 yield number
 

@@ -84,20 +84,22 @@ def _add_citing_paper(
 
 def _paper(name: str, sentences: Sequence[Sentence]) -> Paper:
     abstract = " ".join(
-        one.text for one in sentences if one.section.lower() == ABSTRACT
+        sentence.text for sentence in sentences if sentence.section.lower() == ABSTRACT
     )
-    title = " ".join(one.text for one in sentences if one.section == TITLE)
+    title = " ".join(
+        sentence.text for sentence in sentences if sentence.section == TITLE
+    )
     return Paper(
         paper_id=name,
         title=title,
         abstract=abstract,
-        text=" ".join(one.text for one in sentences),
+        text=" ".join(sentence.text for sentence in sentences),
     )
 
 
 def _place(citance: InputCitance, sentences: Sequence[Sentence]) -> int | None:
     if citance.offsets:
-        places = {sentence.sid: place for place, sentence in enumerate(sentences)}
+        places = {sentence.sid: index for index, sentence in enumerate(sentences)}
         return next(
             (
                 places[sid]

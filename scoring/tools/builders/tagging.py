@@ -141,8 +141,8 @@ def tag(
 def _told(
     tagged: Iterable[dict[str, Any]], highest: int, progress: Callable[[str], None]
 ) -> Iterator[dict[str, Any]]:
-    for place, facts in enumerate(tagged):
-        if place % TOLD == 0:
+    for index, facts in enumerate(tagged):
+        if index % TOLD == 0:
             progress(
                 f"tagging parts of speech: context {facts['number']:,} of {highest:,}"
             )
