@@ -138,10 +138,10 @@ def _estimate(*, phase: Phase, by: User) -> BackgroundJob:
 
 
 def _describe_agreed(
-    done: PhaseJudge, filled: Mapping[str, Any]
+    phase_judge: PhaseJudge, filled: Mapping[str, Any]
 ) -> tuple[str, Mapping[str, Any]]:
     return gettext("The judge %(judge)s is asked for runs that wait."), {
-        "judge": done.name
+        "judge": phase_judge.name
     }
 
 

@@ -41,12 +41,14 @@ def propose_merge(*, season: Season, team: Team, into: Team, by: User) -> MergeP
         if team.pk == into.pk:
             raise EntryRefused(_("a team does not merge with itself"))
         _locked_entries(season, team, into)
-        present = MergeProposal.objects.filter(season=season, team=team).first()
-        if present is not None and present.into_id == into.pk:
-            return present
-        if present is not None:
+        merge_proposal = MergeProposal.objects.filter(season=season, team=team).first()
+        if merge_proposal is not None and merge_proposal.into_id == into.pk:
+            return merge_proposal
+        if merge_proposal is not None:
             message = _("%(team)s has asked %(other)s already; withdraw that first")
-            raise EntryRefused(message % {"team": team, "other": present.names["into"]})
+            raise EntryRefused(
+                message % {"team": team, "other": merge_proposal.names["into"]}
+            )
         proposal = MergeProposal.objects.create(
             season=season, team=team, into=into, proposed_by=by
         )

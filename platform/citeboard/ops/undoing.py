@@ -271,14 +271,15 @@ def _take_season_back(season: Season, entry: AuditEntry, by: User) -> str:
 
 def _take_tries_back(season: Season, entry: AuditEntry, by: User) -> str:
     facts = entry.facts or {}
-    given = ExtraTries.objects.filter(
+    extra_tries = ExtraTries.objects.filter(
         pk=facts.get("given", 0), phase__task__season=season
     ).first()
-    if given is None:
+    if extra_tries is None:
         raise Refused(_("they are taken back already"))
-    given.delete()
+    extra_tries.delete()
     return _sentence_on_later_runs(
-        entry, Submission.objects.filter(team=given.team_id, phase=given.phase_id)
+        entry,
+        Submission.objects.filter(team=extra_tries.team_id, phase=extra_tries.phase_id),
     )
 
 

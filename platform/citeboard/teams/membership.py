@@ -140,14 +140,16 @@ def invite_by_mail(*, team: Team, address: str, by: User) -> MailedInvitation:
         # Lock the user, so that simultaneous invitations to several teams are counted
         # one after the other.
         User.objects.select_for_update().get(pk=by.pk)
-        own = MailedInvitation.objects.filter(team=team, address=address).first()
-        if own is not None and own.state == State.DECLINED:
+        mailed_invitation = MailedInvitation.objects.filter(
+            team=team, address=address
+        ).first()
+        if mailed_invitation is not None and mailed_invitation.state == State.DECLINED:
             raise Refused(
                 gettext(
                     "this address has declined an invitation; send its owner the link instead"
                 )
             )
-        if own is not None and own.created_at > now - DAY:
+        if mailed_invitation is not None and mailed_invitation.created_at > now - DAY:
             raise Refused(
                 gettext("this address was sent an invitation less than a day ago")
             )
@@ -170,7 +172,7 @@ def invite_by_mail(*, team: Team, address: str, by: User) -> MailedInvitation:
                 "you have sent %(invitations)s within a day; go on tomorrow"
             )
             raise Refused(message % {"invitations": counted(MAX_A_DAY, "invitation")})
-        import_string(UNQUEUE)([own and own.job])
+        import_string(UNQUEUE)([mailed_invitation and mailed_invitation.job])
         defaults = {**_made(by), "state": State.WAITING, "job": import_string(QUEUE)()}
         made, _ = MailedInvitation.objects.update_or_create(
             team=team, address=address, defaults=defaults
@@ -385,16 +387,16 @@ def new_team(name: str) -> Team:
         raise ValidationError(
             {"name": message % {"length": len(name), "most": MAX_NAME}}
         )
-    taken = ValidationError(
+    validation_error = ValidationError(
         {"name": _("another team has this name, or one very much like it")}
     )
     if Team.objects.filter(name_skeleton=skeleton(name)).exists():
-        raise taken
+        raise validation_error
     try:
         with transaction.atomic():
             return Team.objects.create(name=name, slug=slug)
     except IntegrityError:
-        raise taken from None
+        raise validation_error from None
 
 
 def team_slug(name: str) -> str:

@@ -39,8 +39,8 @@ judges = Pages(judge_of, "sheet", context=_context)
 def judge(request: SignedInRequest, annotator: Annotator) -> Answer:
     """Show two anonymous texts of an instance and ask which is better."""
     pair = _pair(annotator, request.GET.get("pair", ""))
-    kept = Preference.objects.filter(annotator=annotator, pair=pair).first()
-    first = {"pair": pair.position, "label": kept.label if kept else None}
+    preference = Preference.objects.filter(annotator=annotator, pair=pair).first()
+    first = {"pair": pair.position, "label": preference.label if preference else None}
     form = JudgementForm(request.POST or None, initial=first)
     require_known_fields(request, form)
     if request.method == "POST" and annotator.sheet.is_open:

@@ -143,10 +143,13 @@ def _part(
 
     def leads(label: str, row: by_class.System) -> str:
         assert isinstance(row, Row)
-        asked = InstancesQuery(
+        instances_query = InstancesQuery(
             rules=board.rules, metric=metric, of_class=f"{dimension}:{label}"
         )
-        return reverse("submission-instances", args=[row.submission]) + asked.with_()
+        return (
+            reverse("submission-instances", args=[row.submission])
+            + instances_query.with_()
+        )
 
     def cell(label: str, row: by_class.System) -> dict[str, Any]:
         low, high = table.intervals.get((label, row.evaluation), (None, None))

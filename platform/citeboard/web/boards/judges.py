@@ -57,12 +57,12 @@ def _view(view: JudgedView, query: PageQuery) -> dict[str, Any]:
     }
 
 
-def _agreement(found: Agreement) -> dict[str, Any]:
+def _agreement(agreement: Agreement) -> dict[str, Any]:
     return {
-        "pairs": found.pairs,
-        "share": "" if found.share is None else shown(found.share),
-        "kappa": "" if found.kappa is None else shown(found.kappa),
-        "why_no_kappa": WHY_NOT.get(found.reason, ""),
+        "pairs": agreement.pairs,
+        "share": "" if agreement.share is None else shown(agreement.share),
+        "kappa": "" if agreement.kappa is None else shown(agreement.kappa),
+        "why_no_kappa": WHY_NOT.get(agreement.reason, ""),
     }
 
 

@@ -112,9 +112,9 @@ def instances_and_rows(gold: Gold) -> str:
 
 
 def _add_messages(
-    request: pages.SignedInRequest, made: Sequence[rescoring.NewGold]
+    request: pages.SignedInRequest, new_golds: Sequence[rescoring.NewGold]
 ) -> None:
-    for new in made:
+    for new in new_golds:
         tell, words = (
             messages.info,
             _("This is gold v%(number)s as it is; nothing has changed."),
@@ -124,7 +124,7 @@ def _add_messages(
             words = _(
                 "Gold v%(number)s of %(task)s has %(instances)s. All runs are scored against it."
             )
-        elif len(made) > 1:
+        elif len(new_golds) > 1:
             words = _(
                 "This is gold v%(number)s of %(task)s as it is; nothing has changed."
             )

@@ -197,19 +197,19 @@ def data_sheet(
     return {"phase": sheet.phase, "form": form}
 
 
-def _agreement(criterion: str, found: Agreement) -> dict[str, Any]:
+def _agreement(criterion: str, agreement: Agreement) -> dict[str, Any]:
     return {
         "criterion": _(criterion),
-        "mean": with_interval(found.mean_kappa, found.mean_interval, 100),
-        "alpha": with_interval(found.alpha, found.alpha_interval, 100),
-        "ac1": with_interval(found.ac1, found.ac1_interval, 100),
+        "mean": with_interval(agreement.mean_kappa, agreement.mean_interval, 100),
+        "alpha": with_interval(agreement.alpha, agreement.alpha_interval, 100),
+        "ac1": with_interval(agreement.ac1, agreement.ac1_interval, 100),
         "pairs": [
             {**vars(pair), "kappa": with_interval(pair.kappa, pair.interval, 100)}
-            for pair in found.pairs
+            for pair in agreement.pairs
         ],
         "leniency": [
             {**vars(one), "value": with_interval(one.value, one.interval, SCALE)}
-            for one in found.leniency
+            for one in agreement.leniency
         ],
     }
 
@@ -304,11 +304,11 @@ take_judgements_back = pages.does(
 )
 
 
-def _agreement_context(judged: JudgedRun) -> dict[str, Any]:
+def _agreement_context(judged_run: JudgedRun) -> dict[str, Any]:
     try:
-        agreements = claim_review.agreement_of(judged)
+        agreements = claim_review.agreement_of(judged_run)
     except local_copies.FileRefused as outdated:
-        return {"judged": judged, "outdated": sentence(outdated)}
+        return {"judged": judged_run, "outdated": sentence(outdated)}
     decided, rated = [], []
     for kind in (RECALL, PRECISION):
         if (found := agreements[kind])["items"]:
@@ -334,7 +334,7 @@ def _agreement_context(judged: JudgedRun) -> dict[str, Any]:
                 "interval": interval(found["low"], found["high"]),
             }
             rated.append({**_shared_context(kind, found), **numbers})
-    return {"judged": judged, "decided": decided, "rated": rated}
+    return {"judged": judged_run, "decided": decided, "rated": rated}
 
 
 def _shared_context(kind: str, found: Mapping[str, Any]) -> dict[str, Any]:

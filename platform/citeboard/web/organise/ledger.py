@@ -52,11 +52,13 @@ def _imports(
     imports = JudgementImport.objects.filter(judge__in=judges).annotate(
         runs=Count("used_by__evaluation__submission", filter=own, distinct=True)
     )
-    shown: list[JudgementImport] = list(imports.select_related("judge")[:IMPORTS_SHOWN])
-    for one in shown:
+    judgement_imports: list[JudgementImport] = list(
+        imports.select_related("judge")[:IMPORTS_SHOWN]
+    )
+    for one in judgement_imports:
         if one.judge.season_id is None and not is_staff:
             one.filename = _("another season")
-    return shown
+    return judgement_imports
 
 
 ledger = pages.fills(

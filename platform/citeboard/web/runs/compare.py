@@ -70,12 +70,14 @@ def compare(request: HttpRequest, phase: Phase) -> Answer:
 
 def _comparison_context(
     board: Board,
-    chosen: contenders.ChosenTwo,
+    chosen_two: contenders.ChosenTwo,
     viewer: User | AnonymousUser,
     query: contenders.CompareQuery,
 ) -> tuple[dict[str, Any], int]:
-    evaluations = contenders.evaluations_of(board, chosen)
-    missing = [row for row, own in zip(chosen, evaluations, strict=True) if own is None]
+    evaluations = contenders.evaluations_of(board, chosen_two)
+    missing = [
+        row for row, own in zip(chosen_two, evaluations, strict=True) if own is None
+    ]
     if missing or evaluations[0] is None or evaluations[1] is None:
         return {"missing": missing}, 200
     pair = two(evaluations[0], evaluations[1])
@@ -83,9 +85,9 @@ def _comparison_context(
         found = {
             "tests": pages.test_part(pair, tests(pair, at_once=query.tests), query),
             "classes": pages.class_part(
-                pair, chosen[0].system, chosen[1].system, query, board.audience
+                pair, chosen_two[0].system, chosen_two[1].system, query, board.audience
             ),
-            "swapped": query.with_(a=chosen[1].run, b=chosen[0].run),
+            "swapped": query.with_(a=chosen_two[1].run, b=chosen_two[0].run),
             "gold": board.gold,
         }
         if changes.is_of_one_team(pair.a, pair.b, viewer):
@@ -101,14 +103,17 @@ def _comparison_context(
             and reading.may_read(board.phase, viewer, [pair.a, pair.b]) is not None
         ):
             own = contenders.ReadQuery(
-                a=chosen[0].run, b=chosen[1].run, rules=query.rules, gold=query.gold
+                a=chosen_two[0].run,
+                b=chosen_two[1].run,
+                rules=query.rules,
+                gold=query.gold,
             )
             found["read"] = own.with_()
         if visibility.may_see_instances(
             board.phase, visibility.audience_of(board.phase, viewer)
         ):
             found["instances"] = pages.instance_part(
-                pair, replace(query, a=chosen[0].run, b=chosen[1].run)
+                pair, replace(query, a=chosen_two[0].run, b=chosen_two[1].run)
             )
     except comparisons.WithheldStatistics:
         return {"is_withheld": True}, 200

@@ -117,7 +117,7 @@ def instances(
 
 
 def _record_of(
-    run: Submission, viewer: object, own: Evaluation, page: readings.Page
+    run: Submission, viewer: object, evaluation: Evaluation, page: readings.Page
 ) -> tuple[Results, standings.Row, standings.Column] | None:
     """Return the run's row on the board, and the column of the page's metric.
 
@@ -126,9 +126,13 @@ def _record_of(
     metric = page.reading.metric if page.reading.rights.values else None
     if metric is None or metric.higher_is_better is None:
         return None
-    board = board_of(run.phase, viewer, own.rules, None)
+    board = board_of(run.phase, viewer, evaluation.rules, None)
     row = next(
-        (row for row in standings.run_rows(board.rows) if row.evaluation == own.pk),
+        (
+            row
+            for row in standings.run_rows(board.rows)
+            if row.evaluation == evaluation.pk
+        ),
         None,
     )
     column = next(
