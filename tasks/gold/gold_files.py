@@ -89,12 +89,8 @@ def load_gold(
     *, task: Task, split: str, paths: Sequence[Path], reason: str, again: bool = True
 ) -> tuple[Gold, bool]:
     with tempfile.TemporaryDirectory(prefix="citeboard-gold-") as folder:
-        present = (
-            Gold.objects.filter(task=task, split=split).order_by("-number").first()
-        )
-        prepared = prepare_for(
-            present, task.task_type, paths, task.options, Path(folder)
-        )
+        gold = Gold.objects.filter(task=task, split=split).order_by("-number").first()
+        prepared = prepare_for(gold, task.task_type, paths, task.options, Path(folder))
         nonce = packing.nonce_of(paths, prepared.digest)
         kept = keep_gold(replace(prepared, nonce=nonce))
     with transaction.atomic(), early.nothing_early(task.season, by=None):

@@ -205,9 +205,13 @@ def _pairs(
 
 
 def _earlier_first(
-    one: GoldPublication, other: GoldPublication
+    gold_publication: GoldPublication, other: GoldPublication
 ) -> tuple[GoldPublication, GoldPublication]:
-    return (one, other) if (one.at, one.pk) < (other.at, other.pk) else (other, one)
+    return (
+        (gold_publication, other)
+        if (gold_publication.at, gold_publication.pk) < (other.at, other.pk)
+        else (other, gold_publication)
+    )
 
 
 def release(claim: Claim) -> None:

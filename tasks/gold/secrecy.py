@@ -300,8 +300,8 @@ def secrecy_of(phase: Phase) -> Secrecy:
     """Return the embargoes of a phase. They are loaded from the database once per
     object.
     """
-    known: Secrecy = looked_up([phase])[0].__dict__["secrecy"]
-    return known
+    secrecy: Secrecy = looked_up([phase])[0].__dict__["secrecy"]
+    return secrecy
 
 
 def looked_up(phases: Iterable[Phase]) -> list[Phase]:
@@ -326,12 +326,12 @@ def with_phases(tasks: Iterable[Task]) -> None:
 
 
 def _bound_versions(
-    own: Split, versions: Iterable[_VersionOverlap]
+    split: Split, versions: Iterable[_VersionOverlap]
 ) -> dict[Split, dict[int, int]]:
     bound: dict[Split, dict[int, int]] = {}
     for version in versions:
         other = (version.other_task, version.other_split)
-        if version.binds and version.held and other != own:
+        if version.binds and version.held and other != split:
             bound.setdefault(other, {})[version.pk] = version.same
     return bound
 

@@ -506,13 +506,13 @@ def ask_to_join(*, season: Season, team: Team, user: User, message: str) -> Join
         team = membership.locked(team)
         if Membership.objects.filter(team=team, user=user).exists():
             raise EntryRefused(_("you are in %(team)s already") % {"team": team})
-        present = JoinRequest.objects.filter(team=team, user=user).first()
-        if present is not None and present.declined_at is not None:
+        join_request = JoinRequest.objects.filter(team=team, user=user).first()
+        if join_request is not None and join_request.declined_at is not None:
             raise EntryRefused(
                 _("%(team)s has declined; it can still invite you") % {"team": team}
             )
-        if present is not None:
-            return present
+        if join_request is not None:
+            return join_request
         User.objects.select_for_update().get(pk=user.pk)
         since = timezone.now() - dt.timedelta(days=1)
         if (
@@ -592,12 +592,12 @@ def requests_of(user: object) -> QuerySet[JoinRequest]:
     )
 
 
-def _require_open_request(asked: JoinRequest) -> JoinRequest:
-    membership.locked(asked.team)
+def _require_open_request(join_request: JoinRequest) -> JoinRequest:
+    membership.locked(join_request.team)
     present = (
-        waiting_requests(asked.team)
+        waiting_requests(join_request.team)
         .select_related("team", "user")
-        .filter(pk=asked.pk)
+        .filter(pk=join_request.pk)
         .first()
     )
     if present is None:

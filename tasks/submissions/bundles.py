@@ -429,8 +429,8 @@ def _said_by_type(
     return own
 
 
-def _with_card(part: Part, said: run_card.Metadata) -> Part:
-    own = said.before(part.findings.about)
+def _with_card(part: Part, metadata: run_card.Metadata) -> Part:
+    own = metadata.before(part.findings.about)
     try:
         run_card.require_card(part.phase, own)
     except refusals.RunNotTaken as refused:

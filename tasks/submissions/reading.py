@@ -308,8 +308,8 @@ def _figures(metadata: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 
 
 def _amount(value: object, units: Mapping[str, float]) -> float | None:
-    found = _AMOUNT.fullmatch(_text(value))
-    return float(found[1]) * units[found[2]] if found and found[2] in units else None
+    match = _AMOUNT.fullmatch(_text(value))
+    return float(match[1]) * units[match[2]] if match and match[2] in units else None
 
 
 def _stage_text(stage: Mapping[str, Any]) -> str:

@@ -455,14 +455,14 @@ def give_tries(
 def take_tries_back(*, given: ExtraTries, by: User) -> None:
     with transaction.atomic():
         lock_entry(given.phase, given.team)
-        if (present := ExtraTries.objects.filter(pk=given.pk).first()) is not None:
+        if (extra_tries := ExtraTries.objects.filter(pk=given.pk).first()) is not None:
             _note(
-                present,
+                extra_tries,
                 by,
                 "tries-taken-back",
-                audit.Change("extra tries", present.tries, None),
+                audit.Change("extra tries", extra_tries.tries, None),
             )
-            present.delete()
+            extra_tries.delete()
 
 
 def _note(given: ExtraTries, by: User, key: str, change: audit.Change) -> None:
@@ -548,11 +548,11 @@ def _failed_at(run: Submission, job: Job | None) -> datetime:
 
 
 def _record_acknowledgement(
-    found: Acknowledgement, by: User, action: str, change: audit.Change
+    acknowledgement: Acknowledgement, by: User, action: str, change: audit.Change
 ) -> None:
-    run, job = found.submission, found.job
+    run, job = acknowledgement.submission, acknowledgement.job
     facts: dict[str, object] = {"run": run, "rules": job.rules} if job else {"run": run}
     if action == "failure-acknowledged":
-        facts["reason"] = found.note
+        facts["reason"] = acknowledgement.note
     key, place = f"{action}/rules" if job else action, run.phase.task.season
     audit.record(key, actor=by, subject=run, place=place, facts=facts, changes=[change])

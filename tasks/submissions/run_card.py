@@ -82,25 +82,27 @@ def checked_card(given: Mapping[str, object]) -> dict[str, str]:
     return found
 
 
-def _checked_value(known: CardField, value: object) -> str:
+def _checked_value(card_field: CardField, value: object) -> str:
     text = plain_text.one_line("" if value is None else str(value))
     if not text:
         return ""
     if fault := plain_text.too_long(
-        text, known.max_length, _("this has %(found)s characters; at most %(most)s fit")
+        text,
+        card_field.max_length,
+        _("this has %(found)s characters; at most %(most)s fit"),
     ):
         raise ValueError(fault)
-    if known.values and text not in known.values:
+    if card_field.values and text not in card_field.values:
         raise ValueError(
             _("“%(found)s” is not one of %(names)s")
-            % {"found": text[:40], "names": ", ".join(known.values)}
+            % {"found": text[:40], "names": ", ".join(card_field.values)}
         )
-    if known.is_date and not _DATE.fullmatch(text.lower()):
+    if card_field.is_date and not _DATE.fullmatch(text.lower()):
         message = _(
             "“%(found)s” is no year, month or day such as 2024-06, nor none or unknown"
         )
         raise ValueError(message % {"found": text})
-    if known.is_list:
+    if card_field.is_list:
         names = sorted({name.strip().lower() for name in text.split(",")} - {""})
         for name in names:
             if not _NAME.fullmatch(name):
@@ -111,9 +113,9 @@ def _checked_value(known: CardField, value: object) -> str:
         if NONE in names and len(names) > 1:
             raise ValueError(_("it names data sets and says none"))
         return ", ".join(names)
-    if known.is_link:
+    if card_field.is_link:
         plain_text.checked_link(text)
-    return text.lower() if known.is_date else text
+    return text.lower() if card_field.is_date else text
 
 
 def require_card(phase: Phase, said: Metadata) -> None:
@@ -327,18 +329,18 @@ def checked_details(
 ) -> RunDetails:
     name, text = plain_text.one_line(system), plain_text.plain_paragraphs(description)
     group = plain_text.one_line(seeds_of)
-    given = RunDetails(name, text, kind, idempotency_key.strip(), group)
+    run_details = RunDetails(name, text, kind, idempotency_key.strip(), group)
     faults = {}
-    if not given.system:
+    if not run_details.system:
         faults["system"] = _("give the system a name")
     message = _("the name has %(found)s characters; at most %(most)s fit")
-    if fault := plain_text.too_long(given.system, MAX_SYSTEM, message):
+    if fault := plain_text.too_long(run_details.system, MAX_SYSTEM, message):
         faults["system"] = fault
-    if fault := plain_text.too_long(given.seeds_of, MAX_SYSTEM, message):
+    if fault := plain_text.too_long(run_details.seeds_of, MAX_SYSTEM, message):
         faults["seeds_of"] = fault
     message = _("the description has %(found)s characters; at most %(most)s fit")
     if fault := plain_text.too_long(
-        given.description, plain_text.MAX_DESCRIPTION, message
+        run_details.description, plain_text.MAX_DESCRIPTION, message
     ):
         faults["description"] = fault
     if kind not in TEAM_KINDS:
@@ -347,14 +349,14 @@ def checked_details(
             "names": ", ".join(TEAM_KINDS),
         }
         faults["kind"] = _("“%(found)s” is not one of %(names)s") % named
-    key = given.idempotency_key
+    key = run_details.idempotency_key
     if len(key) > MAX_KEY or not (key.isascii() and (key.isprintable() or not key)):
         faults["idempotency_key"] = _(
             "at most %(number)s printable ASCII characters"
         ) % {"number": MAX_KEY}
     if faults:
         raise ValidationError(faults)
-    return given
+    return run_details
 
 
 @dataclass(frozen=True, kw_only=True)

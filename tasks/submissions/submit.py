@@ -550,8 +550,10 @@ def read_late(
         if late.metadata_name:
             path = folder / "metadata"
             path.write_bytes(late.metadata)
-            sent = Upload(path, late.metadata_name)
-            said = said.before(run_card.read_metadata(sent, phase.task.task_type, None))
+            upload = Upload(path, late.metadata_name)
+            said = said.before(
+                run_card.read_metadata(upload, phase.task.task_type, None)
+            )
         with read_upload(
             HEADER, run, {"filename": submission.filename}, owner=None
         ) as done:
@@ -570,12 +572,12 @@ def read_late(
 
 
 def _fill_in(
-    submission: Submission, said: run_card.Metadata, late: LateReading
+    submission: Submission, metadata: run_card.Metadata, late: LateReading
 ) -> None:
     Submission.objects.filter(pk=submission.pk).update(
-        description=said.description, card=dict(said.card)
+        description=metadata.description, card=dict(metadata.card)
     )
     known = set(submission.team_figures.values_list("name", flat=True))
-    new = {name: value for name, value in said.figures.items() if name not in known}
+    new = {name: value for name, value in metadata.figures.items() if name not in known}
     run_card.keep_figures(submission, new)
     late.delete()

@@ -310,12 +310,12 @@ def _digests(
     return last, site, file
 
 
-def _remembered_digest(present: Gold | None, prepared: packing.PreparedGold) -> str:
+def _remembered_digest(gold: Gold | None, prepared: packing.PreparedGold) -> str:
     """Return the digest of the prepared gold under the digest rule of the present gold
     with the same content, or under the current rule.
     """
-    if present is not None and present.holds(prepared.digests):
-        return present.plain_digest
+    if gold is not None and gold.holds(prepared.digests):
+        return gold.plain_digest
     return prepared.digest
 
 

@@ -135,8 +135,8 @@ def read_option(kind: str, path: str, rows: Rows) -> None:
         read_rows(files, {kind: rows}, problems, default=kind)
     except PermissionError as fault:
         message = "the file cannot be read by this process"
-        found = Problem(file=name, message=message, expected="judgements in the gold")
-        raise InputRefused([found]) from fault
+        problem = Problem(file=name, message=message, expected="judgements in the gold")
+        raise InputRefused([problem]) from fault
     refuse(problems)
 
 

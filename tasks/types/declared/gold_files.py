@@ -433,7 +433,7 @@ def _of_pairs(
         grades.guess,
         Guess("pool", pool.name, SURE, has),
     ]
-    found = Recognised(
+    recognised = Recognised(
         main=name,
         rows=rows,
         keys=keys,
@@ -442,7 +442,9 @@ def _of_pairs(
         pool_key=pool.key,
         secret=_of_document(source.rows, query, document),
     )
-    return _with_queries(read, found, [pool for pool in pools if pool.key == query])
+    return _with_queries(
+        read, recognised, [pool for pool in pools if pool.key == query]
+    )
 
 
 @dataclass(frozen=True)
@@ -512,7 +514,7 @@ def _of_qrels(
     if pool:
         has = f"“{pool.key}” of {pool.name} has every document of the qrels"
         guesses.append(Guess("pool", pool.name, SURE, has))
-    found = Recognised(
+    recognised = Recognised(
         main=name,
         rows=rows,
         keys={"files": TREC, "id": TOPIC, "field": "relevant"},
@@ -520,25 +522,25 @@ def _of_qrels(
         pool=pool.name if pool else "",
         pool_key=pool.key if pool else "",
     )
-    return _with_queries(read, found, pools)
+    return _with_queries(read, recognised, pools)
 
 
 def _with_queries(
-    read: Mapping[str, GoldFile], found: Recognised, pools: Sequence[_Pool]
+    read: Mapping[str, GoldFile], recognised: Recognised, pools: Sequence[_Pool]
 ) -> Recognised:
     """Add the fields of the query file to the instances, if there is such a file."""
-    topics = {str(row[found.key]) for row in found.rows}
+    topics = {str(row[recognised.key]) for row in recognised.rows}
     for name, source in read.items():
-        if name in (found.main, found.pool):
+        if name in (recognised.main, recognised.pool):
             continue
         own = [pool for pool in pools if pool.name == name and topics <= pool.ids]
-        key = own[0].key if own else found.key
+        key = own[0].key if own else recognised.key
         records = (
             source.records if own else [*query_records(source.file, key, Problems())]
         )
         fields = {record_id(record.value, key): record.value for record in records}
         if not topics <= fields.keys() or (
-            "document" in found.keys and key != found.key
+            "document" in recognised.keys and key != recognised.key
         ):
             continue
         header = (
@@ -547,20 +549,22 @@ def _with_queries(
         reason = f"{name} has every query of the gold{header}"
         rows = [
             {
-                **fields[str(row[found.key])],
-                **{head: value for head, value in row.items() if head != found.key},
-                key: row[found.key],
+                **fields[str(row[recognised.key])],
+                **{
+                    head: value for head, value in row.items() if head != recognised.key
+                },
+                key: row[recognised.key],
             }
-            for row in found.rows
+            for row in recognised.rows
         ]
         return replace(
-            found,
+            recognised,
             rows=rows,
-            keys={**found.keys, "id": key, "queries": name},
+            keys={**recognised.keys, "id": key, "queries": name},
             queries=name,
-            guesses=[*found.guesses, Guess("queries", name, SURE, reason)],
+            guesses=[*recognised.guesses, Guess("queries", name, SURE, reason)],
         )
-    return found
+    return recognised
 
 
 def query_rows(source: GoldFile, key: str) -> Rows:

@@ -263,22 +263,26 @@ def _fields(file: Rows, beside: Rows = ()) -> list[Field]:
     return found[:MAX_FIELDS]
 
 
-def _proposed(form: str, found: Recognised) -> Values:
-    rows, key, answer = found.rows, found.key, found.answer
+def _proposed(form: str, recognised: Recognised) -> Values:
+    rows, key, answer = recognised.rows, recognised.key, recognised.answer
     names = names_of(rows)
-    labels = _labels(found) if form in ("labels", "evidence") else []
+    labels = _labels(recognised) if form in ("labels", "evidence") else []
     others = [
-        name for name in names if name not in (key, answer, *found.keys.get("ids", ()))
+        name
+        for name in names
+        if name not in (key, answer, *recognised.keys.get("ids", ()))
     ]
     unit = next((name for name in others if _is_unit(rows, name)), "")
     if not unit:
         # Choose the part of the id that has the fewest distinct values.
-        parts = [name for name in found.keys.get("ids", ()) if _is_unit(rows, name)]
+        parts = [
+            name for name in recognised.keys.get("ids", ()) if _is_unit(rows, name)
+        ]
         unit = min(parts, key=lambda name: len({row[name] for row in rows}), default="")
     groups = [str(row.get(answer)) for row in rows] if form == "labels" else []
     groups = groups if len(set(groups)) <= MAX_LABELS else []
     shown = _public_fields(
-        form, found, [name for name in others if name != unit], groups
+        form, recognised, [name for name in others if name != unit], groups
     )
     hidden = [
         path
@@ -296,13 +300,13 @@ def _proposed(form: str, found: Recognised) -> Values:
     if form == "labels":
         dimensions.append({"name": answer, "field": answer})
     gold = {
-        **found.keys,
+        **recognised.keys,
         "shown": shown,
         **({"hidden": hidden} if hidden else {}),
     }
     said, measures = _of_form(form, rows, answer, labels, shown)
     # Baselines of rankings need documents. The lead baseline needs a text.
-    has_inputs = {"ranking": bool(found.pool), "text": bool(shown)}.get(form, True)
+    has_inputs = {"ranking": bool(recognised.pool), "text": bool(shown)}.get(form, True)
     baselines = [
         {"name": name} for name in BASELINES[form] if name != TFIDF and has_inputs
     ]
@@ -317,19 +321,19 @@ def _proposed(form: str, found: Recognised) -> Values:
 
 
 def _public_fields(
-    form: str, found: Recognised, others: Sequence[str], groups: Sequence[str]
+    form: str, recognised: Recognised, others: Sequence[str], groups: Sequence[str]
 ) -> list[str]:
     """Return the fields that are proposed as public: fields that neither contain nor
     reveal an answer.
     """
-    rows, answer = found.rows, found.answer
+    rows, answer = recognised.rows, recognised.answer
     # Tags are useless without their tokens.
     tokens = token_fields(rows, answer)[:1] if form == "tags" else []
     names = names_of(rows)
     before = names[: names.index(answer)] if answer in names else []
 
     def is_harmless(name: str) -> bool:
-        if name in found.secret or could_answer(form, rows, name):
+        if name in recognised.secret or could_answer(form, rows, name):
             return False
         if name not in before and not all(row.get(name) for row in rows):
             return False
@@ -340,7 +344,7 @@ def _public_fields(
     return [name for name in others if name in tokens or is_harmless(name)]
 
 
-def _guess_candidates(task: Values, found: Recognised) -> list[Guess]:
+def _guess_candidates(task: Values, recognised: Recognised) -> list[Guess]:
     """Return the guess about the field that contains the candidates of each instance,
     if there is such a field.
     """
@@ -351,26 +355,26 @@ def _guess_candidates(task: Values, found: Recognised) -> list[Guess]:
     return [Guess("candidates", name, LIKELY, reason)]
 
 
-def _ranking_problems(task: Values, found: Recognised) -> list[Problem]:
+def _ranking_problems(task: Values, recognised: Recognised) -> list[Problem]:
     """Return the problem of a ranking without documents. Raises InputRefused if no
     field could contain candidates.
     """
-    if task["form"] != "ranking" or found.pool or task["answer"].get("candidates"):
+    if task["form"] != "ranking" or recognised.pool or task["answer"].get("candidates"):
         return []
-    fields = candidate_fields(found.rows, found.answer)
-    problem = without_candidates(found, fields)
+    fields = candidate_fields(recognised.rows, recognised.answer)
+    problem = without_candidates(recognised, fields)
     if not fields:
         raise InputRefused([problem])
     return [problem]
 
 
-def _guess_shown(task: Values, found: Recognised) -> Guess:
+def _guess_shown(task: Values, recognised: Recognised) -> Guess:
     shown = task["gold"]["shown"]
-    ids = found.keys.get("ids", ())
+    ids = recognised.keys.get("ids", ())
     others = [
         name
-        for name in names_of(found.rows)
-        if name not in (found.key, found.answer, *shown, *ids)
+        for name in names_of(recognised.rows)
+        if name not in (recognised.key, recognised.answer, *shown, *ids)
     ]
     reason = (
         "texts that could not be the answer"

@@ -160,7 +160,7 @@ class EvidenceSets(EvidenceTask):
         if not isinstance(value, dict):
             fault(f"“{self.field}” is {kind_found(value)}", "an object of documents")
             return None
-        found: GoldSets = {}
+        gold_sets: GoldSets = {}
         for document, sets in value.items():
             shown = document[:100]
             if (
@@ -193,11 +193,11 @@ class EvidenceSets(EvidenceTask):
                 message = f"a sentence of “{shown}” is in two sets, or a set is empty"
                 fault(message, "each sentence in one set")
                 return None
-            found[document] = (
+            gold_sets[document] = (
                 str(labels.pop()),
                 tuple(frozenset(numbers or ()) for numbers in sentences),
             )
-        return found
+        return gold_sets
 
     def answer_of(self, line: Line, name: str, index: Index) -> Any:
         value = line.value.get(self.answer_key)

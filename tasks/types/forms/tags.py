@@ -164,9 +164,9 @@ class TagTask(InstanceTask):
                 )
                 return None
             parts.append(own)
-        found = Tags(entities(parts, repair=self.repair))
-        found.tokens = tokens
-        return found
+        tags = Tags(entities(parts, repair=self.repair))
+        tags.tokens = tokens
+        return tags
 
     def parts_of(self, record: Mapping[str, Any]) -> list[tuple[str, str]]:
         """Return the prefix and the type of each tag in a valid gold record."""

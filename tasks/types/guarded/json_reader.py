@@ -227,8 +227,8 @@ def _unique_value(raw: str, limits: Limits, line: int) -> Any:
 
 
 def _behind_blanks(text: str, place: int) -> int:
-    found = _BLANK.match(text, place)
-    return place if found is None else found.end()
+    match = _BLANK.match(text, place)
+    return place if match is None else match.end()
 
 
 def _next_item(text: str, place: int) -> int:

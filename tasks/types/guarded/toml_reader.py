@@ -63,14 +63,14 @@ def _tokens(text: str) -> Iterator[tuple[str, int]]:
     without an end.
     """
     place = 0
-    while found := _TOKEN.search(text, place):
-        place = found.end()
-        if found[0] in _CLOSING:
-            closing = _CLOSING[found[0]].match(text, place)
+    while match := _TOKEN.search(text, place):
+        place = match.end()
+        if match[0] in _CLOSING:
+            closing = _CLOSING[match[0]].match(text, place)
             if closing is None:
                 return
             place = closing.end()
-        yield found[0], found.start()
+        yield match[0], match.start()
 
 
 def _line(text: str, place: int) -> int:
@@ -100,11 +100,11 @@ def _nested(text: str, limits: Limits) -> Unreadable:
 
 
 def _placed(fault: tomllib.TOMLDecodeError) -> Unreadable:
-    found = _PLACE.fullmatch(str(fault))
-    if found is None:
+    match = _PLACE.fullmatch(str(fault))
+    if match is None:
         return Unreadable(str(fault))
-    line, column = (int(number) if number else None for number in found.groups()[1:])
-    return Unreadable(found[1], line, column)
+    line, column = (int(number) if number else None for number in match.groups()[1:])
+    return Unreadable(match[1], line, column)
 
 
 def _has_long_number(values: dict[str, Any], limits: Limits) -> bool:

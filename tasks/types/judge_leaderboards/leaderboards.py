@@ -197,19 +197,21 @@ def _by_form(names: Iterable[str]) -> dict[str, str]:
     return {nfc(name): name for name in names}
 
 
-def _doubts(known: Leaderboard, systems: Leaderboard, index: Index) -> list[Problem]:
-    if not known:
+def _doubts(
+    leaderboard: Leaderboard, systems: Leaderboard, index: Index
+) -> list[Problem]:
+    if not leaderboard:
         return []
-    unknown = [name for name in systems if name not in known]
-    missing = [name for name in index["instances"] if name not in known]
+    unknown = [name for name in systems if name not in leaderboard]
+    missing = [name for name in index["instances"] if name not in leaderboard]
     left_out = "systems of the run are not in the truth and are left out"
     as_zero = "systems have no score and count as 0"
     found = [
         _doubt(unknown, len(systems), left_out),
         _doubt(missing, len(index["instances"]), as_zero),
     ]
-    if any(own.topics for own in known.values()):
-        judged = set(topics_of(known.values()))
+    if any(own.topics for own in leaderboard.values()):
+        judged = set(topics_of(leaderboard.values()))
         absent = [name for name in index["topics"] if name not in judged]
         found.append(_doubt(absent, len(index["topics"]), "topics have no score"))
     return [problem for problem in found if problem]

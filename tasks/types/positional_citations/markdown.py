@@ -135,8 +135,8 @@ def _cells(row: str) -> str:
 
 def _past(pattern: re.Pattern[str], line: str) -> int:
     place = 0
-    while found := pattern.match(line, place):
-        place = found.end()
+    while match := pattern.match(line, place):
+        place = match.end()
     return place
 
 
@@ -158,9 +158,9 @@ def _past_markers(line: str, listed: frozenset[str]) -> int:
 
 def _listed_letters(lines: Iterable[str]) -> frozenset[str]:
     letters = {
-        found["letter"]
+        match["letter"]
         for line in lines
-        if (found := _LETTER.match(line, _past(_QUOTE, line)))
+        if (match := _LETTER.match(line, _past(_QUOTE, line)))
     }
     return frozenset(
         letter for letter in letters if not letters.isdisjoint(_neighbours(letter))
