@@ -120,8 +120,8 @@ class SemEval(PooledSpans):
         )
 
 
-def _distance(one: Span, other: Span) -> int:
-    return abs(one[0] - other[0]) + abs(one[1] - other[1])
+def _distance(span: Span, other: Span) -> int:
+    return abs(span[0] - other[0]) + abs(span[1] - other[1])
 
 
 class Units(PooledSpans):

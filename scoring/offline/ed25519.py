@@ -81,11 +81,11 @@ def _times(
     return total
 
 
-def _is_same(one: Point, other: Point) -> bool:
+def _is_same(point: Point, other: Point) -> bool:
     return (
-        (one[0] * other[2] - other[0] * one[2]) % P
+        (point[0] * other[2] - other[0] * point[2]) % P
         == 0
-        == (one[1] * other[2] - other[1] * one[2]) % P
+        == (point[1] * other[2] - other[1] * point[2]) % P
     )
 
 

@@ -231,17 +231,22 @@ def evaluate(  # noqa: PLR0913  (some are of a part)
 
 
 def _intervals(
-    metrics: Sequence[Metric], own: Measurements, resampling: Resampling
+    metrics: Sequence[Metric], measurements: Measurements, resampling: Resampling
 ) -> Sequence[Bounds | NoInterval | None]:
-    names, numbers = own.resampled
+    names, numbers = measurements.resampled
     # Metrics with the same statistic share rows.
-    sums = {name: unit_sums(stats, numbers) for name, stats in own.matrices.items()}
+    sums = {
+        name: unit_sums(stats, numbers) for name, stats in measurements.matrices.items()
+    }
     measured: list[Measured] = []
     for metric in metrics:
         rows = sums[metric.statistic]
         if metric.per_unit or isinstance(metric, WeightedMetric):
             rows = unit_rows(
-                metric, own.matrices[metric.statistic], own.units, own.clusters
+                metric,
+                measurements.matrices[metric.statistic],
+                measurements.units,
+                measurements.clusters,
             )
         measured.append((metric, rows))
     if resampling.method == WILSON_JACKKNIFE:
@@ -286,14 +291,14 @@ def _numbered_rows(
     cluster_names, clusters = (
         ([], None) if pairs.clusters is None else numbered(pairs.clusters)
     )
-    own = Measurements(
+    measurements = Measurements(
         matrices=statistics,
         units=units,
         unit_names=names,
         clusters=clusters,
         cluster_names=cluster_names,
     )
-    return own, pairs
+    return measurements, pairs
 
 
 def numbered(column: Sequence[Any]) -> tuple[list[str], NDArray[np.intp]]:

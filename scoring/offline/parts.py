@@ -192,13 +192,13 @@ def _systematic_sample(ordered: Sequence[str], share: int) -> set[str]:
 
 
 def _classes_by_unit(
-    whole: Pairs, dimensions: Iterable[str]
+    pairs: Pairs, dimensions: Iterable[str]
 ) -> Mapping[str, tuple[str, ...]]:
-    rows = np.flatnonzero(present(whole.gold)).tolist()
-    names = _names(whole)
+    rows = np.flatnonzero(present(pairs.gold)).tolist()
+    names = _names(pairs)
     classes: dict[str, tuple[str, ...]] = {}
     for dimension in dimensions:
-        if (column := whole.features.get(dimension)) is None:
+        if (column := pairs.features.get(dimension)) is None:
             continue
         found: dict[str, set[str]] = {}
         for row in rows:

@@ -334,11 +334,11 @@ def _with_sample(
 
 
 def _sample_pool(
-    task: Mapping[str, Any], own: Sequence[Instance], content: Content, name: str
+    task: Mapping[str, Any], instances: Sequence[Instance], content: Content, name: str
 ) -> str:
     """Return the documents in the gold of a sample, and some other documents."""
     gold = task["gold"]
-    named = json.dumps([instance.record[gold["field"]] for instance in own])
+    named = json.dumps([instance.record[gold["field"]] for instance in instances])
     kept = [
         record
         for index, (key, record) in enumerate(content.pool.items())
@@ -353,7 +353,7 @@ def _sample_pool(
 def _sample_gold(
     task_type: TaskType,
     task: Mapping[str, Any],
-    own: Sequence[Instance],
+    instances: Sequence[Instance],
     files: Sequence[InputFile],
 ) -> dict[str, str]:
     """Return the files with the gold and queries of these instances, in their original
@@ -361,19 +361,19 @@ def _sample_gold(
     """
     gold, reader = task["gold"], form_of(task_type)
     kind = gold.get("files", "jsonl")
-    names = {instance.id for instance in own}
+    names = {instance.id for instance in instances}
     sample: dict[str, str] = {}
     if name := gold.get("queries"):
         fields = {gold["field"]}
         queries = [
             {head: cell for head, cell in instance.record.items() if head not in fields}
-            for instance in own
+            for instance in instances
         ]
         sample[f"sample/gold/{name}"] = _written_queries(queries, name)
     if kind == TREC:
         lines = [
             f"{instance.id} 0 {document} {grade}\n"
-            for instance in own
+            for instance in instances
             for document, grade in instance.record[gold["field"]].items()
         ]
         sample["sample/gold/gold.qrels"] = "".join(lines)
@@ -381,16 +381,16 @@ def _sample_gold(
     if kind == BIO:
         tokens = task.get("answer", {}).get("tokens", Keys.tokens)
         keys = Keys(gold.get("id", Keys.id), tokens, gold["field"])
-        records = [dict(instance.record) for instance in own]
+        records = [dict(instance.record) for instance in instances]
         sample[f"sample/gold/gold.{BIO}"] = written_sentences(records, keys)
         return sample
     if gold.get("keyed"):
         key, field = gold["id"], gold["field"]
-        rows = as_keyed([instance.record for instance in own], key, field)
+        rows = as_keyed([instance.record for instance in instances], key, field)
         sample["sample/gold/gold.json"] = json.dumps(rows, ensure_ascii=False)
         return sample
     table = TableForm(kind, gold.get("delimiter") or "", gold.get("quotes"))
-    given = [dict(instance.record) for instance in own]
+    given = [dict(instance.record) for instance in instances]
     if reader is not None and reader.shape != PLAIN:
         given = [
             dict(row.value)

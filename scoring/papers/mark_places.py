@@ -95,10 +95,10 @@ def mixtures(
         }
         parts = []
         for name, output in mixed.items():
-            asked = Question(name, "", "", ())
+            question = Question(name, "", "", ())
             for text in filter(MARK.search, sentences(output)):
                 cited = CitedSentence(
-                    question=asked, features={}, text=text, positions=positions(text)
+                    question=question, features={}, text=text, positions=positions(text)
                 )
                 parts.append(cited)
         yield {

@@ -78,13 +78,13 @@ def why_lost() -> str:
 
 def _given() -> tuple[Ed25519PrivateKey, SigningKey | None]:
     private = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(settings.RECEIPT_KEY))
-    known = SigningKey.objects.filter(public=_public(private)).first()
-    if known is not None and known.retired_at is not None:
+    signing_key = SigningKey.objects.filter(public=_public(private)).first()
+    if signing_key is not None and signing_key.retired_at is not None:
         message = _(
             "the key in CITEBOARD_RECEIPT_KEY was replaced on %(date)s by another one"
         )
-        raise KeyLost(message % {"date": written_day(known.retired_at)})
-    return private, known
+        raise KeyLost(message % {"date": written_day(signing_key.retired_at)})
+    return private, signing_key
 
 
 def _made(before: SigningKey | None) -> Signer:
