@@ -248,9 +248,7 @@ class Metric(ABC):
         return True
 
     def on_interval_scale(self, values: Floats) -> Floats:
-        """Return the values on the scale on which intervals are computed. The default
-        is no change.
-        """
+        """Return the values on the scale on which intervals are computed."""
         return np.asarray(values)
 
     def from_interval_scale(self, values: Floats) -> Floats:
@@ -343,9 +341,7 @@ class Metric(ABC):
         return False
 
     def requirements(self) -> Sequence[Requirement]:
-        """Return the models and other resources that the metric needs. Site
-        administrators see this list.
-        """
+        """Return the models and other resources that the metric needs."""
         needed: list[Requirement] = []
         if self.is_by_package:
             needed.append(

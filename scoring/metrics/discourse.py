@@ -119,8 +119,7 @@ Splitter = Callable[[str], list[str]]
 
 def by_rules(text: str) -> list[str]:
     """Split a text by our rules, which treat a mark such as `[0]` as an ordinary word.
-    The generator of diagnostic sets uses the same rules. Under other than official
-    rules, metrics use `sentences_of` instead.
+    Under other than official rules, metrics use `sentences_of` instead.
     """
     return [text[start:end] for start, end in sentence_spans(text)]
 

@@ -73,8 +73,6 @@ class Embedded:
 def missing(model: str) -> str | None:
     """Return the reason why the model cannot be used on this machine, for
     administrators; None if it is available.
-
-    Loads nothing.
     """
     absent = [name for name in ("torch", "transformers") if find_spec(name) is None]
     if absent:

@@ -104,7 +104,7 @@ def _nondeterminism_error(call: Call) -> own_measures.MeasureFailed:
 
 
 def answer(_arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Execute the call in the current folder. Called in the sandboxed process."""
+    """Execute the call in the current folder."""
     call: Call = pickle.loads(Path(CALL).read_bytes())  # noqa: S301  (our own process wrote it)
     try:
         values = twice(call)

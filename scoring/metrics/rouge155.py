@@ -269,7 +269,5 @@ class Reading:
 
 
 def read_stop_words(path: Path) -> frozenset[str]:
-    """Read a stop word file with one word per line. We may not distribute the program's
-    stop words.
-    """
+    """Read a stop word file with one word per line."""
     return frozenset(path.read_text(encoding="utf-8", errors="replace").split())

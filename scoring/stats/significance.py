@@ -130,9 +130,9 @@ def randomisation_tests(
 ) -> list[PairedTest]:
     """Return the randomisation test of each pair.
 
-    Approximate tests share random exchanges. If few exchanges are extreme, the test is
-    repeated with up to ``max_trials`` exchanges. Its p-value can then be significant
-    after a correction for many comparisons.
+    If few exchanges are extreme, the test is repeated with up to ``max_trials``
+    exchanges. Its p-value can then be significant after a correction for many
+    comparisons.
     """
     tests: dict[int, PairedTest] = {}
     # Pairs with the same number of units share exchanges.
