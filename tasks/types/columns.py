@@ -17,7 +17,7 @@ OUTSIDE = -2
 
 
 def present(values: Sequence[object]) -> NDArray[np.bool_]:
-    """Return a mask that is True for rows that are not None. Columns store this mask."""
+    """Return a mask that is True for rows that are not None."""
     column: NDArray[np.bool_] | None = getattr(values, "present", None)
     return (
         np.array([value is not None for value in values], dtype=bool)

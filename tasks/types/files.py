@@ -346,7 +346,7 @@ def open_kit(
     path: Path, *, shown: str | None = None, limits: Limits = DEFAULT_LIMITS
 ) -> list[InputFile]:
     """Return the files in the folder ``KIT`` of gold, with names relative to this
-    folder. Participants get these files. Raises InputRefused.
+    folder. Raises InputRefused.
     """
     return _opened(path, shown or str(path), limits, is_kit=True)
 

@@ -76,9 +76,7 @@ def ordered_index(index: Index, nonce: str) -> Index:
 def ordered_public(
     task_type: TaskType, files: Iterable[PublicFile], nonce: str
 ) -> Iterator[PublicFile]:
-    """Yield the public files with all candidates in public order. Candidates may be in
-    the pool file or in the instances.
-    """
+    """Yield the public files with all candidates in public order."""
     if (form := ranking_of(task_type)) is not None:
         yield from _of_declared(form, files, nonce)
     elif task_type.candidate_order is not None:

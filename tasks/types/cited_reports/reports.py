@@ -107,7 +107,7 @@ class Report:
 
     @property
     def text(self) -> str:
-        """Return the sentences joined by one space. Judges see this text."""
+        """Return the sentences joined by one space."""
         return " ".join(sentence.text for sentence in self.sentences)
 
 

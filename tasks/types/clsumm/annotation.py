@@ -208,9 +208,7 @@ def shown_fields(file: InputFile) -> Iterator[dict[str, str]]:
 
 
 def public_lines(file: InputFile) -> Iterator[str]:
-    """Yield the annotation lines without reference, facet and annotator. Participants
-    can use these lines as a template for runs.
-    """
+    """Yield the annotation lines without reference, facet and annotator."""
     for fields in shown_fields(file):
         yield (
             " | ".join(

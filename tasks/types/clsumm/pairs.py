@@ -251,7 +251,7 @@ class CitedSpan:
     file: int
 
     def of_kind(self, kind: str | None) -> list[tuple[str, ...]]:
-        """Return the reference texts. There is only one, which belongs to every kind."""
+        """Return the reference texts."""
         return [self.lines]
 
 

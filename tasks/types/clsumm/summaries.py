@@ -239,7 +239,7 @@ def read_inputs(files: Files, options: base.Options) -> base.Index:
 
 
 def public_files(files: Files, options: base.Options) -> Iterator[tuple[str, bytes]]:
-    """Yield the papers, and the citances if there are any. Summaries are not public."""
+    """Yield the papers, and the citances if there are any."""
     for folder in folders.topic_folders(files):
         if files_here := _summary_files(folder):
             name = _name(folder, files_here[0][1])

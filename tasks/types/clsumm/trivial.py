@@ -97,9 +97,7 @@ def span_runs(
 def facet_runs(
     files: Files, split: Split, options: Options, *, is_quick: bool
 ) -> TrivialRuns:
-    """Return runs of task 1B: one facet for all citances, or random facets. All answers
-    contain the first sentences of the paper.
-    """
+    """Return runs of task 1B: one facet for all citances, or random facets."""
     part = _part(split, is_quick=is_quick)
 
     def first(topic: Topic) -> Sequence[str]:

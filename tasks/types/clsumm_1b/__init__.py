@@ -169,9 +169,7 @@ def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
 
 
 def read_run(files: Files, index: Index, options: Options) -> tuple[Run, list[Problem]]:
-    """Return the answers of a run. Runs of tasks 1A and 1B have the same form. An
-    answer may have no facet.
-    """
+    """Return the answers of a run. Runs of tasks 1A and 1B have the same form."""
     run, problems = runs.read_run(files, index, options)
     answers = [answer for answer in run.answers if has_reference(answer)]
     without = [answer for answer in answers if not merged_facets(answer.facets)]

@@ -195,9 +195,7 @@ def _instances_by_id(file: InputFile) -> Mapping[str, Any] | None:
 
 
 def _text_file(file: InputFile) -> GoldFile:
-    """Read a file of qrels, with a row per line. Other text files, such as tables of
-    queries without a header, get no rows.
-    """
+    """Read a file of qrels, with a row per line."""
     lines = decoded(file.read()).splitlines()
     filled = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
     if filled and all(_QRELS_LINE.fullmatch(line) for _, line in filled):

@@ -101,7 +101,7 @@ def written_program(command: str, files: Mapping[str, str]) -> str:
 
 def is_program(text: str) -> bool:
     """Return True for the text of a `program.json`, and False for the text of a
-    `measures.py`. Code is not parsed.
+    `measures.py`.
     """
     return text.lstrip().startswith("{") and not _faults_of(text)
 
@@ -218,9 +218,7 @@ def is_plain_path(name: object) -> bool:
 
 
 def missing_imports(program: OfficialProgram) -> list[str]:
-    """Return the imported packages that are not installed on this machine. No package
-    is imported.
-    """
+    """Return the imported packages that are not installed on this machine."""
     own = {part for name in program.files for part in _own_names(name)}
     names = dict.fromkeys(name.partition(".")[0] for name in imported(program))
     return [
@@ -256,7 +254,7 @@ class _Uses:
 
 @lru_cache(maxsize=32)
 def _uses(text: str) -> _Uses:
-    """Parse the Python code in a `program.json`. The result is cached."""
+    """Parse the Python code in a `program.json`."""
     imports: dict[str, None] = {}
     os_calls: set[str] = set()
     for source in _code(program_of(text).files).values():
@@ -376,9 +374,7 @@ def marked_names(
     rule_sets: Mapping[str, tuple[MetricRef, ...]],
     names: Mapping[str, Mapping[str, str]],
 ) -> dict[str, dict[str, str]]:
-    """Return display names of metrics by language. Names of columns of the official
-    program get a suffix.
-    """
+    """Return display names of metrics by language."""
     marked = {language: dict(name) for language, name in names.items()}
     columns = {
         metric.name: str(metric.arguments[COLUMN])

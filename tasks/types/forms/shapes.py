@@ -230,9 +230,7 @@ def label_text(value: Any) -> str:
 def keyed_records(
     file: InputFile, problems: Problems, key: str, field: str
 ) -> Iterator[Record]:
-    """Yield an instance for each key of a JSON object. The value under the key contains
-    the fields of the instance, or only the answer.
-    """
+    """Yield an instance for each key of a JSON object."""
     expected = "an object with an instance under each id"
     try:
         items = read_json(decoded(file.read()), is_unique=file.reading > 1)

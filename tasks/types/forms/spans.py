@@ -49,9 +49,7 @@ class SpanTask(InstanceTask):
     def meant_record(
         self, record: Mapping[str, Any], path: str, values: Values
     ) -> Mapping[str, Any]:
-        """Map the label of each span to a declared label. The label is the third item
-        of a span.
-        """
+        """Map the label of each span to a declared label."""
         spans = at_path(record, path)
         if not isinstance(spans, list):
             return record

@@ -138,9 +138,7 @@ def read_json(
 
 
 def read_json_line(line: str, limits: Limits = JSON, *, is_unique: bool = False) -> Any:
-    """Return the only value of a line. Faster than `read_json`, with the same
-    exceptions.
-    """
+    """Return the only value of a line."""
     try:
         value, end = _SCANNER(line, 0)
     except (StopIteration, ValueError, RecursionError):
