@@ -100,15 +100,15 @@ def train(sentences: Sequence[Labelled], settings: Settings) -> Tagger:
             for name, block in blocks.items()
         },
         idf={
-            name: _rounded(block.idf_, settings.decimals)
+            name: _round_numbers(block.idf_, settings.decimals)
             for name, block in blocks.items()
         },
-        weights=_rounded(model.coef_, settings.decimals),
-        intercepts=_rounded(model.intercept_, settings.decimals),
+        weights=_round_numbers(model.coef_, settings.decimals),
+        intercepts=_round_numbers(model.intercept_, settings.decimals),
     )
 
 
-def _rounded(numbers: Any, decimals: int | None) -> Floats:
+def _round_numbers(numbers: Any, decimals: int | None) -> Floats:
     exact = np.asarray(numbers, dtype=np.float64)
     # Adding zero turns -0.0 into 0.0, so that equal numbers have equal bytes.
     return exact if decimals is None else exact.round(decimals) + 0.0

@@ -246,7 +246,7 @@ def answers(
             yield {"id": instance.id, "prediction": text}
 
 
-def _declared(
+def _baseline_of(
     name: str, summary: str, system: System, *options: Option, package: str = ""
 ) -> Baseline:
     answering = partial(answers, system=system)
@@ -261,7 +261,7 @@ def _declared(
 
 
 BASELINES = (
-    _declared(
+    _baseline_of(
         "citation-text-lead",
         "The first three sentences of the inputs.",
         lead,
@@ -269,14 +269,14 @@ BASELINES = (
         SPLITTER,
         SENTENCES,
     ),
-    _declared(
+    _baseline_of(
         "citation-text-textrank",
         "TextRank as in the package summa, a fifth of the sentences.",
         by_textrank,
         INPUTS,
         package="summa",
     ),
-    _declared(
+    _baseline_of(
         "citation-text-lexrank",
         "LexRank as in the package lexrank, the three best sentences.",
         by_lexrank,

@@ -66,11 +66,11 @@ def sentence_likeness(citances: Texts, sentences: Texts, wordnet: Any) -> Floats
         ]
         for texts, words in zip((citances, sentences), vocabulary, strict=True)
     )
-    by_sentence = [_likest(table, other.places) for other in second]
+    by_sentence = [_best_similarity(table, other.places) for other in second]
     turned = table.transpose(0, 2, 1)
     values = np.zeros((len(first), len(second), len(MEASURES)))
     for row, one in enumerate(first):
-        to_citance = _likest(turned, one.places)
+        to_citance = _best_similarity(turned, one.places)
         for column, other in enumerate(second):
             shorter, longer, likest = one, other, by_sentence[column]
             if len(one.places) > len(other.places):
@@ -85,7 +85,7 @@ def sentence_likeness(citances: Texts, sentences: Texts, wordnet: Any) -> Floats
     return values * ratio(*by_length)[:, :, np.newaxis]
 
 
-def _likest(table: Floats, places: Sequence[int]) -> Floats:
+def _best_similarity(table: Floats, places: Sequence[int]) -> Floats:
     return np.asarray(table[:, :, places].max(axis=2, initial=0))
 
 

@@ -42,10 +42,10 @@ def add_article(article: Article, store: Store) -> None:
     number = count()
     for paragraph in article.paragraphs:
         sentences = [
-            _Sentence(*_marked(sentence.text, sentence.marks), sentence.zone)
+            _Sentence(*_mark_text(sentence.text, sentence.marks), sentence.zone)
             for sentence in paragraph.sentences
         ]
-        text, marks = _marked(paragraph.text, paragraph.marks)
+        text, marks = _mark_text(paragraph.text, paragraph.marks)
         for start, stop in store.sentences.spans(text, [mark.text for mark in marks]):
             first = text.count(MARK, 0, start)
             among = marks[first : first + text.count(MARK, start, stop)]
@@ -124,7 +124,7 @@ class _Sentence:
         return self.marks[first : first + group[0].count(MARK)]
 
 
-def _marked(text: str, marks: Sequence[Mark]) -> tuple[str, list[Mark]]:
+def _mark_text(text: str, marks: Sequence[Mark]) -> tuple[str, list[Mark]]:
     parts, end, ordered = [], 0, []
     for mark in sorted(marks, key=lambda mark: mark.start):
         if mark.start < end:

@@ -112,7 +112,7 @@ def choose(
         citations = (
             paper["citations"] if paper["citations"] is not None else len(citing)
         )
-        if reason := _reason_against(paper, citations, citing, rules):
+        if reason := _rejection_reason(paper, citations, citing, rules):
             left_out[reason] += 1
         else:
             eligible.append((paper, citations, citing))
@@ -121,7 +121,7 @@ def choose(
     ), left_out
 
 
-def _reason_against(
+def _rejection_reason(
     paper: Any, citations: int, citing: Sequence[Citing], rules: TopicRules
 ) -> str:
     years = [
