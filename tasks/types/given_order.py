@@ -97,12 +97,17 @@ def _of_declared(
             yield from form.public_pool(Content((), ordered))
         elif form.candidates and name == INPUTS:
             records = map(json.loads, content.decode().splitlines())
-            yield name, as_lines(_reordered(form, record, nonce) for record in records)
+            yield (
+                name,
+                as_lines(
+                    _reorder_candidates(form, record, nonce) for record in records
+                ),
+            )
         else:
             yield name, content
 
 
-def _reordered(form: RankingTask, record: Any, nonce: str) -> Any:
+def _reorder_candidates(form: RankingTask, record: Any, nonce: str) -> Any:
     *outer, last = form.candidates.split(".")
     place = record
     for part in outer:

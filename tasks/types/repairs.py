@@ -193,14 +193,14 @@ def _repaired_archive(
         return None
     stem = PurePosixPath(files[0].shown.partition("!")[0]).stem
     archive = f"{stem}-repaired{ARCHIVE}"
-    return Repair(name=archive, content=_zipped(whole), changes=tuple(changes))
+    return Repair(name=archive, content=_zip_files(whole), changes=tuple(changes))
 
 
 def _plain_name(file: InputFile) -> PurePosixPath:
     return PurePosixPath(file.name.removesuffix(PACKED))
 
 
-def _zipped(files: Files) -> bytes:
+def _zip_files(files: Files) -> bytes:
     content = BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         for file in files:

@@ -521,14 +521,14 @@ def _read_lines(files: Files, index: base.Index) -> tuple[Run, list[Problem]]:
         in_text = marks(text)
         if in_text.damaged:
             line.doubt(
-                f"{_some(in_text.damaged)}: digits right behind a mark",
+                f"{_first_names(in_text.damaged)}: digits right behind a mark",
                 "marks such as [0]",
             )
         if unknown := [
             f"[{paper}]" for paper in dict.fromkeys(in_text.unknown(cited[name]))
         ]:
             line.doubt(
-                f"{_some(unknown)} stand for no cited paper",
+                f"{_first_names(unknown)} stand for no cited paper",
                 f"marks from [0] to [{cited[name] - 1}]",
             )
         return Prediction(text, read_labels(line.value.get("labels")))
@@ -585,7 +585,7 @@ def _by_place(
         yield from zip(names, records, strict=True)
 
 
-def _some(names: Sequence[str]) -> str:
+def _first_names(names: Sequence[str]) -> str:
     return ", ".join(names[:5]) + (" and others" if len(names) > 5 else "")
 
 

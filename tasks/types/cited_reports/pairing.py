@@ -217,11 +217,11 @@ def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
         names=names,
         notes=notes,
         answered=answered,
-        pending=_pending(judgements, answers, notes),
+        pending=_count_missing(judgements, answers, notes),
     )
 
 
-def _pending(
+def _count_missing(
     judgements: Judgements,
     answers: Sequence[JudgedReport | JudgedNugget | None],
     notes: Mapping[str, int],

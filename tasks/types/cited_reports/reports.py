@@ -149,7 +149,7 @@ def _report(record: Record, faults: Faults) -> Report:
     key = next((key for key in SENTENCES if value.get(key) is not None), SENTENCES[0])
     raw = value.get(key)
     if isinstance(raw, str):
-        form, sentences = _marked(raw, references or ())
+        form, sentences = _sentences_of_markdown(raw, references or ())
         wrong: list[str] = []
     else:
         rows = _rows(raw, key, faults)
@@ -306,7 +306,7 @@ def _of_markdown(file: InputFile) -> Report:
     defined = {int(mark): name for mark, name in _DEFINITION.findall(text)}
     last = max(defined, default=0)
     references = tuple(defined.get(mark, "") for mark in range(1, last + 1))
-    form, sentences = _marked(_DEFINITION.sub("", text), references)
+    form, sentences = _sentences_of_markdown(_DEFINITION.sub("", text), references)
     return Report(
         topic=file.base.rpartition(".")[0],
         file=file.shown,
@@ -318,7 +318,7 @@ def _of_markdown(file: InputFile) -> Report:
     )
 
 
-def _marked(
+def _sentences_of_markdown(
     text: str, references: Sequence[str] = ()
 ) -> tuple[str, tuple[Sentence, ...]]:
     """Return the form of the citations, and the sentences of a Markdown text. The mark

@@ -92,7 +92,9 @@ def pair_citances(
         answers = run.by_topic.get(topic.name, ())
         for number, file in enumerate(topic.files):
             if rules in (base.CORRECTED, OFFICIAL_2014):
-                pairs += _corrected(topic, number, file, answers, notes)
+                pairs += _pairs_under_corrected_rules(
+                    topic, number, file, answers, notes
+                )
             elif rules == OFFICIAL_2016:
                 gold, own = (
                     tuple(map(citances.as_sets, side))
@@ -142,7 +144,7 @@ def _official(
             yield CitancePair(topic, number, None, answer, is_known=name in keys)
 
 
-def _corrected(
+def _pairs_under_corrected_rules(
     topic: Topic,
     number: int,
     file: GoldFile,
@@ -153,7 +155,9 @@ def _corrected(
     Answers to other citances are yielded without gold.
     """
     wanted = [
-        _named(citance) for citance in file.citances if citances.has_reference(citance)
+        _with_named_sentences(citance)
+        for citance in file.citances
+        if citances.has_reference(citance)
     ]
     matcher = citances.Matcher([citance.name for citance in wanted])
     placed: dict[int, citances.Annotation] = {}
@@ -163,16 +167,16 @@ def _corrected(
     ):
         if place is not None:
             notes["repeated_citances"] += place in placed
-            placed[place] = _named(answer)
+            placed[place] = _with_named_sentences(answer)
         elif citances.has_reference(answer) or citances.merged_facets(answer.facets):
-            unknown.append(_named(answer))
+            unknown.append(_with_named_sentences(answer))
     notes["matched_in_order"] += matcher.in_order
     for place, citance in enumerate(wanted):
         yield CitancePair(topic, number, citance, placed.get(place))
     yield from (CitancePair(topic, number, None, answer) for answer in unknown)
 
 
-def _named(annotation: citances.Annotation) -> citances.Annotation:
+def _with_named_sentences(annotation: citances.Annotation) -> citances.Annotation:
     return replace(annotation, sentences=citances.named_sentences(annotation))
 
 

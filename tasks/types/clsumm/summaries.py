@@ -306,7 +306,7 @@ def read_run(
                 message = f"topic {summary.topic} again: the later summary counts"
                 problems.append(_warning(summary, message, "one summary a topic"))
             summaries[summary.topic] = summary
-            problems.extend(_doubts(summary, index, options))
+            problems.extend(_warnings_on_summary(summary, index, options))
     topics = index["topics"]
     missing = [topic for topic in topics if topic not in summaries]
     if 0 < len(missing) < len(topics):
@@ -385,7 +385,7 @@ def _read_bounded(file: InputFile) -> bytes:
     return raw
 
 
-def _doubts(
+def _warnings_on_summary(
     summary: SystemSummary, index: base.Index, options: base.Options
 ) -> Iterator[Problem]:
     topics = index["topics"]

@@ -87,7 +87,7 @@ class GoldShape:
             value = dict(row.value)
             if has_own_ids:
                 if key in value:
-                    problems.append(row.problem(*_taken(key)))
+                    problems.append(row.problem(*_name_conflict(key)))
                     continue
                 name = self.name_of(row, key)
                 if name is None:
@@ -122,7 +122,7 @@ class GoldShape:
 PLAIN = GoldShape()
 
 
-def _taken(key: str) -> tuple[str, str]:
+def _name_conflict(key: str) -> tuple[str, str]:
     message = f"“{key}” is a field of the gold, and the name of the id that is made"
     return message, "another name under “id” of the declaration"
 
@@ -244,7 +244,7 @@ def keyed_records(
         fields = value if isinstance(value, dict) and field in value else {field: value}
         row = Record(file.shown, None, position, {**fields, key: name})
         if key in fields:
-            problems.append(row.problem(*_taken(key)))
+            problems.append(row.problem(*_name_conflict(key)))
         else:
             yield row
 

@@ -274,14 +274,14 @@ class TagTask(InstanceTask):
 
     def shown_text(self, name: str, value: Any) -> str:
         if name == self.tokens and are_texts(value):
-            return " ".join(map(_shown, value))
+            return " ".join(map(_visible_token, value))
         return super().shown_text(name, value)
 
     def gold_text(self, gold: Any) -> str:
         """Return the sentence, and each entity with its token numbers on a line of its
         own.
         """
-        tokens = [*map(_shown, gold.tokens)]
+        tokens = [*map(_visible_token, gold.tokens)]
         lines = (
             f"{start + 1}-{end} {label}: {' '.join(tokens[start:end])}"
             for start, end, label in gold
@@ -294,13 +294,13 @@ class TagTask(InstanceTask):
     def answer_parts(
         self, content: Content, instance: Instance, answer: Any
     ) -> Iterator[AnswerPart]:
-        tokens = [*map(_shown, answer.tokens)]
+        tokens = [*map(_visible_token, answer.tokens)]
         for start, end, label in answer:
             text = " ".join(tokens[start:end])
             yield AnswerPart(f"{start + 1}–{end}", text, label, start=start, end=end)
 
 
-def _shown(token: str) -> str:
+def _visible_token(token: str) -> str:
     return "\u00a0".join(token.split()) or "·"
 
 

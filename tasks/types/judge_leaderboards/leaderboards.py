@@ -188,7 +188,7 @@ def read_run(
     ]
     systems = leaderboard_of(spelt)
     known = {name: systems[name] for name in index["instances"] if name in systems}
-    problems += _doubts(known, systems, index)
+    problems += _coverage_warnings(known, systems, index)
     return JudgedRun(known, len(systems) - len(known)), problems
 
 
@@ -197,7 +197,7 @@ def _by_form(names: Iterable[str]) -> dict[str, str]:
     return {nfc(name): name for name in names}
 
 
-def _doubts(
+def _coverage_warnings(
     leaderboard: Leaderboard, systems: Leaderboard, index: Index
 ) -> list[Problem]:
     if not leaderboard:
@@ -207,17 +207,19 @@ def _doubts(
     left_out = "systems of the run are not in the truth and are left out"
     as_zero = "systems have no score and count as 0"
     found = [
-        _doubt(unknown, len(systems), left_out),
-        _doubt(missing, len(index["instances"]), as_zero),
+        _coverage_warning(unknown, len(systems), left_out),
+        _coverage_warning(missing, len(index["instances"]), as_zero),
     ]
     if any(own.topics for own in leaderboard.values()):
         judged = set(topics_of(leaderboard.values()))
         absent = [name for name in index["topics"] if name not in judged]
-        found.append(_doubt(absent, len(index["topics"]), "topics have no score"))
+        found.append(
+            _coverage_warning(absent, len(index["topics"]), "topics have no score")
+        )
     return [problem for problem in found if problem]
 
 
-def _doubt(names: Sequence[str], whole: int, words: str) -> Problem | None:
+def _coverage_warning(names: Sequence[str], whole: int, words: str) -> Problem | None:
     if not names:
         return None
     message = f"{len(names):,} of {whole:,} {words}, the first is “{names[0]}”"

@@ -225,7 +225,7 @@ def _question(name: str, value: Mapping[str, Any], *, dataset: str) -> Question:
 
 def _faults(value: Mapping[str, Any]) -> Faults:
     if not isinstance(value.get("question"), str):
-        yield f"“question” is {_found(value, 'question')}", "a text"
+        yield f"“question” is {_kind_of_value(value, 'question')}", "a text"
     yield from _list_faults(value, "docs", "text", str)
     passages = value.get("docs")
     for position, passage in enumerate(
@@ -257,7 +257,7 @@ def _list_faults(value: Mapping[str, Any], key: str, part: str, kind: type) -> F
     expected = f"a list of objects with “{part}”"
     items = value.get(key)
     if not isinstance(items, list):
-        yield f"“{key}” is {_found(value, key)}", expected
+        yield f"“{key}” is {_kind_of_value(value, key)}", expected
         return
     for position, item in enumerate(items, start=1):
         if not isinstance(item, dict) or not isinstance(item.get(part), kind):
@@ -269,7 +269,7 @@ def _list_faults(value: Mapping[str, Any], key: str, part: str, kind: type) -> F
             )
 
 
-def _found(value: Mapping[str, Any], key: str) -> str:
+def _kind_of_value(value: Mapping[str, Any], key: str) -> str:
     return json_kind(value[key]) if key in value else "missing"
 
 
@@ -622,13 +622,15 @@ def sentence_features(
         "claims_per_sentence": (_counted(len(sentence.claims), 3),)
         if count_here
         else (),
-        "sentence_length": (_long(len(marking.without_marks(sentence.text).split())),)
+        "sentence_length": (
+            _length_class(len(marking.without_marks(sentence.text).split())),
+        )
         if count_here
         else (),
     }
 
 
-def _long(words: int) -> str:
+def _length_class(words: int) -> str:
     """Return the length class of a sentence. Sentences of the longest class are not
     split into claims.
     """

@@ -201,7 +201,7 @@ def _ranking(
     key, example = limits.key, limits.form.example
     ranked, scores = record.get(key), record.get("scores")
     if ranked is None and isinstance(scores, dict):
-        return _scored(scores, candidates, limits)
+        return _rank_by_score(scores, candidates, limits)
     if not isinstance(ranked, list):
         return [
             (
@@ -241,7 +241,7 @@ def _ranking(
     )
 
 
-def _scored(
+def _rank_by_score(
     scores: Mapping[str, Any], candidates: Mapping[str, int], limits: RunLimits
 ) -> Ranking | list[Fault]:
     """Rank the candidates of an object by descending score. Equal scores keep the order
