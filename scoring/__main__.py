@@ -127,14 +127,14 @@ def main(
     return _exit_code(given)
 
 
-def _exit_code(given: argparse.Namespace) -> int:
+def _exit_code(namespace: argparse.Namespace) -> int:
     """Run the command, report its errors, and return the exit code."""
-    as_objects = getattr(given, "progress", False)
-    if getattr(given, "needs_scorer", False) and (absent := missing_of(SCORER)):
+    as_objects = getattr(namespace, "progress", False)
+    if getattr(namespace, "needs_scorer", False) and (absent := missing_of(SCORER)):
         # Check the packages before files are read, because reading may take a while.
         return stopped(lacking_package(absent), code=UNAVAILABLE)
     try:
-        return int(given.command(given))
+        return int(namespace.command(namespace))
     except Refused as refused:
         return stopped(str(refused), *refused.details, code=refused.exit_code)
     except (BrokenTaskType, OptionRefused, UnknownTaskType) as refused:
@@ -266,37 +266,37 @@ def check_run(given: argparse.Namespace) -> int:
         raise
 
 
-def _print_refused(given: argparse.Namespace, problems: Sequence[Problem]) -> None:
-    if given.json and not given.progress:
+def _print_refused(namespace: argparse.Namespace, problems: Sequence[Problem]) -> None:
+    if namespace.json and not namespace.progress:
         found = [problem.as_finding() for problem in problems]
-        print(scorer.as_json({"task_type": given.type, "problems": found}))
+        print(scorer.as_json({"task_type": namespace.type, "problems": found}))
 
 
-def _checked_run(given: argparse.Namespace) -> int:
-    chosen = task_type(given.type)
+def _checked_run(namespace: argparse.Namespace) -> int:
+    chosen = task_type(namespace.type)
     # Options of the type itself are checked without importing the packages of metrics.
     options = chosen.checked_options(
-        given_options(given.option), builds=bool(given.option)
+        given_options(namespace.option), builds=bool(namespace.option)
     )
-    asked = {name: getattr(given, name) for name in ("gold", "inputs", "run_name")}
-    asked["key"] = gold_key_of(given)
-    asked |= {"encoding": given.encoding, "repairs": not given.progress}
+    asked = {name: getattr(namespace, name) for name in ("gold", "inputs", "run_name")}
+    asked["key"] = gold_key_of(namespace)
+    asked |= {"encoding": namespace.encoding, "repairs": not namespace.progress}
     try:
-        with progress_of(given) as progress:
+        with progress_of(namespace) as progress:
             result = scorer.check(
-                chosen, given.run, options, **asked, progress=progress
+                chosen, namespace.run, options, **asked, progress=progress
             )
     except scorer.RunRefused as refused:
         report(refused.problems, as_objects=False)
-        _print_refused(given, refused.problems)
+        _print_refused(namespace, refused.problems)
         if refused.repair is not None:
-            offer(refused.repair, given.repair)
-        elif any(one.message.startswith(NOT_UTF8) for one in refused.problems):
+            offer(refused.repair, namespace.repair)
+        elif any(problem.message.startswith(NOT_UTF8) for problem in refused.problems):
             print("--encoding NAME reads the run in one of these", file=sys.stderr)
         return USAGE_FAULT
-    if given.encoding and given.repair:
-        for file in open_input(given.run, encoding=given.encoding)[:1]:
-            given.repair.write_bytes(file.read())
+    if namespace.encoding and namespace.repair:
+        for file in open_input(namespace.run, encoding=namespace.encoding)[:1]:
+            namespace.repair.write_bytes(file.read())
     warnings = [Problem(**problem) for problem in result["warnings"]]
     first, more = capped(warnings)
     lines = [
@@ -306,7 +306,10 @@ def _checked_run(given: argparse.Namespace) -> int:
     found = counted(warnings)
     count = f"; {found} warning{'s' if found > 1 else ''}" if found else ""
     return say(
-        given, scorer.as_json(result), *lines, f"{given.run} can be scored{count}"
+        namespace,
+        scorer.as_json(result),
+        *lines,
+        f"{namespace.run} can be scored{count}",
     )
 
 
@@ -329,7 +332,7 @@ def score_run(given: argparse.Namespace) -> int:
     options = options_of(chosen, given.option)
     named = given.rules or [None]
     written = (
-        _one_each(option, getattr(given, option), len(named))
+        _paths_per_run(option, getattr(given, option), len(named))
         for option in ("statistics", "pending")
     )
     scorings = [
@@ -359,7 +362,7 @@ def score_run(given: argparse.Namespace) -> int:
     return 0
 
 
-def _one_each(
+def _paths_per_run(
     option: str, paths: Sequence[Path] | None, count: int
 ) -> Sequence[Path | None]:
     if paths and len(paths) != count:
@@ -409,8 +412,8 @@ def print_scores(scores: Mapping[str, Any], given: argparse.Namespace) -> None:
         [] if given.json else [Problem(**problem) for problem in scores["warnings"]]
     )
     if not given.json and (ties := scores["notes"].get("tied_scores")):
-        words = f"{ties} scores equal the one before: these keep the order of the gold's file"
-        problems.append(Problem(message=words, fatal=False))
+        message = f"{ties} scores equal the one before: these keep the order of the gold's file"
+        problems.append(Problem(message=message, fatal=False))
     for line in terminal.problem_lines(problems, sys.stderr):
         print(line, file=sys.stderr)
 

@@ -52,13 +52,13 @@ class AskingAdmin(RowsAdmin):
     """
 
     def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        return _asking(super().changeform_view, request, *args, **kwargs)
+        return _confirm_breach(super().changeform_view, request, *args, **kwargs)
 
     def delete_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        return _asking(super().delete_view, request, *args, **kwargs)
+        return _confirm_breach(super().delete_view, request, *args, **kwargs)
 
     def changelist_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        return _asking(super().changelist_view, request, *args, **kwargs)
+        return _confirm_breach(super().changelist_view, request, *args, **kwargs)
 
 
 class SeasonPartAdmin(AskingAdmin, NotedAdmin):
@@ -87,7 +87,7 @@ def _person(request: HttpRequest) -> User:
     return request.user
 
 
-def _asking(
+def _confirm_breach(
     view: Callable[..., Any], request: HttpRequest, *args: Any, **kwargs: Any
 ) -> Any:
     try:
@@ -115,8 +115,6 @@ admin.site.unregister(AuditEntry)
 
 @admin.register(AuditEntry)
 class SeasonEntryAdmin(AskingAdmin, AuditEntryAdmin):
-    """Restores deleted rows of a season. The boards of the season are updated."""
-
     def restore(self, entry: AuditEntry, by: Any) -> None:
         is_of_season = entry.place_type == "tasks.season"
         season = (
@@ -134,8 +132,6 @@ admin.site.unregister(Team)
 
 @admin.register(Team)
 class NamedTeamAdmin(TeamAdmin):
-    """Updates the boards of a team's seasons when the name of the team changes."""
-
     def save_model(
         self, request: HttpRequest, obj: Any, form: Any, change: bool
     ) -> None:
@@ -146,8 +142,6 @@ class NamedTeamAdmin(TeamAdmin):
 
 
 class OrganiserInline(PartsInline):
-    """Lists organisers only. Helpers are managed on the season's own page."""
-
     model = Organiser
     fields = ["user"]
     extra = 0

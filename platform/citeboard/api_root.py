@@ -21,14 +21,14 @@ WELCOME = "Send a token as `Authorization: Token …`; what there is, with every
 
 
 @cache
-def _described(version: str | None) -> Any:
+def _schema_of_version(version: str | None) -> Any:
     generator: Any = SchemaGenerator
     return generator(api_version=version).get_schema(public=True)
 
 
 class DescribedOnce(SchemaGenerator):
     def get_schema(self, request: Request | None = None, public: bool = False) -> Any:
-        return _described(self.api_version)
+        return _schema_of_version(self.api_version)
 
 
 class Schema(SpectacularAPIView):

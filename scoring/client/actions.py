@@ -157,11 +157,11 @@ def submit(args: argparse.Namespace) -> int:
             f"run {taken['id']} ({args.system}) is {taken['status']}: {where}",
         )
         _warn(taken["warnings"])
-    return _follow(site, [taken["id"]], args) if args.follow else 0
+    return _wait_for_runs(site, [taken["id"]], args) if args.follow else 0
 
 
 def follow(args: argparse.Namespace) -> int:
-    return _follow(_site(args, needs_token=True), args.runs, args)
+    return _wait_for_runs(_site(args, needs_token=True), args.runs, args)
 
 
 def scores(args: argparse.Namespace) -> int:
@@ -177,7 +177,7 @@ def board(args: argparse.Namespace) -> int:
     return say(args, table, *board_lines(table))
 
 
-def _follow(
+def _wait_for_runs(
     site: connection.Connection, numbers: list[int], args: argparse.Namespace
 ) -> int:
     ended: dict[int, dict[str, Any]] = {}
@@ -193,9 +193,9 @@ def _follow(
                 seen[number] = run["status"]
                 colour = {SCORED: GREEN, "failed": RED}.get(run["status"], BOLD)
                 place = f", place {run['place']} in the queue" if run["place"] else ""
-                words = f"{painted(run['status'], colour, sys.stderr)}{place} {printable(run['reason'])}"
+                message = f"{painted(run['status'], colour, sys.stderr)}{place} {printable(run['reason'])}"
                 print(
-                    f"run {run['id']} ({printable(run['system'])}): {words}".rstrip(),
+                    f"run {run['id']} ({printable(run['system'])}): {message}".rstrip(),
                     file=sys.stderr,
                 )
             if run["status"] in ENDED:

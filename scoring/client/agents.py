@@ -211,7 +211,7 @@ class Tools:
         rows = [row for row in board.rows if row["submission"] == submission]
         columns = [known for known in board.columns if known["name"] == column]
         if not rows or not columns:
-            names = ", ".join(known["name"] for known in board.columns) or "none"
+            names = ", ".join(column["name"] for column in board.columns) or "none"
             runs = ", ".join(str(row["submission"]) for row in board.rows) or "none"
             raise Refused(
                 f"the board has the columns {names} and the submissions {runs}"

@@ -127,7 +127,7 @@ class Connection:
                     self._api(path), headers | {"Idempotency-Key": key}, form
                 )
 
-        return _retried(send).body
+        return _send_with_retries(send).body
 
     def download(self, address: str, path: Path) -> int:
         """Download a URL of the site to a file, and return the size. The file is
@@ -167,7 +167,7 @@ class Connection:
         )
 
     def _sent(self, address: str) -> Answer:
-        return _retried(lambda: self._once(address, {}, None))
+        return _send_with_retries(lambda: self._once(address, {}, None))
 
     def _once(
         self,
@@ -180,10 +180,10 @@ class Connection:
                 content = answer.read(JSON.size + 1)
                 return Answer(read_json(content), dict(answer.headers))
             except ValueError as fault:
-                words = (
+                message = (
                     f"{address} answered with what is not JSON; is it a Citeboard site?"
                 )
-                raise NoConnection(words) from fault
+                raise NoConnection(message) from fault
 
     def _opened(
         self,
@@ -203,7 +203,9 @@ class Connection:
             )
         except urllib.error.HTTPError as answer:
             with answer:
-                raise SiteRefused(answer.code, _described(answer, address)) from None
+                raise SiteRefused(
+                    answer.code, _problem_members(answer, address)
+                ) from None
         except (OSError, http.client.HTTPException) as fault:
             reason = getattr(fault, "reason", fault)
             words, is_final = (
@@ -214,7 +216,7 @@ class Connection:
         return opened
 
 
-def _retried(send: Callable[[], Answer]) -> Answer:
+def _send_with_retries(send: Callable[[], Answer]) -> Answer:
     for attempt in range(1, TRIES):
         try:
             return send()
@@ -231,7 +233,7 @@ def _retried(send: Callable[[], Answer]) -> Answer:
     return send()
 
 
-def _described(answer: urllib.error.HTTPError, address: str) -> dict[str, Any]:
+def _problem_members(answer: urllib.error.HTTPError, address: str) -> dict[str, Any]:
     if answer.code in range(300, 400):
         return {
             "detail": f"{address} leads to {answer.headers.get('Location')}; use that site's address"

@@ -28,7 +28,7 @@ class Table(list[Fact]):
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a pandas DataFrame. Needs the extra `pandas`."""
-        with _named_extra():
+        with _report_missing_extra():
             import pandas as pd
         return pd.DataFrame(list(self))
 
@@ -36,13 +36,13 @@ class Table(list[Fact]):
         """Return a polars DataFrame. Needs the extra `pandas`, which also installs
         polars.
         """
-        with _named_extra():
+        with _report_missing_extra():
             import polars as pl
         return pl.DataFrame(list(self), infer_schema_length=None)
 
 
 @contextmanager
-def _named_extra() -> Iterator[None]:
+def _report_missing_extra() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as missing:

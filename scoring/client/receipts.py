@@ -30,7 +30,7 @@ def verify(args: argparse.Namespace) -> int:
     try:
         listed = log.get("keys", [])
         keys = (
-            signed.trusted(_pinned(args.key), listed)
+            signed.trusted(_pinned_keys(args.key), listed)
             if args.key
             else {key["public"] for key in listed}
         )
@@ -82,7 +82,7 @@ def _receipts(path: Path) -> list[Mapping[str, Any]]:
     return receipts
 
 
-def _pinned(path: Path) -> set[str]:
+def _pinned_keys(path: Path) -> set[str]:
     try:
         return signed.keys_in(path.read_text(encoding="utf-8"))
     except ValueError as fault:

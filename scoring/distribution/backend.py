@@ -229,7 +229,7 @@ def refuse_missing_modules(files: Mapping[str, bytes]) -> None:
     )
     modules = {stem.replace("/", ".") for stem in stems}
     for path, content in files.items():
-        for name in _imported(content) if path.endswith(".py") else ():
+        for name in _imported_modules(content) if path.endswith(".py") else ():
             package = name.partition(".")[0]
             if package in ("tasks", "scoring") or (
                 package in (PACKAGE, CLIENT) and name not in modules
@@ -238,7 +238,7 @@ def refuse_missing_modules(files: Mapping[str, bytes]) -> None:
 
 
 @cache
-def _imported(content: bytes) -> set[str]:
+def _imported_modules(content: bytes) -> set[str]:
     nodes = list(ast.walk(ast.parse(content)))
     of_froms = {
         node.module

@@ -87,7 +87,7 @@ def left_of(axis: Axis, up: Span) -> float:
 
 def names_below(labels: Sequence[str], x: Callable[[float], float], y: float) -> str:
     if not is_turned(labels, x(1) - x(0)):
-        parts = [words(x(place), y + 17, label) for place, label in enumerate(labels)]
+        parts = [words(x(index), y + 17, label) for index, label in enumerate(labels)]
         return group("ink", parts, text_anchor="middle")
     parts = []
     for place, label in enumerate(labels):
@@ -251,7 +251,7 @@ def span(axis: Axis, numbers: Iterable[float]) -> Span:
 
 def ticks(axis: Axis, over: Span) -> list[tuple[float, str]]:
     if axis.labels:
-        return [(float(place), label) for place, label in enumerate(axis.labels)]
+        return [(float(index), label) for index, label in enumerate(axis.labels)]
     if axis.kind == "date":
         return list(_times(over, axis.wording))
     if over.is_log:

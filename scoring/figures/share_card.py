@@ -83,13 +83,13 @@ def share_card(
             text_anchor="end",
         ),
     ]
-    lines = _wrapped(sentence, 20, RIGHT - LEFT) if sentence else []
-    for place, line in enumerate(lines):
-        height = 548.0 - 26 * (len(lines) - 1 - place)
+    lines = _wrap_text(sentence, 20, RIGHT - LEFT) if sentence else []
+    for index, line in enumerate(lines):
+        height = 548.0 - 26 * (len(lines) - 1 - index)
         parts.append(_words(LEFT, height, line, 20, RIGHT - LEFT))
     step = STEP_ABOVE_SENTENCE if len(lines) == SENTENCE_LINES else STEP
-    for place, row in enumerate(shown):
-        y = FIRST + step * place
+    for index, row in enumerate(shown):
+        y = FIRST + step * index
         name_to = DRAWN_FROM - 30 if row.value is not None else RIGHT - 180
         parts += [
             _words(LEFT, y, row.rank, 26, 80.0, fill=SOFT),
@@ -128,14 +128,14 @@ def _mark(x: float, y: float, *, is_open: bool) -> str:
     return tag("circle", cx=x, cy=y, r=8, fill=PAPER if is_open else ACCENT, **looks)
 
 
-def _wrapped(text: str, size: int, width: float) -> list[str]:
+def _wrap_text(text: str, size: int, width: float) -> list[str]:
     lines, words = [""], text.split()
-    for place, word in enumerate(words):
+    for index, word in enumerate(words):
         longer = f"{lines[-1]} {word}".strip()
         if width_of(longer) * size / CHART_SIZE <= width:
             lines[-1] = longer
         elif len(lines) == SENTENCE_LINES:
-            lines[-1] = " ".join([lines[-1], *words[place:]])
+            lines[-1] = " ".join([lines[-1], *words[index:]])
             break
         else:
             lines.append(word)

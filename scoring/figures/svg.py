@@ -53,12 +53,12 @@ def _heat_map(figure: description.HeatMap) -> str:
         )
         if is_turned
         else frame.words(x, top - 8, name)
-        for place, name in enumerate(figure.columns)
-        for x in (left + cell * (place + 0.5),)
+        for index, name in enumerate(figure.columns)
+        for x in (left + cell * (index + 0.5),)
     ]
     names = [
-        frame.words(left - 8, top + ROW * place + 17, name, width=names_width)
-        for place, name in enumerate(figure.rows)
+        frame.words(left - 8, top + ROW * index + 17, name, width=names_width)
+        for index, name in enumerate(figure.rows)
     ]
     # Fill each cell with the low colour, and then with the high colour at an opacity
     # that represents the value.
@@ -122,10 +122,10 @@ def _bars(figure: description.Bars) -> str:
     zero = field.y(min(max(0.0, up.low), up.high))
     bars, errors = [], []
     for number, (series, look) in enumerate(looks):
-        for place, measured in enumerate(series.values):
+        for index, measured in enumerate(series.values):
             if measured.value is None:
                 continue
-            x = field.x(place) + width * (number - len(looks) / 2)
+            x = field.x(index) + width * (number - len(looks) / 2)
             y = field.y(measured.value)
             bars.append(
                 frame.bar(
@@ -190,8 +190,8 @@ def _dots(figure: description.Dots) -> str:
                     )
                 )
     names = [
-        frame.words(left - 10, top + row * (place + 0.5) + 4, name, width=names_width)
-        for place, name in enumerate(figure.labels)
+        frame.words(left - 10, top + row * (index + 0.5) + 4, name, width=names_width)
+        for index, name in enumerate(figure.labels)
     ]
     has_zero = across.low <= 0 <= across.high
     parts = [

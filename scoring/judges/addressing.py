@@ -28,8 +28,8 @@ def addressing(text: str) -> str:
     The search finds only known phrases: instructions can use other words, and a
     harmless text may contain one of the phrases.
     """
-    found = _ADDRESSES.search(text)
-    if found is None:
+    match = _ADDRESSES.search(text)
+    if match is None:
         return ""
-    start = max(0, found.start() - EXCERPT // 4)
+    start = max(0, match.start() - EXCERPT // 4)
     return text[start : start + EXCERPT].strip()

@@ -194,7 +194,7 @@ class Endpoint:
                 try:
                     if response.status != 200:
                         raise self._refusal(response)
-                    return _reply(_content(response))
+                    return _reply(_read_body(response))
                 finally:
                     # Close the connection unless its reply was read completely.
                     response.close()
@@ -206,8 +206,10 @@ class Endpoint:
                     raise _Fault("no connection", is_charged=False) from None
                 # Do not chain the original exception: its text contains addresses and
                 # headers, which must not be shown.
-                words = "no reply in time" if deadline.is_over() else "connection lost"
-                raise _Fault(words, is_charged=True) from None
+                message = (
+                    "no reply in time" if deadline.is_over() else "connection lost"
+                )
+                raise _Fault(message, is_charged=True) from None
 
     def _refusal(self, response: urllib3.BaseHTTPResponse) -> Exception:
         status = response.status
@@ -221,15 +223,15 @@ class Endpoint:
         return fault
 
 
-def _content(response: urllib3.BaseHTTPResponse) -> bytes:
+def _read_body(response: urllib3.BaseHTTPResponse) -> bytes:
     parts: list[bytes] = []
     length = 0
     while part := response.read1(1 << 16):
         parts.append(part)
         length += len(part)
         if length > MAX_REPLY:
-            words = f"longer than {MAX_REPLY >> 10} KiB"
-            raise _Fault(words, is_charged=True, is_again=False)
+            message = f"longer than {MAX_REPLY >> 10} KiB"
+            raise _Fault(message, is_charged=True, is_again=False)
     return b"".join(parts)
 
 

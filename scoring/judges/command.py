@@ -79,7 +79,7 @@ def read_questions(path: Path) -> list[Question]:
     for file in open_input(path):
         for line, record, raw in json_lines(file, problems):
             fields = frozenset(record)
-            name = next((kinds[one] for one in kinds if one <= fields), "")
+            name = next((kinds[kind] for kind in kinds if kind <= fields), "")
             is_text = name and all(
                 isinstance(record[role], str) for role in KINDS[name].items
             )
@@ -210,10 +210,10 @@ class _Writer:
         self, questions: Sequence[Question], *, most: int = 1
     ) -> list[Question]:
         left = []
-        for one in questions:
-            items = " ".join(shown_items(one.items))
+        for question in questions:
+            items = " ".join(shown_items(question.items))
             if items not in self._decided and self._replies[items] < most:
-                left.append(replace(one, replies=self._replies[items]))
+                left.append(replace(question, replies=self._replies[items]))
         self.outcome.before = len(questions) - len(left)
         return left
 

@@ -98,7 +98,7 @@ class CrossEncoder:
     def _labels(self, batch: Sequence[Question]) -> Labels:
         import torch
 
-        tokenizer, model, entailment = _loaded(self._folder, self._judge.device)
+        tokenizer, model, entailment = _load_model(self._folder, self._judge.device)
         longest = min(
             tokenizer.model_max_length,
             getattr(model.config, "max_position_embeddings", NO_LIMIT),
@@ -118,14 +118,14 @@ class CrossEncoder:
             }
             with torch.inference_mode():
                 best = model(**readable).logits.argmax(dim=1).tolist()
-            places = [place for place, one in enumerate(fits) if one]
+            places = [index for index, fit in enumerate(fits) if fit]
             for place, label in zip(places, best, strict=True):
                 labels[place] = YES if label == entailment else NO
         return list(zip(batch, labels, strict=True))
 
 
 @lru_cache(maxsize=1)
-def _loaded(folder: Path, device: str) -> tuple[Any, Any, int]:
+def _load_model(folder: Path, device: str) -> tuple[Any, Any, int]:
     with needed(
         "transformers and torch are not installed: `make models` installs them"
     ):

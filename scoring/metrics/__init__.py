@@ -135,8 +135,7 @@ def names_by(
     options: Options,
 ) -> list[str]:
     """Return the names of metrics whose class results pages show and compare. If the
-    classes are gold labels, exclude metrics that are not valid for one label. Older
-    versions stored results of such metrics.
+    classes are gold labels, exclude metrics that are not valid for one label.
     """
     if dimension not in task_type.label_dimensions:
         return list(names)

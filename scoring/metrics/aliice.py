@@ -141,10 +141,10 @@ class Aliice(CitationMetric):
         ]
         return matrix(
             [
-                row(next(verdicts), claims=claims[one], marks=marked[one])
-                if one
+                row(next(verdicts), claims=claims[name], marks=marked[name])
+                if name
                 else {}
-                for one in names
+                for name in names
             ]
         )
 
@@ -189,12 +189,12 @@ class Aliice(CitationMetric):
                             described(
                                 claim.text,
                                 claim.marks,
-                                verdicts.get((name, place, number)),
+                                verdicts.get((name, index, number)),
                             )
                             for number, claim in enumerate(sentence.claims)
                         ],
                     }
-                    for place, sentence in enumerate(response.sentences)
+                    for index, sentence in enumerate(response.sentences)
                 ],
             }
         return by_response

@@ -210,9 +210,9 @@ class AnswerRouge(MeanMetric):
         self, gold: Sequence[Question | None], answers: Sequence[Part | None]
     ) -> Floats:
         places, references, texts = [], [], []
-        for place, (question, answer) in enumerate(zip(gold, answers, strict=True)):
+        for index, (question, answer) in enumerate(zip(gold, answers, strict=True)):
             for reference in question.references if question else ():
-                places.append(place)
+                places.append(index)
                 references.append(self._lines(reference))
                 texts.append(self._lines(_plain(answer)))
         stats = np.zeros((len(gold), 2))
@@ -314,7 +314,7 @@ class Cvcp(Metric):
             if isinstance(answer, CitedSentence)
         )
         stats = np.zeros((len(answers), 5))
-        for place, answer in enumerate(answers):
+        for index, answer in enumerate(answers):
             if isinstance(answer, CitedSentence):
                 units, offsets = (
                     np.array(answer.positions.units),
@@ -322,7 +322,7 @@ class Cvcp(Metric):
                 )
                 share = 1 / cited[answer.question.id]
                 sums = (len(offsets), offsets.sum(), (offsets**2).sum())
-                stats[place] = (share * units.std() / units.mean(), share, *sums)
+                stats[index] = (share * units.std() / units.mean(), share, *sums)
         return stats
 
     def denominators(self, rows: Floats) -> Floats:
@@ -357,11 +357,11 @@ class AnswerMauve(Mauve):
     ) -> Floats:
         references: list[str | None] = [None] * len(gold)
         texts: list[str | None] = [None] * len(gold)
-        for place, (question, answer) in enumerate(zip(gold, answers, strict=True)):
+        for index, (question, answer) in enumerate(zip(gold, answers, strict=True)):
             if isinstance(question, Question):
                 reference = question.answer or next(iter(question.references), "")
-                references[place] = _read(question, reference) if reference else None
-                texts[place] = _read(question, _plain(answer))
+                references[index] = _read(question, reference) if reference else None
+                texts[index] = _read(question, _plain(answer))
         return super().instance_stats(references, texts)
 
 

@@ -248,9 +248,7 @@ class Metric(ABC):
         return True
 
     def on_interval_scale(self, values: Floats) -> Floats:
-        """Return the values on the scale on which intervals are computed. The default
-        is no change.
-        """
+        """Return the values on the scale on which intervals are computed."""
         return np.asarray(values)
 
     def from_interval_scale(self, values: Floats) -> Floats:
@@ -343,9 +341,7 @@ class Metric(ABC):
         return False
 
     def requirements(self) -> Sequence[Requirement]:
-        """Return the models and other resources that the metric needs. Site
-        administrators see this list.
-        """
+        """Return the models and other resources that the metric needs."""
         needed: list[Requirement] = []
         if self.is_by_package:
             needed.append(
@@ -403,7 +399,7 @@ class Metric(ABC):
         for; None if there is no such version. ``names`` are the matrix names of each
         run.
         """
-        return self if all(self.statistic in own for own in names) else None
+        return self if all(self.statistic in name for name in names) else None
 
     def paired_rows(self, rows: Floats) -> Floats:
         """Return (units, m) rows that a paired test may exchange between two runs."""
@@ -512,7 +508,7 @@ class WeightedMetric(Metric):
             for first in range(0, count, block)
         )
         return np.concatenate(
-            [self.value(rows[:, 1:], own.astype(np.float64)) for own in blocks]
+            [self.value(rows[:, 1:], block.astype(np.float64)) for block in blocks]
         )
 
 

@@ -182,8 +182,8 @@ def bertscore(
             weights = weights or _Weights(settings, gold)
             # Embed all gold texts of the chunk, including those of unanswered
             # instances. The cache key of the chunk is then the same for every run.
-            wanted = _kept_tokens(settings, _distinct(text for text, _ in pairs))
-            answered = _distinct(pairs[row][1] for row in rows)
+            wanted = _kept_tokens(settings, _unique_texts(text for text, _ in pairs))
+            answered = _unique_texts(pairs[row][1] for row in rows)
             tokens = dict(
                 zip(answered, settings.encoder().embed(answered), strict=True)
             )
@@ -201,10 +201,10 @@ def bertscore(
                     recall,
                     float(base.harmonic_mean(precision, recall)),
                 )
-    return _rescaled(scores, settings)
+    return _rescale(scores, settings)
 
 
-def _rescaled(scores: base.Floats, settings: Settings) -> base.Floats:
+def _rescale(scores: base.Floats, settings: Settings) -> base.Floats:
     if settings.baseline == "no":
         return scores
     baseline = np.array(settings.baseline_values())
@@ -247,7 +247,7 @@ class _Weights:
         )
 
 
-def _distinct(texts: Iterable[str]) -> list[str]:
+def _unique_texts(texts: Iterable[str]) -> list[str]:
     return [text for text in dict.fromkeys(texts) if text.strip()]
 
 
@@ -281,8 +281,8 @@ def package_bertscore(
 
     scores = np.zeros((len(gold), 3))
     rows = [
-        place
-        for place, pair in enumerate(zip(gold, answers, strict=True))
+        index
+        for index, pair in enumerate(zip(gold, answers, strict=True))
         if all(map(str.strip, pair))
     ]
     if rows:
@@ -302,4 +302,4 @@ def package_bertscore(
                 [answers[place] for place in rows], [gold[place] for place in rows]
             )
         scores[rows] = np.column_stack([part.numpy() for part in parts])
-    return _rescaled(scores, settings)
+    return _rescale(scores, settings)

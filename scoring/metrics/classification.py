@@ -174,8 +174,8 @@ def indicators(sides: Sequence[Any], labels: Sequence[Label]) -> Floats:
     """Return (n, c): 1 if the instance has the label, else 0."""
     numbers = {label: number for number, label in enumerate(labels)}
     rows = np.zeros((len(sides), len(labels)))
-    for row, own in enumerate(sides):
-        rows[row, [numbers[label] for label in own or ()]] = 1
+    for row, side in enumerate(sides):
+        rows[row, [numbers[label] for label in side or ()]] = 1
     return rows
 
 
@@ -366,10 +366,12 @@ class LabelSets(MeanMetric):
             None if own is None else _label_marks(own, answer)
             for own, answer in zip(gold, answers, strict=True)
         ]
-        return list(map(_all_or_none, found)) if self.column == "exact" else found
+        return (
+            list(map(_all_or_nothing_marks, found)) if self.column == "exact" else found
+        )
 
 
-def _all_or_none(marks: Marks | None) -> Marks | None:
+def _all_or_nothing_marks(marks: Marks | None) -> Marks | None:
     if marks is None:
         return None
     credit = float(all((*marks.gold, *marks.answer)))

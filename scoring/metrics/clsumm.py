@@ -665,8 +665,8 @@ def skip_counts(
 
 def _places(words: Sequence[str], number_of: dict[str, int]) -> tuple[Places, Places]:
     rows = [
-        (place, number_of[word])
-        for place, word in enumerate(words)
+        (index, number_of[word])
+        for index, word in enumerate(words)
         if word in number_of
     ]
     places, numbers = np.array(rows, dtype=np.intp).reshape(-1, 2).T

@@ -119,8 +119,7 @@ Splitter = Callable[[str], list[str]]
 
 def by_rules(text: str) -> list[str]:
     """Split a text by our rules, which treat a mark such as `[0]` as an ordinary word.
-    The generator of diagnostic sets uses the same rules. Under other than official
-    rules, metrics use `sentences_of` instead.
+    Under other than official rules, metrics use `sentences_of` instead.
     """
     return [text[start:end] for start, end in sentence_spans(text)]
 
@@ -233,9 +232,9 @@ def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
     start = 0
     for mark in _END.finditer(text):
         if mark.end() == len(text) or _ends_here(text, start, mark):
-            yield from _stripped(text, start, mark.end())
+            yield from _trimmed_spans(text, start, mark.end())
             start = mark.end()
-    yield from _stripped(text, start, len(text))
+    yield from _trimmed_spans(text, start, len(text))
 
 
 def _ends_here(text: str, start: int, mark: re.Match[str]) -> bool:
@@ -252,7 +251,7 @@ def _ends_here(text: str, start: int, mark: re.Match[str]) -> bool:
     return lowered not in _SELDOM_LAST or bool(following and following[1].isupper())
 
 
-def _stripped(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _trimmed_spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     if inner := text[start:end].strip():
         start = text.index(inner, start)
         yield start, start + len(inner)
@@ -316,7 +315,7 @@ class Tagger:
         blocks = []
         for name, settings in BLOCKS.items():
             block = TfidfVectorizer(
-                vocabulary={term: place for place, term in enumerate(self.terms[name])},
+                vocabulary={term: index for index, term in enumerate(self.terms[name])},
                 **settings,
             )
             block.idf_ = self.idf[name]
@@ -334,10 +333,13 @@ class Tagger:
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         return {
-            "labels": _packed(self.labels),
+            "labels": _pack_texts(self.labels),
             "weights": self.weights,
             "intercepts": self.intercepts,
-            **{f"terms:{name}": _packed(terms) for name, terms in self.terms.items()},
+            **{
+                f"terms:{name}": _pack_texts(terms)
+                for name, terms in self.terms.items()
+            },
             **{f"idf:{name}": idf for name, idf in self.idf.items()},
         }
 
@@ -367,8 +369,10 @@ class Tagger:
             manifest = json.loads((folder / MANIFEST).read_text())
             with np.load(folder / MODEL) as kept:
                 tagger = cls(
-                    labels=_unpacked(kept["labels"]),
-                    terms={name: _unpacked(kept[f"terms:{name}"]) for name in BLOCKS},
+                    labels=_unpack_texts(kept["labels"]),
+                    terms={
+                        name: _unpack_texts(kept[f"terms:{name}"]) for name in BLOCKS
+                    },
                     idf={name: _floats(kept[f"idf:{name}"]) for name in BLOCKS},
                     weights=_floats(kept["weights"]),
                     intercepts=_floats(kept["intercepts"]),
@@ -412,13 +416,13 @@ def _require_whole(tagger: Tagger) -> None:
         raise ValueError("; ".join(faults))
 
 
-def _packed(texts: Sequence[str]) -> NDArray[np.uint8]:
+def _pack_texts(texts: Sequence[str]) -> NDArray[np.uint8]:
     return np.frombuffer(
         json.dumps(list(texts), ensure_ascii=False).encode(), dtype=np.uint8
     )
 
 
-def _unpacked(array: NDArray[Any]) -> tuple[str, ...]:
+def _unpack_texts(array: NDArray[Any]) -> tuple[str, ...]:
     texts = json.loads(array.tobytes())
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise ValueError("found no list of texts")
@@ -587,7 +591,7 @@ def count_matrix(
     which does not count as unlabelled.
     """
     names = list(dict.fromkeys(datasets))
-    column = {label: place for place, label in enumerate(labels)}
+    column = {label: index for index, label in enumerate(labels)}
     width = len(labels) + 1
     counts = np.zeros((len(datasets), max(1, len(names)), len(SIDES), width))
     tail = np.zeros((len(datasets), len(SIDES), len(Source)))
@@ -618,8 +622,8 @@ def text_counts(stats: Floats) -> Mapping[tuple[str, Source], int]:
     """
     tail = stats[:, -TAIL:].sum(axis=0).reshape(len(SIDES), len(Source))
     return {
-        (side, source): int(tail[place, source])
-        for place, side in enumerate(SIDES)
+        (side, source): int(tail[index, source])
+        for index, side in enumerate(SIDES)
         for source in Source
     }
 

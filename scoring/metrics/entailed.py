@@ -59,7 +59,7 @@ COLUMNS = (
     "pending_claims",
     "pending_pairs",
 )
-PLACES = {name: place for place, name in enumerate(COLUMNS)}
+PLACES = {name: index for index, name in enumerate(COLUMNS)}
 #: The splitter of citation texts in `Consistency`.
 SPLITTER = "rules"
 
@@ -181,9 +181,7 @@ def case_of(question: Question, hypothesis: str, marks: Iterable[int]) -> Case:
 
 
 def row(verdict: Verdict, *, claims: int, marks: int) -> dict[str, float]:
-    """Return the column values for one claim of a response. The response has the given
-    numbers of claims and marks.
-    """
+    """Return the column values for one claim of a response."""
     of_claim = len(verdict.credits)
     return {
         "recall": (verdict.entailed is True) / claims,

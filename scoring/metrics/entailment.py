@@ -287,7 +287,7 @@ class EntailmentLabels:
     def decide(self, pairs: Sequence[Pair]) -> Sequence[bool | None]:
         labels = [self._entailed.get(pair.key) for pair in pairs]
         if self._has_sha1:
-            for place in (place for place, label in enumerate(labels) if label is None):
+            for place in (index for index, label in enumerate(labels) if label is None):
                 older = sha1(pairs[place].premise)
                 labels[place] = self._entailed.get((older, pairs[place].key[1]))
         return labels
@@ -586,12 +586,12 @@ def model_folder(model: str) -> Path:
         f"transformers is not installed, which {model} needs: `make models` installs it"
     ):
         from huggingface_hub import snapshot_download
-    words = (
+    message = (
         f"the model {model} is not on this machine: `huggingface-cli download {model}` fetches it; "
         "or decide on another machine: "
     )
     with needed(
-        f"{words}`python -m scoring pairs`, `python -m scoring decide`",
+        f"{message}`python -m scoring pairs`, `python -m scoring decide`",
         OSError,
         ValueError,
     ):
@@ -614,7 +614,7 @@ def model_name(model: str, folder: Path) -> str:
 
 def _decisions(folder: Path, device: str, pairs: Sequence[Pair]) -> list[bool]:
     if _is_classifier(folder):
-        return _classified(folder, device, pairs)
+        return _classify_pairs(folder, device, pairs)
     answers = _answers(folder, device, [question(pair) for pair in pairs])
     return [answer == ENTAILED for answer in answers]
 
@@ -626,7 +626,7 @@ def _is_classifier(folder: Path) -> bool:
     return str(kinds[0]).endswith("ForSequenceClassification")
 
 
-def _classified(folder: Path, device: str, pairs: Sequence[Pair]) -> list[bool]:
+def _classify_pairs(folder: Path, device: str, pairs: Sequence[Pair]) -> list[bool]:
     import torch
 
     tokenizer, model = _loaded(folder, device)

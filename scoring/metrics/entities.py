@@ -34,7 +34,7 @@ class EntityRows(Classification):
         answer and in both, then 1 if gold exists.
         """
         assert self.labels is not None
-        places = {label: place for place, label in enumerate(self.labels)}
+        places = {label: index for index, label in enumerate(self.labels)}
         stats = np.zeros((len(gold), 3 * len(places) + 1))
         stats[:, -1] = present(gold)
         for row, (own, answer) in enumerate(zip(gold, answers, strict=True)):

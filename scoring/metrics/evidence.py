@@ -137,15 +137,15 @@ class _Document:
             whole = [own for own in self.sets if self.is_right and own <= self.first]
             return [
                 1.0
-                if place < MAX_SENTENCES and any(number in own for own in whole)
+                if index < MAX_SENTENCES and any(number in own for own in whole)
                 else None
-                for place, number in enumerate(self.given)
+                for index, number in enumerate(self.given)
             ]
         right = {n for own in self.sets if self._counts(own, measure) for n in own}
         # A repeated sentence counts towards the limit and is never right.
         return [
-            float(number in right and number not in self.given[:place])
-            for place, number in enumerate(self.given)
+            float(number in right and number not in self.given[:index])
+            for index, number in enumerate(self.given)
         ]
 
     def _counts(self, own: Any, measure: str) -> bool:
@@ -258,9 +258,9 @@ class Fever(MeanMetric):
         wrong = None if self.column in ("score", "recall") else 0.0
         given = [
             (1.0 if sentence in known else wrong)
-            if counts and place < self.most
+            if counts and index < self.most
             else None
-            for place, sentence in enumerate(every)
+            for index, sentence in enumerate(every)
         ]
         return Marks(
             (label, *(sets or [None] * len(whole))),

@@ -281,7 +281,7 @@ class LeaderboardCorrelation(WeightedMetric):
         """
         if self.coefficient.shares is None:
             return [None] * len(gold)
-        judge = [own.score if own else 0.0 for own in answers]
+        judge = [answer.score if answer else 0.0 for answer in answers]
         systems = Systems(
             np.array([own.score for own in gold], dtype=np.float64),
             np.array(judge, dtype=np.float64),
@@ -376,7 +376,7 @@ class RankDistance(MeanMetric):
         """Return (n, 2): the difference of ranks, and 1."""
         truth = np.array([own.score for own in gold], dtype=np.float64)
         judge = np.array(
-            [own.score if own else 0.0 for own in answers], dtype=np.float64
+            [answer.score if answer else 0.0 for answer in answers], dtype=np.float64
         )
         every = np.ones(len(gold))
         distance = np.abs(mid_ranks(truth, every) - mid_ranks(judge, every))

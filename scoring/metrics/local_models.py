@@ -73,8 +73,6 @@ class Embedded:
 def missing(model: str) -> str | None:
     """Return the reason why the model cannot be used on this machine, for
     administrators; None if it is available.
-
-    Loads nothing.
     """
     absent = [name for name in ("torch", "transformers") if find_spec(name) is None]
     if absent:
@@ -385,7 +383,7 @@ def judged(folder: Path, pairs: Sequence[tuple[str, str]]) -> Floats:
     """Return the model's score for each pair of gold and answer."""
     import torch
 
-    model, tokenizer, longest = _loaded(folder)
+    model, tokenizer, longest = _load_model(folder)
     scores = np.zeros(len(pairs))
     order = sorted(
         range(len(pairs)), key=lambda place: (sum(map(len, pairs[place])), pairs[place])
@@ -408,7 +406,7 @@ def judged(folder: Path, pairs: Sequence[tuple[str, str]]) -> Floats:
 
 
 @lru_cache(maxsize=1)
-def _loaded(folder: Path) -> tuple[Any, Any, int]:
+def _load_model(folder: Path) -> tuple[Any, Any, int]:
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     model = AutoModelForSequenceClassification.from_pretrained(

@@ -154,7 +154,7 @@ def clusters(first: Floats, second: Floats) -> tuple[Labels, Labels]:
     labels = np.arange(len(points))
     if len(points) > count:
         starts = (
-            _drawn(points, count, SEED + 3 + number * _STRIDE)
+            _sample_points(points, count, SEED + 3 + number * _STRIDE)
             for number in range(TRIES)
         )
         labels = min(
@@ -164,7 +164,7 @@ def clusters(first: Floats, second: Floats) -> tuple[Labels, Labels]:
     return labels[len(second) :], labels[: len(second)]
 
 
-def _drawn(points: Vectors, count: int, seed: int) -> Vectors:
+def _sample_points(points: Vectors, count: int, seed: int) -> Vectors:
     order = np.arange(len(points))
     for place, number in zip(range(count), _random(seed), strict=False):
         other = place + number % (len(points) - place)
@@ -239,8 +239,8 @@ def features(folder: Path, texts: Sequence[str]) -> dict[int, Floats]:
     """
     import torch
 
-    model, tokenizer, longest = _loaded(folder)
-    places = [place for place, text in enumerate(texts) if text.strip()]
+    model, tokenizer, longest = _load_model(folder)
+    places = [index for index, text in enumerate(texts) if text.strip()]
     read_texts = [texts[place] for place in places]
     read = (
         tokenizer(read_texts, truncation=True, max_length=longest)["input_ids"]
@@ -258,7 +258,7 @@ def features(folder: Path, texts: Sequence[str]) -> dict[int, Floats]:
 
 
 @lru_cache(maxsize=1)
-def _loaded(folder: Path) -> tuple[Any, Any, int]:
+def _load_model(folder: Path) -> tuple[Any, Any, int]:
     from transformers import AutoModel, AutoTokenizer
 
     model = AutoModel.from_pretrained(folder, local_files_only=True).eval()

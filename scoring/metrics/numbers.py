@@ -106,7 +106,7 @@ class Moments(Metric):
         return np.column_stack([x, y, *products, counts]).astype(np.float64)
 
     def as_stored(self, *names: Container[str]) -> Metric | None:
-        if all(self.earlier_statistic in own for own in names):
+        if all(self.earlier_statistic in name for name in names):
             earlier = copy(self)
             earlier.statistic, earlier.version = self.earlier_statistic, 1
             return earlier

@@ -71,8 +71,8 @@ def failed(message: str, expected: str = "") -> ProgramFailed:
 
 def differs() -> ProgramFailed:
     """Return the exception for a program whose second execution gave other values."""
-    words = "the official program gives other numbers when it runs again"
-    return failed(words, "the same for the same gold and answers")
+    message = "the official program gives other numbers when it runs again"
+    return failed(message, "the same for the same gold and answers")
 
 
 def numbers_of(call: ProgramCall, scores: Scores) -> Floats:
@@ -260,14 +260,14 @@ def _plain(value: Any) -> str | float | None:
     return str(value) if isinstance(value, str) else float(value)
 
 
-def _written(value: str | float | None) -> str:
+def _value_line(value: str | float | None) -> str:
     """Return the value as one line of text. Whole numbers have no decimal point."""
     text = value if isinstance(value, str) else label_text(value)
     return re.sub(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+", " ", text)
 
 
 def _lines(layout: Layout, values: Sequence[str | float | None]) -> bytes:
-    cells = list(map(_written, values))
+    cells = list(map(_value_line, values))
     rows = (
         cells[start : start + layout.width]
         for start in range(0, len(cells), layout.width)
@@ -280,7 +280,7 @@ def _vectors(layout: Layout, values: Sequence[str | float | None]) -> bytes:
     lines = []
     for value in values:
         places = ["0"] * layout.width
-        label = _written(value)
+        label = _value_line(value)
         # `int` raises an error for thousands of digits.
         is_short = len(label) <= len(str(MAX_WIDTH))
         if is_short and label.isdecimal() and 1 <= int(label) <= layout.width:
@@ -301,7 +301,7 @@ def _table(
     if layout.files == "jsonl":
         return as_lines(rows)
     cells = [
-        {**row, layout.field: _written(row[layout.field]).replace("\t", " ")}
+        {**row, layout.field: _value_line(row[layout.field]).replace("\t", " ")}
         for row in rows
     ]
     form = TableForm(layout.files)

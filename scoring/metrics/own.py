@@ -75,9 +75,9 @@ def twice(call: Call | ProgramCall) -> Floats:
             frame.lineno for frame in frames if frame.filename == own_measures.MEASURES
         ]
         line = lines[-1] if lines else getattr(error, "lineno", None)
-        raise _stopped(call, type(error).__name__, line) from error
+        raise _crash_error(call, type(error).__name__, line) from error
     if not np.array_equal(first, second, equal_nan=True):
-        raise _differs(call)
+        raise _nondeterminism_error(call)
     return first
 
 
@@ -92,19 +92,19 @@ def _once(call: Call) -> Floats:
         sys.modules.pop(name, None)
 
 
-def _stopped(call: Call, kind: str, line: int | None) -> own_measures.MeasureFailed:
+def _crash_error(call: Call, kind: str, line: int | None) -> own_measures.MeasureFailed:
     return own_measures.failed(
         f"“{call.called}” ended in {kind} when {call.method} was computed", line=line
     )
 
 
-def _differs(call: Call) -> own_measures.MeasureFailed:
-    words = f"{call.method} of “{call.called}” gives other numbers when it is computed again"
-    return own_measures.failed(words, "the same for the same gold and answers")
+def _nondeterminism_error(call: Call) -> own_measures.MeasureFailed:
+    message = f"{call.method} of “{call.called}” gives other numbers when it is computed again"
+    return own_measures.failed(message, "the same for the same gold and answers")
 
 
 def answer(_arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Execute the call in the current folder. Called in the sandboxed process."""
+    """Execute the call in the current folder."""
     call: Call = pickle.loads(Path(CALL).read_bytes())  # noqa: S301  (our own process wrote it)
     try:
         values = twice(call)
@@ -130,11 +130,11 @@ def answered(call: Call, told: Any, file: Callable[[str], Path]) -> Floats:
             except (OSError, ValueError) as fault:
                 raise own_measures.failed(f"“{call.called}” left no numbers") from fault
         case {"failed": "", "line": None}:
-            raise _differs(call)
+            raise _nondeterminism_error(call)
         case {"failed": str() as kind, "line": int() | None as line} if re.fullmatch(
             r"\w{1,60}", kind
         ):
-            raise _stopped(call, kind, line)
+            raise _crash_error(call, kind, line)
     raise own_measures.failed(f"“{call.called}” ended without an answer")
 
 
@@ -167,7 +167,9 @@ class OwnMeasure(Metric):
         stats = self._ask("instance_stats", list(gold), list(answers))
         if stats.ndim != 2 or len(stats) != len(gold) or not stats.shape[1]:
             wanted = f"a row for each of {len(gold)} instances"
-            raise self._wrong("instance_stats", f"{_told(stats.shape)} numbers", wanted)
+            raise self._wrong(
+                "instance_stats", f"{_shape_text(stats.shape)} numbers", wanted
+            )
         if not np.isfinite(stats).all():
             raise self._wrong(
                 "instance_stats", "what is no finite number", "finite numbers"
@@ -189,7 +191,7 @@ class OwnMeasure(Metric):
         rows = self._ask("marks", list(gold), list(answers))
         if rows.ndim != 2 or len(rows) != len(gold):
             wanted = f"a row for each of {len(gold)} instances"
-            raise self._wrong("marks", f"{_told(rows.shape)} numbers", wanted)
+            raise self._wrong("marks", f"{_shape_text(rows.shape)} numbers", wanted)
         if ((rows < 0) | (rows > 1)).any():
             raise self._wrong("marks", "another number", "0 to 1, or NaN for no mark")
         return [
@@ -205,7 +207,9 @@ class OwnMeasure(Metric):
     ) -> Floats:
         values = self._ask(method, *arguments)
         if values.shape != shape:
-            raise self._wrong(method, f"{_told(values.shape)} values", _told(shape))
+            raise self._wrong(
+                method, f"{_shape_text(values.shape)} values", _shape_text(shape)
+            )
         if np.isinf(values).any():
             raise self._wrong(
                 method,
@@ -239,5 +243,5 @@ class OwnWeightedMeasure(OwnMeasure, WeightedMetric):
         return self._values("value", weights.shape[:-1], rows, weights)
 
 
-def _told(shape: tuple[int, ...]) -> str:
+def _shape_text(shape: tuple[int, ...]) -> str:
     return " × ".join(map(str, shape)) or "1"

@@ -128,7 +128,9 @@ def rouge_score_stem(word: str) -> str:
         word = _step_1b(word, takes_short=True)
     if word[-1] == "y" and len(word) > 2 and _shape(word[:-1]).endswith(b"c"):
         word = word[:-1] + "i"
-    return _step_5(_step_4(_measured(_step_2_of_nltk(word), _STEP_3)), takes_short=True)
+    return _step_5(
+        _step_4(_replace_suffix(_step_2_of_nltk(word), _STEP_3)), takes_short=True
+    )
 
 
 @lru_cache(KEPT)
@@ -139,7 +141,7 @@ def rouge155_stem(word: str) -> str:
     word = _step_1b(_step_1a(word))
     if word.endswith("y") and b"v" in _shape(word[:-1]):
         word = word[:-1] + "i"
-    word = _measured(_measured(word, _STEP_2_OF_155), _STEP_3)
+    word = _replace_suffix(_replace_suffix(word, _STEP_2_OF_155), _STEP_3)
     return _step_5(_step_4_of_155(word))
 
 
@@ -203,7 +205,7 @@ def _step_1b(word: str, *, takes_short: bool = False) -> str:
     )
 
 
-def _measured(word: str, rules: Rules) -> str:
+def _replace_suffix(word: str, rules: Rules) -> str:
     """Apply the first rule whose suffix matches. The rule replaces the suffix if the
     stem's measure m is above 0.
     """
@@ -221,22 +223,22 @@ def _step_2_of_nltk(word: str) -> str:
         # Measure the stem including the `l` of `logi`: short stems such as `geo` would
         # fail without the `l`.
         return word[:-1] if _measure(word[:-3]) > 0 else word
-    return _measured(word, _STEP_2_OF_NLTK)
+    return _replace_suffix(word, _STEP_2_OF_NLTK)
 
 
 def _step_4(word: str) -> str:
     if word.endswith("ion"):
-        return _without(word, "ion") if word[-4:-3] in ("s", "t") else word
+        return _remove_suffix(word, "ion") if word[-4:-3] in ("s", "t") else word
     for suffix, _ in _STEP_4.get(word[-2:], ()):
         if word.endswith(suffix):
-            return _without(word, suffix)
+            return _remove_suffix(word, suffix)
     return word
 
 
 def _step_4_of_155(word: str) -> str:
     for suffix, _ in _STEP_4_OF_155.get(word[-2:], ()):
         if word.endswith(suffix):
-            word = _without(word, suffix)
+            word = _remove_suffix(word, suffix)
             break
     for ending, suffix in (
         ("ment", "ment"),
@@ -244,12 +246,12 @@ def _step_4_of_155(word: str) -> str:
         ("sion", "ion"),
         ("tion", "ion"),
     ):
-        if word.endswith(ending) and (stem := _without(word, suffix)) != word:
+        if word.endswith(ending) and (stem := _remove_suffix(word, suffix)) != word:
             return stem
     return word
 
 
-def _without(word: str, suffix: str) -> str:
+def _remove_suffix(word: str, suffix: str) -> str:
     """Remove the suffix if the stem's measure m is above 1."""
     stem = word[: -len(suffix)]
     return stem if _measure(stem) > 1 else word

@@ -201,9 +201,9 @@ def numbered(
         for candidates in gold
     ]
     ranked = [row(answer) for answer in answers]
-    for place, ranking in enumerate(ranked):
+    for index, ranking in enumerate(ranked):
         if ranking is not None and len(set(ranking)) < len(ranking):
-            raise ValueError(f"answer {place} has a candidate twice")
+            raise ValueError(f"answer {index} has a candidate twice")
     return Lists.of(wanted), Lists.of(ranked)
 
 

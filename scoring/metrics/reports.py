@@ -78,7 +78,7 @@ class NuggetScore(Metric):
     def instance_stats(
         self, gold: Sequence[Topic | NuggetOfTopic], answers: Sequence[Any]
     ) -> Floats:
-        has_any = any(one.is_assigned for one in answers if one is not None)
+        has_any = any(answer.is_assigned for answer in answers if answer is not None)
         rows = np.zeros((len(answers), 8))
         for row, (own, answer) in enumerate(zip(gold, answers, strict=True)):
             if isinstance(own, NuggetOfTopic):
@@ -198,7 +198,9 @@ class CitationScore(Metric):
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         has_any = any(
-            one.is_supported for one in answers if isinstance(one, JudgedReport)
+            answer.is_supported
+            for answer in answers
+            if isinstance(answer, JudgedReport)
         )
         rows = np.zeros((len(answers), 10))
         for row, (own, answer) in enumerate(zip(gold, answers, strict=True)):
@@ -213,11 +215,12 @@ class CitationScore(Metric):
             row[[OF_RECALL, OF_F1, COUNTS]] = not official
             row[UNKNOWN] = not has_any
             return row
-        counted = [one for one in answer.citations if one.counts]
+        counted = [citation for citation in answer.citations if citation.counts]
         sentences = [
-            [one for one in sentence.citations if one.counts]
+            [citation for citation in sentence.citations if citation.counts]
             for sentence in answer.sentences
-            if not sentence.citations or any(one.counts for one in sentence.citations)
+            if not sentence.citations
+            or any(citation.counts for citation in sentence.citations)
         ]
         if counted:
             row[PRECISION] = _mean([one.credit() for one in counted])
@@ -225,9 +228,11 @@ class CitationScore(Metric):
                 [one.credit(is_strict=True) for one in counted]
             )
         if sentences:
-            row[RECALL] = _mean([_best(own, is_strict=False) for own in sentences])
+            row[RECALL] = _mean(
+                [_best(sentence, is_strict=False) for sentence in sentences]
+            )
             row[STRICT_RECALL] = _mean(
-                [_best(own, is_strict=True) for own in sentences]
+                [_best(sentence, is_strict=True) for sentence in sentences]
             )
         row[F1] = harmonic_mean(row[PRECISION], row[RECALL])
         row[OF_PRECISION] = bool(counted) or (official and not answer.citations)
@@ -258,7 +263,9 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _best(citations: Sequence[JudgedCitation], *, is_strict: bool) -> float:
-    return max((one.credit(is_strict=is_strict) for one in citations), default=0.0)
+    return max(
+        (citation.credit(is_strict=is_strict) for citation in citations), default=0.0
+    )
 
 
 class _ReportMean(MeanMetric):
@@ -287,7 +294,10 @@ class Coverage(_ReportMean):
 
     def measured(self, answer: JudgedReport) -> Sequence[float]:
         covered = [
-            any(one.document is not None for one in sentence.sentence.citations)
+            any(
+                citation.document is not None
+                for citation in sentence.sentence.citations
+            )
             for sentence in answer.sentences
         ]
         return (_mean(covered),)

@@ -444,7 +444,7 @@ def unigram_hits(block: Block) -> Numbers:
     """Return the number of common tokens of each row. A token counts with its minimum
     number of occurrences in reference and prediction.
     """
-    return _common(
+    return _match_counts(
         np.where(block.is_token, (block.tokens << 1) | block.is_prediction, PADDING)
     )
 
@@ -458,10 +458,10 @@ def bigram_hits(block: Block) -> Numbers:
         np.arange(1, block.tokens.shape[1]) != block.references[:, None]
     )
     keys = (((first << WORD_BITS) | second) << 1) | block.is_prediction[:, 1:]
-    return _common(np.where(is_bigram, keys, PADDING))
+    return _match_counts(np.where(is_bigram, keys, PADDING))
 
 
-def _common(keys: Numbers) -> Numbers:
+def _match_counts(keys: Numbers) -> Numbers:
     """Return the number of matches in each row of (rows, width) keys. The last bit of a
     key is 1 for the prediction.
     """

@@ -117,9 +117,9 @@ def rouge155(
                     len(wanted), len(peer_words), int(union_hits(*encoded)[0])
                 )
             elif measure.kind == "n":
-                count = _clipped(*_ngrams(wanted, peer_words, measure.size))
+                count = _clipped_counts(*_ngrams(wanted, peer_words, measure.size))
             else:
-                count = _clipped(
+                count = _clipped_counts(
                     _skip_bigrams(wanted, measure), _skip_bigrams(peer_words, measure)
                 )
             by_model[-1][measure] = count
@@ -182,7 +182,7 @@ def _skip_bigrams(words: Numbers, measure: Measure) -> Numbers:
     )
 
 
-def _clipped(wanted: Numbers, peer: Numbers) -> Counts:
+def _clipped_counts(wanted: Numbers, peer: Numbers) -> Counts:
     units, counts = np.unique(wanted, return_counts=True)
     other_units, other_counts = np.unique(peer, return_counts=True)
     _, places, other_places = np.intersect1d(
@@ -269,7 +269,5 @@ class Reading:
 
 
 def read_stop_words(path: Path) -> frozenset[str]:
-    """Read a stop word file with one word per line. We may not distribute the program's
-    stop words.
-    """
+    """Read a stop word file with one word per line."""
     return frozenset(path.read_text(encoding="utf-8", errors="replace").split())

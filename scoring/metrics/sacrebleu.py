@@ -33,11 +33,10 @@ def gram_counts(symbols: Numbers, lengths: Numbers, orders: int) -> Floats:
     of occurrences.
 
     ``symbols`` are numbers from 0: first answer, first gold, second answer and so on.
-    ``lengths``, of shape (pairs, 2), are the lengths of these texts. N-grams are not
-    hashed. Each position has a key that contains, from the highest bits, the index of
-    the pair, the symbol, the following symbols (0 after the end of the text), and a bit
-    for answer or gold. Keys are sorted once. For each order, equal n-grams form runs of
-    the sorted keys.
+    ``lengths``, of shape (pairs, 2), are the lengths of these texts. Each position has
+    a key that contains, from the highest bits, the index of the pair, the symbol, the
+    following symbols (0 after the end of the text), and a bit for answer or gold. Keys
+    are sorted once. For each order, equal n-grams form runs of the sorted keys.
     """
     counts = np.zeros((len(lengths), orders, 3))
     counts[..., :2] = np.maximum(lengths[:, None] - np.arange(orders)[:, None], 0)

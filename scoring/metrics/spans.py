@@ -120,8 +120,8 @@ class SemEval(PooledSpans):
         )
 
 
-def _distance(one: Span, other: Span) -> int:
-    return abs(one[0] - other[0]) + abs(one[1] - other[1])
+def _distance(span: Span, other: Span) -> int:
+    return abs(span[0] - other[0]) + abs(span[1] - other[1])
 
 
 class Units(PooledSpans):
@@ -212,9 +212,9 @@ class OverlapAt(PooledSpans):
         spans.
         """
         shares = sorted(
-            (-_share(own, span), at, place)
+            (-_share(own, span), at, index)
             for at, own in enumerate(gold)
-            for place, span in enumerate(answer)
+            for index, span in enumerate(answer)
             if own[2] == span[2] and _share(own, span) >= self.threshold
         )
         golds, answers = set[int](), set[int]()

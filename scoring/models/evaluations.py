@@ -369,14 +369,16 @@ class Breakdown(models.Model):
         )
         supports = np.full((len(metrics), len(classes_told)), -1, SUPPORT)
         numbers = np.full((3, *supports.shape), np.nan, NUMBER)
-        for place, metrics_here in enumerate(classes_told.values()):
+        for index, metrics_here in enumerate(classes_told.values()):
             for metric, number in metrics_here.items():
                 row = metrics.index(metric)
-                supports[row, place] = number["n"]
+                supports[row, index] = number["n"]
                 value = np.nan if number["value"] is None else number["value"]
-                numbers[VALUE, row, place] = np.inf if number.get("infinite") else value
+                numbers[VALUE, row, index] = np.inf if number.get("infinite") else value
         return cls(
-            evaluation=evaluation, classes=classes, numbers=_packed(supports, numbers)
+            evaluation=evaluation,
+            classes=classes,
+            numbers=_pack_arrays(supports, numbers),
         )
 
     def set_ends(self, ends: Ends) -> bool:
@@ -384,12 +386,12 @@ class Breakdown(models.Model):
         False if no number has an interval.
         """
         supports, numbers = self.unpacked()
-        for place, label in enumerate(self.classes.labels):
+        for index, label in enumerate(self.classes.labels):
             for row, metric in enumerate(self.classes.metrics):
                 ends_here = ends.get(label, {}).get(metric)
-                if ends_here is not None and np.isfinite(numbers[VALUE, row, place]):
-                    numbers[LOW:, row, place] = ends_here
-        self.numbers = _packed(supports, numbers)
+                if ends_here is not None and np.isfinite(numbers[VALUE, row, index]):
+                    numbers[LOW:, row, index] = ends_here
+        self.numbers = _pack_arrays(supports, numbers)
         return not np.isnan(numbers[LOW:]).all()
 
     def unpacked(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
@@ -472,7 +474,7 @@ def save_breakdowns(rows: Sequence[Breakdown]) -> None:
     Breakdown.objects.bulk_create(rows)
 
 
-def _packed(supports: NDArray[np.int32], numbers: NDArray[np.float64]) -> bytes:
+def _pack_arrays(supports: NDArray[np.int32], numbers: NDArray[np.float64]) -> bytes:
     written = numbers[: HIGH + 1 if not np.isnan(numbers[LOW:]).all() else LOW]
     return zlib.compress(
         supports.astype(SUPPORT).tobytes() + written.astype(NUMBER).tobytes(), 9
@@ -482,18 +484,20 @@ def _packed(supports: NDArray[np.int32], numbers: NDArray[np.float64]) -> bytes:
 def _numbers(
     supports: NDArray[np.int32], numbers: NDArray[np.float64]
 ) -> Iterator[tuple[int, ClassNumber]]:
-    for place, (n, value, low, high) in enumerate(
+    for index, (n, value, low, high) in enumerate(
         zip(supports.tolist(), *numbers.tolist(), strict=True)
     ):
         if n == FEW_ANSWERS:
-            yield place, OF_SMALL_CLASS._replace(withheld=Withheld.FEW_ANSWERS.label)
+            yield index, OF_SMALL_CLASS._replace(withheld=Withheld.FEW_ANSWERS.label)
         elif n >= 0:
             finite = value if isfinite(value) else None
             yield (
-                place,
-                ClassNumber(finite, isinf(value), _or_none(low), _or_none(high), n),
+                index,
+                ClassNumber(
+                    finite, isinf(value), _none_for_nan(low), _none_for_nan(high), n
+                ),
             )
 
 
-def _or_none(value: float) -> float | None:
+def _none_for_nan(value: float) -> float | None:
     return None if isnan(value) else value

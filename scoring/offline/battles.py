@@ -52,7 +52,7 @@ def read_battles(
         message = "no battles are here"
         name = shown or path.name
         problems.append(Problem(file=name, message=message, expected=EXAMPLE))
-    systems = {name for own in battles for name in (own.left, own.right)}
+    systems = {name for battle in battles for name in (battle.left, battle.right)}
     if len(systems) > MAX_SYSTEMS:
         message = f"battles of {len(systems):,} systems"
         problems.append(
@@ -172,23 +172,25 @@ def as_lines(board: Board) -> Iterator[str]:
         )
     for own in board.standings:
         ranks = f"{own.first}–{own.last}" if own.first < own.last else f"{own.first}"
-        strength = _with_ends(own.strength, own.strength_bounds, "strength")
-        share = _with_ends(own.share, own.share_bounds, "share of wins")
+        strength = _interval_text(own.strength, own.strength_bounds, "strength")
+        share = _interval_text(own.share, own.share_bounds, "share of wins")
         yield f"{ranks:<7} {printable(own.system):<24} {strength}{share}".rstrip()
     yield f"{board.battles:,} battles on {board.topics:,} topics"
-    yield _told(board.left, "decided battles won by the left system")
+    yield _share_text(board.left, "decided battles won by the left system")
     if board.agreement:
-        yield _told(board.agreement.share, "pairs of labels of two judges that agree")
+        yield _share_text(
+            board.agreement.share, "pairs of labels of two judges that agree"
+        )
 
 
-def _with_ends(value: float, bounds: Bounds | None, name: str) -> str:
+def _interval_text(value: float, bounds: Bounds | None, name: str) -> str:
     if finite(value) is None:
         return ""
     ends = f" [{bounds[0]:.3f}, {bounds[1]:.3f}]" if bounds else ""
     return f"{name} {value:.3f}{ends}  "
 
 
-def _told(share: Share, words: str) -> str:
+def _share_text(share: Share, words: str) -> str:
     if finite(share.value) is None:
         return f"no {words}"
     ends = f" [{share.bounds[0]:.3f}, {share.bounds[1]:.3f}]" if share.bounds else ""

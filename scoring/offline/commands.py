@@ -275,8 +275,8 @@ def new_folder(args: argparse.Namespace) -> int:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    words = f"{folder}: {', '.join(files)}; now edit them, and run `python -m scoring task check {folder}`"
-    return _say(args, task_type(str(folder)), words, guesses)
+    message = f"{folder}: {', '.join(files)}; now edit them, and run `python -m scoring task check {folder}`"
+    return _say(args, task_type(str(folder)), message, guesses)
 
 
 def written(form: str, slug: str) -> dict[str, str]:
@@ -434,7 +434,7 @@ def _say(
     if guesses:
         facts["guesses"] = [vars(guess) for guess in guesses]
     told = [
-        printable(f"{own.part}: {own.value} ({own.confidence}: {own.reason})")
-        for own in guesses
+        printable(f"{guess.part}: {guess.value} ({guess.confidence}: {guess.reason})")
+        for guess in guesses
     ]
     return say(args, facts, *told, words, f"{chosen.slug}: {by_default}", *warnings)

@@ -25,7 +25,7 @@ def is_signed(public_key: bytes, message: bytes, signature: bytes) -> bool:
     """
     if len(public_key) != KEY_BYTES or len(signature) != SIGNATURE_BYTES:
         return False
-    key, begin = _decoded(public_key), _decoded(signature[:32])
+    key, begin = _decode_point(public_key), _decode_point(signature[:32])
     scalar = int.from_bytes(signature[32:], "little")
     if (
         key is None
@@ -41,7 +41,7 @@ def is_signed(public_key: bytes, message: bytes, signature: bytes) -> bool:
     )
 
 
-def _decoded(text: bytes) -> Point | None:
+def _decode_point(text: bytes) -> Point | None:
     """Return the point; None if the bytes do not encode a point (section 5.1.3)."""
     y = int.from_bytes(text, "little")
     is_odd, y = y >> 255, y & (1 << 255) - 1
@@ -81,14 +81,14 @@ def _times(
     return total
 
 
-def _is_same(one: Point, other: Point) -> bool:
+def _is_same(point: Point, other: Point) -> bool:
     return (
-        (one[0] * other[2] - other[0] * one[2]) % P
+        (point[0] * other[2] - other[0] * point[2]) % P
         == 0
-        == (one[1] * other[2] - other[1] * one[2]) % P
+        == (point[1] * other[2] - other[1] * point[2]) % P
     )
 
 
-_base = _decoded((4 * pow(5, -1, P) % P).to_bytes(32, "little"))
+_base = _decode_point((4 * pow(5, -1, P) % P).to_bytes(32, "little"))
 assert _base is not None
 _BASE: Point = _base

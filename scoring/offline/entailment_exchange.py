@@ -72,7 +72,9 @@ def stop_where_pending(metrics: Sequence[Metric], pairs: Pairs, path: Path) -> N
         return
     first = {pair for verdict in verdicts for pair in verdict.next}
     with path.open("w", encoding="utf-8") as file:
-        _keep(file, [{**pair_line(pair), "next": pair in first} for pair in pending])
+        _append_lines(
+            file, [{**pair_line(pair), "next": pair in first} for pair in pending]
+        )
     raise Pending(
         len(pending),
         len({pair for judge in watched.values() for pair in judge.answers}),
@@ -113,13 +115,13 @@ def decide(
     If the function is interrupted, the next call continues after the last complete
     line.
     """
-    labels = _known(path, judge.name)
+    labels = _read_labels(path, judge.name)
     distinct = list(dict.fromkeys(pairs))
     new = [pair for pair in distinct if labels is None or pair not in labels]
     done = 0
     with path.open("a", encoding="utf-8") as file:
         for batch in judge.decided(new):
-            _keep(
+            _append_lines(
                 file,
                 [
                     entailment.label_line(pair, entailed=yes, model=judge.name)
@@ -131,7 +133,7 @@ def decide(
     return done, len(distinct) - len(new)
 
 
-def _known(path: Path, model: str) -> entailment.EntailmentLabels | None:
+def _read_labels(path: Path, model: str) -> entailment.EntailmentLabels | None:
     """Return the labels of the file. First remove an incomplete last line, which an
     interruption may leave. Raises OptionRefused.
     """
@@ -151,7 +153,7 @@ def _known(path: Path, model: str) -> entailment.EntailmentLabels | None:
     return labels
 
 
-def _keep(file: IO[str], lines: Sequence[Mapping[str, Any]]) -> None:
+def _append_lines(file: IO[str], lines: Sequence[Mapping[str, Any]]) -> None:
     file.writelines(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
     file.flush()
     os.fsync(file.fileno())

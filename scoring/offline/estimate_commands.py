@@ -31,7 +31,7 @@ def write_estimates_sheet(args: argparse.Namespace) -> int:
     facts = {
         "sheet": sheet_name(plan),
         "judgements": judgements,
-        "units": [len(plan.drawn(own)) for own in units],
+        "units": [len(plan.drawn(unit)) for unit in units],
     }
     return say(args, facts, f"{args.out}: {judgements:,} judgements for people")
 

@@ -310,7 +310,7 @@ def _sample(
     weights = judged[rows, columns.weight]
     of_row = {unit.row: topics[unit.topic] for unit in units}
     labels: list[tuple[int, float, float]] = []
-    for place, unit in enumerate(units):
+    for index, unit in enumerate(units):
         if (unit.topic, unit.key) not in drawn:
             continue
         if plan.of == CITATIONS:
@@ -325,7 +325,7 @@ def _sample(
                 for rows_of_one in (judged, said)
             )
         if by_judge is not None and by_people is not None:
-            labels.append((place, by_judge, by_people))
+            labels.append((index, by_judge, by_people))
     unit_topics = np.array([topics[unit.topic] for unit in units], int)
     unit_weights = np.array([judged[unit.row, columns.weight] for unit in units])
     if plan.of == CITATIONS:
@@ -376,7 +376,9 @@ def as_facts(
         "labels_a_run": plan.labels,
         "seed": plan.seed,
         "measures": {
-            name: _measure(metric, {run: own[name] for run, own in samples.items()})
+            name: _measure(
+                metric, {run: sample[name] for run, sample in samples.items()}
+            )
             for name, metric in metrics.items()
         },
     }
@@ -437,9 +439,9 @@ def as_lines(facts: Mapping[str, Any]) -> Iterator[str]:
     for name, measure in facts["measures"].items():
         yield f"{name}: the judge's score, and the score estimated with people's labels"
         for row in measure["systems"]:
-            yield f"  {row['run']}: {_told(row)}"
+            yield f"  {row['run']}: {_estimate_line(row)}"
         for row in measure["differences"]:
-            yield f"  {row['first']} minus {row['second']}: {_told(row)}"
+            yield f"  {row['first']} minus {row['second']}: {_estimate_line(row)}"
         agreed = [
             row["agreement"]
             for row in measure["systems"]
@@ -452,7 +454,7 @@ def as_lines(facts: Mapping[str, Any]) -> Iterator[str]:
             )
 
 
-def _told(row: Mapping[str, Any]) -> str:
+def _estimate_line(row: Mapping[str, Any]) -> str:
     judge = "none" if row["judge"] is None else f"{row['judge']:.4f}"
     if row["estimated"] is None:
         return (

@@ -231,17 +231,22 @@ def evaluate(  # noqa: PLR0913  (some are of a part)
 
 
 def _intervals(
-    metrics: Sequence[Metric], own: Measurements, resampling: Resampling
+    metrics: Sequence[Metric], measurements: Measurements, resampling: Resampling
 ) -> Sequence[Bounds | NoInterval | None]:
-    names, numbers = own.resampled
+    names, numbers = measurements.resampled
     # Metrics with the same statistic share rows.
-    sums = {name: unit_sums(stats, numbers) for name, stats in own.matrices.items()}
+    sums = {
+        name: unit_sums(stats, numbers) for name, stats in measurements.matrices.items()
+    }
     measured: list[Measured] = []
     for metric in metrics:
         rows = sums[metric.statistic]
         if metric.per_unit or isinstance(metric, WeightedMetric):
             rows = unit_rows(
-                metric, own.matrices[metric.statistic], own.units, own.clusters
+                metric,
+                measurements.matrices[metric.statistic],
+                measurements.units,
+                measurements.clusters,
             )
         measured.append((metric, rows))
     if resampling.method == WILSON_JACKKNIFE:
@@ -286,14 +291,14 @@ def _numbered_rows(
     cluster_names, clusters = (
         ([], None) if pairs.clusters is None else numbered(pairs.clusters)
     )
-    own = Measurements(
+    measurements = Measurements(
         matrices=statistics,
         units=units,
         unit_names=names,
         clusters=clusters,
         cluster_names=cluster_names,
     )
-    return own, pairs
+    return measurements, pairs
 
 
 def numbered(column: Sequence[Any]) -> tuple[list[str], NDArray[np.intp]]:
@@ -315,8 +320,8 @@ def matrices(
     Raises NotFinite.
     """
     statistics: dict[str, Floats] = {}
-    for place, metric in enumerate(metrics):
-        progress(place / len(metrics))
+    for index, metric in enumerate(metrics):
+        progress(index / len(metrics))
         if metric.statistic not in statistics:
             stats = counted_stats(metric, pairs)
             assert len(stats) == len(pairs.gold), (
@@ -473,10 +478,12 @@ def packed(details: Details, unit_names: Sequence[str]) -> dict[str, NDArray[Any
         name: json.dumps(facts, ensure_ascii=False).encode()
         for name, facts in details.items()
     }
-    return _joined([dumped.get(name, b"") for name in unit_names], _TEXT, _ENDS)
+    return _pack_texts([dumped.get(name, b"") for name in unit_names], _TEXT, _ENDS)
 
 
-def _joined(texts: Sequence[bytes], text: str, ends: str) -> dict[str, NDArray[Any]]:
+def _pack_texts(
+    texts: Sequence[bytes], text: str, ends: str
+) -> dict[str, NDArray[Any]]:
     return {
         text: np.frombuffer(b"".join(texts), dtype=np.uint8),
         ends: np.cumsum([len(text) for text in texts], dtype=np.int64),
@@ -556,21 +563,21 @@ def packed_instances(instances: Iterable[ShownInstance]) -> dict[str, NDArray[An
     texts: list[bytes] = []
     size = 0
     for instance in instances:
-        text = json.dumps(_kept(instance), ensure_ascii=False).encode(
+        text = json.dumps(_stored_instance(instance), ensure_ascii=False).encode(
             "utf-8", "replace"
         )
         size += len(text)
         if size > MAX_BYTES:
             break
         texts.append(text)
-    return _joined(texts, _INSTANCES, _INSTANCES_ENDS) if texts else {}
+    return _pack_texts(texts, _INSTANCES, _INSTANCES_ENDS) if texts else {}
 
 
 def _short(text: str, most: int = MAX_TEXT) -> str:
     return text if len(text) <= most else f"{text[:most].rstrip()} …"
 
 
-def _kept(instance: ShownInstance) -> dict[str, Any]:
+def _stored_instance(instance: ShownInstance) -> dict[str, Any]:
     """Return the JSON values of an instance, without texts that its fields and parts already contain."""
     values = asdict(instance)
     values |= {name: _short(values[name]) for name in ("given", "gold", "answer")}

@@ -262,7 +262,7 @@ def _unseen_summaries(
     task_type: TaskType, files: Files, split: Split, metrics: Sequence[str]
 ) -> Iterator[GoldFinding]:
     texts = [
-        [line for one in topic.references for line in one.lines]
+        [line for reference in topic.references for line in reference.lines]
         for topic in split.content
     ]
     yield from _unseen(texts, metrics)
@@ -316,7 +316,9 @@ def _report_texts(
 ) -> Iterator[GoldFinding]:
     """Find documents of cited reports with equal texts, and topics with the text of a document."""
     gold: Collection = split.content
-    texts = {name: canonical(one.text) for name, one in gold.documents.items()}
+    texts = {
+        name: canonical(document.text) for name, document in gold.documents.items()
+    }
     queries = [
         canonical(topic.shown.get("problem_statement") or topic.title)
         for topic in gold.topics.values()

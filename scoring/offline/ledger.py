@@ -246,19 +246,21 @@ def ledger_row(value: Mapping[str, Any]) -> Judgement:
         )
     kind = value.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
-        raise _Fault(f"“kind” is {_shown(kind)}", " or ".join(KINDS))
+        raise _Fault(f"“kind” is {_short_value(kind)}", " or ".join(KINDS))
     label = value.get("label")
     if label is None or label == "":
         label = NO_LABEL
     if label not in (*KINDS[kind].labels, NO_LABEL):
-        raise _Fault(f"“label” is {_shown(label)}", " or ".join(KINDS[kind].labels))
+        raise _Fault(
+            f"“label” is {_short_value(label)}", " or ".join(KINDS[kind].labels)
+        )
     return Judgement(
         kind=kind,
         judge=_text(value, "judge", MAX_JUDGE),
         digest=_text(value, "digest", MAX_JUDGE),
         items=_items(kind, value),
         by=_text(value, "by", MAX_BY),
-        repeat=_repeat(value.get("repeat")),
+        repeat=_repeat_number(value.get("repeat")),
         label=_LABELS[label],
         score=_number(value, "score", "a number", lambda number: True),
         rationale=_text(value, "rationale", MAX_RATIONALE, is_line=False),
@@ -290,7 +292,7 @@ def _items(kind: str, value: Mapping[str, Any]) -> str:
 def _digest(name: str, given: str) -> str:
     is_older = name == "premise" and _SHA1.fullmatch(given)
     if not is_older and not _SHA256.fullmatch(given):
-        raise _Fault(f"“{name}” is no digest: {_shown(given)}", "sha256:…")
+        raise _Fault(f"“{name}” is no digest: {_short_value(given)}", "sha256:…")
     return given.partition(":")[2]
 
 
@@ -305,17 +307,17 @@ def _text(
     is_kept = given.isprintable() and given == given.strip() if is_line else True
     if len(given) > most or not is_kept or "\0" in given:
         raise _Fault(
-            f"“{name}” cannot be kept: {_shown(given)}",
+            f"“{name}” cannot be kept: {_short_value(given)}",
             f"at most {most} {'printable ' if is_line else ''}characters",
         )
     return given
 
 
-def _repeat(given: object) -> int:
+def _repeat_number(given: object) -> int:
     if given is None:
         return 0
     if type(given) is not int or not 0 <= given <= MAX_REPEAT:
-        raise _Fault(f"“repeat” is {_shown(given)}", f"0, 1, … {MAX_REPEAT}")
+        raise _Fault(f"“repeat” is {_short_value(given)}", f"0, 1, … {MAX_REPEAT}")
     return given
 
 
@@ -327,7 +329,7 @@ def _number(
         return None
     is_number = isinstance(given, int | float) and not isinstance(given, bool)
     if not is_number or abs(given) > 1e300 or not math.isfinite(given):
-        raise _Fault(f"“{name}” is {_shown(given)}", expected)
+        raise _Fault(f"“{name}” is {_short_value(given)}", expected)
     if not fits(given):
         raise _Fault(f"“{name}” is {given}", expected)
     return float(given)
@@ -342,11 +344,11 @@ def _instant(given: object) -> str | None:
         instant = None
     is_kept = instant is not None and YEARS[0] <= instant.year <= YEARS[1]
     if instant is None or instant.tzinfo is None or not is_kept:
-        raise _Fault(f"“at” is {_shown(given)}", "2026-05-01T12:00:00+00:00")
+        raise _Fault(f"“at” is {_short_value(given)}", "2026-05-01T12:00:00+00:00")
     return instant.isoformat()
 
 
-def _shown(value: object) -> str:
+def _short_value(value: object) -> str:
     if isinstance(value, str):
         return f"“{value[:40]}”"
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -372,5 +374,5 @@ def row_line(row: Judgement, **more: str) -> str:
     }
     numbers = {"score": row.score, "cost": row.cost}
     value |= {name: given for name, given in optional.items() if given}
-    value |= {name: given for name, given in numbers.items() if given is not None}
+    value |= {name: number for name, number in numbers.items() if number is not None}
     return f"{json.dumps(value, ensure_ascii=False)}\n"

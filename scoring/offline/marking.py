@@ -34,7 +34,7 @@ def with_marks(
         yield from shown
         return
     rows = rows_by_name(pairs.names)
-    last = max((own[-1] for own in rows.values()), default=-1)
+    last = max((row[-1] for row in rows.values()), default=-1)
     by_metric = {
         metric.name: marks
         for metric in metrics
@@ -47,7 +47,7 @@ def with_marks(
             if kind.part_of_row is None:
                 own = next((marks[row] for row in own_rows), None)
             else:
-                own = _joined(instance, own_rows, marks, pairs, kind.part_of_row)
+                own = _joined_marks(instance, own_rows, marks, pairs, kind.part_of_row)
             if own is not None and (own := _of_parts(own, instance)) is not None:
                 found.setdefault(own, []).append(name)
         yield replace(
@@ -71,10 +71,10 @@ def _marks_of(
         marks = metric.marks(pairs.gold[:count], pairs.answers[:count])
     except (InputRefused, Unavailable):
         return None
-    return marks if any(one is not None for one in marks) else None
+    return marks if any(mark is not None for mark in marks) else None
 
 
-def _joined(
+def _joined_marks(
     instance: ShownInstance,
     rows: Sequence[int],
     marks: Sequence[Marks | None],
@@ -98,11 +98,12 @@ def _joined(
             counted = [credit for credit in credits_ if credit is not None]
             side.setdefault(part_of_row(value), []).extend(counted)
     return Marks(
-        _means(gold, instance.gold_parts), _means(answer, instance.answer_parts)
+        _mean_credits(gold, instance.gold_parts),
+        _mean_credits(answer, instance.answer_parts),
     )
 
 
-def _means(
+def _mean_credits(
     credits_by_name: Mapping[str, list[float]], parts: Sequence[AnswerPart]
 ) -> Credits:
     every = (credits_by_name.get(part.name) for part in parts)
@@ -113,13 +114,13 @@ def _of_parts(marks: Marks, instance: ShownInstance) -> Marks | None:
     """Return the marks of the stored parts of gold and answer. They are empty if the
     number of marks does not equal the number of parts. None if there is no credit.
     """
-    gold = _fitted(marks.gold, instance.gold_parts)
-    answer = _fitted(marks.answer, instance.answer_parts)
+    gold = _credits_by_part(marks.gold, instance.gold_parts)
+    answer = _credits_by_part(marks.answer, instance.answer_parts)
     is_empty = all(credit is None for credit in (*gold, *answer))
     return None if is_empty else Marks(gold, answer)
 
 
-def _fitted(side: Credits, parts: Sequence[AnswerPart]) -> Credits:
+def _credits_by_part(side: Credits, parts: Sequence[AnswerPart]) -> Credits:
     if any(part.number >= 0 for part in parts):
         chosen = [
             side[part.number] if part.number < len(side) else None for part in parts

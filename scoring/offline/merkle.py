@@ -80,7 +80,7 @@ def is_included(
     """Return True if the audit path proves that the leaf at this index is in the tree
     with this root (section 2.1.3.2).
     """
-    found = _climbed(leaf, index, size, path) if 0 <= index < size else None
+    found = _roots_of_path(leaf, index, size, path) if 0 <= index < size else None
     return found is not None and found[1] == root
 
 
@@ -100,13 +100,15 @@ def is_consistent(
     level = (
         first & -first
     ).bit_length() - 1  # level of the last complete subtree of the older tree
-    return _climbed(begin, first - 1 >> level, (second - 1 >> level) + 1, steps) == (
+    return _roots_of_path(
+        begin, first - 1 >> level, (second - 1 >> level) + 1, steps
+    ) == (
         before,
         after,
     )
 
 
-def _climbed(
+def _roots_of_path(
     value: bytes, place: int, size: int, path: Sequence[bytes]
 ) -> tuple[bytes, bytes] | None:
     """Compute two roots from a hash at this position and its siblings in the path: with

@@ -114,7 +114,9 @@ def comparisons(
 ) -> dict[str, Comparison]:
     """Return the comparison under each rule set that includes the measure."""
     return {
-        rules: compared(measure, official, own[measure]["value"], own[measure]["scale"])
-        for rules, own in scores.items()
-        if measure in own
+        rules: compared(
+            measure, official, score[measure]["value"], score[measure]["scale"]
+        )
+        for rules, score in scores.items()
+        if measure in score
     }

@@ -131,13 +131,18 @@ def narrowed(pairs: Pairs, rows: Rows) -> Pairs:
         pairs,
         gold=[pairs.gold[row] for row in rows.tolist()],
         answers=[pairs.answers[row] for row in rows.tolist()],
-        units=_taken(pairs.units, rows),
+        units=_selected_rows(pairs.units, rows),
         features={
-            name: _taken(column, rows) for name, column in pairs.features.items()
+            name: _selected_rows(column, rows)
+            for name, column in pairs.features.items()
         },
-        names=None if pairs.names is None else _taken(pairs.names, rows),
-        clusters=None if pairs.clusters is None else _taken(pairs.clusters, rows),
-        answered=None if pairs.answered is None else _taken(pairs.answered, rows),
+        names=None if pairs.names is None else _selected_rows(pairs.names, rows),
+        clusters=None
+        if pairs.clusters is None
+        else _selected_rows(pairs.clusters, rows),
+        answered=None
+        if pairs.answered is None
+        else _selected_rows(pairs.answered, rows),
     )
 
 
@@ -187,13 +192,13 @@ def _systematic_sample(ordered: Sequence[str], share: int) -> set[str]:
 
 
 def _classes_by_unit(
-    whole: Pairs, dimensions: Iterable[str]
+    pairs: Pairs, dimensions: Iterable[str]
 ) -> Mapping[str, tuple[str, ...]]:
-    rows = np.flatnonzero(present(whole.gold)).tolist()
-    names = _names(whole)
+    rows = np.flatnonzero(present(pairs.gold)).tolist()
+    names = _names(pairs)
     classes: dict[str, tuple[str, ...]] = {}
     for dimension in dimensions:
-        if (column := whole.features.get(dimension)) is None:
+        if (column := pairs.features.get(dimension)) is None:
             continue
         found: dict[str, set[str]] = {}
         for row in rows:
@@ -212,7 +217,7 @@ def _names(pairs: Pairs) -> list[str]:
     return [unit[0] if isinstance(unit, tuple) else unit for unit in units]
 
 
-def _taken(column: Any, rows: Rows) -> Any:
+def _selected_rows(column: Any, rows: Rows) -> Any:
     return (
         column.take(rows)
         if isinstance(column, Classes)

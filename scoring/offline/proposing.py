@@ -150,7 +150,7 @@ def folder_of(form: str, slug: str, gold: Path) -> ProposedFolder:
 
 
 def _with_files(problems: Iterable[Problem], name: str) -> list[Problem]:
-    return [replace(one, file=one.file or name) for one in problems]
+    return [replace(problem, file=problem.file or name) for problem in problems]
 
 
 def previewed(
@@ -192,8 +192,8 @@ def previewed(
         for facts in values.values():
             endless = [
                 key
-                for key, one in facts.items()
-                if isinstance(one, float) and not math.isfinite(one)
+                for key, fact in facts.items()
+                if isinstance(fact, float) and not math.isfinite(fact)
             ]
             facts.update(dict.fromkeys(endless))
         board.append({"system": name, "scores": values})
@@ -209,12 +209,12 @@ def damaged(task: Mapping[str, Any], lines: Sequence[Answer]) -> list[Answer]:
         task["form"] == "ranking" and "candidates" not in task.get("answer", {})
     )
     found = []
-    for place, line in enumerate(lines):
-        is_wrong = place % DAMAGE == 0
+    for index, line in enumerate(lines):
+        is_wrong = index % DAMAGE == 0
         # Take the next instance with another answer, because neighbours often have
         # equal answers.
         others = (
-            {**lines[(place + by) % len(lines)], key: line[key]}
+            {**lines[(index + by) % len(lines)], key: line[key]}
             for by in range(1, len(lines))
         )
         other = next((own for own in others if own != line), line) if is_wrong else line
@@ -309,8 +309,8 @@ def _with_sample(
     """Return the folder with a sample of a few instances and computed scores."""
     chosen: dict[str, Instance] = {}
     answers: set[str] = set()
-    for place, instance in enumerate(content.instances):
-        if len(chosen) < MANY and (place < FEW or str(instance.gold) not in answers):
+    for index, instance in enumerate(content.instances):
+        if len(chosen) < MANY and (index < FEW or str(instance.gold) not in answers):
             chosen[instance.id] = instance
             answers.add(str(instance.gold))
     task, own = found.task, list(chosen.values())
@@ -334,26 +334,26 @@ def _with_sample(
 
 
 def _sample_pool(
-    task: Mapping[str, Any], own: Sequence[Instance], content: Content, name: str
+    task: Mapping[str, Any], instances: Sequence[Instance], content: Content, name: str
 ) -> str:
     """Return the documents in the gold of a sample, and some other documents."""
     gold = task["gold"]
-    named = json.dumps([instance.record[gold["field"]] for instance in own])
+    named = json.dumps([instance.record[gold["field"]] for instance in instances])
     kept = [
         record
-        for place, (key, record) in enumerate(content.pool.items())
-        if place < BESIDES or key in named
+        for index, (key, record) in enumerate(content.pool.items())
+        if index < BESIDES or key in named
     ]
     kind = name.rpartition(".")[2]
     is_gold_kind = kind == gold.get("files", "jsonl")
     quotes = gold.get("quotes") if is_gold_kind else None
-    return _written(kept, TableForm(kind, quotes=quotes))
+    return _rows_text(kept, TableForm(kind, quotes=quotes))
 
 
 def _sample_gold(
     task_type: TaskType,
     task: Mapping[str, Any],
-    own: Sequence[Instance],
+    instances: Sequence[Instance],
     files: Sequence[InputFile],
 ) -> dict[str, str]:
     """Return the files with the gold and queries of these instances, in their original
@@ -361,19 +361,19 @@ def _sample_gold(
     """
     gold, reader = task["gold"], form_of(task_type)
     kind = gold.get("files", "jsonl")
-    names = {instance.id for instance in own}
+    names = {instance.id for instance in instances}
     sample: dict[str, str] = {}
     if name := gold.get("queries"):
         fields = {gold["field"]}
         queries = [
             {head: cell for head, cell in instance.record.items() if head not in fields}
-            for instance in own
+            for instance in instances
         ]
         sample[f"sample/gold/{name}"] = _written_queries(queries, name)
     if kind == TREC:
         lines = [
             f"{instance.id} 0 {document} {grade}\n"
-            for instance in own
+            for instance in instances
             for document, grade in instance.record[gold["field"]].items()
         ]
         sample["sample/gold/gold.qrels"] = "".join(lines)
@@ -381,16 +381,16 @@ def _sample_gold(
     if kind == BIO:
         tokens = task.get("answer", {}).get("tokens", Keys.tokens)
         keys = Keys(gold.get("id", Keys.id), tokens, gold["field"])
-        records = [dict(instance.record) for instance in own]
+        records = [dict(instance.record) for instance in instances]
         sample[f"sample/gold/gold.{BIO}"] = written_sentences(records, keys)
         return sample
     if gold.get("keyed"):
         key, field = gold["id"], gold["field"]
-        rows = as_keyed([instance.record for instance in own], key, field)
+        rows = as_keyed([instance.record for instance in instances], key, field)
         sample["sample/gold/gold.json"] = json.dumps(rows, ensure_ascii=False)
         return sample
     table = TableForm(kind, gold.get("delimiter") or "", gold.get("quotes"))
-    given = [dict(instance.record) for instance in own]
+    given = [dict(instance.record) for instance in instances]
     if reader is not None and reader.shape != PLAIN:
         given = [
             dict(row.value)
@@ -399,7 +399,7 @@ def _sample_gold(
             for row in reader.rows_of(file, Problems())
             if reader.shape.name_of(row, reader.id) in names
         ]
-    sample[f"sample/gold/gold.{kind}"] = _written(given, table)
+    sample[f"sample/gold/gold.{kind}"] = _rows_text(given, table)
     return sample
 
 
@@ -407,10 +407,10 @@ def _written_queries(queries: Sequence[Mapping[str, Any]], name: str) -> str:
     kind = SUFFIXES.get(f".{name.rpartition('.')[2]}", "")
     if not kind and not name.endswith((".json", ".jsonl")):
         kind = TSV
-    return _written(queries, TableForm(kind or name.rpartition(".")[2]))
+    return _rows_text(queries, TableForm(kind or name.rpartition(".")[2]))
 
 
-def _written(rows: Sequence[Mapping[str, Any]], form: TableForm) -> str:
+def _rows_text(rows: Sequence[Mapping[str, Any]], form: TableForm) -> str:
     if form.kind not in TABLES:
         return json.dumps(rows) if form.kind == "json" else as_lines(rows).decode()
     heads = dict.fromkeys(name for row in rows for name in row)

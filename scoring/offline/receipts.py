@@ -59,11 +59,11 @@ def committed_scores(metrics: Mapping[str, Json]) -> dict[str, dict[str, Any]]:
     """
     return {
         name: {
-            part: said[part]
+            part: metric[part]
             for part in NUMBERS
-            if part in said and said[part] is not False
+            if part in metric and metric[part] is not False
         }
-        for name, said in metrics.items()
+        for name, metric in metrics.items()
     }
 
 

@@ -72,7 +72,9 @@ def faults(task_type: TaskType, files: Files, shown: str) -> list[Problem]:
     try:
         found = sample_scores(task_type, files, shown)
     except InputRefused as refused:
-        return [replace(one, file=one.file or shown) for one in refused.problems]
+        return [
+            replace(problem, file=problem.file or shown) for problem in refused.problems
+        ]
     except Unavailable:
         # Skip the comparison of scores if a model is not installed.
         return []

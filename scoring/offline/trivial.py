@@ -167,7 +167,7 @@ def quick_report(
     }
 
 
-def _drawn(task_type: TaskType, split: Split) -> Split:
+def _sampled_split(task_type: TaskType, split: Split) -> Split:
     form = form_of(task_type)
     if form is None:
         return split
@@ -202,7 +202,7 @@ class _Trials:
         self.form = form_of(task_type)
         self.built_in: TrivialRuns | None = None
         if self.form is not None:
-            self.split = _drawn(task_type, split) if is_quick else split
+            self.split = _sampled_split(task_type, split) if is_quick else split
         else:
             runs_of = task_type.trivial_runs or ranked_runs
             self.built_in = runs_of(files, split, options, is_quick=is_quick)
@@ -316,11 +316,11 @@ def _constant_wins(
     """
     won = {
         metric.name: share
-        for place, metric in enumerate(metrics)
+        for index, metric in enumerate(metrics)
         if (share := shares.get(metric.name)) is not None
         and share >= CONSTANT_WINS
         and metric.higher_is_better
-        and (place == 0 or not isinstance(metric, OneClass | Coverage))
+        and (index == 0 or not isinstance(metric, OneClass | Coverage))
     }
     if won:
         values = ", ".join(f"{name} {value:.4f}" for name, value in won.items())

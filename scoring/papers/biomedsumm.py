@@ -85,7 +85,7 @@ class Document:
         """
         wanted = _letters(words)
         inside = [
-            place for place, character in enumerate(self.text) if character.isalnum()
+            index for index, character in enumerate(self.text) if character.isalnum()
         ]
         start = _letters(self.text).find(wanted) if wanted else -1
         return (
@@ -249,8 +249,8 @@ def _row(
     ids: dict[int, None] = {}
     pieces = values["Reference Text"].split(PIECES_JOIN)
     ranges = [(int(a), int(b)) for a, b in _RANGE.findall(values["Reference Offset"])]
-    for place, (start, end) in enumerate(ranges):
-        words = pieces[place] if len(pieces) == len(ranges) else ""
+    for index, (start, end) in enumerate(ranges):
+        words = pieces[index] if len(pieces) == len(ranges) else ""
         span: tuple[int, int] | None = (start, end)
         if words and _letters(paper.text[start:end]) != _letters(words):
             span = paper.place(words)

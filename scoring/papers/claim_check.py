@@ -38,7 +38,7 @@ class Claim:
 
 def sheet(pairs: Pairs, *, is_official: bool) -> Iterator[dict[str, Any]]:
     """Yield a line for each distinct scored claim of the run, in order."""
-    seen: set[Claim] = set()
+    claims: set[Claim] = set()
     for response in (
         answer for answer in pairs.answers if isinstance(answer, Response)
     ):
@@ -49,8 +49,8 @@ def sheet(pairs: Pairs, *, is_official: bool) -> Iterator[dict[str, Any]]:
                 counts = are_in_range(
                     claim.marks, len(question.passages), is_official=is_official
                 )
-                if counts and claim not in seen:
-                    seen.add(claim)
+                if counts and claim not in claims:
+                    claims.add(claim)
                     facts = {
                         "id": claim.id,
                         "sentence": sentence.text,

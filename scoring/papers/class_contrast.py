@@ -68,7 +68,7 @@ def contrast(
         )
         sides = []
         for side in (CLASS, OTHERS):
-            rows = [place for place, names in enumerate(labels) if side in names]
+            rows = [index for index, names in enumerate(labels) if side in names]
             value = float(
                 chosen.aggregate(own.matrices[chosen.statistic][rows].sum(axis=0))
             )

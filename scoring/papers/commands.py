@@ -81,7 +81,9 @@ def print_human_lines(args: Given) -> int:
     }
     words = [] if lines else ["no topic has two annotators"]
     values = [
-        one.value for line in lines for one in line.against_others.metrics.values()
+        metric.value
+        for line in lines
+        for metric in line.against_others.metrics.values()
     ]
     if any(map(math.isnan, values)) and not options.get("stopwords"):
         words.append(
@@ -193,8 +195,8 @@ def contrast_class(args: Given) -> int:
     ]
     asked = {name: getattr(args, name) for name in ("metric", "dimension", "label")}
     found = contrast(chosen, runs, rules=rules, options=options, **asked)
-    words = f"easier in {found.above} of {found.units} runs, by {found.mean:.6f}"
-    return say(args, asdict(found), f"{words} [{found.low:.6f}, {found.high:.6f}]")
+    message = f"easier in {found.above} of {found.units} runs, by {found.mean:.6f}"
+    return say(args, asdict(found), f"{message} [{found.low:.6f}, {found.high:.6f}]")
 
 
 def place_marks(args: Given) -> int:
@@ -359,8 +361,8 @@ def convert_answers(args: Given) -> int:
     from scoring.papers.released_answers import convert
 
     count = convert(args.data, gold=args.gold_out, run=args.out)
-    words = f"{args.gold_out}: {count} questions; {args.out}: {count} answers"
-    return say(args, {"questions": count}, words)
+    message = f"{args.gold_out}: {count} questions; {args.out}: {count} answers"
+    return say(args, {"questions": count}, message)
 
 
 def describe_topics(args: Given) -> int:

@@ -185,9 +185,9 @@ def _parts(
                 )
             }
             others = tuple(
-                one
-                for one in topic.references
-                if one.kind == "abstract" or one.annotator != name
+                reference
+                for reference in topic.references
+                if reference.kind == "abstract" or reference.annotator != name
             )
             gold = topic if with_own else replace(topic, references=others)
         else:

@@ -67,7 +67,9 @@ def by_labels(judge: Judge) -> Marking:
     def marking(sentence: str, question: Question) -> list[int]:
         pairs = [Pair(passage_text(passage), sentence) for passage in question.passages]
         return [
-            place for place, label in enumerate(judge.decide(pairs), start=1) if label
+            position
+            for position, label in enumerate(judge.decide(pairs), start=1)
+            if label
         ]
 
     return marking
@@ -93,10 +95,10 @@ def mixtures(
         }
         parts = []
         for name, output in mixed.items():
-            asked = Question(name, "", "", ())
+            question = Question(name, "", "", ())
             for text in filter(MARK.search, sentences(output)):
                 cited = CitedSentence(
-                    question=asked, features={}, text=text, positions=positions(text)
+                    question=question, features={}, text=text, positions=positions(text)
                 )
                 parts.append(cited)
         yield {

@@ -32,7 +32,7 @@ def convert(path: Path, *, gold: Path, run: Path) -> int:
     questions. Raises InputRefused.
     """
     items = _items(path)
-    names = [_name(item, place) for place, item in enumerate(items, start=1)]
+    names = [_name(item, position) for position, item in enumerate(items, start=1)]
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise _refused(
@@ -74,8 +74,8 @@ def _items(path: Path) -> list[Mapping[str, Any]]:
             f"holds {json_kind(content)}",
             "a list of questions with “output”, or an object with such a list as “data”",
         )
-    for place, item in enumerate(items, start=1):
-        _check(path, place, item)
+    for position, item in enumerate(items, start=1):
+        _check(path, position, item)
     return items
 
 

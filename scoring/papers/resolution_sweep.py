@@ -79,7 +79,7 @@ def sweep(
         counts += [len(names)] * len(records)
         listed = [documents[name] for name in names]
         elsewhere += [
-            any(str(one["citing"]) != paper for one in document.inlinks)
+            any(str(inlink["citing"]) != paper for inlink in document.inlinks)
             for document in listed
         ]
         for (method, window), cell in cells.items():
@@ -134,8 +134,8 @@ def as_markdown(cells: Cells, facts: Mapping[str, Any]) -> Iterator[str]:
             (
                 name,
                 *(
-                    f"**{one:.3f}**" if one == best[family] else f"{one:.3f}"
-                    for one in values
+                    f"**{value:.3f}**" if value == best[family] else f"{value:.3f}"
+                    for value in values
                 ),
             )
         )

@@ -54,9 +54,9 @@ def signer() -> Signer:
     """
     current = current_key()
     if settings.RECEIPT_KEY:
-        private, known = _given()
+        private, known = _configured_key()
         return Signer(known, private) if known else _take(private, "", current)
-    return Signer(current, _private(current)) if current else _made(None)
+    return Signer(current, _private_key(current)) if current else _new_signer(None)
 
 
 def current_key() -> SigningKey | None:
@@ -68,35 +68,35 @@ def why_lost() -> str:
     current = current_key()
     try:
         if settings.RECEIPT_KEY:
-            _given()
+            _configured_key()
         elif current is not None:
-            _private(current)
+            _private_key(current)
     except KeyLost as reason:
         return str(reason)
     return ""
 
 
-def _given() -> tuple[Ed25519PrivateKey, SigningKey | None]:
+def _configured_key() -> tuple[Ed25519PrivateKey, SigningKey | None]:
     private = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(settings.RECEIPT_KEY))
-    known = SigningKey.objects.filter(public=_public(private)).first()
-    if known is not None and known.retired_at is not None:
-        words = _(
+    signing_key = SigningKey.objects.filter(public=_public_key(private)).first()
+    if signing_key is not None and signing_key.retired_at is not None:
+        message = _(
             "the key in CITEBOARD_RECEIPT_KEY was replaced on %(date)s by another one"
         )
-        raise KeyLost(words % {"date": written_day(known.retired_at)})
-    return private, known
+        raise KeyLost(message % {"date": written_day(signing_key.retired_at)})
+    return private, signing_key
 
 
-def _made(before: SigningKey | None) -> Signer:
+def _new_signer(before: SigningKey | None) -> Signer:
     nonce = secrets.token_hex(32)
-    return _take(_derived(nonce), nonce, before)
+    return _take(_key_of_nonce(nonce), nonce, before)
 
 
 def _take(private: Ed25519PrivateKey, nonce: str, before: SigningKey | None) -> Signer:
-    public, endorsement = _public(private), ""
+    public, endorsement = _public_key(private), ""
     if before is not None:
         with suppress(KeyLost):
-            endorsement = _private(before).sign(KEY + bytes.fromhex(public)).hex()
+            endorsement = _private_key(before).sign(KEY + bytes.fromhex(public)).hex()
         SigningKey.objects.filter(pk=before.pk).update(retired_at=timezone.now())
     facts = {"public": public, "nonce": nonce, "endorsement": endorsement}
     return Signer(
@@ -105,27 +105,27 @@ def _take(private: Ed25519PrivateKey, nonce: str, before: SigningKey | None) -> 
     )
 
 
-def _private(key: SigningKey) -> Ed25519PrivateKey:
+def _private_key(key: SigningKey) -> Ed25519PrivateKey:
     if not key.nonce:
-        words = _(
+        message = _(
             "the key %(key)s came from CITEBOARD_RECEIPT_KEY, which does not give it now"
         )
-        raise KeyLost(words % {"key": key.public[:16]})
-    private = _derived(key.nonce)
-    if _public(private) != key.public:
-        words = _(
+        raise KeyLost(message % {"key": key.public[:16]})
+    private = _key_of_nonce(key.nonce)
+    if _public_key(private) != key.public:
+        message = _(
             "the key %(key)s was made with another secret key than the site has now"
         )
-        raise KeyLost(words % {"key": key.public[:16]})
+        raise KeyLost(message % {"key": key.public[:16]})
     return private
 
 
-def _derived(nonce: str) -> Ed25519PrivateKey:
+def _key_of_nonce(nonce: str) -> Ed25519PrivateKey:
     seed = salted_hmac("citeboard.receipts", nonce, algorithm="sha256").digest()
     return Ed25519PrivateKey.from_private_bytes(seed)
 
 
-def _public(private: Ed25519PrivateKey) -> str:
+def _public_key(private: Ed25519PrivateKey) -> str:
     return private.public_key().public_bytes_raw().hex()
 
 
@@ -187,7 +187,7 @@ def give_places() -> int:
     while LogEntry.objects.filter(index=None).exists():
         try:
             with transaction.atomic():
-                total += _append(_locked())
+                total += _append(_lock_head())
         except KeyLost as reason:
             log.warning("Receipts wait for their key: %s", reason)
             break
@@ -206,7 +206,7 @@ def replace() -> SigningKey:
                     "the environment gives the key: put another one into CITEBOARD_RECEIPT_KEY"
                 )
             )
-        head, by = _locked(), _made(current_key())
+        head, by = _lock_head(), _new_signer(current_key())
         _sign(head, by)
     return by.row
 
@@ -218,11 +218,11 @@ def keep_up() -> int:
     """
     if head() is None:
         with transaction.atomic():
-            _sign(_locked(), signer())
+            _sign(_lock_head(), signer())
     return give_places()
 
 
-def _locked() -> LogHead:
+def _lock_head() -> LogHead:
     LogHead.objects.get_or_create(pk=1)
     return LogHead.objects.select_for_update().get(pk=1)
 

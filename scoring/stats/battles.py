@@ -159,13 +159,15 @@ class Wins:
             cells = [
                 slice(ends[place], ends[place + 1]) for place in range(start, stop)
             ]
-            yield np.stack([self.total - self._table(own) for own in cells])
+            yield np.stack([self.total - self._table(cell) for cell in cells])
 
 
 def wins_of(battles: Sequence[Battle], systems: Sequence[str]) -> Wins:
     """Return the wins of the systems. Topics are sorted by name."""
-    places = {system: place for place, system in enumerate(systems)}
-    topics = {name: n for n, name in enumerate(sorted({own.topic for own in battles}))}
+    places = {system: index for index, system in enumerate(systems)}
+    topics = {
+        name: n for n, name in enumerate(sorted({battle.topic for battle in battles}))
+    }
     counts: defaultdict[tuple[int, int, int], float] = defaultdict(float)
     for own in battles:
         topic, left, right = topics[own.topic], places[own.left], places[own.right]
@@ -207,11 +209,11 @@ def strengths(wins: Floats) -> Floats:
     at_once = max(1, MAX_CELLS // max(1, size**2))
     for start in range(0, len(places), at_once):
         some = places[start : start + at_once]
-        fitted[some] = _fitted(flat[some])
+        fitted[some] = _fit_strengths(flat[some])
     return fitted.reshape(*wins.shape[:-2], size)
 
 
-def _fitted(wins: Floats) -> Floats:
+def _fit_strengths(wins: Floats) -> Floats:
     """Return (n, k) log strengths from (n, k, k) wins. Newton's method maximises the
     concave log-likelihood.
     """
@@ -278,7 +280,7 @@ def rank_ranges(
         return first, last
     apart = np.nan_to_num(values[:, None] - values[None, :])
     of_systems = np.ascontiguousarray(without.T)
-    errors = np.stack([jackknife_error(own - of_systems) for own in of_systems])
+    errors = np.stack([jackknife_error(system - of_systems) for system in of_systems])
     low, _ = difference_bounds(
         apart,
         errors,
@@ -297,10 +299,10 @@ def left_share(battles: Sequence[Battle]) -> Share:
     wins.
     """
     rows: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
-    for own in battles:
-        if own.label != TIE:
-            rows[own.topic][0] += own.label == LEFT
-            rows[own.topic][1] += 1
+    for battle in battles:
+        if battle.label != TIE:
+            rows[battle.topic][0] += battle.label == LEFT
+            rows[battle.topic][1] += 1
     return _share([*rows.values()])
 
 
@@ -324,19 +326,19 @@ def agreement_of(battles: Sequence[Battle]) -> Agreement | None:
     """
     items: defaultdict[tuple[str, str, str], list[tuple[str, float]]]
     items = defaultdict(list)
-    for own in battles:
-        first, second = sorted((own.left, own.right))
-        won = WON[own.label]
-        outcome = won if own.left == first else 1 - won
-        items[own.topic, first, second].append((own.judge, outcome))
+    for battle in battles:
+        first, second = sorted((battle.left, battle.right))
+        won = WON[battle.label]
+        outcome = won if battle.left == first else 1 - won
+        items[battle.topic, first, second].append((battle.judge, outcome))
     agreed: defaultdict[tuple[str, str], dict[str, list[int]]] = defaultdict(dict)
     overall: dict[str, list[int]] = {}
     several = []
-    for (topic, _, _), given in items.items():
-        if len({judge for judge, _ in given}) < 2:
+    for (topic, _, _), item in items.items():
+        if len({judge for judge, _ in item}) < 2:
             continue
-        several.append([outcome for _, outcome in given])
-        for (one, a), (other, b) in combinations(given, 2):
+        several.append([outcome for _, outcome in item])
+        for (one, a), (other, b) in combinations(item, 2):
             if one != other:
                 judges = (min(one, other), max(one, other))
                 for rows in (overall, agreed[judges]):
@@ -358,7 +360,9 @@ def board_of(battles: Sequence[Battle]) -> Board:
     Systems are sorted by strength if all strengths are finite, otherwise by share of
     wins. Equal values are sorted by name.
     """
-    systems = sorted({name for own in battles for name in (own.left, own.right)})
+    systems = sorted(
+        {name for battle in battles for name in (battle.left, battle.right)}
+    )
     by_topic = wins_of(battles, systems)
     wins = by_topic.total
     strength, share = strengths(wins), shares_of_wins(wins)

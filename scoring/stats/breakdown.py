@@ -34,9 +34,9 @@ def classes(labels: Labels) -> dict[str, NDArray[np.intp]]:
             for label, rows in labels.rows_by_label()
         }
     places: dict[str, list[int]] = {}
-    for place, row_labels in enumerate(labels):
+    for index, row_labels in enumerate(labels):
         for label in row_labels or (NO_CLASS,):
-            places.setdefault(label, []).append(place)
+            places.setdefault(label, []).append(index)
     if NO_CLASS in places:
         places[NO_CLASS] = places.pop(NO_CLASS)
     return {label: np.array(rows, dtype=np.intp) for label, rows in places.items()}

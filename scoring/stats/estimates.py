@@ -113,10 +113,10 @@ def estimated(sample: Sample) -> Estimate | TooFew:
         return reason
     if sample.labels_of_a_kind < MIN_OF_A_KIND:
         return TooFew.OF_A_KIND
-    return _widened(estimate([(1.0, sample)], (0.0, 1.0)), sample)
+    return _widen_interval(estimate([(1.0, sample)], (0.0, 1.0)), sample)
 
 
-def _widened(found: Estimate, sample: Sample) -> Estimate:
+def _widen_interval(found: Estimate, sample: Sample) -> Estimate:
     """Return the estimate, with a wider interval if one kind of label is rare. Scores
     with too few labels are hidden; without wider intervals, this selection would reduce
     the coverage.

@@ -174,8 +174,7 @@ class Conclusion:
 
     def _trend(self, figures: Iterable[Figure]) -> Ranking:
         """Return the rank correlation between ``order`` and the mean figures, negated
-        for falling trends. The coefficient is positive if the trend has the claimed
-        direction.
+        for falling trends.
         """
         values: dict[int, list[float]] = defaultdict(list)
         for fields, value in figures:

@@ -188,5 +188,5 @@ def difficulty(values: Floats, low: float, high: float) -> Difficulty:
         * np.sqrt(share * (1 - share) / count + z**2 / (4 * count**2))
     )
     ends = (np.clip(middle + sign * reach, 0, 1) for sign in (-1, 1))
-    start, end = (low + (high - low) * each for each in ends)
+    start, end = (low + (high - low) * end for end in ends)
     return Difficulty(values.mean(axis=0), start, end)

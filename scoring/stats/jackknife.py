@@ -63,9 +63,7 @@ def intervals(
 def intervals_or_reasons(
     measured: Sequence[Measured], *, level: float = LEVEL
 ) -> list[Bounds | NoInterval]:
-    """Return, for each metric, its interval or the reason why it has no interval.
-    Metrics with the same array share computations.
-    """
+    """Return, for each metric, its interval or the reason why it has no interval."""
     of_sums = {
         id(rows): rows
         for metric, rows in measured

@@ -120,7 +120,7 @@ def _labels(
 
     def people(kept: Mapping[Item, Mapping[str, int]]) -> float:
         return mean_of_defined(
-            100 * _over_responses(_said_by(name, kept)) for name in annotators
+            100 * _over_responses(_labels_of_person(name, kept)) for name in annotators
         )
 
     def kappa(name: str) -> Callable[[Mapping[Item, Mapping[str, int]]], float]:
@@ -128,7 +128,7 @@ def _labels(
             cohen,
             [
                 (answer, automatic[item])
-                for item, answer in _said_by(name, kept).items()
+                for item, answer in _labels_of_person(name, kept).items()
             ],
         )
 
@@ -138,7 +138,7 @@ def _labels(
     beside = {
         name: {
             item: [answer, automatic[item]]
-            for item, answer in _said_by(name, common).items()
+            for item, answer in _labels_of_person(name, common).items()
         }
         for name in annotators
     }
@@ -166,7 +166,9 @@ def _labels(
     }
 
 
-def _said_by(name: str, judged: Mapping[Item, Mapping[str, int]]) -> dict[Item, int]:
+def _labels_of_person(
+    name: str, judged: Mapping[Item, Mapping[str, int]]
+) -> dict[Item, int]:
     return {item: answers[name] for item, answers in judged.items() if name in answers}
 
 
@@ -347,10 +349,10 @@ def read_judgements(
         for line, record, raw in json_lines(file, problems):
             faults = list(_faults(record)) or [
                 (
-                    f"the run has no {_shown(item)}",
+                    f"the run has no {_item_name(item)}",
                     "a claim as the run's details spell it",
                 )
-                for _, item, _ in _stated(record)
+                for _, item, _ in _statements(record)
                 if not is_known(item)
             ]
             if not faults:
@@ -359,7 +361,7 @@ def read_judgements(
                 )
                 faults = [
                     (again, "one judgement of each")
-                    for kind, item, value in _stated(record)
+                    for kind, item, value in _statements(record)
                     if judgements.answers[kind][item].setdefault(
                         record["annotator"], value
                     )
@@ -370,7 +372,7 @@ def read_judgements(
     return judgements
 
 
-def _stated(record: Mapping[str, Any]) -> Iterator[tuple[str, Item, int]]:
+def _statements(record: Mapping[str, Any]) -> Iterator[tuple[str, Item, int]]:
     name, claim, mark = record["id"], record.get("claim"), record.get("mark")
     if RECALL in record:
         yield RECALL, (name, claim), record[RECALL]
@@ -402,7 +404,7 @@ def _faults(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "“mark” is no number", example
 
 
-def _shown(item: Item) -> str:
+def _item_name(item: Item) -> str:
     names = ("response", "claim", "mark")
     return f"{names[len(item) - 1]} “{quoted(str(item[-1]))}”" + (
         f" of {item[0]}" if len(item) > 1 else ""

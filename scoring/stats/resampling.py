@@ -63,9 +63,7 @@ class Resampler:
         return counts
 
     def sums(self, tables: Sequence[Floats]) -> list[Floats]:
-        """Return, for each (units, m) table, the (resamples, m) sums of sampled rows.
-        All tables share the samples.
-        """
+        """Return, for each (units, m) table, the (resamples, m) sums of sampled rows."""
         if not tables:
             return []
         joined = on_grid(np.hstack(tables), self.units)
@@ -85,8 +83,7 @@ class Resampler:
         """Return an interval for each metric from the same bootstrap samples.
 
         An interval is None without samples, with fewer than two units, and if the value
-        is undefined or infinite in a sample. Metrics with the identical array share its
-        sums.
+        is undefined or infinite in a sample.
         """
         if method not in RESAMPLED:
             raise ValueError(

@@ -75,7 +75,9 @@ def mean_interval(
     """
     if len(runs) < MIN_RUNS:
         return NoInterval.FEW_RUNS
-    found = _reason(metric, runs) or _means(metric, runs, _carrying(metric, runs))
+    found = _reason(metric, runs) or _means(
+        metric, runs, _summed_denominators(metric, runs)
+    )
     if isinstance(found, NoInterval):
         return found
     low, high = metric.value_range
@@ -124,7 +126,7 @@ def mean_difference(
     reason = _reason(metric, runs)
     if reason is None and not all(map(metric.can_be_compared, runs)):
         reason = NoInterval.TOO_FAR
-    carries = _carrying(metric, runs)
+    carries = _summed_denominators(metric, runs)
     count = int(np.count_nonzero(carries))
     found = [reason or _means(metric, own, carries) for own in (a, b)]
     known = [each for each in found if isinstance(each, _Means)]
@@ -147,7 +149,7 @@ def mean_difference(
         ),
     ]
     error, df = math.sqrt(sum(variance for variance, _own in parts)), _df(parts)
-    differing = _differing(metric, a, b)
+    differing = _count_differences(metric, a, b)
     ends = jackknife.difference_bounds(
         difference,
         np.asarray(error),
@@ -206,14 +208,14 @@ def _reason(metric: Metric, runs: Sequence[Floats]) -> NoInterval | None:
         carried = map(metric.carried_by_unit, runs)
         if not all(map(jackknife.has_enough_carriers, carried)):
             return NoInterval.FEW_CARRIERS
-    elif np.count_nonzero(_carrying(metric, runs)) < jackknife.MIN_UNITS:
+    elif np.count_nonzero(_summed_denominators(metric, runs)) < jackknife.MIN_UNITS:
         return NoInterval.FEW_UNITS
     if not all(map(metric.has_enough_units, runs)):
         return NoInterval.FEW_OF_A_CLASS
     return None
 
 
-def _carrying(metric: Metric, runs: Sequence[Floats]) -> Floats:
+def _summed_denominators(metric: Metric, runs: Sequence[Floats]) -> Floats:
     """Return (units,): the sum over all runs of each unit's denominator. All units have
     weight 1 for a weighted metric.
     """
@@ -246,7 +248,7 @@ def _left_out(metric: Metric, rows: Floats, carries: Floats) -> Floats:
     return np.asarray(metric.aggregate(without[carries > 0]))
 
 
-def _differing(metric: Metric, a: Sequence[Floats], b: Sequence[Floats]) -> int:
+def _count_differences(metric: Metric, a: Sequence[Floats], b: Sequence[Floats]) -> int:
     """Return the number of units in which the rows of all runs are not identical."""
     first = a[0]
     others = np.array([(first != rows).any(axis=1) for rows in (*a[1:], *b)])

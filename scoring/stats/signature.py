@@ -57,7 +57,7 @@ def column_key(metric: "Metric", *, gold: str, part: str = "", reading: int = 1)
         **({READING: reading} if reading > 1 else {}),
         "v": metric.version,
     }
-    return _joined(metric.name, facts)
+    return _join_parts(metric.name, facts)
 
 
 def signature(
@@ -66,7 +66,7 @@ def signature(
     packages: Sequence[str] = (),
 ) -> str:
     """Return the column key with its provenance: counts, resamples and seed, versions."""
-    return _joined(column, {**provenance, **versions(packages)})
+    return _join_parts(column, {**provenance, **versions(packages)})
 
 
 version_of = cache(metadata.version)
@@ -98,7 +98,7 @@ def offline_command(
     """
     drawn = provenance_of(signature)
     if PART in drawn:
-        drawn[PART] = _opened(drawn[PART], draw)
+        drawn[PART] = _reveal_nonce(drawn[PART], draw)
     kind = _folder_or_slug(task_type)
     words = [
         "python",
@@ -125,7 +125,7 @@ def offline_command(
     return shlex.join(words)
 
 
-def _opened(part: str, draw: str) -> str:
+def _reveal_nonce(part: str, draw: str) -> str:
     """Replace the commitment in a part by the nonce of its sample."""
     head, _, drawn = part.rpartition("-")
     return f"{head}-{draw}" if draw and drawn.startswith("c") else part
@@ -167,7 +167,7 @@ def compare_command(  # noqa: PLR0913  (what a command consists of)
     words += ["--run", runs[0], "--run", runs[1], "--rules", base_rules(rules)]
     for name, value in options.items():
         words += ["--option", f"{name}={value}"]
-    words += ["--part", _opened(part, draw)] if part else []
+    words += ["--part", _reveal_nonce(part, draw)] if part else []
     for option, value in (key or {}).items():
         words += [option, value]
     return shlex.join([*words, "--tests", str(trials), "--seed", str(seed)])
@@ -188,7 +188,7 @@ def withheld_signature(signature: str, instances: int) -> str:
     """
     parts = provenance_of(signature)
     parts.pop(NO_INTERVAL, None)
-    return _joined(signature.partition("|")[0], parts | {"n": str(instances)})
+    return _join_parts(signature.partition("|")[0], parts | {"n": str(instances)})
 
 
 def shared_form(signature: str, counts: Mapping[str, int | str]) -> str:
@@ -214,7 +214,7 @@ def _with_parts(signature: str, changed: Mapping[str, str]) -> str:
     return "|".join(changed.get(part, part) for part in signature.split("|"))
 
 
-def _joined(head: str, parts: Mapping[str, str | int | float]) -> str:
+def _join_parts(head: str, parts: Mapping[str, str | int | float]) -> str:
     # A vertical bar separates parts, so values must not contain one.
     return "|".join(
         [

@@ -130,25 +130,25 @@ def randomisation_tests(
 ) -> list[PairedTest]:
     """Return the randomisation test of each pair.
 
-    Approximate tests share random exchanges. If few exchanges are extreme, the test is
-    repeated with up to ``max_trials`` exchanges. Its p-value can then be significant
-    after a correction for many comparisons.
+    If few exchanges are extreme, the test is repeated with up to ``max_trials``
+    exchanges. Its p-value can then be significant after a correction for many
+    comparisons.
     """
     tests: dict[int, PairedTest] = {}
     # Pairs with the same number of units share exchanges.
     by_units: dict[int, list[int]] = {}
-    for place, pair in enumerate(pairs):
+    for index, pair in enumerate(pairs):
         if pair.refused:
-            tests[place] = PairedTest(p=math.nan, kind=APPROXIMATE, trials=trials)
+            tests[index] = PairedTest(p=math.nan, kind=APPROXIMATE, trials=trials)
             continue
         if isinstance(pair.metric, WeightedMetric):
-            tests[place] = _weighted_test(pair, pair.metric, trials=trials, seed=seed)
+            tests[index] = _weighted_test(pair, pair.metric, trials=trials, seed=seed)
             continue
         differing = np.flatnonzero((pair.a != pair.b).any(axis=1))
         if len(differing) <= MAX_EXACT_UNITS:
-            tests[place] = _exact_test(pair, differing)
+            tests[index] = _exact_test(pair, differing)
         else:
-            by_units.setdefault(len(pair.a), []).append(place)
+            by_units.setdefault(len(pair.a), []).append(index)
     for places in by_units.values():
         chosen = [pairs[place] for place in places]
         tests.update(
@@ -203,7 +203,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     not counted.
     """
     ordered = sorted(
-        (p, place) for place, p in enumerate(p_values) if not math.isnan(p)
+        (p, index) for index, p in enumerate(p_values) if not math.isnan(p)
     )
     adjusted = [math.nan] * len(p_values)
     largest = 0.0

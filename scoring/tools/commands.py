@@ -167,10 +167,10 @@ def build_resolution_gold(args: Given) -> int:
     names = BASELINES if facts["contexts"] and not args.no_baselines else ()
     has_all = args.every_method or args.published
     _write_season(season, names, every_method(season.gold) if names and has_all else {})
-    words = (
+    message = (
         f"{facts['contexts']:,} contexts of {facts['papers']:,} papers, in {args.out}"
     )
-    return say(args, {**facts, "out": str(args.out)}, words)
+    return say(args, {**facts, "out": str(args.out)}, message)
 
 
 def build_citation_texts(args: Given) -> int:
@@ -212,11 +212,11 @@ def build_topics(args: Given) -> int:
     )
     citances = facts.get("statistics", {}).get("citances", {}).get("sum", 0)
     built, eligible = len(facts["topics"]), facts["eligible"]
-    words = f"{built:,} topics of {eligible:,} that could be one, {citances:,} citances, in {args.out}"
+    message = f"{built:,} topics of {eligible:,} that could be one, {citances:,} citances, in {args.out}"
     return say(
         args,
         facts,
-        words,
+        message,
         *(f"  {n:,} left out: {why}" for why, n in facts["left_out"].items()),
     )
 

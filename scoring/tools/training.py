@@ -100,15 +100,15 @@ def train(sentences: Sequence[Labelled], settings: Settings) -> Tagger:
             for name, block in blocks.items()
         },
         idf={
-            name: _rounded(block.idf_, settings.decimals)
+            name: _round_numbers(block.idf_, settings.decimals)
             for name, block in blocks.items()
         },
-        weights=_rounded(model.coef_, settings.decimals),
-        intercepts=_rounded(model.intercept_, settings.decimals),
+        weights=_round_numbers(model.coef_, settings.decimals),
+        intercepts=_round_numbers(model.intercept_, settings.decimals),
     )
 
 
-def _rounded(numbers: Any, decimals: int | None) -> Floats:
+def _round_numbers(numbers: Any, decimals: int | None) -> Floats:
     exact = np.asarray(numbers, dtype=np.float64)
     # Adding zero turns -0.0 into 0.0, so that equal numbers have equal bytes.
     return exact if decimals is None else exact.round(decimals) + 0.0
@@ -123,14 +123,14 @@ def held_out(
     parts, as in the usual splits.
     """
     draws = [
-        hashlib.sha256(f"{seed} {n} {one.text}".encode()).digest()
-        for n, one in enumerate(sentences)
+        hashlib.sha256(f"{seed} {n} {sentence.text}".encode()).digest()
+        for n, sentence in enumerate(sentences)
     ]
     drawn = sorted(range(len(sentences)), key=draws.__getitem__)
     tested = set(drawn[: -(-len(sentences) // HELD_OUT)])
     sides: tuple[list[Labelled], list[Labelled]] = ([], [])
-    for place, sentence in enumerate(sentences):
-        sides[place in tested].append(sentence)
+    for index, sentence in enumerate(sentences):
+        sides[index in tested].append(sentence)
     return sides
 
 

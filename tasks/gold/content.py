@@ -38,13 +38,13 @@ def note_content(gold: Gold, digests: bytes, held: bytes, papers: bytes) -> None
         # Two simultaneous transactions would not see each other's rows.
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
-    own, own_held = _blinded(digests, key), _blinded(held, key)
+    own, own_held = _keyed_pairs(digests, key), _keyed_pairs(held, key)
     facts = {
         "key": key_name,
         "digests": b"".join(sorted(own)),
         "held": b"".join(sorted(own_held)),
     }
-    own_papers = set(_each_blinded(papers, key))
+    own_papers = set(_keyed_digests(papers, key))
     facts["papers"] = b"".join(sorted(own_papers))
     season = gold.task.season_id
     organisers = organisers_by_season()
@@ -71,15 +71,15 @@ def note_content(gold: Gold, digests: bytes, held: bytes, papers: bytes) -> None
         theirs, their_held = (_pairs(bytes(kept)) for kept in stored)
         # In another season, a different paper may have the same name.
         their_own = (
-            set(_cut(bytes(their_papers or b""), BLINDED))
+            set(_split_digests(bytes(their_papers or b""), BLINDED))
             if place == season
             else set[bytes]()
         )
-        shown_by_both = _shown(own) & _shown(theirs)
+        shown_by_both = _public_digests(own) & _public_digests(theirs)
         counts = {
             "same": len(own & theirs),
             "held": len(own_held & their_held),
-            "alike": len(shown_by_both - _shown(own & theirs)),
+            "alike": len(shown_by_both - _public_digests(own & theirs)),
             "shown": len(shown_by_both),
             "papers": len(own_papers & their_own),
         }
@@ -106,7 +106,7 @@ def organisers_by_season() -> dict[int, frozenset[int]]:
     )
     for season, user in rows:
         people.setdefault(season, set()).add(user)
-    return {season: frozenset(own) for season, own in people.items()}
+    return {season: frozenset(person) for season, person in people.items()}
 
 
 def part_from_strangers(season: Season) -> list[int]:
@@ -142,15 +142,11 @@ def is_read_through() -> bool:
 def shown_by(gold: Gold) -> set[bytes]:
     """Return keyed digests of the public part of each scored instance, without answers."""
     content = GoldContent.objects.filter(gold=gold, key=_key()[1]).first()
-    return _shown(_pairs(bytes(content.digests))) if content else set()
+    return _public_digests(_pairs(bytes(content.digests))) if content else set()
 
 
 @dataclass(frozen=True)
 class Compared:
-    """The result of comparing two versions: the numbers of unchanged, changed, added
-    and removed instances.
-    """
-
     same: int
     answered: int
     added: int
@@ -158,9 +154,6 @@ class Compared:
 
 
 def compared(before: Gold, after: Gold) -> Compared | None:
-    """Return the comparison of two versions. Return None if the digests are missing or
-    have different keys.
-    """
     contents = {
         content.gold_id: content
         for content in GoldContent.objects.filter(gold__in=(before, after))
@@ -169,34 +162,37 @@ def compared(before: Gold, after: Gold) -> Compared | None:
     if old is None or new is None or old.key != new.key:
         return None
     was, now = _pairs(bytes(old.digests)), _pairs(bytes(new.digests))
-    alike = _shown(was) & _shown(now)
-    same = _shown(was & now)
+    alike = _public_digests(was) & _public_digests(now)
+    same = _public_digests(was & now)
     return Compared(
-        len(same), len(alike - same), len(_shown(now) - alike), len(_shown(was) - alike)
+        len(same),
+        len(alike - same),
+        len(_public_digests(now) - alike),
+        len(_public_digests(was) - alike),
     )
 
 
-def _blinded(digests: bytes, key: bytes) -> set[bytes]:
-    each = _each_blinded(digests, key)
+def _keyed_pairs(digests: bytes, key: bytes) -> set[bytes]:
+    each = _keyed_digests(digests, key)
     return {shown + whole for shown, whole in zip(each[::2], each[1::2], strict=True)}
 
 
-def _each_blinded(digests: bytes, key: bytes) -> list[bytes]:
-    parts = _cut(digests, packing.DIGEST)
+def _keyed_digests(digests: bytes, key: bytes) -> list[bytes]:
+    parts = _split_digests(digests, packing.DIGEST)
     return [
         hashlib.blake2b(part, key=key, digest_size=BLINDED).digest() for part in parts
     ]
 
 
-def _cut(content: bytes, width: int) -> list[bytes]:
+def _split_digests(content: bytes, width: int) -> list[bytes]:
     return [content[place : place + width] for place in range(0, len(content), width)]
 
 
 def _pairs(digests: bytes) -> set[bytes]:
-    return set(_cut(digests, 2 * BLINDED))
+    return set(_split_digests(digests, 2 * BLINDED))
 
 
-def _shown(pairs: set[bytes]) -> set[bytes]:
+def _public_digests(pairs: set[bytes]) -> set[bytes]:
     return {pair[:BLINDED] for pair in pairs}
 
 

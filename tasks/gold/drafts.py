@@ -23,7 +23,6 @@ log = logging.getLogger(__name__)
 
 
 def keep_draft(path: Path) -> str:
-    """Store a copy of the file, and return its name in the gold storage."""
     with path.open("rb") as content:
         return storage.gold.save(
             f"{FOLDER}/{secrets.token_hex(16)}.upload", File(content)

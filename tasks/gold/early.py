@@ -26,14 +26,11 @@ from tasks.models import Phase, Season
 MAX_REASON = 500
 #: A dotted name, because scoring imports tasks and not the other way round.
 BUDGETS = "scoring.results.board.budget_limits.state_of"
-#: The kind of a budget in the API, in addition to the kinds of secrets.
 BUDGET = "budget"
 #: The fields with which organisers confirm an action. In the API they are query
 #: parameters.
 GOING_ON = ("let_out_task", "let_out_reason")
-#: The field that repeats the displayed consequences in the confirmation.
 SHOWN = "rehearsed"
-#: Maps kinds of content to names for messages about an embargo breach.
 WORDS = {
     Kind.INPUTS: gettext_lazy("the inputs"),
     Kind.OWN: gettext_lazy("teams' own scores"),
@@ -54,7 +51,6 @@ class Early:
     kind: Kind
     free_from: dt.datetime
     kept_by: tuple[Holder, ...] = ()
-    #: The time at which the embargo is checked, or None for now.
     at: dt.datetime | None = None
 
     @property
@@ -77,9 +73,9 @@ class Early:
     def meaning(self) -> str:
         if not self.kept_by:
             return ""
-        words = _("%(phase)s shows %(what)s also then, although %(who)s hides them.")
+        message = _("%(phase)s shows %(what)s also then, although %(who)s hides them.")
         facts = {"phase": f"{self.phase.task}, {self.phase}", "who": self.keepers}
-        return words % {**facts, "what": WORDS[self.kind]}
+        return message % {**facts, "what": WORDS[self.kind]}
 
     @property
     def keepers(self) -> str:
@@ -115,8 +111,6 @@ class OverBudget:
     phase: Phase
     #: Returns the description in the user's language. The history stores it in English.
     describe: Callable[[], str]
-    #: The number of disclosed bits, the permitted number of bits, and the summands of
-    #: the disclosed bits.
     facts: Mapping[str, object]
     kind: str = BUDGET
 
@@ -138,17 +132,17 @@ class EmbargoBreach(refusals.Refused):
     def __init__(self, told: Sequence[Early | OverBudget]) -> None:
         self.told = told
         self.task = told[0].phase.task.title
-        words = _(
+        message = _(
             "this would let out before its time: %(what)s. To go on nevertheless, type the name of the "
             "task, “%(task)s”, and a reason"
         )
         if not self.too_early:
-            words = _(
+            message = _(
                 "this would tell more of the gold than its budget: %(what)s. To go on nevertheless, type the "
                 "name of the task, “%(task)s”, and a reason"
             )
         super().__init__(
-            words
+            message
             % {"what": "; ".join(early.words for early in told), "task": self.task}
         )
 
@@ -190,7 +184,9 @@ def ask_first(
         for name, values in request.POST.lists()
         if name not in passed_over
     ]
-    posted = [(name, one) for name, values in lists for one in values] + list(stored)
+    posted = [(name, value) for name, values in lists for value in values] + list(
+        stored
+    )
     shown = {
         "rehearsal": rehearsal,
         "posted": posted,
@@ -345,7 +341,7 @@ def _state(season: Season) -> _State:
     ):
         if not phase.task.season.is_public or phase.opens > now:
             continue
-        for kind, is_on in _shows(phase, now).items():
+        for kind, is_on in _disclosed_kinds(phase, now).items():
             end = hidden_until(phase, kind, now)
             if is_on and end is None:
                 state.shown[phase.pk, kind] = phase
@@ -364,7 +360,7 @@ def kept_back(phases: Iterable[Phase]) -> list[Early]:
     found, now = [], timezone.now()
     for phase in looked_up(phases):
         at = max(now, phase.opens)
-        for kind, is_on in _shows(phase, now).items():
+        for kind, is_on in _disclosed_kinds(phase, now).items():
             binding = secrecy_of(phase).binding(kind, at=at) if is_on else []
             # Only staff can release texts that another season claims.
             binding = [
@@ -384,7 +380,7 @@ def kept_back(phases: Iterable[Phase]) -> list[Early]:
     return found
 
 
-def _shows(phase: Phase, now: dt.datetime) -> dict[Kind, bool]:
+def _disclosed_kinds(phase: Phase, now: dt.datetime) -> dict[Kind, bool]:
     has_board = phase.shows_measures
     return {
         Kind.OWN: phase.shows_scores,

@@ -64,11 +64,11 @@ class EarlierGold(refusals.Refused):
     """
 
     def __init__(self, earlier: Gold) -> None:
-        words = _(
+        message = _(
             "this is the content of v%(version)s of %(task)s, which has been corrected since; say that "
             "it is to be published again"
         )
-        super().__init__(words % {"version": earlier.number, "task": earlier.task})
+        super().__init__(message % {"version": earlier.number, "task": earlier.task})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,12 +89,8 @@ def load_gold(
     *, task: Task, split: str, paths: Sequence[Path], reason: str, again: bool = True
 ) -> tuple[Gold, bool]:
     with tempfile.TemporaryDirectory(prefix="citeboard-gold-") as folder:
-        present = (
-            Gold.objects.filter(task=task, split=split).order_by("-number").first()
-        )
-        prepared = prepare_for(
-            present, task.task_type, paths, task.options, Path(folder)
-        )
+        gold = Gold.objects.filter(task=task, split=split).order_by("-number").first()
+        prepared = prepare_for(gold, task.task_type, paths, task.options, Path(folder))
         nonce = packing.nonce_of(paths, prepared.digest)
         kept = keep_gold(replace(prepared, nonce=nonce))
     with transaction.atomic(), early.nothing_early(task.season, by=None):
@@ -211,7 +207,7 @@ def keep_gold(prepared: PreparedGold) -> KeptGold:
     stored = {"file": packing.GOLD, "index": packing.INDEX, "public": packing.PUBLIC}
     place = f"{digest[:2]}/{digest}"
     columns: dict[str, Any] = {
-        column: _kept(folder / name, place) for column, name in stored.items()
+        column: _store_file(folder / name, place) for column, name in stored.items()
     }
     kept = ("statistics", "findings", "trivial", "rows")
     columns |= {name: getattr(prepared, name) for name in kept}
@@ -315,7 +311,10 @@ def _in_given_order(
                 ],
             )
         place = columns["file"].rpartition("/")[0]
-        return {"index": _kept(index, place), "public": _kept(public, place)}
+        return {
+            "index": _store_file(index, place),
+            "public": _store_file(public, place),
+        }
 
 
 def kit_of(gold: Gold) -> dict[str, tuple[int, int]]:
@@ -420,7 +419,7 @@ def index_file(gold: Gold) -> Path:
     return path
 
 
-def _kept(path: Path, folder: str) -> str:
+def _store_file(path: Path, folder: str) -> str:
     with path.open("rb") as content:
         digest = hashlib.file_digest(content, "sha256").hexdigest()
     name = f"{folder}/{path.stem}-{digest[:16]}{path.suffix}"
@@ -437,12 +436,12 @@ def seal_gold(*, gold: Gold, reason: str, by: User) -> Gold:
     phases disclose.
     """
     with transaction.atomic():
-        sealed = _locked(gold, reason)
+        sealed = _lock_gold(gold, reason)
         if sealed.sealed_at is not None:
             return sealed
         prefix = f"tasks.{sealed.task.slug}.gold.{sealed.split}."
         changes = audit.set_fields(sealed, {"sealed_at": timezone.now()}, prefix)
-        _noted("gold-sealed", sealed, reason, by, changes)
+        _record_in_history("gold-sealed", sealed, reason, by, changes)
     return sealed
 
 
@@ -452,7 +451,7 @@ def delete_gold(*, gold: Gold, reason: str, by: User) -> Gold:
     """
     with transaction.atomic():
         with early.nothing_early(gold.task.season, by=by):
-            deleted = _locked(gold, reason)
+            deleted = _lock_gold(gold, reason)
             of_split = Gold.objects.filter(task=deleted.task_id, split=deleted.split)
             phases = Phase.objects.filter(task=deleted.task_id, split=deleted.split)
             if (
@@ -465,20 +464,22 @@ def delete_gold(*, gold: Gold, reason: str, by: User) -> Gold:
             try:
                 Gold.objects.filter(pk=deleted.pk).delete()
             except ProtectedError as counting:
-                words = _("runs were scored with v%(number)s; seal it instead")
-                raise refusals.Refused(words % {"number": deleted.number}) from counting
-        _noted("gold-deleted", deleted, reason, by)
+                message = _("runs were scored with v%(number)s; seal it instead")
+                raise refusals.Refused(
+                    message % {"number": deleted.number}
+                ) from counting
+        _record_in_history("gold-deleted", deleted, reason, by)
     return deleted
 
 
-def _locked(gold: Gold, reason: str) -> Gold:
+def _lock_gold(gold: Gold, reason: str) -> Gold:
     if not reason.strip():
         raise refusals.Refused(_("say why"))
     Task.objects.select_for_update().get(pk=gold.task_id)
     return Gold.objects.select_related("task__season").get(pk=gold.pk)
 
 
-def _noted(
+def _record_in_history(
     key: str,
     gold: Gold,
     reason: str,

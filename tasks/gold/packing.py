@@ -84,12 +84,8 @@ class PreparedGold:
     #: The plain digest under each digest rule. The keys are texts because of JSON.
     digests: dict[str, str]
     instances: int
-    #: The statistics of each data set from the task type's ``statistics``, or an empty
-    #: list.
     statistics: list[dict[str, Any]]
-    #: Anomalies that organisers see.
     findings: list[Finding]
-    #: The scores of trivial runs, which only organisers see.
     trivial: dict[str, Any]
     #: The number of rows, objects or lines in the files, or None if they are not
     #: counted.
@@ -143,7 +139,7 @@ def pack(facts: Mapping[str, Any]) -> dict[str, Any]:
     """
     chosen, name = task_type(facts["task_type"]), facts["filename"]
     try:
-        opened = _opened(name, int(facts.get("inputs", 0)))
+        opened = _open_upload(name, int(facts.get("inputs", 0)))
         encoding = facts.get("encoding", "")
         files = [
             replace(file, reading=facts["reading"], encoding=encoding)
@@ -166,13 +162,7 @@ class _Opened:
     kit: list[InputFile] = field(default_factory=list)
 
 
-def _opened(shown: str, inputs: int) -> _Opened:
-    """Return the files of the upload, which may contain several ``inputs``. Raises
-    InputRefused.
-
-    If there are several inputs, each is in a folder with a number as its name. An input
-    is a file, a zip archive, or a folder.
-    """
+def _open_upload(shown: str, inputs: int) -> _Opened:
     if not inputs:
         upload = Path(UPLOAD)
         kit = open_kit(upload, shown=shown)
@@ -248,7 +238,7 @@ def prepare_gold(
     (folder / HELD).write_bytes(scored + also_held)
     papers = sorted({unit for unit, name in units if unit != name})
     (folder / PAPERS).write_bytes(
-        b"".join(sha256(_canonical(paper)).digest()[:DIGEST] for paper in papers)
+        b"".join(sha256(_canonical_json(paper)).digest()[:DIGEST] for paper in papers)
     )
     public = task_type.public_files(files, checked)
     write_archive(
@@ -276,18 +266,17 @@ def prepare_gold(
         "reading": split.reading,
         "statistics": statistics,
     }
-    anomalies, trivial = _tried(task_type, members, split, checked)
+    anomalies, trivial = _gold_report(task_type, members, split, checked)
     findings = [*odd.all(), *anomalies]
     return PreparedGold(folder=folder, findings=findings, trivial=trivial, **facts)
 
 
-def _tried(
+def _gold_report(
     task_type: TaskType,
     files: Sequence[InputFile],
     split: Split,
     options: Mapping[str, str],
 ) -> tuple[list[Finding], dict[str, Any]]:
-    """Return the anomalies of the gold, and the scores of trivial runs."""
     report: Callable[..., tuple[list[Finding], dict[str, Any]]] = referenced(
         TRIVIAL_REPORT
     )
@@ -320,14 +309,14 @@ def _digests(
     contents: Iterable[tuple[Any, Any]], odd: "Findings | None" = None
 ) -> Iterator[bytes]:
     for shown, secret in contents:
-        of_shown = sha256(_canonical(shown)).digest()
-        of_all = sha256(of_shown + _canonical(secret)).digest()
+        of_shown = sha256(_canonical_json(shown)).digest()
+        of_all = sha256(of_shown + _canonical_json(secret)).digest()
         if odd:
             odd.note(shown, secret, of_shown[:DIGEST], of_all[:DIGEST])
         yield of_shown[:DIGEST] + of_all[:DIGEST]
 
 
-def _canonical(value: Any) -> bytes:
+def _canonical_json(value: Any) -> bytes:
     """Return JSON with normalised case, white space and Unicode forms."""
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     text = text.replace("\\n", " ").replace("\\t", " ").replace("\\r", " ")
@@ -473,9 +462,6 @@ class Findings:
 
 
 def shown_values(shown: Any) -> Iterator[str]:
-    """Return the fields whose value is a text. Lists are ignored, because a list of
-    candidates may contain the answer.
-    """
     values = shown.values() if isinstance(shown, Mapping) else ()
     return (value for value in values if isinstance(value, str))
 

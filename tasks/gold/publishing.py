@@ -67,7 +67,7 @@ def _compare(number: int) -> bool:
             return False
         gold = publication.gold
         for other in _with_texts_of(gold):
-            earlier, later = _in_order(publication, other)
+            earlier, later = _earlier_first(publication, other)
             if claims(earlier, later):
                 _make_claim(earlier, later)
             elif not publication.is_of_before:
@@ -86,7 +86,6 @@ def _compare(number: int) -> bool:
 
 
 def _with_texts_of(gold: Gold) -> list[GoldPublication]:
-    """Return published gold of other organisers' seasons that contains the same texts."""
     overlaps = GoldOverlap.objects.filter(gold=gold, binds=False, shown__gte=TOLD_FROM)
     publications = GoldPublication.objects.filter(
         gold__in=overlaps.values("other"), gold__task__season__is_public=True
@@ -116,9 +115,6 @@ def _is_hidden(gold: Gold) -> bool:
 
 
 def _given_out_before(publication: GoldPublication) -> Iterable[Gold]:
-    """Return gold of other seasons that was published before this publication and
-    contains some of the same texts.
-    """
     gold = publication.gold
     overlaps = GoldOverlap.objects.filter(
         gold=gold,
@@ -205,13 +201,17 @@ def _pairs(
         "gold", "other"
     ):
         if gold in publications and of_other in publications:
-            yield _in_order(publications[gold], publications[of_other])
+            yield _earlier_first(publications[gold], publications[of_other])
 
 
-def _in_order(
-    one: GoldPublication, other: GoldPublication
+def _earlier_first(
+    gold_publication: GoldPublication, other: GoldPublication
 ) -> tuple[GoldPublication, GoldPublication]:
-    return (one, other) if (one.at, one.pk) < (other.at, other.pk) else (other, one)
+    return (
+        (gold_publication, other)
+        if (gold_publication.at, gold_publication.pk) < (other.at, other.pk)
+        else (other, gold_publication)
+    )
 
 
 def release(claim: Claim) -> None:

@@ -55,7 +55,7 @@ def hidden_until(phase: Phase, kind: Kind, at: dt.datetime) -> dt.datetime | Non
     phase withholds nothing.
     """
     if kind is Kind.INPUTS:
-        return _later(phase.inputs_released_at, at)
+        return _future_or_none(phase.inputs_released_at, at)
     # A team's page shows the class results of a run next to its scores.
     is_own = kind in (Kind.OWN, Kind.CLASSES)
     is_shown = phase.shows_scores if is_own else phase.shows_measures
@@ -74,10 +74,10 @@ def hidden_until(phase: Phase, kind: Kind, at: dt.datetime) -> dt.datetime | Non
         ends.append(phase.gold_from)
     if phase.is_frozen(at):
         ends.append(phase.frozen_until or NEVER)
-    return _later(max(ends), at) if ends else None
+    return _future_or_none(max(ends), at) if ends else None
 
 
-def _later(instant: dt.datetime, at: dt.datetime) -> dt.datetime | None:
+def _future_or_none(instant: dt.datetime, at: dt.datetime) -> dt.datetime | None:
     return instant if instant > at else None
 
 
@@ -111,7 +111,10 @@ class Holder:
             return None
         released = min(phase.inputs_released_at for phase in self.phases)
         return max(
-            filter(None, [_later(released, at), *_ends(self.phases, kind, at, asked)]),
+            filter(
+                None,
+                [_future_or_none(released, at), *_ends(self.phases, kind, at, asked)],
+            ),
             default=None,
         )
 
@@ -137,7 +140,6 @@ class Secrecy:
     phase: Phase
     newest: int | None
     sealed: frozenset[int]
-    #: The other phases of the same split.
     beside: Holder
     elsewhere: tuple[Holder, ...]
     of_task: tuple[Phase, ...]
@@ -145,9 +147,6 @@ class Secrecy:
     def binding(
         self, kind: Kind, *, at: dt.datetime | None = None, version: int | None = None
     ) -> list[tuple[dt.datetime, Holder]]:
-        """Return the splits that withhold a version of the gold, each with the end of
-        its embargo. The default version is the newest.
-        """
         now, version = at or timezone.now(), version or self.newest
         found = [
             (end, self.beside)
@@ -239,7 +238,7 @@ class Secrecy:
 Split = tuple[int, str]
 
 
-class _Version(NamedTuple):
+class _VersionOverlap(NamedTuple):
     """The number of instances that a version of a split's gold shares with another
     split.
     """
@@ -258,7 +257,7 @@ class _Version(NamedTuple):
     compared_at: str | None
 
 
-class _Listed(models.Aggregate):
+class _JsonArray(models.Aggregate):
     function = "JSON_GROUP_ARRAY"
     output_field = models.JSONField()
 
@@ -266,7 +265,7 @@ class _Listed(models.Aggregate):
         return self.as_sql(*args, function="JSONB_AGG")
 
 
-def _listed(golds: models.QuerySet[Gold]) -> models.QuerySet[Gold, Any]:
+def _overlap_rows(golds: models.QuerySet[Gold]) -> models.QuerySet[Gold, Any]:
     holds = models.Q(overlaps__binds=True) | models.Q(overlaps__is_claimed=True)
     binding = models.FilteredRelation("overlaps", condition=holds)
     of_others = ("other__task", "other__split", "same", "held", "binds", "is_claimed")
@@ -275,14 +274,14 @@ def _listed(golds: models.QuerySet[Gold]) -> models.QuerySet[Gold, Any]:
         *own, *(f"binding__{name}" for name in of_others), "publication__compared_at"
     )
     by_task = golds.order_by().annotate(binding=binding).values("task")
-    return by_task.annotate(rows=_Listed(row)).values_list("rows", flat=True)
+    return by_task.annotate(rows=_JsonArray(row)).values_list("rows", flat=True)
 
 
 def with_gold(phases: models.QuerySet[Phase]) -> models.QuerySet[Phase]:
     versions = Gold.objects.filter(
         task=models.OuterRef("task"), split=models.OuterRef("split")
     )
-    return phases.annotate(gold_listed=models.Subquery(_listed(versions)))
+    return phases.annotate(gold_listed=models.Subquery(_overlap_rows(versions)))
 
 
 def phase_by_address(season: str, task: str, phase: str) -> Phase | None:
@@ -301,8 +300,8 @@ def secrecy_of(phase: Phase) -> Secrecy:
     """Return the embargoes of a phase. They are loaded from the database once per
     object.
     """
-    known: Secrecy = looked_up([phase])[0].__dict__["secrecy"]
-    return known
+    secrecy: Secrecy = looked_up([phase])[0].__dict__["secrecy"]
+    return secrecy
 
 
 def looked_up(phases: Iterable[Phase]) -> list[Phase]:
@@ -327,12 +326,12 @@ def with_phases(tasks: Iterable[Task]) -> None:
 
 
 def _bound_versions(
-    own: Split, versions: Iterable[_Version]
+    split: Split, versions: Iterable[_VersionOverlap]
 ) -> dict[Split, dict[int, int]]:
     bound: dict[Split, dict[int, int]] = {}
     for version in versions:
         other = (version.other_task, version.other_split)
-        if version.binds and version.held and other != own:
+        if version.binds and version.held and other != split:
             bound.setdefault(other, {})[version.pk] = version.same
     return bound
 
@@ -345,11 +344,11 @@ def _look_up(phases: list[Phase], of_tasks: list[Phase]) -> None:
         listed[row.task_id, row.split] = vars(row)["gold_listed"]
     asked = {(phase.task_id, phase.split) for phase in phases}
     for task, split in asked - listed.keys():
-        listed[task, split] = _listed(
+        listed[task, split] = _overlap_rows(
             Gold.objects.filter(task=task, split=split)
         ).first()
     versions = {
-        split: sorted(_Version(*facts) for facts in listed[split] or ())
+        split: sorted(_VersionOverlap(*facts) for facts in listed[split] or ())
         for split in asked
     }
     shared: dict[Split, dict[Split, dict[int, int]]] = {split: {} for split in asked}
@@ -404,7 +403,7 @@ def _look_up(phases: list[Phase], of_tasks: list[Phase]) -> None:
         )
 
 
-def _claims(rows: list[_Version]) -> dict[Split, set[int]]:
+def _claims(rows: list[_VersionOverlap]) -> dict[Split, set[int]]:
     by_version: dict[int, set[Split]] = {}
     for row in rows:
         of_version = by_version.setdefault(row.pk, set())

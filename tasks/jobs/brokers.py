@@ -190,7 +190,7 @@ class DatabaseWakes(ORM):
             wakes = wakes.filter(key__in=settings.QUEUES)
         wake = wakes.order_by("pk").first()
         if wake is None:
-            return None if self._bell.is_heard(within=LOOK) else _found()
+            return None if self._bell.is_heard(within=LOOK) else _wakes_from_database()
         # If two groups read the same wake-up, only one group takes the wake-up.
         same = self.get_connection().filter(pk=wake.pk, lock=wake.lock)
         return (
@@ -238,7 +238,7 @@ class RedisWakes(Redis):
                 all_of_it.ltrim(self.list_key, 0, 0)
                 return int(all_of_it.execute()[1])
         except RedisError as reason:
-            _leave_alone(reason)
+            _pause_redis(reason)
             return 0
 
     def dequeue(self) -> Wakes | None:
@@ -248,13 +248,13 @@ class RedisWakes(Redis):
             try:
                 wakes = self._fetched()
             except RedisError as reason:
-                _leave_alone(reason)
+                _pause_redis(reason)
             else:
                 note_recovery(REDIS)
                 if wakes or time.monotonic() > RedisWakes.away_until + SETTLED:
                     return wakes
         time.sleep(LOOK)
-        found: Wakes | None = _database_answers(_found)
+        found: Wakes | None = _database_answers(_wakes_from_database)
         return found
 
     def _fetched(self) -> Wakes | None:
@@ -265,7 +265,7 @@ class RedisWakes(Redis):
         return [(None, wake[1])] if wake else None
 
 
-def _leave_alone(reason: RedisError) -> None:
+def _pause_redis(reason: RedisError) -> None:
     RedisWakes.away_until = time.monotonic() + PAUSE
     note_outage(
         REDIS,
@@ -273,7 +273,7 @@ def _leave_alone(reason: RedisError) -> None:
     )
 
 
-def _found() -> Wakes | None:
+def _wakes_from_database() -> Wakes | None:
     if not claimable(group_name(os.getpgrp())).exists():
         return None
     name, key = uuid()

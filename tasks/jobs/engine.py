@@ -44,7 +44,6 @@ State = Job.State
 #: The function that a wake-up calls. It is a dotted name instead of an import, because
 #: the package scoring imports the package tasks.
 WAKE = "tasks.jobs.work.take_jobs"
-#: The properties of each kind of work.
 KINDS = {
     **dict.fromkeys(Job.OF_RUNS, "tasks.jobs.leases.RUNS"),
     Job.Kind.BACKGROUND: "scoring.worker.background.BACKGROUND",
@@ -70,18 +69,13 @@ class Kind:
     #: Dotted name of the function that does the work. If the name is empty, sweeps
     #: process due jobs.
     handler = ""
-    #: The model whose rows refer to the job. None if the columns of the job itself
-    #: describe the work.
     model: type[models.Model] | None = None
     related: tuple[str, ...] = ()
     #: Lease in seconds. If 0, the lease in the settings is used.
     lease = 0
-    #: True if a job fails after the maximum number of attempts. The settings contain
-    #: this maximum.
     is_given_up = True
     lost_reason = "The worker that was at it was gone."
     stopped_reason = ""
-    #: A message that is stored in English and translated on pages.
     fault = gettext_noop("The site failed by a fault of its own, which its log has.")
 
     @property

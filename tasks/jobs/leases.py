@@ -34,7 +34,6 @@ FOLLOWING = (*Submission.MOVING, Status.FAILED)
 #: If a job refuses a run after the deadline, the team can submit a replacement within
 #: this number of minutes.
 REPLACE_MINUTES = 15
-#: The value of ``rules`` in jobs that compute no scores.
 NO_RULES = ""
 #: Statuses of runs that are rescored. Failed and cancelled runs are not rescored: they
 #: did not use up one of the team's tries, but a score would.
@@ -96,7 +95,6 @@ class Runs(Kind):
 
 
 def _publish_other_rule_sets(job: Job) -> None:
-    """Show the run as scored under its other rule sets while this job waits."""
     if _sync_submission_status(job, Status.SCORED):
         tell_scored(job, is_first=True)
         bump_version(job.submission.phase_id, job.submission.team_id)

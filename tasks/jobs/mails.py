@@ -53,8 +53,6 @@ class Mails(PostedKind):
         self.related = related
 
 
-#: Models whose rows are sent as e-mails, and the related rows that the texts of the
-#: e-mails need.
 NOTIFICATIONS = Mails(
     Job.Kind.MAIL, Notification, "user", "season", "team", "phase__task", "submission"
 )
@@ -101,7 +99,7 @@ def send_mails() -> int:
             if not _is_wanted(row):
                 end_lease(job, state=State.CANCELLED, finished_at=from_now())
                 continue
-            if not (together := _together(job, row)):
+            if not (together := _claim_due_mails(job, row)):
                 continue
             mail = mail_of(*(told for _job, told in together))
             mail.connection = connection
@@ -109,7 +107,7 @@ def send_mails() -> int:
             try:
                 mail.send()
             except (OSError, SMTPException) as trouble:
-                error = _described(trouble)
+                error = _error_text(trouble)
                 if not _is_refusal(trouble):
                     log.warning("The mail server does not answer: %s", error)
                     _end(together, state=State.QUEUED, reason=error, due_at=pause)
@@ -144,7 +142,9 @@ def _end(together: Sequence[tuple[Job, Any]], **facts: Any) -> None:
         end_lease(job, **facts)
 
 
-def _together(job: Job, row: Notification | MailedInvitation) -> list[tuple[Job, Any]]:
+def _claim_due_mails(
+    job: Job, row: Notification | MailedInvitation
+) -> list[tuple[Job, Any]]:
     """Claim all due e-mails to the same person in order to send them together. If the
     last e-mail to the person was too recent, postpone the job and return no e-mails.
     """
@@ -285,7 +285,7 @@ def _is_refusal(trouble: Exception) -> bool:
     )
 
 
-def _described(trouble: Exception) -> str:
+def _error_text(trouble: Exception) -> str:
     """Describe an error without the server's reply, which may contain private data."""
     if isinstance(trouble, SMTPRecipientsRefused):
         codes = sorted({str(code) for code, _ in trouble.recipients.values()})
@@ -344,7 +344,8 @@ def notification_mail(*told: Notification) -> EmailMessage:
         headers["List-Unsubscribe"] = f"<{settings.BASE_URL}{kinds[told[0].kind]}>"
         headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
     parts = [
-        f"{one.title}.\n\n{one.text}\n\n{settings.BASE_URL}{one.path}" for one in words
+        f"{word.title}.\n\n{word.text}\n\n{settings.BASE_URL}{word.path}"
+        for word in words
     ]
     body = "\n\n\n".join(parts) + "\n\n-- \n" + "\n".join(foot) + "\n"
     return EmailMessage(

@@ -45,8 +45,8 @@ class SignOfLife:
         if time.monotonic() < self._next:
             return
         self._next = time.monotonic() + PACE
-        words = "the group of workers cannot leave a sign of life"
-        default_on_database_error(lambda: note_group(self._name), None, words)
+        message = "the group of workers cannot leave a sign of life"
+        default_on_database_error(lambda: note_group(self._name), None, message)
 
 
 def note_group(name: str) -> None:

@@ -87,8 +87,6 @@ TABLES = {
     "tasks_submission": ((_RUN, _DAY), _RUN_DIFFERS),
     "tasks_job": ((_JOB,), _JOB_DIFFERS),
 }
-#: Maps the names of triggers to tables and events. A trigger must get a new name when
-#: its SQL changes.
 TRIGGERS = {
     f"tallied_{table}_{event.lower()}": (table, event)
     for table in TABLES
@@ -129,7 +127,7 @@ def watch(connection: BaseDatabaseWrapper) -> None:
         for name, (table, event) in missing.items():
             parts, differs = TABLES[table]
             body = " ".join(
-                f"{_INTO} {_filled(part, connection, row=row, sign=sign)};"
+                f"{_INTO} {_formatted_sql(part, connection, row=row, sign=sign)};"
                 for row, sign, other in (
                     ("OLD.", "-", "INSERT"),
                     ("NEW.", "", "DELETE"),
@@ -160,7 +158,7 @@ def mend(connection: BaseDatabaseWrapper = connection) -> int:
     time.
     """
     parts = [
-        _filled(part, connection, rows=f"FROM {table}")
+        _formatted_sql(part, connection, rows=f"FROM {table}")
         for table in TABLES
         for part in TABLES[table][0]
     ]
@@ -174,7 +172,7 @@ def mend(connection: BaseDatabaseWrapper = connection) -> int:
         return int(cursor.rowcount)
 
 
-def _filled(
+def _formatted_sql(
     part: str,
     connection: BaseDatabaseWrapper,
     *,
@@ -192,9 +190,6 @@ def _filled(
 
 
 def number_of_runs(which: Q) -> int:
-    """Return the number of runs that match conditions on ``phase``, ``team`` (0 for
-    none) and ``state``.
-    """
     return int(
         Tallied.objects.filter(which, what=RUNS).aggregate(
             all=Sum("number", default=0)

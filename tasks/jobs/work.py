@@ -84,8 +84,8 @@ def _claimed_and_done(claim: Callable[[], Job | None]) -> bool:
         except interruptions.DATABASE_ERRORS as reason:
             # The claim of this worker remains until the lease ends. Then a sweep queues
             # the job again.
-            words = "The database failed while a worker was at job %s: %s"
-            log.error(words, job and job.pk, one_line(reason))  # noqa: TRY400  (not worth a traceback)
+            message = "The database failed while a worker was at job %s: %s"
+            log.error(message, job and job.pk, one_line(reason))  # noqa: TRY400  (not worth a traceback)
             return False
         return job is not None and not interruptions.is_asked()
 

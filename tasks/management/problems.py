@@ -30,7 +30,6 @@ def season_named(slug: str) -> Season:
 
 @contextmanager
 def refusing(*kinds: type[Exception], words: str = "{}") -> Iterator[None]:
-    """Convert an exception of a service to a CommandError with the same message."""
     try:
         yield
     except kinds as reason:
@@ -45,5 +44,5 @@ def problems_told(command: BaseCommand, *, otherwise: str) -> Iterator[None]:
         for line in told(refused.problems):
             command.stderr.write(line)
         count = counted(refused.problems)
-        words = f"{count} problem{'' if count == 1 else 's'}; {otherwise}"
-        raise CommandError(words, returncode=REFUSED) from refused
+        message = f"{count} problem{'' if count == 1 else 's'}; {otherwise}"
+        raise CommandError(message, returncode=REFUSED) from refused

@@ -18,7 +18,6 @@ from tasks.types.declared import folder, official_program, own_measures
 class Declaration(models.Model):
     """A task folder. A row never changes: a changed folder becomes a new row."""
 
-    #: SHA-256 of the files.
     digest = models.CharField(max_length=64, primary_key=True)
     #: `declared:NAME@`, followed by a prefix of the digest of the files that determine
     #: scores.

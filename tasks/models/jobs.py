@@ -45,7 +45,6 @@ class Job(models.Model):
         CLASSES = 4, "a board whose classes are not compared"
         POST = 5, "an e-mail or an event"
 
-    #: The queue of jobs that need no additional packages or models.
     LIGHT: ClassVar[str] = "light"
     #: The queue of requests to judge models, whose endpoints may be outside of the
     #: site.
@@ -291,8 +290,6 @@ class Acknowledgement(models.Model):
 
 
 class Tally(models.Model):
-    """One counter, or one bucket of a histogram."""
-
     name = models.CharField(max_length=40)
     label = models.CharField(max_length=60, blank=True)
     place = models.PositiveSmallIntegerField(default=0)

@@ -63,7 +63,6 @@ class Channel(models.TextChoices):
     NONE = "none", _("not at all")
 
 
-#: Notifications about the outcome of runs, which a phase may hide.
 OF_OUTCOMES = (Kind.SCORED, Kind.RESCORED, Kind.CONFIRM)
 #: Kinds that only members of the team receive, and kinds that only the season's
 #: organisers and helpers receive.
@@ -140,7 +139,6 @@ class Notification(models.Model):
     )
     created_at = models.DateTimeField(default=timezone.now)
     read_at = models.DateTimeField(null=True, blank=True)
-    #: The job that sends the e-mail, if there is one.
     job = models.OneToOneField(
         Job, on_delete=SET_NULL, null=True, blank=True, related_name="+"
     )

@@ -169,9 +169,6 @@ class MergeProposal(models.Model):
 
     @property
     def is_asked(self) -> bool:
-        """Return True if the query selected this proposal as one that the team must
-        answer.
-        """
         return getattr(self, "answers", False)
 
     @property

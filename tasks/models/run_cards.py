@@ -148,19 +148,16 @@ CARD = {
 #: The value that states an empty list.
 NONE = "none"
 METHOD, COSTS = "method", "costs"
-#: The fields that organisers may require, with their labels.
 REQUIRABLE = {
     METHOD: gettext_lazy("Method, as the description"),
     **{known.name: gettext_lazy(known.english) for known in CARD.values()},
     COSTS: gettext_lazy("Costs, at least one figure"),
 }
-#: English labels of marked values. Each key is a pair of a field and a value.
 MARKS = {
     (known.name, value): words
     for known in CARD.values()
     for value, words in known.marked.items()
 }
-#: Names of fields with marked values, used in URLs.
 MARKING = tuple(dict.fromkeys(name for name, _ in MARKS))
 
 
@@ -223,7 +220,7 @@ def declared_facts(cards: Iterable[Mapping[str, str]]) -> dict[str, dict[str, st
                 values = {str(year): gettext("before %(year)s") % {"year": year}}
             for value, text in values.items():
                 facts.setdefault(known.label, {})[f"{known.name}:{value}"] = text
-    return {label: dict(sorted(found.items())) for label, found in facts.items()}
+    return {label: dict(sorted(fact.items())) for label, fact in facts.items()}
 
 
 def card_lines(card: Mapping[str, str]) -> list[tuple[CardField, str]]:

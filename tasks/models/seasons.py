@@ -40,7 +40,6 @@ MIN_CLASS_SIZE = 5
 LADDER = "ladder"
 #: The parts of a split. The offline scorer uses the same names.
 PARTS = ("public", "private")
-#: The dates of a season, in order, without the dates of phases.
 SEASON_DATES = ("results_at", "papers_until", "camera_ready_until", "workshop_at")
 ASKED_FROM_NOW = _(
     "Organisers alone export it. Of those who have accepted already another version asks it."
@@ -110,17 +109,11 @@ class Setting:
     cached pages use them.
     """
 
-    #: The label in the form; the field's own label by default.
     label: str | Promise = ""
-    #: The key in the season file. By default, the key is the field's name without
-    #: ``is_``.
     key: str = ""
     is_slug: bool = False
-    #: The name of the site setting that is the upper bound.
     at_most: str = ""
-    #: The maximum value of a whole number.
     most: int | None = None
-    #: The organisers' page on which the field is set.
     page: str = "settings"
     in_api: bool = False
     #: True if board pages depend on the field. The cache key of the pages then includes

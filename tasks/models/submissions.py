@@ -76,7 +76,6 @@ class Submission(models.Model):
         DISQUALIFIED = "disqualified", _("disqualified")
         HIDDEN = "hidden", _("hidden")
 
-    #: Statuses of runs that have used up one of their team's tries.
     COUNTED: ClassVar[tuple[str, ...]] = (
         "checking",
         "queued",
@@ -87,7 +86,6 @@ class Submission(models.Model):
     )
     #: Statuses that change without any action of a user.
     MOVING: ClassVar[tuple[str, ...]] = ("checking", "queued", "scoring", "waiting")
-    #: Runs of organisers, which belong to no team.
     TEAMLESS: ClassVar[tuple[str, ...]] = ("baseline", "human")
 
     phase = models.ForeignKey(Phase, on_delete=PROTECT, related_name="submissions")

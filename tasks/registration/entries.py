@@ -32,7 +32,6 @@ from tasks.models import (
 )
 from tasks.models.seasons import bump_versions
 
-#: Maximum length of a team's message to the organisers, who decide on the entry.
 MAX_MESSAGE = 2000
 
 
@@ -261,10 +260,10 @@ def take_back_entry(*, registration: Registration, by: User) -> None:
     with transaction.atomic():
         Registration.objects.select_for_update().get(pk=registration.pk)
         if Submission.objects.filter(team=team, phase__task__season=season).exists():
-            words = _(
+            message = _(
                 "%(team)s has sent runs in %(season)s; they can be withdrawn, the entry stays"
             )
-            raise EntryRefused(words % {"team": team, "season": season})
+            raise EntryRefused(message % {"team": team, "season": season})
         registration.delete()
         audit.record(
             "entry-taken-back",
@@ -275,7 +274,6 @@ def take_back_entry(*, registration: Registration, by: User) -> None:
         )
 
 
-#: Fields that a decision on an entry changes.
 _DECISION = ("is_approved", "reason", "decided_at", "decided_by_id")
 
 
@@ -302,20 +300,20 @@ def _decide(
 def _check_frozen(season: Season) -> None:
     until = season.members_until
     if until is not None and until <= timezone.now():
-        words = _("the teams of %(season)s keep their members since %(instant)s")
+        message = _("the teams of %(season)s keep their members since %(instant)s")
         raise EntryRefused(
-            words % {"season": season, "instant": instants.utc_minute(until)}
+            message % {"season": season, "instant": instants.utc_minute(until)}
         )
 
 
 def check_size(season: Season, members: int) -> None:
     if season.max_team_size is not None and members > season.max_team_size:
-        words = ngettext(
+        message = ngettext(
             "a team has at most %(number)s member in %(season)s",
             "a team has at most %(number)s members in %(season)s",
             season.max_team_size,
         )
-        raise EntryRefused(words % {"number": season.max_team_size, "season": season})
+        raise EntryRefused(message % {"number": season.max_team_size, "season": season})
 
 
 def _check_list(season: Season, people: QuerySet[User]) -> None:
@@ -330,11 +328,11 @@ def _check_list(season: Season, people: QuerySet[User]) -> None:
             listed.add(user)
     missing = next((person for person in people if person.pk not in listed), None)
     if missing is not None:
-        words = _(
+        message = _(
             "%(season)s is open to a list of addresses, and %(person)s has confirmed none of them; "
             "ask the organisers to add yours"
         )
-        raise EntryRefused(words % {"season": season, "person": missing})
+        raise EntryRefused(message % {"season": season, "person": missing})
 
 
 def _check_rivals(season: Season, team: Team, people: QuerySet[User]) -> None:
@@ -345,8 +343,8 @@ def _check_rivals(season: Season, team: Team, people: QuerySet[User]) -> None:
         team__in=rivals.values("team"), user__in=people
     ).first()
     if taken is not None:
-        words = _("%(person)s already takes part in %(season)s with another team")
-        raise EntryRefused(words % {"person": taken.user, "season": season})
+        message = _("%(person)s already takes part in %(season)s with another team")
+        raise EntryRefused(message % {"person": taken.user, "season": season})
 
 
 def lock_entry(phase: Phase, team: Team) -> Registration | None:
@@ -450,20 +448,20 @@ def accept_terms(
                 _("%(season)s has no terms to accept") % {"season": season}
             )
         if terms.number != number:
-            words = _(
+            message = _(
                 "version %(version)s of the terms holds now; read it and accept it"
             )
-            raise NotTheTerms(words % {"version": terms.number})
+            raise NotTheTerms(message % {"version": terms.number})
         asked = {
             name: " ".join((given.get(name) or getattr(user, name)).split())
             for name in season.asks
         }
-        words = _("%(season)s asks for it with its terms") % {"season": season}
+        message = _("%(season)s asks for it with its terms") % {"season": season}
         acceptance, is_new = TermsAcceptance.objects.get_or_create(
             terms=terms, user=user, defaults={"name": str(user), "given": asked}
         )
         if is_new:
-            if lacking := {name: words for name, text in asked.items() if not text}:
+            if lacking := {name: message for name, text in asked.items() if not text}:
                 raise ValidationError(lacking)
             User.objects.filter(pk=user.pk).update(**asked)
             facts = {"version": terms.number}
@@ -497,7 +495,6 @@ def entry_lines(lines: Iterable[str]) -> tuple[str, ...]:
 
 
 MAX_REQUEST = 1000
-#: Maximum number of open requests per person.
 MAX_WAITING = 5
 #: Maximum number of requests per person and day, including withdrawn requests, since
 #: each request notifies the whole team.
@@ -509,13 +506,13 @@ def ask_to_join(*, season: Season, team: Team, user: User, message: str) -> Join
         team = membership.locked(team)
         if Membership.objects.filter(team=team, user=user).exists():
             raise EntryRefused(_("you are in %(team)s already") % {"team": team})
-        present = JoinRequest.objects.filter(team=team, user=user).first()
-        if present is not None and present.declined_at is not None:
+        join_request = JoinRequest.objects.filter(team=team, user=user).first()
+        if join_request is not None and join_request.declined_at is not None:
             raise EntryRefused(
                 _("%(team)s has declined; it can still invite you") % {"team": team}
             )
-        if present is not None:
-            return present
+        if join_request is not None:
+            return join_request
         User.objects.select_for_update().get(pk=user.pk)
         since = timezone.now() - dt.timedelta(days=1)
         if (
@@ -548,7 +545,7 @@ def ask_to_join(*, season: Season, team: Team, user: User, message: str) -> Join
 
 def accept_request(*, asked: JoinRequest, by: User) -> Membership:
     with transaction.atomic():
-        asked = _waiting(asked)
+        asked = _require_open_request(asked)
         joined = take_place(asked.team, asked.user)
         facts = {"person": asked.user}
         audit.record(
@@ -560,7 +557,7 @@ def accept_request(*, asked: JoinRequest, by: User) -> Membership:
 
 def decline_request(*, asked: JoinRequest, by: User) -> None:
     with transaction.atomic():
-        asked = _waiting(asked)
+        asked = _require_open_request(asked)
         asked.declined_at = timezone.now()
         asked.save(update_fields=["declined_at"])
         facts = {"person": asked.user}
@@ -573,7 +570,7 @@ def decline_request(*, asked: JoinRequest, by: User) -> None:
 
 def take_back_request(*, asked: JoinRequest) -> None:
     with transaction.atomic():
-        asked = _waiting(asked)
+        asked = _require_open_request(asked)
         audit.record(
             "join-taken-back", actor=asked.user, subject=asked, place=asked.team
         )
@@ -595,12 +592,12 @@ def requests_of(user: object) -> QuerySet[JoinRequest]:
     )
 
 
-def _waiting(asked: JoinRequest) -> JoinRequest:
-    membership.locked(asked.team)
+def _require_open_request(join_request: JoinRequest) -> JoinRequest:
+    membership.locked(join_request.team)
     present = (
-        waiting_requests(asked.team)
+        waiting_requests(join_request.team)
         .select_related("team", "user")
-        .filter(pk=asked.pk)
+        .filter(pk=join_request.pk)
         .first()
     )
     if present is None:

@@ -32,7 +32,6 @@ from tasks.models.registrations import RegistrationQuerySet
 from tasks.registration.entries import terms_to_accept
 from tasks.submissions.refusals import InputsNotReleased, TermsNotAccepted
 
-#: A permission that staff can grant to accounts in the admin.
 CREATE_SEASONS = "tasks.add_season"
 
 
@@ -212,8 +211,8 @@ def phase_at(address: str) -> Phase:
     ).first():
         return phase
     there = ", ".join(
-        f"{one.task.season.slug}/{one.task.slug}/{one.slug}"
-        for one in phases.order_by("pk")
+        f"{phase.task.season.slug}/{phase.task.slug}/{phase.slug}"
+        for phase in phases.order_by("pk")
     )
     raise NoSuchPlace(f"there is no phase “{address}”; there are {there or 'none yet'}")
 

@@ -15,7 +15,6 @@ from tasks.models import Announcement, AnnouncementEdit, Question, Report, Seaso
 
 MAX_TEXT, MAX_ADDRESS = 4000, 400
 AN_HOUR = dt.timedelta(hours=1)
-#: The limits per person over all seasons.
 MAX_QUESTIONS_AN_HOUR, MAX_REPORTS_AN_HOUR = 10, 5
 
 
@@ -26,11 +25,11 @@ def announce(*, season: Season, text: str, by: User | None) -> Season:
         if changed.announcement == text:
             return changed
         if not text:
-            _revoke(changed, _newest(changed), by)
+            _revoke_announcement(changed, _newest_announcement(changed), by)
             return changed
         new = Announcement.objects.create(season=changed, text=text, announced_by=by)
         change = audit.Change("announcement", changed.announcement, text)
-        _show(changed, new)
+        _store_announcement(changed, new)
         facts = {"text": " ".join(text.split())}
         audit.record(
             "announced",
@@ -63,8 +62,8 @@ def edit_announcement(
         change = audit.Change("announcement", changed.text, text)
         changed.text, changed.edited_at = text, now
         changed.save(update_fields=["text", "edited_at"])
-        if changed == _newest(season):
-            _show(season, changed)
+        if changed == _newest_announcement(season):
+            _store_announcement(season, changed)
         facts = {"text": " ".join(text.split())}
         key = "announcement-edited"
         audit.record(
@@ -77,13 +76,15 @@ def edit_announcement(
 def take_back_announcement(*, announcement: Announcement, by: User) -> None:
     with transaction.atomic():
         season = Season.objects.select_for_update().get(pk=announcement.season_id)
-        _revoke(season, Announcement.objects.get(pk=announcement.pk), by)
+        _revoke_announcement(season, Announcement.objects.get(pk=announcement.pk), by)
 
 
-def _revoke(season: Season, announcement: Announcement | None, by: User | None) -> None:
+def _revoke_announcement(
+    season: Season, announcement: Announcement | None, by: User | None
+) -> None:
     if announcement is None or announcement.taken_back_at is not None:
         return
-    is_newest = announcement == _newest(season)
+    is_newest = announcement == _newest_announcement(season)
     announcement.taken_back_at = timezone.now()
     announcement.save(update_fields=["taken_back_at"])
     if is_newest:
@@ -96,7 +97,7 @@ def _revoke(season: Season, announcement: Announcement | None, by: User | None) 
     events.forget(announcement.event)
 
 
-def _show(season: Season, announcement: Announcement) -> None:
+def _store_announcement(season: Season, announcement: Announcement) -> None:
     season.announcement, season.announced_at = (
         announcement.text,
         announcement.announced_at,
@@ -104,7 +105,7 @@ def _show(season: Season, announcement: Announcement) -> None:
     season.save(update_fields=["announcement", "announced_at"])
 
 
-def _newest(season: Season) -> Announcement | None:
+def _newest_announcement(season: Season) -> Announcement | None:
     return Announcement.objects.filter(season=season).first()
 
 
@@ -119,8 +120,8 @@ def ask(*, season: Season, text: str, by: User) -> Question:
         asked = Question.objects.filter(
             asked_by=by, asked_at__gt=timezone.now() - AN_HOUR
         )
-        words = _("you have asked %(number)s questions within an hour; ask on later")
-        _require_fewer(MAX_QUESTIONS_AN_HOUR, by, asked, words)
+        message = _("you have asked %(number)s questions within an hour; ask on later")
+        _require_fewer(MAX_QUESTIONS_AN_HOUR, by, asked, message)
         question = Question.objects.create(
             season=season, text=text.strip(), asked_by=by
         )
@@ -155,10 +156,10 @@ def report_abuse(*, address: str, text: str, by: User) -> Report:
         sent = Report.objects.filter(
             reported_by=by, reported_at__gt=timezone.now() - AN_HOUR
         )
-        words = _(
+        message = _(
             "you have sent %(number)s reports within an hour; send the next later"
         )
-        _require_fewer(MAX_REPORTS_AN_HOUR, by, sent, words)
+        _require_fewer(MAX_REPORTS_AN_HOUR, by, sent, message)
         report = Report.objects.create(
             address=address.strip(), text=text.strip(), reported_by=by
         )

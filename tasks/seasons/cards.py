@@ -15,7 +15,6 @@ from tasks.types.registry import card_text
 #: Titles of card sections: one section has a heading for each rule set, the other
 #: describes the format.
 RULES, FORMAT = "Rules", "Format"
-#: Describes the task of each built-in type in one sentence.
 SENTENCES = {
     "citation-recommendation": _(
         "Which paper of a collection does this sentence cite?"

@@ -54,9 +54,9 @@ def add_organiser(
 def hand_season_over(*, season: Season, to: User, by: User) -> None:
     with transaction.atomic():
         add_organiser(season=season, user=to, by=by)
-        own = Organiser.objects.filter(season=season, user=by).first()
-        if own is not None and to != by:
-            remove_organiser(organiser=own, by=by)
+        organiser = Organiser.objects.filter(season=season, user=by).first()
+        if organiser is not None and to != by:
+            remove_organiser(organiser=organiser, by=by)
 
 
 def remove_organiser(*, organiser: Organiser, by: User | None) -> None:

@@ -20,7 +20,6 @@ from tasks.seasons.access import staff
 from tasks.types import Problem
 from tasks.types.declared.own_measures import digest_of
 
-#: The function that reads a program in a sandboxed process.
 WARNINGS = "tasks.submissions.reading:program_warnings"
 
 
@@ -47,12 +46,12 @@ def bring_measures(text: str, *, by: User | None, season: Season | None = None) 
             )
         )
     is_approved = by is None or by.is_staff or settings.OWN_MEASURES == "organisers"
-    row = _keep(text, by=by, season=season, is_approved=is_approved)
+    row = _store_measures(text, by=by, season=season, is_approved=is_approved)
     if not is_approved:
-        words = _(
+        message = _(
             "measures.py (%(digest)s) waits until those who run the site have approved it"
         )
-        raise MeasuresRefused(words % {"digest": row.digest[:12]})
+        raise MeasuresRefused(message % {"digest": row.digest[:12]})
 
 
 def bring_program(text: str, *, by: User | None, season: Season | None = None) -> None:
@@ -65,7 +64,7 @@ def bring_program(text: str, *, by: User | None, season: Season | None = None) -
     is_approved = mode == "organisers" or (
         mode == "staff" and (by is None or by.is_staff)
     )
-    _keep(text, by=by, season=season, is_approved=is_approved)
+    _store_measures(text, by=by, season=season, is_approved=is_approved)
 
 
 def why_program_waits(text: str) -> str:
@@ -83,7 +82,7 @@ def why_program_waits(text: str) -> str:
     return _("the official program waits until those who run the site approve it")
 
 
-def _keep(
+def _store_measures(
     text: str, *, by: User | None, season: Season | None, is_approved: bool
 ) -> MeasuresFile:
     with transaction.atomic():

@@ -39,7 +39,9 @@ def move_phase(
             "before": _span(moved.opens, moved.closes),
             "after": _span(opens, closes),
         }
-        if _set(moved, by, "phase-moved", {"opens": opens, "closes": closes}, **facts):
+        if _update_phase(
+            moved, by, "phase-moved", {"opens": opens, "closes": closes}, **facts
+        ):
             tell_changed_phase(moved, before, at=timezone.now(), by=by)
     return moved
 
@@ -58,7 +60,7 @@ def open_now(*, phase: Phase, by: User) -> Phase:
                     _("%(phase)s is over; give it a new end") % {"phase": opened}
                 )
             wanted = {"closes": planned[opened.pk]}
-        _set(opened, by, "phase-opened", wanted)
+        _update_phase(opened, by, "phase-opened", wanted)
     return opened
 
 
@@ -92,7 +94,7 @@ def close_now(*, phase: Phase, by: User) -> Phase:
                 _("%(phase)s has not begun; move it instead") % {"phase": closed}
             )
         before = PhaseFacts.of(closed)
-        _set(closed, by, "phase-closed", {"closes": now})
+        _update_phase(closed, by, "phase-closed", {"closes": now})
         tell_changed_phase(closed, before, at=now, by=by)
     return closed
 
@@ -105,7 +107,7 @@ def locked_phase(phase: Phase) -> Phase:
     )
 
 
-def _set(
+def _update_phase(
     phase: Phase, by: User, key: str, wanted: dict[str, Any], **facts: str
 ) -> bool:
     with nothing_early(phase.task.season, by=by):
@@ -149,7 +151,7 @@ def change_board(
                     "then": str(Phase.Audience(board_then).label),
                 }
         key = "board-changed" if board_from is None else "board-changed/later"
-        _set(
+        _update_phase(
             changed,
             by,
             key,
@@ -245,7 +247,7 @@ def _freeze(
         for name, instant in ends.items()
         if instant is not None
     }
-    _set(
+    _update_phase(
         phase,
         by,
         key,

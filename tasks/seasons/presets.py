@@ -56,7 +56,6 @@ class Preset:
     summary: str | Promise
     dates: Mapping[str, Any]
     phases: tuple[PhasePlan, ...]
-    #: URLs and titles of tasks in the user's seasons.
     earlier: tuple[tuple[str, str], ...] = ()
 
 
@@ -165,10 +164,10 @@ def season_from(
     rest = {name: Season.date_label(name) for name in SEASON_DATES if dates.get(name)}
     known = [*preset.dates, *SEASON_DATES]
     for name in [quoted(name) for name in dates if name not in known][:MAX_UNKNOWN]:
-        words = gettext("the preset has no such date%(near)s") % {
+        message = gettext("the preset has no such date%(near)s") % {
             "near": near(name, known)
         }
-        faults.append(Fault(name, words, listed(known)))
+        faults.append(Fault(name, message, listed(known)))
     lasts = {plan.closes for plan in preset.phases} - {
         plan.opens for plan in preset.phases
     }
@@ -181,10 +180,10 @@ def season_from(
             faults.append(Fault(name, str(refused)))
             continue
         if instants and at <= max(instants.values()):
-            words = gettext("“%(date)s” is not after the date before it") % {
+            message = gettext("“%(date)s” is not after the date before it") % {
                 "date": label
             }
-            faults.append(Fault(name, words))
+            faults.append(Fault(name, message))
         instants[name] = at
     if faults:
         raise SettingsRefused(faults)
@@ -231,11 +230,11 @@ def _tasks(named: str, by: User) -> list[dict[str, Any]]:
             known = export.structure_of(season_to_organise(by, season))["tasks"]
             found = [task for task in known if task["slug"] == slug]
             if not found:
-                words = gettext("“%(season)s” has no task “%(task)s”") % {
+                message = gettext("“%(season)s” has no task “%(task)s”") % {
                     "season": season,
                     "task": slug,
                 }
-                raise SettingsRefused([Fault("task_type", words)])
+                raise SettingsRefused([Fault("task_type", message)])
             table = found[0]
             forget(Task, table)
         tables.append(table)
@@ -291,7 +290,9 @@ def _as_begun(season: Season) -> dict[str, dict[str, Any]]:
     return before
 
 
-def _stricter(first: Mapping[str, Any], present: Mapping[str, Any]) -> dict[str, Any]:
+def _stricter_settings(
+    first: Mapping[str, Any], present: Mapping[str, Any]
+) -> dict[str, Any]:
     """For each disclosure setting of a phase, return the first value or the present
     value, whichever is stricter.
 
@@ -323,8 +324,7 @@ def _stricter(first: Mapping[str, Any], present: Mapping[str, Any]) -> dict[str,
     return found
 
 
-def _postponed(table: Mapping[str, Any], by: dt.timedelta) -> dict[str, Any]:
-    """Return a planned phase with all times postponed. Times are texts."""
+def _postponed_phase(table: Mapping[str, Any], by: dt.timedelta) -> dict[str, Any]:
     planned = dict(table)
     for name in Phase.SETTINGS:
         key = Phase.key(name)
@@ -345,7 +345,7 @@ def clone_season(
     for task in values["tasks"]:
         for phase in task["phases"]:
             first = begun[entries.phase_prefix(task["slug"], phase["slug"])]
-            was = phase | _stricter(first, phase)
+            was = phase | _stricter_settings(first, phase)
             phase.clear()
             phase.update(
                 (key, value) for key, value in was.items() if value not in (None, "")
@@ -362,7 +362,7 @@ def clone_season(
                 if isinstance(value, dt.datetime) and not is_no_end(key, value):
                     table[key] = value + dt.timedelta(days=days)
     later = dt.timedelta(days=days)
-    planned = [_postponed(table, later) for table in season.planned_phases]
+    planned = [_postponed_phase(table, later) for table in season.planned_phases]
     values["season"] |= {"planned_phases": planned} if planned else {}
     with transaction.atomic():
         made = load_values(values, by=by).season

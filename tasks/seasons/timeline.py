@@ -39,7 +39,6 @@ class TimeLine:
     start: dt.datetime
     end: dt.datetime
     now: dt.datetime
-    #: The beginnings and ends of phases. Empty for a linear scale.
     edges: tuple[dt.datetime, ...] = ()
 
     @classmethod
@@ -49,9 +48,6 @@ class TimeLine:
         now: dt.datetime,
         dates: Sequence[dt.datetime] = (),
     ) -> "TimeLine | None":
-        """Return a time line for the phases and dates, without distant dates. Return
-        None if there are no phases or dates.
-        """
         if not phases and not dates:
             return None
         start = max(min([*dates, *(phase.opens for phase in phases)]), now - FURTHEST)

@@ -36,7 +36,9 @@ def repaired_bundle(
     """
     with ExitStack() as copies:
         repair = _each_repaired(parts, upload, by, encoding, copies)
-        if repair.upload and not _takes(season, parts, repair.upload, by, phase):
+        if repair.upload and not _all_parts_scorable(
+            season, parts, repair.upload, by, phase
+        ):
             repair = Repair()
         yield repair
 
@@ -66,14 +68,13 @@ def _each_repaired(
     return Repair() if file is upload else Repair(upload=file, changes=changes)
 
 
-def _takes(
+def _all_parts_scorable(
     season: Season,
     parts: Sequence[Part],
     file: Upload,
     by: User | None,
     phase: str,
 ) -> bool:
-    """Return True if every part of the repaired file can be scored."""
     tasks = [part.phase.task.slug for part in parts]
     try:
         again = parts_of(season=season, upload=file, phase=phase, tasks=tasks, by=by)

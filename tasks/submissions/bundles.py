@@ -82,12 +82,12 @@ class BundleRefused(refusals.RunNotTaken):
     def __init__(self, parts: Sequence[Part]) -> None:
         self.parts = list(parts)
         refused = [str(part.phase.task) for part in parts if not part.is_good]
-        words = ngettext(
+        message = ngettext(
             "nothing was taken, since the part for %(tasks)s cannot be",
             "nothing was taken, since the parts for %(tasks)s cannot be",
             len(refused),
         )
-        super().__init__(words % {"tasks": listed(refused)})
+        super().__init__(message % {"tasks": listed(refused)})
         self.weightiest = next(
             (
                 reason
@@ -107,7 +107,12 @@ class BundleRefused(refusals.RunNotTaken):
     def answer(self) -> dict[str, object]:
         if isinstance(self.weightiest, refusals.RunRejected):
             problems, more = capped(
-                [one for part in self.parts if part.refusal for one in part.problems]
+                [
+                    problem
+                    for part in self.parts
+                    if part.refusal
+                    for problem in part.problems
+                ]
             )
             more += sum(
                 reason.more
@@ -120,9 +125,9 @@ class BundleRefused(refusals.RunNotTaken):
             told = {} if self.repair is None else {"repair": self.repair}
             return super().answer() | answer | told
         reasons = [
-            f"{one.phase.task}: {str(one.refusal).rstrip('.')}."
-            for one in self.parts
-            if one.refusal
+            f"{part.phase.task}: {str(part.refusal).rstrip('.')}."
+            for part in self.parts
+            if part.refusal
         ]
         words = " ".join([sentence(self), *reasons])
         return (self.weightiest.answer() if self.weightiest else {}) | {"detail": words}
@@ -265,11 +270,11 @@ def parts_of(
             parts.append(part)
     if not parts:
         names = ", ".join(str(phase.task) for phase in phases)
-        words = _(
+        message = _(
             "the file has the format of none of the tasks that accept runs now (%(names)s); a file for "
             "one task alone can be sent on that task's own page, which says what is wrong with it"
         )
-        raise refusals.RunUnusable(words % {"names": names})
+        raise refusals.RunUnusable(message % {"names": names})
     return parts
 
 
@@ -286,9 +291,9 @@ def open_phases(
     begun = min(begun or at, at)
     known = {task.slug: task for task in season.tasks.filter(is_reported_only=False)}
     if unknown := [slug for slug in tasks if slug not in known]:
-        words = _("there is no task “%(task)s”; there are %(names)s")
+        message = _("there is no task “%(task)s”; there are %(names)s")
         named = {"task": unknown[0][:40], "names": ", ".join(known) or _("none")}
-        raise ValidationError({"tasks": words % named})
+        raise ValidationError({"tasks": message % named})
     found: list[Phase] = []
     for task in known.values():
         if tasks and task.slug not in tasks:
@@ -304,7 +309,7 @@ def open_phases(
             several = _("%(task)s has several open phases; name one of %(names)s")
             raise ValidationError({"phase": several % {"task": task, "names": names}})
         if tasks and not is_open:
-            raise _none_open(begun, task, wanted, phase)
+            raise _no_open_phase(begun, task, wanted, phase)
         found += is_open
     if not found:
         wanted = list(
@@ -312,24 +317,24 @@ def open_phases(
                 task__in=known.values(), **({"slug": phase} if phase else {})
             )
         )
-        raise _none_open(begun, season, wanted, phase[:40])
+        raise _no_open_phase(begun, season, wanted, phase[:40])
     return found
 
 
-def _none_open(
+def _no_open_phase(
     begun: dt.datetime, place: Season | Task, phases: Sequence[Phase], slug: str
 ) -> Exception:
     if phases:
         latest = max(phases, key=lambda phase: phase.closes)
         return refusals.PhaseClosed(latest.opens, latest.closes, begun)
     if slug:
-        words = _("%(place)s has no phase “%(phase)s” that is open") % {
+        message = _("%(place)s has no phase “%(phase)s” that is open") % {
             "place": place,
             "phase": slug,
         }
     else:
-        words = _("%(place)s has no phase that is open") % {"place": place}
-    return ValidationError({"phase": words})
+        message = _("%(place)s has no phase that is open") % {"place": place}
+    return ValidationError({"phase": message})
 
 
 def _part(phase: Phase, upload: Upload, team: Team | None, by: User | None) -> Part:
@@ -424,8 +429,8 @@ def _said_by_type(
     return own
 
 
-def _with_card(part: Part, said: run_card.Metadata) -> Part:
-    own = said.before(part.findings.about)
+def _with_card(part: Part, metadata: run_card.Metadata) -> Part:
+    own = metadata.before(part.findings.about)
     try:
         run_card.require_card(part.phase, own)
     except refusals.RunNotTaken as refused:

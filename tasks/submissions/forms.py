@@ -21,9 +21,6 @@ KINDS = {
 
 
 def card_form_field(known: CardField) -> forms.Field:
-    """Return the form field. Required fields are checked with the run, since its
-    `ir_metadata` may contain them.
-    """
     shared: dict[str, Any] = {
         "label": known.label,
         "required": False,
@@ -121,7 +118,7 @@ class RunForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.measures = measures
         for measure in measures:
-            words = (
+            message = (
                 gettext("Give a number of %(unit)s.")
                 if measure.unit
                 else gettext("Give a number.")
@@ -133,21 +130,19 @@ class RunForm(forms.Form):
                 max_value=measure.highest,
                 help_text=measure.help,
                 widget=forms.NumberInput(attrs={"step": "any", "min": 0}),
-                error_messages={"invalid": words % {"unit": measure.unit}},
+                error_messages={"invalid": message % {"unit": measure.unit}},
             )
         self.required = [name for name in REQUIRABLE if name in required]
         self.fields.update(
             {name: card_form_field(known) for name, known in CARD.items()}
         )
-        words = gettext("At most %(size)s. A file, or a zip of files.")
-        self.fields["run"].help_text = words % {
+        message = gettext("At most %(size)s. A file, or a zip of files.")
+        self.fields["run"].help_text = message % {
             "size": counted(upload_limit() >> 20, "megabyte")
         }
         if is_kept:
-            # The file was uploaded with an earlier request.
             self.fields["run"].required = False
         if is_check:
-            # A check needs only the file.
             self.fields["system"].required = False
         if not has_priority:
             del self.fields["priority"]

@@ -18,10 +18,10 @@ def check_look(season: Season, team: Team, name: str, *, field: str = "system") 
         phase__task__season=season
     ).exclude(team=team)
     if not name.isascii() and _looks_like_another(others, name):
-        words = _(
+        message = _(
             "a system of others in this season has a name that looks like this one in other letters"
         )
-        raise ValidationError({field: words})
+        raise ValidationError({field: message})
 
 
 def _looks_like_another(runs: QuerySet[Submission], name: str) -> bool:

@@ -21,7 +21,6 @@ from tasks.types.ranking.runs import header_of
 from tasks.types.repairs import encodings_of
 from tasks.types.runs import read_run
 
-#: Name of the repaired file in a sandboxed process.
 REPAIRED = "repaired"
 
 
@@ -146,7 +145,6 @@ def _size_in_gzip(path: Path) -> int:
 
 
 _INDEXING = ("tokenizer", "stemmer", "stopwords")
-#: The URL prefixes of identifiers by name.
 _PUBLICATION = {
     "doi": "https://doi.org/",
     "arxiv": "https://arxiv.org/abs/",
@@ -164,7 +162,6 @@ _AMOUNT = re.compile(r"(\d{1,15}(?:\.\d{1,15})?) (\w{1,5})")
 _SECONDS = {"ms": 0.001, "s": 1.0}
 _MEBIBYTES = {"KB": 1 / 1024, "MB": 1.0, "GB": 1024.0}
 
-#: `description`, `card` and `figures`.
 Said = dict[str, Any]
 
 
@@ -240,7 +237,7 @@ def _lines(metadata: Mapping[str, Any], card: Mapping[str, str]) -> Iterator[str
         yield f"Indexing: {', '.join(known)}."
     retrieval = method.get("retrieval")
     for stage in retrieval if isinstance(retrieval, list) else []:
-        if isinstance(stage, Mapping) and (words := _stage(stage)):
+        if isinstance(stage, Mapping) and (words := _stage_text(stage)):
             yield f"Retrieval: {words}."
     source = _mapping(metadata, "implementation", "source")
     repository, commit = _text(source.get("repository")), _text(source.get("commit"))
@@ -269,8 +266,8 @@ def _card(metadata: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     ):
         if sets := [
             words
-            for one in _listed(_mapping(metadata, "data").get(key))
-            if (words := _stage(one))
+            for one in _mappings_in(_mapping(metadata, "data").get(key))
+            if (words := _stage_text(one))
         ]:
             yield name, sets
     automatic = _mapping(metadata, "method").get("automatic")
@@ -311,11 +308,11 @@ def _figures(metadata: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 
 
 def _amount(value: object, units: Mapping[str, float]) -> float | None:
-    found = _AMOUNT.fullmatch(_text(value))
-    return float(found[1]) * units[found[2]] if found and found[2] in units else None
+    match = _AMOUNT.fullmatch(_text(value))
+    return float(match[1]) * units[match[2]] if match and match[2] in units else None
 
 
-def _stage(stage: Mapping[str, Any]) -> str:
+def _stage_text(stage: Mapping[str, Any]) -> str:
     said = [
         f"{name} {text}"
         for name, value in stage.items()
@@ -332,7 +329,7 @@ def _mapping(value: Mapping[str, Any], *path: str) -> Mapping[str, Any]:
     return value
 
 
-def _listed(value: object) -> Iterator[Mapping[str, Any]]:
+def _mappings_in(value: object) -> Iterator[Mapping[str, Any]]:
     yield from (
         part
         for part in (value if isinstance(value, list) else ())

@@ -50,10 +50,10 @@ class RunRejected(RunUnusable):
         self.problems: list[Problem] = list(problems)
         self.more = more
         count = counted(self.problems) + more
-        words = ngettext(
+        message = ngettext(
             "the run has %(number)s problem", "the run has %(number)s problems", count
         )
-        super().__init__(words % {"number": count})
+        super().__init__(message % {"number": count})
 
     @classmethod
     def of(cls, problems: Sequence[Problem]) -> "RunRejected":
@@ -71,11 +71,11 @@ class CardIncomplete(RunUnusable):
 
     def __init__(self, missing: Sequence[str], names: str) -> None:
         self.missing = list(missing)
-        words = _(
+        message = _(
             "runs of this phase need a run card, and this one lacks %(names)s; give that with the run, "
             "or in a file of ir_metadata"
         )
-        super().__init__(words % {"names": names})
+        super().__init__(message % {"names": names})
 
 
 class QuotaExceeded(RunNotTaken):
@@ -87,10 +87,10 @@ class QuotaExceeded(RunNotTaken):
 
     def __init__(self, left: int, renews_at: dt.datetime | None) -> None:
         self.left, self.renews_at = left, renews_at
-        words = _("no run is left in this phase; the next may be sent at %(instant)s")
+        message = _("no run is left in this phase; the next may be sent at %(instant)s")
         never = _("no run is left in this phase")
         super().__init__(
-            words % {"instant": utc_minute(renews_at)} if renews_at else never
+            message % {"instant": utc_minute(renews_at)} if renews_at else never
         )
 
     def answer(self) -> dict[str, object]:
@@ -101,12 +101,12 @@ class StorageUsed(RunNotTaken):
     status = 507
 
     def __init__(self, used: int, most: int) -> None:
-        words = _(
+        message = _(
             "the files of your team take %(used)s of %(most)s MB, and this one does not fit any more; "
             "withdraw a run and delete its file, or ask the organisers"
         )
         super().__init__(
-            words % {"used": f"{used / (1 << 20):,.1f}", "most": f"{most >> 20:,}"}
+            message % {"used": f"{used / (1 << 20):,.1f}", "most": f"{most >> 20:,}"}
         )
 
 
@@ -126,13 +126,13 @@ class PhaseClosed(RunNotTaken):
             "last": last,
             "duration": exact_duration(self.late_by or dt.timedelta()),
         }
-        words = _(
+        message = _(
             "runs are accepted from %(first)s to %(last)s UTC; this one began %(duration)s too late"
         )
         in_time = _("runs are accepted from %(first)s to %(last)s UTC")
         if self.closes is None:
             in_time = _("runs are accepted from %(first)s UTC on")
-        super().__init__((in_time if self.late_by is None else words) % facts)
+        super().__init__((in_time if self.late_by is None else message) % facts)
 
     def answer(self) -> dict[str, object]:
         late_by = None if self.late_by is None else self.late_by.total_seconds()
@@ -148,8 +148,8 @@ class NotRegistered(RunNotTaken):
 
     @classmethod
     def of(cls, team: object, season: object) -> "NotRegistered":
-        words = _("%(team)s takes no part in %(season)s, or is not approved yet")
-        return cls(words % {"team": team, "season": season})
+        message = _("%(team)s takes no part in %(season)s, or is not approved yet")
+        return cls(message % {"team": team, "season": season})
 
 
 class InputsNotReleased(RunNotTaken):
@@ -171,7 +171,7 @@ class TermsNotAccepted(RunNotTaken):
     status = 403
 
     def __init__(self, season: object, number: int) -> None:
-        words = _(
+        message = _(
             "accept version %(version)s of the terms of %(season)s first; its page leads to them"
         )
-        super().__init__(words % {"version": number, "season": season})
+        super().__init__(message % {"version": number, "season": season})

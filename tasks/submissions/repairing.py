@@ -46,8 +46,6 @@ class Repair:
     upload: Upload | None = None
     changes: Sequence[str] = ()
     encodings: Sequence[str] = ()
-    #: The problem of the file, if the file is decoded with the encoding that the sender
-    #: selected.
     problems: Sequence[Problem] = field(default_factory=tuple)
     phase: Phase | None = None
 
@@ -56,7 +54,6 @@ class Repair:
 
     @property
     def warnings(self) -> list[Problem]:
-        """Return the changes as warnings for the receipt of an accepted run."""
         name = self.upload.filename if self.upload else ""
         return [
             Problem(file=name, message=f"the file was repaired: {change}", fatal=False)
@@ -153,12 +150,12 @@ def right_phase(
         by_data.setdefault((other.task_id, other.split), other)
     is_of_task = lambda one: one.task_id != phase.task_id  # noqa: E731
     for other in sorted(by_data.values(), key=is_of_task)[:MAX_PHASES]:
-        if has_inputs(by, other) and _takes(other, upload, by):
+        if has_inputs(by, other) and _accepts_file(other, upload, by):
             return other
     return None
 
 
-def _takes(phase: Phase, upload: Upload, by: User | None) -> bool:
+def _accepts_file(phase: Phase, upload: Upload, by: User | None) -> bool:
     try:
         found = findings(phase, upload, by)
     except (PoolFull, Refused, UploadUnreadable):
@@ -166,7 +163,6 @@ def _takes(phase: Phase, upload: Upload, by: User | None) -> bool:
     return found.is_read and not found.errors
 
 
-#: Target of a stored file: one phase, or the tasks of a season.
 Place = Phase | Season
 
 
@@ -201,10 +197,10 @@ def kept(token: str, place: Place, by: User) -> Iterator[Upload | None]:
     token belongs to another target or user.
     """
     with TemporaryDirectory(prefix="citeboard-kept-") as folder:
-        yield _kept(token, place, by, Path(folder))
+        yield _stored_upload(token, place, by, Path(folder))
 
 
-def _kept(token: str, place: Place, by: User, folder: Path) -> Upload | None:
+def _stored_upload(token: str, place: Place, by: User, folder: Path) -> Upload | None:
     try:
         facts = signing.loads(token, salt=SALT, max_age=team_storage.KEPT_SECONDS)
     except signing.BadSignature:

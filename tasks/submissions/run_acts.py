@@ -43,25 +43,25 @@ class NotInThisState(refusals.Refused):
 
 class PhaseOver(NotInThisState):
     def __init__(self, phase: Phase) -> None:
-        words = _(
+        message = _(
             "%(phase)s closed at %(instant)s; from then on only organisers change what stands"
         )
         super().__init__(
-            words % {"phase": phase, "instant": instants.utc_minute(phase.closes)}
+            message % {"phase": phase, "instant": instants.utc_minute(phase.closes)}
         )
 
 
 def cancel(submission: Submission, user: User, reason: str = "") -> Submission:
-    words = _(
+    message = _(
         "a run that %(is_now)s cannot be cancelled; one that is scored can be withdrawn"
     )
     return _move(
-        submission, Status.CANCELLED, Submission.MOVING, words, by=user, reason=reason
+        submission, Status.CANCELLED, Submission.MOVING, message, by=user, reason=reason
     )
 
 
 def withdraw(submission: Submission, user: User, reason: str = "") -> Submission:
-    words = _(
+    message = _(
         "a run that %(is_now)s cannot be withdrawn; one that still moves can be cancelled"
     )
     own = Submission.objects.filter(phase=submission.phase_id, team=submission.team_id)
@@ -70,7 +70,7 @@ def withdraw(submission: Submission, user: User, reason: str = "") -> Submission
             submission,
             Status.WITHDRAWN,
             (Status.SCORED,),
-            words,
+            message,
             by=user,
             reason=reason,
         )
@@ -142,7 +142,7 @@ def note_change(
 def replace(before: Submission, new: Submission) -> None:
     allowed = (*Submission.MOVING, Status.SCORED, Status.FAILED)
     with transaction.atomic():
-        _set(before, Status.WITHDRAWN, allowed, f"Replaced by run {new.number}.")
+        _set_status(before, Status.WITHDRAWN, allowed, f"Replaced by run {new.number}.")
     before.refresh_from_db()
 
 
@@ -160,7 +160,7 @@ def _move(
     with transaction.atomic():
         if not reason:
             require_open(submission)
-        if _set(submission, status, allowed, told):
+        if _set_status(submission, status, allowed, told):
             # The object in memory still has the previous state.
             change = audit.Change("status", submission.status, status.value)
             note_change(submission, by, status.value, reason, [change])
@@ -173,7 +173,7 @@ def _move(
     return submission
 
 
-def _set(
+def _set_status(
     submission: Submission, status: Status, allowed: tuple[str, ...], reason: str
 ) -> int:
     # Lock jobs before runs, as everywhere, because a worker that records results uses
@@ -191,7 +191,7 @@ def _set(
 Exclusion = Submission.Exclusion
 
 
-def _exclude(
+def _set_exclusion(
     submission: Submission, user: User, reason: str, exclusion: str
 ) -> Submission:
     if submission.team_id is None:
@@ -218,9 +218,9 @@ def _exclude(
 
 #: Remove a run from every board, or reinstate the run. A disqualified run is also removed
 #: from comparisons. A new reason replaces the earlier reason.
-disqualify = partial(_exclude, exclusion=Exclusion.DISQUALIFIED)
-hide = partial(_exclude, exclusion=Exclusion.HIDDEN)
-reinstate = partial(_exclude, exclusion="")
+disqualify = partial(_set_exclusion, exclusion=Exclusion.DISQUALIFIED)
+hide = partial(_set_exclusion, exclusion=Exclusion.HIDDEN)
+reinstate = partial(_set_exclusion, exclusion="")
 
 #: Statuses of runs that teams can select. Unscored runs are included, because there may
 #: be no time to wait for scores at the deadline.
@@ -238,8 +238,10 @@ def select_run(submission: Submission, user: User, reason: str = "") -> Submissi
             _("a primary run that is scored, or will be, can be chosen")
         )
     if submission.exclusion:
-        words = _("a run that is %(exclusion)s cannot be chosen")
-        raise NotInThisState(words % {"exclusion": submission.get_exclusion_display()})
+        message = _("a run that is %(exclusion)s cannot be chosen")
+        raise NotInThisState(
+            message % {"exclusion": submission.get_exclusion_display()}
+        )
     if submission.is_late:
         raise NotInThisState(
             _("a late run counts only once an organiser has accepted it")
@@ -263,9 +265,6 @@ def select_run(submission: Submission, user: User, reason: str = "") -> Submissi
 
 
 def in_priority(phase: Phase, team: Team | None) -> QuerySet[Submission]:
-    """Return the runs with a position, in order: primary runs in time that used up a
-    try.
-    """
     runs = Submission.objects.filter(
         phase=phase,
         team=team,
@@ -290,12 +289,15 @@ def check_priority(phase: Phase, kind: str, place: int | None) -> None:
 
 
 def give_priority(submission: Submission, place: int | None) -> None:
-    """Inside the transaction that stores the run: its place among its team's, behind all without one."""
+    """Move the run to a position among its team's runs, by default the last.
+
+    Call this in the transaction that stores the run.
+    """
     others = list(
         in_priority(submission.phase, submission.team).exclude(pk=submission.pk)
     )
     wanted = len(others) if place is None or submission.is_late else place - 1
-    _numbered([*others[:wanted], submission, *others[wanted:]])
+    _renumber_priorities([*others[:wanted], submission, *others[wanted:]])
     if wanted < len(others):
         seasons.bump_version(submission.phase_id)
 
@@ -317,14 +319,14 @@ def set_priority(
                 _("a primary run that is in time and has not failed has a priority")
             )
         if not 1 <= place <= len(runs):
-            words = _("the team has %(runs)s with a priority, and no place %(place)s")
+            message = _("the team has %(runs)s with a priority, and no place %(place)s")
             raise NotInThisState(
-                words % {"runs": counted(len(runs), "run"), "place": place}
+                message % {"runs": counted(len(runs), "run"), "place": place}
             )
         before = numbers.index(submission.pk) + 1
         if place != before:
             runs.insert(place - 1, runs.pop(before - 1))
-            _numbered(runs)
+            _renumber_priorities(runs)
             change = audit.Change("priority", before, place)
             note_change(submission, user, "given another priority", reason, [change])
             seasons.bump_version(submission.phase_id)
@@ -332,10 +334,10 @@ def set_priority(
     return submission
 
 
-def _numbered(runs: list[Submission]) -> None:
-    for place, run in enumerate(runs, start=1):
-        if run.priority != place:
-            run.priority = place
+def _renumber_priorities(runs: list[Submission]) -> None:
+    for position, run in enumerate(runs, start=1):
+        if run.priority != position:
+            run.priority = position
             run.save(update_fields=["priority"])
 
 
@@ -361,10 +363,10 @@ def describe_run(
         Metadata(description=wanted["description"], card=wanted["card"]),
     )
     if lost := [name for name in gone if name not in missing]:
-        words = _("this phase asks for it, so that it cannot be taken back")
+        message = _("this phase asks for it, so that it cannot be taken back")
         raise ValidationError(
             {
-                "description" if name == run_cards.METHOD else name: words
+                "description" if name == run_cards.METHOD else name: message
                 for name in lost
             }
         )
@@ -430,8 +432,8 @@ def give_tries(
         faults["tries"] = _("give from 1 to %(number)s tries") % {
             "number": f"{MAX_TRIES:,}"
         }
-    words = _("the reason has %(found)s characters; at most %(most)s fit")
-    if fault := plain_text.too_long(reason, MAX_REASON, words) or (
+    message = _("the reason has %(found)s characters; at most %(most)s fit")
+    if fault := plain_text.too_long(reason, MAX_REASON, message) or (
         "" if reason else _("say why: the team reads it")
     ):
         faults["reason"] = fault
@@ -453,14 +455,14 @@ def give_tries(
 def take_tries_back(*, given: ExtraTries, by: User) -> None:
     with transaction.atomic():
         lock_entry(given.phase, given.team)
-        if (present := ExtraTries.objects.filter(pk=given.pk).first()) is not None:
+        if (extra_tries := ExtraTries.objects.filter(pk=given.pk).first()) is not None:
             _note(
-                present,
+                extra_tries,
                 by,
                 "tries-taken-back",
-                audit.Change("extra tries", present.tries, None),
+                audit.Change("extra tries", extra_tries.tries, None),
             )
-            present.delete()
+            extra_tries.delete()
 
 
 def _note(given: ExtraTries, by: User, key: str, change: audit.Change) -> None:
@@ -484,8 +486,8 @@ def acknowledge(
     repeated call changes nothing.
     """
     note = plain_text.one_line(note)
-    words = _("the note has %(found)s characters; at most %(most)s fit")
-    plain_text.check_length("note", note, MAX_NOTE, words)
+    message = _("the note has %(found)s characters; at most %(most)s fit")
+    plain_text.check_length("note", note, MAX_NOTE, message)
     with transaction.atomic():
         held = Submission.objects.select_for_update(of=("self",)).select_related(
             "phase__task__season"
@@ -499,7 +501,7 @@ def acknowledge(
         )
         if is_new:
             seasons.bump_version(own.phase_id)
-            _noted(
+            _record_acknowledgement(
                 found,
                 by,
                 "failure-acknowledged",
@@ -515,7 +517,7 @@ def take_acknowledgement_back(*, acknowledgement: Acknowledgement, by: User) -> 
             pk=acknowledgement.pk
         )
         for found in held:
-            _noted(
+            _record_acknowledgement(
                 found,
                 by,
                 "failure-not-acknowledged",
@@ -529,24 +531,28 @@ def _failed_at(run: Submission, job: Job | None) -> datetime:
     if job is None:
         if run.status == Submission.Status.FAILED:
             return run.status_since
-        words = _("%(run)s has not failed; it is %(status)s")
-        raise refusals.Refused(words % {"run": run, "status": run.get_status_display()})
+        message = _("%(run)s has not failed; it is %(status)s")
+        raise refusals.Refused(
+            message % {"run": run, "status": run.get_status_display()}
+        )
     job.refresh_from_db(fields=["state", "finished_at"])
     if job.state != Job.State.FAILED or job.finished_at is None:
-        words = _(
+        message = _(
             "the scoring of %(run)s under %(rules)s has not failed; it is %(state)s"
         )
         raise refusals.Refused(
-            words
+            message
             % {"run": run, "rules": job.rules, "state": Job.State(job.state).label}
         )
     return job.finished_at
 
 
-def _noted(found: Acknowledgement, by: User, action: str, change: audit.Change) -> None:
-    run, job = found.submission, found.job
+def _record_acknowledgement(
+    acknowledgement: Acknowledgement, by: User, action: str, change: audit.Change
+) -> None:
+    run, job = acknowledgement.submission, acknowledgement.job
     facts: dict[str, object] = {"run": run, "rules": job.rules} if job else {"run": run}
     if action == "failure-acknowledged":
-        facts["reason"] = found.note
+        facts["reason"] = acknowledgement.note
     key, place = f"{action}/rules" if job else action, run.phase.task.season
     audit.record(key, actor=by, subject=run, place=place, facts=facts, changes=[change])

@@ -72,7 +72,7 @@ def checked_card(given: Mapping[str, object]) -> dict[str, str]:
             }
             continue
         try:
-            text = _judged(known, value)
+            text = _checked_value(known, value)
         except ValueError as fault:
             faults[name] = str(fault)
         else:
@@ -82,38 +82,40 @@ def checked_card(given: Mapping[str, object]) -> dict[str, str]:
     return found
 
 
-def _judged(known: CardField, value: object) -> str:
+def _checked_value(card_field: CardField, value: object) -> str:
     text = plain_text.one_line("" if value is None else str(value))
     if not text:
         return ""
     if fault := plain_text.too_long(
-        text, known.max_length, _("this has %(found)s characters; at most %(most)s fit")
+        text,
+        card_field.max_length,
+        _("this has %(found)s characters; at most %(most)s fit"),
     ):
         raise ValueError(fault)
-    if known.values and text not in known.values:
+    if card_field.values and text not in card_field.values:
         raise ValueError(
             _("“%(found)s” is not one of %(names)s")
-            % {"found": text[:40], "names": ", ".join(known.values)}
+            % {"found": text[:40], "names": ", ".join(card_field.values)}
         )
-    if known.is_date and not _DATE.fullmatch(text.lower()):
-        words = _(
+    if card_field.is_date and not _DATE.fullmatch(text.lower()):
+        message = _(
             "“%(found)s” is no year, month or day such as 2024-06, nor none or unknown"
         )
-        raise ValueError(words % {"found": text})
-    if known.is_list:
+        raise ValueError(message % {"found": text})
+    if card_field.is_list:
         names = sorted({name.strip().lower() for name in text.split(",")} - {""})
         for name in names:
             if not _NAME.fullmatch(name):
-                words = _(
+                message = _(
                     "“%(found)s” is no name of a data set: letters, digits, spaces and . _ - + alone"
                 )
-                raise ValueError(words % {"found": name[:40]})
+                raise ValueError(message % {"found": name[:40]})
         if NONE in names and len(names) > 1:
             raise ValueError(_("it names data sets and says none"))
         return ", ".join(names)
-    if known.is_link:
+    if card_field.is_link:
         plain_text.checked_link(text)
-    return text.lower() if known.is_date else text
+    return text.lower() if card_field.is_date else text
 
 
 def require_card(phase: Phase, said: Metadata) -> None:
@@ -124,13 +126,13 @@ def require_card(phase: Phase, said: Metadata) -> None:
 
 
 def missing_warnings(phase: Phase, said: Metadata) -> list[Problem]:
-    words = _("the run card lacks %(field)s (%(name)s), which this phase requires")
+    message = _("the run card lacks %(field)s (%(name)s), which this phase requires")
     expected = _(
         "filled in when the run is submitted, by the form, a file of ir_metadata or its header"
     )
     return [
         Problem(
-            message=words % {"field": REQUIRABLE[name], "name": name},
+            message=message % {"field": REQUIRABLE[name], "name": name},
             expected=expected,
             fatal=False,
         )
@@ -145,16 +147,18 @@ def unknown_fields(sent: Iterable[str], known: Collection[str]) -> list[Problem]
     unknown = [name for name in sent if name not in known]
     problems = []
     for name in map(quoted, unknown[:MAX_UNKNOWN]):
-        words = _("the field “%(name)s” is unknown, and was not kept")
+        message = _("the field “%(name)s” is unknown, and was not kept")
         near = nearest(name, known)
         expected = f"“{near}”" if near else ", ".join(known)
         problems.append(
-            Problem(message=words % {"name": name}, expected=expected, fatal=False)
+            Problem(message=message % {"name": name}, expected=expected, fatal=False)
         )
     if len(unknown) > MAX_UNKNOWN:
-        words = _("%(number)s more fields are unknown, and were not kept")
+        message = _("%(number)s more fields are unknown, and were not kept")
         problems.append(
-            Problem(message=words % {"number": len(unknown) - MAX_UNKNOWN}, fatal=False)
+            Problem(
+                message=message % {"number": len(unknown) - MAX_UNKNOWN}, fatal=False
+            )
         )
     return problems
 
@@ -207,7 +211,7 @@ def metadata_of_header(task_type: TaskType, said: Mapping[str, Any]) -> Metadata
     """Return the description in the header of a run. Invalid values are ignored, since
     scores do not depend on the description.
     """
-    return _metadata(task_type, said, _passing(checked_card, said["card"]))
+    return _metadata(task_type, said, _valid_values(checked_card, said["card"]))
 
 
 def _metadata(
@@ -216,14 +220,13 @@ def _metadata(
     description = plain_text.plain_paragraphs(said["description"])[
         : plain_text.MAX_DESCRIPTION
     ].rstrip()
-    figures = _passing(partial(checked_figures, task_type), said["figures"])
+    figures = _valid_values(partial(checked_figures, task_type), said["figures"])
     return Metadata(description=description, card=card, figures=figures)
 
 
-def _passing(
+def _valid_values(
     check: Callable[[dict[str, object]], dict[str, T]], given: Mapping[str, object]
 ) -> dict[str, T]:
-    """Return the valid values by name."""
     found: dict[str, T] = {}
     for name, value in given.items():
         with suppress(ValidationError):
@@ -275,18 +278,18 @@ def findings_of(
 
 def checked_later(*, is_busy: bool = False) -> Problem:
     if is_busy:
-        words = _(
+        message = _(
             "all readers of files were busy: the run is taken, and checked in its turn; one that is refused "
             "then costs nothing, and may be replaced for %(minutes)s minutes, even if the phase closes "
             "meanwhile"
         )
     else:
-        words = _(
+        message = _(
             "a run of more than %(limit)s MB is checked once it is submitted; one that is refused then "
             "costs nothing either"
         )
     return Problem(
-        message=words % {"minutes": REPLACE_MINUTES, "limit": settings.CHECK_MAX_MB},
+        message=message % {"minutes": REPLACE_MINUTES, "limit": settings.CHECK_MAX_MB},
         fatal=False,
     )
 
@@ -304,7 +307,6 @@ def as_warnings(
 
 MAX_SYSTEM = 80
 MAX_KEY = 100
-#: The kinds of runs that teams send; organisers add baselines.
 TEAM_KINDS = (Submission.Kind.PRIMARY.value, Submission.Kind.CONTRASTIVE.value)
 
 
@@ -327,18 +329,18 @@ def checked_details(
 ) -> RunDetails:
     name, text = plain_text.one_line(system), plain_text.plain_paragraphs(description)
     group = plain_text.one_line(seeds_of)
-    given = RunDetails(name, text, kind, idempotency_key.strip(), group)
+    run_details = RunDetails(name, text, kind, idempotency_key.strip(), group)
     faults = {}
-    if not given.system:
+    if not run_details.system:
         faults["system"] = _("give the system a name")
-    words = _("the name has %(found)s characters; at most %(most)s fit")
-    if fault := plain_text.too_long(given.system, MAX_SYSTEM, words):
+    message = _("the name has %(found)s characters; at most %(most)s fit")
+    if fault := plain_text.too_long(run_details.system, MAX_SYSTEM, message):
         faults["system"] = fault
-    if fault := plain_text.too_long(given.seeds_of, MAX_SYSTEM, words):
+    if fault := plain_text.too_long(run_details.seeds_of, MAX_SYSTEM, message):
         faults["seeds_of"] = fault
-    words = _("the description has %(found)s characters; at most %(most)s fit")
+    message = _("the description has %(found)s characters; at most %(most)s fit")
     if fault := plain_text.too_long(
-        given.description, plain_text.MAX_DESCRIPTION, words
+        run_details.description, plain_text.MAX_DESCRIPTION, message
     ):
         faults["description"] = fault
     if kind not in TEAM_KINDS:
@@ -347,14 +349,14 @@ def checked_details(
             "names": ", ".join(TEAM_KINDS),
         }
         faults["kind"] = _("“%(found)s” is not one of %(names)s") % named
-    key = given.idempotency_key
+    key = run_details.idempotency_key
     if len(key) > MAX_KEY or not (key.isascii() and (key.isprintable() or not key)):
         faults["idempotency_key"] = _(
             "at most %(number)s printable ASCII characters"
         ) % {"number": MAX_KEY}
     if faults:
         raise ValidationError(faults)
-    return given
+    return run_details
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -423,7 +425,6 @@ COST_MEASURES = (
         asks=gettext_noop("US dollars paid for services, on the whole split."),
     ),
 )
-#: Scores that a task type may let teams report, by name.
 SCORES = {
     "mauve": TeamMeasure(
         name="mauve",
@@ -436,7 +437,6 @@ SCORES = {
         ),
     ),
 }
-#: The quantities of all task types, by name.
 EVERY = {cost.name: cost for cost in (*COST_MEASURES, *SCORES.values())}
 
 
@@ -457,10 +457,10 @@ def checked_figures(
         if value is None or (isinstance(value, str) and not value.strip()):
             continue
         if name not in known:
-            words = _(
+            message = _(
                 "runs for %(task_type)s are not given with this; there are %(names)s"
             )
-            faults[name] = words % {
+            faults[name] = message % {
                 "task_type": task_type.slug,
                 "names": ", ".join(known),
             }
@@ -470,8 +470,8 @@ def checked_figures(
             faults[name] = _("“%(found)s” is not a number") % {"found": str(value)[:40]}
         elif not 0 <= number <= known[name].highest:
             highest = f"{known[name].highest:g} {known[name].unit}".rstrip()
-            words = _("%(found)s is not from 0 to %(highest)s")
-            faults[name] = words % {"found": f"{number:g}", "highest": highest}
+            message = _("%(found)s is not from 0 to %(highest)s")
+            faults[name] = message % {"found": f"{number:g}", "highest": highest}
         else:
             found[name] = number
     if faults:

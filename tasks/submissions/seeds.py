@@ -56,8 +56,8 @@ def declare_seed(
     independent again.
     """
     group = plain_text.one_line(seeds_of)
-    words = _("the name has %(found)s characters; at most %(most)s fit")
-    plain_text.check_length("seeds_of", group, run_card.MAX_SYSTEM, words)
+    message = _("the name has %(found)s characters; at most %(most)s fit")
+    plain_text.check_length("seeds_of", group, run_card.MAX_SYSTEM, message)
     team = submission.team
     if team is None:
         raise run_acts.NotInThisState(_("a run of no team is no seed of a system"))
@@ -67,11 +67,11 @@ def declare_seed(
         run = Submission.objects.select_for_update(of=("self",)).get(pk=submission.pk)
         phase = run.phase
         if phase.is_frozen(timezone.now()):
-            words = _("the board is frozen; seeds can be declared again afterwards")
-            raise run_acts.NotInThisState(words)
+            message = _("the board is frozen; seeds can be declared again afterwards")
+            raise run_acts.NotInThisState(message)
         if run.status not in run_acts.MAY_BE_CHOSEN:
-            words = _("a run that is scored, or will be, can be a seed of a system")
-            raise run_acts.NotInThisState(words)
+            message = _("a run that is scored, or will be, can be a seed of a system")
+            raise run_acts.NotInThisState(message)
         if run.seeds_of != group:
             check_declared(phase, team, group)
             Submission.objects.filter(pk=run.pk).update(seeds_of=group)

@@ -262,10 +262,10 @@ def findings(
 def _current_gold(phase: Phase) -> Gold:
     gold = Gold.objects.current(phase)
     if gold is None:
-        words = _(
+        message = _(
             "%(phase)s of %(task)s has no gold yet, so that no run can be checked"
         )
-        raise refusals.RunNotTaken(words % {"phase": phase, "task": phase.task})
+        raise refusals.RunNotTaken(message % {"phase": phase, "task": phase.task})
     return gold
 
 
@@ -330,10 +330,10 @@ def _sent_before(
         phase=phase, team=team, idempotency_key=details.idempotency_key
     ).first()
     if first and first.sha256 != sha256:
-        words = _(
+        message = _(
             "the key came with another file before, as run %(number)s; a new run needs a new key"
         )
-        raise refusals.RunUnusable(words % {"number": first.number})
+        raise refusals.RunUnusable(message % {"number": first.number})
     return first
 
 
@@ -437,7 +437,7 @@ class Quota:
 def quota(phase: Phase, team: Team, at: dt.datetime | None = None) -> Quota:
     begins, ends = day_of(at or timezone.now(), phase.zone)
     phases = list(Phase.objects.on_gold_of(phase)) if phase.shares_tries else [phase]
-    counted = [counted_runs(one, team) for one in phases]
+    counted = [counted_runs(phase, team) for phase in phases]
 
     def spent(runs: QuerySet[Submission], limit: int) -> int:
         """Return the number of tries that the runs used up.
@@ -550,8 +550,10 @@ def read_late(
         if late.metadata_name:
             path = folder / "metadata"
             path.write_bytes(late.metadata)
-            sent = Upload(path, late.metadata_name)
-            said = said.before(run_card.read_metadata(sent, phase.task.task_type, None))
+            upload = Upload(path, late.metadata_name)
+            said = said.before(
+                run_card.read_metadata(upload, phase.task.task_type, None)
+            )
         with read_upload(
             HEADER, run, {"filename": submission.filename}, owner=None
         ) as done:
@@ -570,12 +572,12 @@ def read_late(
 
 
 def _fill_in(
-    submission: Submission, said: run_card.Metadata, late: LateReading
+    submission: Submission, metadata: run_card.Metadata, late: LateReading
 ) -> None:
     Submission.objects.filter(pk=submission.pk).update(
-        description=said.description, card=dict(said.card)
+        description=metadata.description, card=dict(metadata.card)
     )
     known = set(submission.team_figures.values_list("name", flat=True))
-    new = {name: value for name, value in said.figures.items() if name not in known}
+    new = {name: value for name, value in metadata.figures.items() if name not in known}
     run_card.keep_figures(submission, new)
     late.delete()

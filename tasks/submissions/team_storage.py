@@ -22,7 +22,6 @@ def folder_of(team: Team) -> str:
 
 
 def used(team: Team) -> int:
-    """Return the bytes of the team's runs and stored files. Runs of one bundle share a file."""
     runs = Submission.objects.filter(team=team).exclude(file="").order_by()
     files = runs.values("file", "size").distinct()
     since = timezone.now() - dt.timedelta(seconds=KEPT_SECONDS)

@@ -46,8 +46,10 @@ class UploadTooLarge(refusals.Refused):
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        words = _("the file is larger than %(limit)s MB, the most that a run may have")
-        super().__init__(words % {"limit": limit >> 20})
+        message = _(
+            "the file is larger than %(limit)s MB, the most that a run may have"
+        )
+        super().__init__(message % {"limit": limit >> 20})
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,6 @@ class Upload:
     filename: str
     #: The arrival time of the first byte, or None if unknown.
     begun_at: dt.datetime | None = None
-    #: The sender's network. File readers are shared fairly between networks.
     network: str = ""
 
     def __post_init__(self) -> None:
@@ -129,12 +130,12 @@ def received(file: UploadedFile[Any]) -> Iterator[Upload]:
     """Yield the received file, after waiting in the upload queue."""
     account = getattr(file, "account", None) or getattr(file, "network", "")
     megabytes = (file.size or 0) / MEGABYTE
-    with upload_queue().turn(str(account), megabytes), _received(file) as upload:
+    with upload_queue().turn(str(account), megabytes), _receive_file(file) as upload:
         yield upload
 
 
 @contextmanager
-def _received(file: UploadedFile[Any]) -> Iterator[Upload]:
+def _receive_file(file: UploadedFile[Any]) -> Iterator[Upload]:
     limit = upload_limit()
     if (file.size or 0) > limit:
         raise UploadTooLarge(limit)
@@ -152,7 +153,7 @@ def _received(file: UploadedFile[Any]) -> Iterator[Upload]:
 
 @contextmanager
 def received_if_any(file: UploadedFile[Any] | None) -> Iterator[Upload | None]:
-    with nullcontext() if file is None else _received(file) as upload:
+    with nullcontext() if file is None else _receive_file(file) as upload:
         yield upload
 
 

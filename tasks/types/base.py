@@ -574,8 +574,7 @@ class TaskType:
         """Return a task type with the fields that the parts define.
 
         A part is a module or the task object of a form. Each attribute of a part sets
-        the field of the same name. Constants in a module have capital letters.
-        ``facts`` override the parts.
+        the field of the same name. ``facts`` override the parts.
         """
         said = {
             field.name: getattr(part, name)

@@ -17,7 +17,7 @@ OUTSIDE = -2
 
 
 def present(values: Sequence[object]) -> NDArray[np.bool_]:
-    """Return a mask that is True for rows that are not None. Columns store this mask."""
+    """Return a mask that is True for rows that are not None."""
     column: NDArray[np.bool_] | None = getattr(values, "present", None)
     return (
         np.array([value is not None for value in values], dtype=bool)
@@ -197,7 +197,7 @@ class LabelNumbers(dict[Any, int]):
 
 def in_order(labels: Sequence[str], codes: Codes, order: Sequence[str] = ()) -> Classes:
     """Return classes with sorted labels. ``codes`` are indexes into ``labels``."""
-    first = {label: place for place, label in enumerate(order)}
+    first = {label: index for index, label in enumerate(order)}
     places = sorted(
         range(len(labels)),
         key=lambda at: (first.get(labels[at], len(first)), labels[at]),

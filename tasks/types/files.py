@@ -139,8 +139,8 @@ class InputFile:
         UTF-8 and a part is not UTF-8.
         """
         is_strict = self.reading > 1 and not self.has_fallback
-        for place, part in enumerate(parts):
-            if is_strict and place == 0 and b"\0" in part:
+        for index, part in enumerate(parts):
+            if is_strict and index == 0 and b"\0" in part:
                 self._refuse_unmarked()
             if is_strict and fault_place(part) is not None:
                 # A long line may have been split within a character.
@@ -170,7 +170,7 @@ class InputFile:
         """
         try:
             with self.open() as stream:
-                return marked_encoding(_peeked(_unpacked(_buffered(stream), self)))
+                return marked_encoding(_peek(_decompressed(_peekable(stream), self)))
         except (*DAMAGE, InputRefused):
             return ""
 
@@ -214,27 +214,27 @@ class InputFile:
         if self.has_fallback and self.reading == 1 and not self.encoding:
             # Reading version 1 did not convert the encoding of original CL-Summ files.
             return stream
-        source = _unpacked(_buffered(stream), self)
-        encoding = marked_encoding(_peeked(source)) or self.encoding
+        source = _decompressed(_peekable(stream), self)
+        encoding = marked_encoding(_peek(source)) or self.encoding
         if not encoding:
             return source
         return cast("IO[bytes]", io.BufferedReader(_Recoded(source, encoding, self)))
 
 
-def _buffered(stream: IO[bytes]) -> IO[bytes]:
+def _peekable(stream: IO[bytes]) -> IO[bytes]:
     """Return a stream that supports `peek`."""
     if hasattr(stream, "peek"):
         return stream
     return cast("IO[bytes]", io.BufferedReader(cast("io.RawIOBase", stream)))
 
 
-def _peeked(stream: IO[bytes]) -> bytes:
+def _peek(stream: IO[bytes]) -> bytes:
     return bytes(cast("io.BufferedReader", stream).peek(LONGEST_MARK)[:LONGEST_MARK])
 
 
-def _unpacked(stream: IO[bytes], file: InputFile) -> IO[bytes]:
+def _decompressed(stream: IO[bytes], file: InputFile) -> IO[bytes]:
     """Return the stream. If the content is gzip, the stream is decompressed."""
-    if not _peeked(stream).startswith(GZIP):
+    if not _peek(stream).startswith(GZIP):
         return stream
     return cast("IO[bytes]", io.BufferedReader(_Unpacked(stream, file)))
 
@@ -346,7 +346,7 @@ def open_kit(
     path: Path, *, shown: str | None = None, limits: Limits = DEFAULT_LIMITS
 ) -> list[InputFile]:
     """Return the files in the folder ``KIT`` of gold, with names relative to this
-    folder. Participants get these files. Raises InputRefused.
+    folder. Raises InputRefused.
     """
     return _opened(path, shown or str(path), limits, is_kit=True)
 
@@ -607,7 +607,9 @@ def listed_files(archive: IO[bytes], most: int) -> int:
     if large := _large_end(archive, begin):
         claimed, directory_size = large
         begin -= _LARGE_END.size + _LOCATOR.size
-    return max(claimed, _listed(archive, begin - directory_size, directory_size, most))
+    return max(
+        claimed, _count_members(archive, begin - directory_size, directory_size, most)
+    )
 
 
 def _end_record(tail: bytes) -> int | None:
@@ -638,7 +640,7 @@ def _large_end(archive: IO[bytes], begin: int) -> tuple[int, int] | None:
     return claimed, directory_size
 
 
-def _listed(archive: IO[bytes], begin: int, size: int, most: int) -> int:
+def _count_members(archive: IO[bytes], begin: int, size: int, most: int) -> int:
     count = passed = 0
     while begin >= 0 and passed < size and count <= most:
         archive.seek(begin + passed)

@@ -76,9 +76,7 @@ def ordered_index(index: Index, nonce: str) -> Index:
 def ordered_public(
     task_type: TaskType, files: Iterable[PublicFile], nonce: str
 ) -> Iterator[PublicFile]:
-    """Yield the public files with all candidates in public order. Candidates may be in
-    the pool file or in the instances.
-    """
+    """Yield the public files with all candidates in public order."""
     if (form := ranking_of(task_type)) is not None:
         yield from _of_declared(form, files, nonce)
     elif task_type.candidate_order is not None:
@@ -99,12 +97,17 @@ def _of_declared(
             yield from form.public_pool(Content((), ordered))
         elif form.candidates and name == INPUTS:
             records = map(json.loads, content.decode().splitlines())
-            yield name, as_lines(_reordered(form, record, nonce) for record in records)
+            yield (
+                name,
+                as_lines(
+                    _reorder_candidates(form, record, nonce) for record in records
+                ),
+            )
         else:
             yield name, content
 
 
-def _reordered(form: RankingTask, record: Any, nonce: str) -> Any:
+def _reorder_candidates(form: RankingTask, record: Any, nonce: str) -> Any:
     *outer, last = form.candidates.split(".")
     place = record
     for part in outer:

@@ -389,18 +389,18 @@ class Records:
 
     def __iter__(self) -> Iterator[Record]:
         if self._items is None:
-            for place, (line, value, raw) in enumerate(
+            for position, (line, value, raw) in enumerate(
                 json_lines(self._file, self._problems), start=1
             ):
-                yield Record(self._file.shown, line, place, value, raw)
+                yield Record(self._file.shown, line, position, value, raw)
             return
-        for place, item in enumerate(self._items, start=1):
+        for position, item in enumerate(self._items, start=1):
             if isinstance(item, dict):
-                yield Record(self._file.shown, None, place, item)
+                yield Record(self._file.shown, None, position, item)
             else:
                 self._problems.append(
                     self._file.problem(
-                        f"item {place} is {json_kind(item)}", "an object"
+                        f"item {position} is {json_kind(item)}", "an object"
                     )
                 )
 

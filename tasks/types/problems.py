@@ -237,10 +237,10 @@ def merged(problems: Iterable[Problem]) -> list[Problem]:
         said = (problem.file, message, problem.expected, problem.fatal, problem.is_rest)
         sorted_by = (problem.topic, problem.category, problem.line is None)
         groups.setdefault((*said, *sorted_by), []).append(problem)
-    return [_as_one(same) for same in groups.values()]
+    return [_merged_problem(same) for same in groups.values()]
 
 
-def _as_one(same: Sequence[Problem]) -> Problem:
+def _merged_problem(same: Sequence[Problem]) -> Problem:
     first = same[0]
     if len(same) == 1:
         return first

@@ -97,7 +97,7 @@ def inputs_type(path: Path) -> TaskType:
     if TOML in declaration:
         return read_declaration(declaration)
     readers = [
-        candidate for candidate in task_types().values() if _reads(candidate, files)
+        candidate for candidate in task_types().values() if _can_read(candidate, files)
     ]
     if len(readers) == 1:
         return readers[0]
@@ -105,7 +105,7 @@ def inputs_type(path: Path) -> TaskType:
     raise UnknownTaskType(f"“{path}” has the inputs of {fitting}; name one task type")
 
 
-def _reads(task_type: TaskType, files: Sequence[InputFile]) -> bool:
+def _can_read(task_type: TaskType, files: Sequence[InputFile]) -> bool:
     try:
         index = task_type.read_inputs(
             files, task_type.checked_options({}, builds=False)
@@ -165,7 +165,7 @@ def shipped_folder(slug: str) -> Path | None:
 def _found() -> dict[str, tuple[TaskType, str]]:
     """Return the task type and its package for each slug."""
     by_slug: dict[str, tuple[TaskType, str]] = {}
-    for declared, package in (*_own(), *_installed()):
+    for declared, package in (*_own(), *_installed_types()):
         if declared.slug in by_slug:
             other = by_slug[declared.slug][1]
             raise BrokenTaskType(
@@ -185,7 +185,7 @@ def _own() -> Iterator[tuple[TaskType, str]]:
                 yield declared, module.name
 
 
-def _installed() -> Iterator[tuple[TaskType, str]]:
+def _installed_types() -> Iterator[tuple[TaskType, str]]:
     from importlib.metadata import entry_points
 
     for point in entry_points(group=ENTRY_POINTS):

@@ -174,7 +174,7 @@ def _repaired_archive(
     """
     _, problems = read_run(task_type, files, index, options)
     wrong = {problem.file for problem in fatal(problems)}
-    places = [place for place, file in enumerate(files) if file.shown in wrong]
+    places = [index for index, file in enumerate(files) if file.shown in wrong]
     if not 0 < len(places) == len(wrong) <= MAX_FILES:
         return None
     whole, changes = [*files], []
@@ -193,14 +193,14 @@ def _repaired_archive(
         return None
     stem = PurePosixPath(files[0].shown.partition("!")[0]).stem
     archive = f"{stem}-repaired{ARCHIVE}"
-    return Repair(name=archive, content=_zipped(whole), changes=tuple(changes))
+    return Repair(name=archive, content=_zip_files(whole), changes=tuple(changes))
 
 
 def _plain_name(file: InputFile) -> PurePosixPath:
     return PurePosixPath(file.name.removesuffix(PACKED))
 
 
-def _zipped(files: Files) -> bytes:
+def _zip_files(files: Files) -> bytes:
     content = BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         for file in files:
@@ -338,7 +338,7 @@ class _Repairing:
             places = (columns.rank, columns.score)
             return [(columns.id, columns.document, place) for place in places]
         keys = self.task_type.run_form.keys if self.task_type.run_form else ()
-        needed = [tuple(sorted(own)) for own in keys]
+        needed = [tuple(sorted(key)) for key in keys]
         if not any(name in self.index for name in _NAMES):
             return needed
         with_id = [tuple(dict.fromkeys((self._id_key, *own))) for own in needed]

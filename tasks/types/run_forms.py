@@ -135,14 +135,14 @@ class TrecForm:
 
 
 def text_of_topic(record: Mapping[str, Any]) -> str:
-    return _joined(record, _OF_TOPIC)
+    return _joined_fields(record, _OF_TOPIC)
 
 
 def text_of_document(record: Mapping[str, Any]) -> str:
-    return _joined(record, _OF_DOCUMENT)
+    return _joined_fields(record, _OF_DOCUMENT)
 
 
-def _joined(record: Mapping[str, Any], parts: Sequence[str]) -> str:
+def _joined_fields(record: Mapping[str, Any], parts: Sequence[str]) -> str:
     return " ".join(str(record[part]) for part in parts if record.get(part))
 
 

@@ -48,7 +48,7 @@ def read_run(
     rest = problems.rest() if isinstance(problems, Problems) else []
     problems = [*problems, *_encodings(files)]
     if not fatal(problems):
-        problems = [*problems, *_empty(task_type, answers, index)]
+        problems = [*problems, *_empty_answer_problems(task_type, answers, index)]
     if fatal(problems):
         problems = _with_kinds_told(task_type, files, problems, index)
     return answers, in_order(
@@ -69,7 +69,9 @@ def _encodings(files: Files) -> Iterator[Problem]:
             yield file.problem(message, fatal=False)
 
 
-def _empty(task_type: TaskType, answers: Any, index: Index) -> Iterator[Problem]:
+def _empty_answer_problems(
+    task_type: TaskType, answers: Any, index: Index
+) -> Iterator[Problem]:
     """Yield an error if the run has no answers, or a warning if many answers are empty."""
     filled = list(task_type.filled(answers, index))
     empty = filled.count(False)

@@ -130,7 +130,7 @@ def table_rows(file: InputFile, form: TableForm, problems: Problems) -> Iterator
                 continue
             yield row
     except csv.Error as fault:
-        problems.append(file.problem(*_broken(fault), line=begin))
+        problems.append(file.problem(*_quotation_fault(fault), line=begin))
 
 
 def _head_fault(heads: Sequence[str]) -> tuple[str, str] | None:
@@ -159,7 +159,7 @@ def _fault(
     return None
 
 
-def _broken(fault: csv.Error) -> tuple[str, str]:
+def _quotation_fault(fault: csv.Error) -> tuple[str, str]:
     if "unexpected end" in str(fault):
         return (
             "a quotation mark opens in this row and does not close",
@@ -196,14 +196,14 @@ def table_records(
         return
     rows = table_rows(file, form, problems)
     heads = next(rows, Row(1, [])).cells
-    for place, row in enumerate(rows, start=1):
+    for position, row in enumerate(rows, start=1):
         cells = {
             name: cell
             for name, cell in zip(heads, row.cells, strict=True)
             if cell != ""
         }
         raw = (form.delimiter or TABLES[form.kind]).join(row.cells)
-        yield Record(file.shown, row.line, place, cells, raw)
+        yield Record(file.shown, row.line, position, cells, raw)
 
 
 def _records_of_version_1(

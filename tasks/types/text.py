@@ -103,10 +103,10 @@ def nearly_equal(text: str, other: str) -> bool:
     """Return True for texts that differ only in case, white space or compatibility
     characters.
     """
-    return _folded(text) == _folded(other)
+    return _fold_case(text) == _fold_case(other)
 
 
-def _folded(text: str) -> str:
+def _fold_case(text: str) -> str:
     return "".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
@@ -130,10 +130,10 @@ def no_label(value: str, allowed: Sequence[str]) -> str:
 def _json_value(text: str, *, is_unique: bool) -> Any:
     """Return the only JSON value of a line. Raises ValueError."""
     value = read_json_line(text, is_unique=is_unique)
-    return _whole(value, text)
+    return _without_surrogates(value, text)
 
 
-def _whole(value: Any, text: str) -> Any:
+def _without_surrogates(value: Any, text: str) -> Any:
     """Return a value without unpaired surrogates. ``text`` is the JSON text of the
     value.
     """
@@ -173,7 +173,7 @@ def _json_values(
     is_unique = file.reading > 1
     if (items := _items_of(file, problems)) is not None:
         for item in items:
-            yield item.line, _whole(item.value, item.raw), item.raw
+            yield item.line, _without_surrogates(item.value, item.raw), item.raw
         return
     for number, raw in enumerate(file.lines(), start=1):
         if most is not None and len(problems) >= most:
@@ -186,7 +186,9 @@ def _json_values(
             value = _json_value(text, is_unique=is_unique)
         except ValueError as fault:
             problems.append(
-                file.problem(json_fault(fault), _expected(fault), line=number, raw=text)
+                file.problem(
+                    json_fault(fault), _expected_json(fault), line=number, raw=text
+                )
             )
             continue
         yield number, value, text
@@ -213,7 +215,7 @@ def _items_of(file: InputFile, problems: list[Problem]) -> list[ListItem] | None
 _LISTED = "a list of JSON objects"
 
 
-def _expected(fault: ValueError) -> str:
+def _expected_json(fault: ValueError) -> str:
     if isinstance(fault, RepeatedKey):
         return "each key once"
     is_number = isinstance(fault, NotFinite)

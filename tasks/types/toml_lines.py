@@ -90,17 +90,17 @@ def _statements(text: str) -> Iterator[tuple[KeyPath, int]]:
 
 
 def _skip(text: str, place: int) -> int:
-    found = _STATEMENT.match(text, place)
-    return found.end() if found else place
+    match = _STATEMENT.match(text, place)
+    return match.end() if match else place
 
 
 def _key(text: str, place: int) -> tuple[list[str], int]:
     parts: list[str] = []
-    while found := _KEY_PART.match(text, place):
-        part = found[1]
+    while match := _KEY_PART.match(text, place):
+        part = match[1]
         # The TOML reader decodes escapes in a quoted part.
         parts.append(read_toml(f"v = {part}")["v"] if part[0] in "\"'" else part)
-        place = found.end()
+        place = match.end()
         if not text.startswith(".", place):
             break
         place += 1

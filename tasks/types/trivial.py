@@ -64,7 +64,7 @@ def trivial_answers(form: InstanceTask, split: Split) -> TrivialAnswers:
         case RankingTask():
             return _rankings(form, content)
         case SpanTask():
-            return _spans(form, content.instances)
+            return _span_answers(form, content.instances)
         case TagTask():
             return _tags(form, content.instances)
         case EvidenceTask():
@@ -102,7 +102,7 @@ def ranked_runs(
 
     The candidates are in the order of the gold files.
     """
-    lists = [own[:MOST_RANKED] for own in _pools(split)]
+    lists = [pool[:MOST_RANKED] for pool in _pools(split)]
     if not lists or sum(map(len, lists)) > MOST_RANKED_IN_ALL:
         return TrivialRuns(split=split)
 
@@ -125,7 +125,8 @@ def ranked_runs(
         runs={FIRST: ranked(lists)},
         constants=constants,
         draws=[
-            ranked(_drawn(_pools(split), draw, MOST_RANKED)) for draw in range(DRAWS)
+            ranked(_random_rankings(_pools(split), draw, MOST_RANKED))
+            for draw in range(DRAWS)
         ],
     )
 
@@ -278,11 +279,13 @@ def _rankings(form: RankingTask, content: Content) -> TrivialAnswers:
     return TrivialAnswers(
         runs=runs,
         constants=constants,
-        draws=[list(_drawn(lists, draw, form.longest)) for draw in range(DRAWS)],
+        draws=[
+            list(_random_rankings(lists, draw, form.longest)) for draw in range(DRAWS)
+        ],
     )
 
 
-def _drawn(
+def _random_rankings(
     lists: Sequence[Sequence[str]], draw: int, longest: int
 ) -> Iterator[list[str]]:
     source = random_of(draw)
@@ -290,7 +293,7 @@ def _drawn(
         yield source.sample(names, min(longest, len(names)))
 
 
-def _spans(form: SpanTask, instances: Sequence[Instance]) -> TrivialAnswers:
+def _span_answers(form: SpanTask, instances: Sequence[Instance]) -> TrivialAnswers:
     """Return answers without spans, and answers whose only span is the whole text."""
     texts = [str(at_path(instance.record, form.text) or "") for instance in instances]
     kinds: Sequence[tuple[str, ...]] = [(label,) for label in form.labels] or [()]

@@ -21,7 +21,6 @@ class BaselinesForm(ActForm):
 
 
 def _ask_for_baselines(*, phase: Phase, name: str, by: User) -> int:
-    """Queue the baselines and return how many of them are new."""
     names = [name] if name else None
     asked = baseline_runs.ask(phase=phase, names=names, by=by)
     return sum(one.is_new for one in asked)
@@ -32,8 +31,8 @@ def _describe_asked(new: int, _filled: object) -> tuple[Words, Mapping[str, Any]
         return _(
             "%(task)s, %(phase)s: they were computed before, or are under way."
         ), {}
-    words = _("%(task)s, %(phase)s: %(baselines)s queued.")
-    return words, {"baselines": counted(new, "baseline")}
+    message = _("%(task)s, %(phase)s: %(baselines)s queued.")
+    return message, {"baselines": counted(new, "baseline")}
 
 
 COMPUTE_BASELINES = by_organisers(

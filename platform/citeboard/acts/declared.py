@@ -102,7 +102,6 @@ ROWS: dict[str, Lookup] = {
 }
 
 
-#: For each lookup that returns a season or a team: the type of the returned object.
 HOLDERS: dict[Lookup, str] = {
     access.season_for: "season",
     access.season_to_help: "season",

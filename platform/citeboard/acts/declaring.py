@@ -72,7 +72,7 @@ class NewTaskForm(DeclarationForm):
     }
 
 
-def _declared(text: str, slug: str) -> dict[str, Any] | None:
+def _task_table(text: str, slug: str) -> dict[str, Any] | None:
     """Return the table `task` of a declaration, with this slug.
 
     Returns None if the declaration is empty. Raises ValidationError.
@@ -80,11 +80,11 @@ def _declared(text: str, slug: str) -> dict[str, Any] | None:
     try:
         return {**read_toml(text)["task"], "slug": slug} if text else None
     except (Unreadable, KeyError, TypeError) as wrong:
-        words = gettext("This is no declaration: %(why)s.") % {"why": wrong}
-        raise ValidationError({"declaration": words}) from wrong
+        message = gettext("This is no declaration: %(why)s.") % {"why": wrong}
+        raise ValidationError({"declaration": message}) from wrong
 
 
-def _looked(draft: Mapping[str, Any], by: User) -> dict[str, str]:
+def _completed_files(draft: Mapping[str, Any], by: User) -> dict[str, str]:
     """Return the files of the task's folder, completed by guesses from the gold.
 
     Raises InputRefused.
@@ -103,12 +103,14 @@ def _unsure_problem(guess: Mapping[str, str]) -> Problem:
     return Problem(message=message, expected="a declaration")
 
 
-def _read_new(season: Season, filled: Mapping[str, Any], by: User) -> dict[str, Any]:
+def _read_new_task(
+    season: Season, filled: Mapping[str, Any], by: User
+) -> dict[str, Any]:
     """Read the declaration and the gold of a new task, before any transaction begins."""
     dates = {name: filled.get(name) for name in ("opens", "closes")}
     facts = {**dates, "split": filled.get("split", "")}
     if "files" in filled:
-        return facts | _packed_new(
+        return facts | _pack_new_gold(
             season,
             filled["files"],
             filled["stored"],
@@ -118,7 +120,7 @@ def _read_new(season: Season, filled: Mapping[str, Any], by: User) -> dict[str, 
         )
     title, measures = filled["title"], filled["measures"].strip()
     slug = declaring.free_slug(season, title)
-    task = _declared(filled["declaration"], slug)
+    task = _task_table(filled["declaration"], slug)
     with received(filled["file"]) as upload:
         stored, filename = keep_draft(upload.path), upload.filename
     draft = {
@@ -134,15 +136,20 @@ def _read_new(season: Season, filled: Mapping[str, Any], by: User) -> dict[str, 
         "files": {MEASURES: f"{measures}\n"} if measures else {},
     }
     try:
-        packed = _packed_new(
-            season, _looked(draft, by), stored, filename, by, filled["encoding"]
+        packed = _pack_new_gold(
+            season,
+            _completed_files(draft, by),
+            stored,
+            filename,
+            by,
+            filled["encoding"],
         )
         return facts | packed
     finally:
         storage.gold.delete(stored)
 
 
-def _packed_new(
+def _pack_new_gold(
     season: Season,
     files: Mapping[str, str],
     stored: str,
@@ -157,17 +164,21 @@ def _packed_new(
     return {"task_type": task_type, "packed": packed}
 
 
-def _read_anew(task: Task, filled: Mapping[str, Any], by: User) -> dict[str, Any]:
+def _read_changed_task(
+    task: Task, filled: Mapping[str, Any], by: User
+) -> dict[str, Any]:
     """Read the changed declaration and the existing gold, before any transaction
     begins.
     """
     files = filled.get("files")
     if files is None:
         draft, measures = declaring.draft_of(task), filled["measures"].strip()
-        draft["task"] = _declared(filled["declaration"], draft["slug"]) or draft["task"]
+        draft["task"] = (
+            _task_table(filled["declaration"], draft["slug"]) or draft["task"]
+        )
         draft["card"] = filled["card"] or draft["card"]
         draft["files"] |= {MEASURES: f"{measures}\n"} if measures else {}
-        files = _looked(draft, by)
+        files = _completed_files(draft, by)
     task_type = read_declaration(files, parses_program=False)
     packed = (
         declaring.packed_anew(task, task_type, by)
@@ -182,7 +193,7 @@ DECLARE = with_rehearsal(
     "Make a task of one's own from its gold, with the season's phases and its baselines; for organisers.",
     _("%(task)s is saved."),
     form=NewTaskForm,
-    ready=_read_new,
+    ready=_read_new_task,
     skips_confirmation=lambda season: not season.is_public,
     subject="season",
 )
@@ -195,6 +206,6 @@ DECLARE_ANEW = with_rehearsal(
         else _("%(task)s is saved.")
     ),
     form=DeclarationForm,
-    ready=_read_anew,
+    ready=_read_changed_task,
     subject="task",
 )

@@ -44,7 +44,6 @@ from tasks.seasons.file.entries import phase_prefix, task_prefix
 from tasks.seasons.phase_acts import describe_board, describe_freeze
 from tasks.submissions.submit import quota
 
-#: Settings of a task or a phase that do not affect results.
 _OF_WORDS = (
     "title",
     "summary",
@@ -59,10 +58,6 @@ _SOONEST = dict.fromkeys(GROUPS, NEVER)
 
 @dataclass(frozen=True, kw_only=True)
 class Told:
-    """A group of notifications of the same kind, with the title and text of one
-    example.
-    """
-
     kind: str
     people: int
     mails: int
@@ -93,14 +88,11 @@ class GoldStep:
     digest: str
     before: int | None
     instances: int
-    #: The number of rows in the gold's files; None if unknown.
     rows: int | None
     counts: Compared | None
     #: Sentences about other splits that contain some of the same instances.
     shared: list[str]
-    #: Anomalies found in the gold data.
     findings: list[dict[str, Any]]
-    #: Scores of trivial runs.
     trivial: dict[str, Any]
 
 
@@ -131,10 +123,6 @@ class MadePhase:
 
 @dataclass(frozen=True, kw_only=True)
 class Steps:
-    """The steps of an action: history entries, changed settings, and phases of a new
-    season.
-    """
-
     done: list[str] = field(default_factory=list)
     changes: list[dict[str, Any]] = field(default_factory=list)
     made: list[MadePhase] = field(default_factory=list)
@@ -150,22 +138,16 @@ class Disclosure:
 
 @dataclass(frozen=True, kw_only=True)
 class Messages:
-    """Notifications to people, and the number of webhook deliveries."""
-
     told: list[Told] = field(default_factory=list)
     posted: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreChanges:
-    """New gold, runs that would be scored again, and results that would change."""
-
     gold: list[GoldStep] = field(default_factory=list)
     scored: list[str] = field(default_factory=list)
-    #: Metrics and rule sets that would score the runs of each phase.
     scorings: list[dict[str, Any]] = field(default_factory=list)
     moved: list[Moved] = field(default_factory=list)
-    #: Confirmed or official results that the action affects.
     confirmed: list[str] = field(default_factory=list)
 
 
@@ -219,7 +201,8 @@ def effects_on(season: Season, do: Callable[[], Any]) -> Effects:
         ]
         disclosure = _disclosure(before, after)
         messages = Messages(
-            told=list(_told(last.notifications())), posted=last.deliveries().count()
+            told=list(_notification_groups(last.notifications())),
+            posted=last.deliveries().count(),
         )
         queued = set(last.jobs().values_list("submission__phase", flat=True).distinct())
         keys = [str(change["key"]) for change in changes]
@@ -266,7 +249,11 @@ def effects_of_new_season(made: Season, last_notification: int) -> Effects:
         ),
         disclosure=disclosure,
         messages=Messages(
-            told=list(_told(Notification.objects.filter(pk__gt=last_notification)))
+            told=list(
+                _notification_groups(
+                    Notification.objects.filter(pk__gt=last_notification)
+                )
+            )
         ),
     )
 
@@ -287,10 +274,6 @@ def last_number(model: type[Model]) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class _Last:
-    """The last primary key of each table before the action. Higher keys belong to rows
-    that the action adds.
-    """
-
     entry: int
     notification: int
     delivery: int
@@ -325,8 +308,8 @@ def _extra_tries(season: Season) -> QuerySet[ExtraTries]:
 
 
 def _tries_in_words(row: ExtraTries, left: int) -> str:
-    words = _("%(team)s may send %(runs)s to %(task)s, %(phase)s, then; now %(now)s")
-    return words % {
+    message = _("%(team)s may send %(runs)s to %(task)s, %(phase)s, then; now %(now)s")
+    return message % {
         "team": row.team,
         "task": row.phase.task,
         "phase": row.phase,
@@ -337,20 +320,16 @@ def _tries_in_words(row: ExtraTries, left: int) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class _State:
-    """The state of a season, before or after an action."""
-
     season: Season
     phases: dict[int, Phase] = field(default_factory=dict)
     #: The times at which each group of people may see each kind of information. The key
     #: is the task, the split and the kind.
     known: dict[tuple[str, str, Kind], dict[str, Any]] = field(default_factory=dict)
     gold: dict[tuple[int, str], Gold] = field(default_factory=dict)
-    #: For each phase, the number of runs that are not scored on the newest gold.
     unscored: dict[int, int] = field(default_factory=dict)
     ranked: dict[int, dict[int, Row]] = field(default_factory=dict)
     settled: dict[int, str] = field(default_factory=dict)
     shared: dict[tuple[int, str], list[str]] = field(default_factory=dict)
-    #: For each evaluation, the ranking score as text.
     scores: dict[int, str] = field(default_factory=dict)
     tasks: dict[int, Task] = field(default_factory=dict)
 
@@ -393,7 +372,9 @@ class _State:
                 for phase in scored
             },
             ranked=ranked,
-            settled={phase.pk: words for phase in scored if (words := _settled(phase))},
+            settled={
+                phase.pk: words for phase in scored if (words := _results_phrase(phase))
+            },
             shared=shared_by_split(season),
             scores={
                 score.evaluation_id: score_text(score)
@@ -418,7 +399,7 @@ def _ranked(phase: Phase) -> dict[int, Row]:
     return {row.submission: row for row in rows}
 
 
-def _settled(phase: Phase) -> str:
+def _results_phrase(phase: Phase) -> str:
     """Return a phrase about the confirmed or official results of the phase, or ""."""
     if not phase.confirms_results or phase.closes > timezone.now():
         return ""
@@ -426,15 +407,15 @@ def _settled(phase: Phase) -> str:
     if official_since(phase, results) is not None:
         return _("the results of %(task)s, %(phase)s, are official") % named
     confirmed = sum(result.is_confirmed for result in results)
-    words = ngettext(
+    message = ngettext(
         "%(number)s result of %(task)s, %(phase)s, is confirmed",
         "%(number)s results of %(task)s, %(phase)s, are confirmed",
         confirmed,
     )
-    return words % {**named, "number": confirmed} if confirmed else ""
+    return message % {**named, "number": confirmed} if confirmed else ""
 
 
-def _told(rows: Any) -> Iterable[Told]:
+def _notification_groups(rows: Any) -> Iterable[Told]:
     by_kind: dict[str, list[Notification]] = {}
     for row in rows.select_related(
         "season", "team", "phase__task", "submission", "user"
@@ -461,9 +442,9 @@ def _disclosure(before: _State, after: _State) -> Disclosure:
 
 
 def _new_tasks(before: _State, after: _State) -> Iterable[tuple[bool, str]]:
-    words = _("Everybody: that there is %(season)s, with its pages")
+    message = _("Everybody: that there is %(season)s, with its pages")
     for pk in sorted(after.tasks.keys() - before.tasks.keys()):
-        yield True, words % {"season": after.tasks[pk]}
+        yield True, message % {"season": after.tasks[pk]}
 
 
 def _disclosed(before: _State, after: _State) -> Iterable[tuple[bool, str]]:
@@ -474,8 +455,8 @@ def _disclosed(before: _State, after: _State) -> Iterable[tuple[bool, str]]:
     """
     was_public, is_public = before.season.is_public, after.season.is_public
     if was_public != is_public:
-        words = _("Everybody: that there is %(season)s, with its pages")
-        yield is_public, words % {"season": after.season}
+        message = _("Everybody: that there is %(season)s, with its pages")
+        yield is_public, message % {"season": after.season}
     stays_public = was_public and is_public
     if stays_public:
         yield from _new_tasks(before, after)
@@ -483,8 +464,10 @@ def _disclosed(before: _State, after: _State) -> Iterable[tuple[bool, str]]:
         was_named = names_publicly(before.phases.get(pk, phase))
         is_named = names_publicly(phase)
         if was_named != is_named:
-            words = _("Everybody: which teams the runs of %(task)s, %(phase)s, are of")
-            yield is_named, words % {"task": phase.task, "phase": phase}
+            message = _(
+                "Everybody: which teams the runs of %(task)s, %(phase)s, are of"
+            )
+            yield is_named, message % {"task": phase.task, "phase": phase}
     for (task, split, kind), times in after.known.items():
         earlier = before.known.get((task, split, kind), _SOONEST)
         groups: dict[tuple[Any, Any], list[str]] = {}
@@ -495,7 +478,7 @@ def _disclosed(before: _State, after: _State) -> Iterable[tuple[bool, str]]:
             if is_lost or is_sooner:
                 groups.setdefault((was, at), []).append(str(GROUPS[group]))
         for (was, at), names in groups.items():
-            words = _(
+            message = _(
                 "%(who)s: %(what)s of %(task)s, %(split)s, %(after)s; before: %(before)s"
             )
             facts = {
@@ -506,7 +489,7 @@ def _disclosed(before: _State, after: _State) -> Iterable[tuple[bool, str]]:
                 "after": _when(at),
                 "before": _when(was),
             }
-            yield was is not None, words % facts
+            yield was is not None, message % facts
 
 
 def _when(at: Any) -> str:
@@ -527,8 +510,8 @@ def _score_changes(
     ``queued`` contains the primary keys of phases with new scoring jobs. ``keys``
     contains the settings that the action changed.
     """
-    scored = dict(_scored(before, after, queued))
-    moved = list(_moved(before, after))
+    scored = dict(_scored_phases(before, after, queued))
+    moved = list(_moved_runs(before, after))
     return ScoreChanges(
         gold=list(_gold(before, after)),
         scored=list(scored.values()),
@@ -538,7 +521,9 @@ def _score_changes(
             if pk in scored
         ],
         moved=moved,
-        confirmed=list(_confirmed(before, after, keys, {row.phase for row in moved})),
+        confirmed=list(
+            _affected_results(before, after, keys, {row.phase for row in moved})
+        ),
     )
 
 
@@ -576,7 +561,7 @@ def _gold(before: _State, after: _State) -> Iterable[GoldStep]:
             )
 
 
-def _scored(
+def _scored_phases(
     before: _State, after: _State, queued: Collection[int]
 ) -> Iterable[tuple[int, str]]:
     """Yield the primary key of each phase that is scored again, and a sentence with the
@@ -591,12 +576,12 @@ def _scored(
                 phase=phase, status=Submission.Status.SCORED
             )
             runs = scored.count()
-        words = _("%(task)s, %(phase)s: %(runs)s")
+        message = _("%(task)s, %(phase)s: %(runs)s")
         facts = {"task": phase.task, "phase": phase, "runs": counted(runs, "run")}
-        yield pk, words % facts
+        yield pk, message % facts
 
 
-def _moved(before: _State, after: _State) -> Iterable[Moved]:
+def _moved_runs(before: _State, after: _State) -> Iterable[Moved]:
     for pk, phase in after.phases.items():
         old, new = before.ranked.get(pk, {}), after.ranked.get(pk, {})
         for run, row in {**old, **new}.items():
@@ -621,7 +606,7 @@ def _score(state: _State, row: Row | None) -> str:
     return "" if row is None else state.scores.get(row.evaluation, "")
 
 
-def _confirmed(
+def _affected_results(
     before: _State, after: _State, keys: Sequence[str], moved: Collection[str]
 ) -> Iterable[str]:
     for pk, words in before.settled.items():

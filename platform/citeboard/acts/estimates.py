@@ -15,7 +15,6 @@ from tasks.models import Phase
 from tasks.submissions.uploads import received
 from tasks.types.judge_views import MAX_RULES
 
-#: The default number of labels in the form.
 LABELS_AT_FIRST = 100
 
 
@@ -52,8 +51,8 @@ class EstimatesForm(ActForm):
 def _make_estimates(*, phase: Phase, of: str, labels: int, by: User) -> BackgroundJob:
     known = estimates.kinds_of(phase)
     if of not in known:
-        words = f"No score of the phase rests on {of}; there are {', '.join(known) or 'none'}."
-        raise ValidationError({"of": words})
+        message = f"No score of the phase rests on {of}; there are {', '.join(known) or 'none'}."
+        raise ValidationError({"of": message})
     estimates.board_to_estimate(phase, by)
     given = {"estimates": of, "labels": labels}
     return ask(Kind.SHEET, phase.task.season, given, by=by, phase=phase)
@@ -106,10 +105,10 @@ def _make_disagreements(
 ) -> BackgroundJob:
     known = disagreements.views_to_compare(phase)
     if judge not in known:
-        words = (
+        message = (
             f"The phase has no view by {judge}; there are {', '.join(known) or 'none'}."
         )
-        raise ValidationError({"judge": words})
+        raise ValidationError({"judge": message})
     estimates.board_to_estimate(phase, by)
     given = {
         "disagreements": judge,

@@ -28,7 +28,6 @@ STORED = "gold-to-publish"
 
 
 def encoding_field() -> forms.ChoiceField:
-    """Return the field for the encoding of gold that is not UTF-8."""
     choices = [("", _("UTF-8, or by the byte order mark"))]
     return forms.ChoiceField(
         label=_("Encoding"),
@@ -69,8 +68,6 @@ class GoldForm(ActForm):
             "their scores by the older version."
         ),
     )
-    #: The name of the stored file, if the site stored the file before it asked for
-    #: confirmation.
     stored = forms.CharField(required=False, widget=forms.HiddenInput())
     reason = forms.CharField(
         label=_("Reason"),
@@ -152,7 +149,7 @@ def packed_gold(
         return fields
     splits = fields["splits"]
     if fields.get("read_again"):
-        return {**fields, "packed": _read_anew(splits, by)}
+        return {**fields, "packed": _reread_gold(splits, by)}
     if not filled.get("file"):
         return {**fields, "packed": _pack_stored(filled.get("stored", ""), splits, by)}
     with received(filled["file"]) as upload:
@@ -184,24 +181,24 @@ def _pack_stored(
         ) from gone
 
 
-def _read_anew(splits: Sequence[tuple[Task, str]], by: User) -> list[KeptGold]:
+def _reread_gold(splits: Sequence[tuple[Task, str]], by: User) -> list[KeptGold]:
     """Read the newest gold of each split again with the current parser rules.
 
     Raises ValidationError if the current rules have already read the gold.
     """
     with tempfile.TemporaryDirectory(prefix="citeboard-gold-") as folder:
         paths = []
-        for place, (task, split) in enumerate(splits):
+        for index, (task, split) in enumerate(splits):
             versions = Gold.objects.filter(task=task, split=split).order_by("-number")
             newest = versions.first()
             if newest is None or newest.reading_version == READING_VERSION:
-                words = gettext(
+                message = gettext(
                     "The gold of %(task)s, %(split)s is read by the current rules."
                 )
                 raise ValidationError(
-                    {"read_again": words % {"task": task, "split": split}}
+                    {"read_again": message % {"task": task, "split": split}}
                 )
-            own = Path(folder) / str(place)
+            own = Path(folder) / str(index)
             own.mkdir()
             paths.append(storage.local_copy(storage.gold, newest.file, own))
         return rescoring.pack_gold(splits, paths, "gold.zip", by)

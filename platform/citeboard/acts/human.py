@@ -48,10 +48,10 @@ def _who_judges(user: object, sheet: int, kind: str) -> Annotator:
     if annotator is None or not isinstance(user, User):
         raise Http404(gettext("There is no sheet for you to rate at this address."))
     if has_own_texts(annotator.sheet, user):
-        words = gettext(
+        message = gettext(
             "You have joined a team whose texts are on this sheet, and cannot rate it."
         )
-        raise PermissionDenied(words)
+        raise PermissionDenied(message)
     return annotator
 
 

@@ -114,7 +114,7 @@ def _agree(
     return judging.agree(phase=phase, prompt=asked, budget=budget, by=by)
 
 
-def _agreed(phase: Phase) -> PhaseJudge:
+def _consented_judge(phase: Phase) -> PhaseJudge:
     row = judging.agreed_judges(phase).first()
     if row is None:
         raise Refused(gettext("the site asks no judge for this phase"))
@@ -122,7 +122,7 @@ def _agreed(phase: Phase) -> PhaseJudge:
 
 
 def _ask(*, phase: Phase, by: User) -> BackgroundJob:
-    row = _agreed(phase)
+    row = _consented_judge(phase)
     audit.record(
         "judge-asked",
         actor=by,
@@ -134,14 +134,14 @@ def _ask(*, phase: Phase, by: User) -> BackgroundJob:
 
 
 def _estimate(*, phase: Phase, by: User) -> BackgroundJob:
-    return judging.ask_for_estimate(_agreed(phase), by)
+    return judging.ask_for_estimate(_consented_judge(phase), by)
 
 
 def _describe_agreed(
-    done: PhaseJudge, filled: Mapping[str, Any]
+    phase_judge: PhaseJudge, filled: Mapping[str, Any]
 ) -> tuple[str, Mapping[str, Any]]:
     return gettext("The judge %(judge)s is asked for runs that wait."), {
-        "judge": done.name
+        "judge": phase_judge.name
     }
 
 

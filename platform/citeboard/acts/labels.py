@@ -48,10 +48,10 @@ def _import_labels(*, season: Season, model: str, file: Any, by: User) -> Backgr
     models = models_of_season(season)
     if model not in models:
         names = " and ".join(models) or "none"
-        words = (
+        message = (
             f"No task of the season asks for labels of “{model[:80]}”, but of {names}."
         )
-        raise ValidationError({"model": words})
+        raise ValidationError({"model": message})
     with received(file) as upload:
         return kinds.ask_for_labels(season=season, model=model, upload=upload, by=by)
 

@@ -172,8 +172,10 @@ class CalendarForm(ActForm, OverwritingForm):
             for slug in into:
                 prefix = phase_prefix(slug, phase.slug)
                 if prefix in tables:
-                    words = gettext("%(task)s has a phase “%(phase)s” already.")
-                    self.add_error("into", words % {"task": slug, "phase": phase.slug})
+                    message = gettext("%(task)s has a phase “%(phase)s” already.")
+                    self.add_error(
+                        "into", message % {"task": slug, "phase": phase.slug}
+                    )
                 values |= {
                     f"{prefix}.{key}": values.get(f"{source}.{key}", own)
                     for key, own in table.items()
@@ -233,7 +235,7 @@ class FirstGoldForm(ActForm):
         return len(ready)
 
 
-def _ask_everywhere(*, season: Season, by: User) -> int:
+def _queue_all_baselines(*, season: Season, by: User) -> int:
     phases = [phase for phase in scored_phases(season) if Gold.objects.current(phase)]
     if not phases:
         raise ValidationError(gettext("No phase has gold yet."))
@@ -257,7 +259,7 @@ OPEN_SEASON = replace(
     done=_("The season is open to everybody."),
 )
 COMPUTE_FIRST = by_organisers(
-    _ask_everywhere,
+    _queue_all_baselines,
     "Have a built-in baseline of every phase with gold computed and scored; for organisers.",
     _("%(baselines)s queued."),
     subject="season",

@@ -139,11 +139,11 @@ def _from_preset(
         )
     people = {address: person_with_address(address) for address in organisers or ()}
     if unknown := [address for address, person in people.items() if person is None]:
-        words = gettext(
+        message = gettext(
             "Nobody has an account with the address %(address)s; they can sign up first."
         )
         raise ValidationError(
-            {"organisers": [words % {"address": address} for address in unknown]}
+            {"organisers": [message % {"address": address} for address in unknown]}
         )
     known = [person for person in people.values() if person]
     return season_from(preset=preset, dates=dates, organisers=known, by=by, **named)

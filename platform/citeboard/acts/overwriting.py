@@ -21,7 +21,7 @@ def _text(value: Any) -> str:
     if value is None:
         return ""
     values = value if isinstance(value, list) else [value]
-    return "\n".join(str(one).replace("\r\n", "\n").strip() for one in values)
+    return "\n".join(str(value).replace("\r\n", "\n").strip() for value in values)
 
 
 class OverwritingForm(forms.Form):
@@ -31,7 +31,6 @@ class OverwritingForm(forms.Form):
     """
 
     def zone_shown(self, field: MomentField) -> ZoneInfo:
-        """Return the time zone in which the form showed the field."""
         return field.zone
 
     def asks_before_overwriting(self) -> bool:
@@ -54,10 +53,10 @@ class OverwritingForm(forms.Form):
             before = _text(hidden.value_from_datadict(self.data, self.files, shown))
             if present not in (before, _text(self[name].data)):
                 newer[shown] = hidden, present
-                words = _(
+                message = _(
                     "Somebody has changed it meanwhile to “%(value)s”. Save again to replace that."
                 )
-                self.add_error(name, words % {"value": present})
+                self.add_error(name, message % {"value": present})
         if newer:
             data = QueryDict(mutable=True)
             for name in self.data:

@@ -27,7 +27,6 @@ from scoring.worker.background import Kind, ask
 from tasks.models import Phase, Submission
 from tasks.submissions.uploads import received
 
-#: The default number of battles for each pair of systems.
 BATTLES_AT_FIRST = 4
 #: The default number of judges for each pair, if the pairs are divided among judges.
 JUDGES_AT_FIRST = 2
@@ -111,8 +110,8 @@ def _make_pairs(
         division.check(planned)
         given["division"] = asdict(division)
     elif judges_of_pair is not None:
-        words = _("Say how many judges divide the pairs, or leave this empty.")
-        raise ValidationError({"judges_of_pair": words})
+        message = _("Say how many judges divide the pairs, or leave this empty.")
+        raise ValidationError({"judges_of_pair": message})
     return ask(Kind.SHEET, phase.task.season, given, by=by, phase=phase)
 
 

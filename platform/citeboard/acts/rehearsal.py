@@ -45,7 +45,6 @@ class Rehearsal:
     early: EmbargoBreach | None = None
     is_final: bool = False
     is_of_new_season: bool = False
-    #: URLs of the jobs that compute the resulting scores.
     jobs: list[str] = field(default_factory=list)
 
     @property
@@ -87,10 +86,10 @@ class NeedsConfirmation(Refused):
 
     def __init__(self, rehearsal: Rehearsal) -> None:
         self.rehearsal = rehearsal
-        words = _(
+        message = _(
             "this touches what is settled; to go on, type “%(name)s” and a reason"
         )
-        super().__init__(words % {"name": rehearsal.name})
+        super().__init__(message % {"name": rehearsal.name})
 
 
 @dataclass(frozen=True)
@@ -134,7 +133,7 @@ def perform(
             is_final=act.is_final,
             asks=not act.skips_confirmation(thing),
         )
-    if not said.goes_on(rehearsal := _drafted(do)):
+    if not said.goes_on(rehearsal := _new_season_effects(do)):
         raise NeedsConfirmation(rehearsal)
     return do()
 
@@ -142,7 +141,7 @@ def perform(
 def rehearsed(act: Act, thing: Any, by: User, filled: Mapping[str, Any]) -> Rehearsal:
     do = partial(act, thing, by, **act.ready(thing, filled, by))
     return (
-        _drafted(do)
+        _new_season_effects(do)
         if act.makes_season
         else rehearse(season_of(thing), do, is_final=act.is_final)
     )
@@ -213,11 +212,15 @@ def rehearsed_load(
     Returns None if the organiser must first resolve conflicts.
     """
     with suppress(LoadConflicts):
-        return rehearse(season, load) if season else _drafted(lambda: load().season)
+        return (
+            rehearse(season, load)
+            if season
+            else _new_season_effects(lambda: load().season)
+        )
     return None
 
 
-def _drafted(do: Callable[[], Season]) -> Rehearsal:
+def _new_season_effects(do: Callable[[], Season]) -> Rehearsal:
     """Return the effects of creating a season without changing the database."""
     with transaction.atomic():
         last = last_number(Notification)

@@ -23,12 +23,11 @@ def run_to_organise(user: object, pk: int) -> Submission:
     return run
 
 
-def _stop(*, phase: Phase, by: User) -> tuple[Phase, int]:
+def _stop_rescoring(*, phase: Phase, by: User) -> tuple[Phase, int]:
     return phase, rescoring.stop(phase=phase, by=by)
 
 
 def _ask_for_season(*, season: Season, by: User) -> int:
-    """Queue the rescoring of the season, and return the number of queued phases."""
     return len(rescoring.ask_for_season(season=season, by=by))
 
 
@@ -54,7 +53,7 @@ RESCORE = by_organisers(
     subject="phase",
 )
 STOP_RESCORING = by_organisers(
-    _stop,
+    _stop_rescoring,
     "Take out of the queue what waits in a phase to be scored again; for organisers.",
     _("%(task)s, %(phase)s: %(scorings)s taken out of the queue. It can go on."),
     subject="phase",

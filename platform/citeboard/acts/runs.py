@@ -171,8 +171,8 @@ def _status(run: Submission, _filled: object) -> tuple[str, dict[str, str]]:
 
 def _seed(run: Submission, _filled: object) -> tuple[str, dict[str, str]]:
     if run.seeds_of:
-        words = gettext("The run is a seed of %(system)s now.")
-        return words, {"system": run.seeds_of}
+        message = gettext("The run is a seed of %(system)s now.")
+        return message, {"system": run.seeds_of}
     return gettext("The run stands for itself now."), {}
 
 

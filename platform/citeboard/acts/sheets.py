@@ -16,7 +16,6 @@ from scoring.models import BackgroundJob, Sheet
 from scoring.worker.background import Kind, ask
 from tasks.models import Gold, Phase, Submission
 
-#: The default number of instances in the form.
 INSTANCES_AT_FIRST = 20
 
 
@@ -49,7 +48,6 @@ class DrawnForm(ActForm):
 
     @staticmethod
     def runs_for(phase: Phase, by: User) -> list[Submission]:
-        """Return the runs that the sheet may contain."""
         return runs_on_board(phase, by)
 
     def __init__(self, data: Any = None, *, of: Phase, by: User) -> None:
@@ -75,8 +73,8 @@ class DrawnForm(ActForm):
         there = {str(run.pk): run.pk for run in cls.runs_for(phase, by)}
         if unknown := [number for number in numbers if number not in there]:
             given, known = unknown[0][:40], ", ".join(there) or "none"
-            words = f"No run “{given}” {cls.lacks}; there are {known}."
-            raise ValidationError({"runs": words})
+            message = f"No run “{given}” {cls.lacks}; there are {known}."
+            raise ValidationError({"runs": message})
         if numbers:
             return [there[number] for number in dict.fromkeys(numbers)]
         return list(there.values())[:MAX_SYSTEMS]

@@ -85,10 +85,12 @@ def _propose(*, team: Team, season: str, into: str, by: User) -> MergeProposal:
             (entry.team for entry in approved if str(entry.alias) == number), None
         )
         if other is None:
-            words = gettext(
+            message = gettext(
                 "no team of %(season)s goes by “%(number)s”; it is a number, such as Team 17"
             )
-            raise entries.EntryRefused(words % {"season": merging, "number": into[:80]})
+            raise entries.EntryRefused(
+                message % {"season": merging, "number": into[:80]}
+            )
     if other is None:
         raise Http404
     return propose_merge(season=merging, team=team, into=other, by=by)

@@ -109,7 +109,7 @@ ASKED = {
 @get("jobs/<int:pk>/", role=job_for, answers=BackgroundJobSerializer, is_open=True)
 def background_job(request: Request, job: BackgroundJob) -> Response:
     """Return the progress and the result of a background job."""
-    return Response(_described(request, job))
+    return Response(_job_members(request, job))
 
 
 def phase_to_judge(user: object, pk: int) -> Phase:
@@ -121,8 +121,8 @@ def phase_to_judge(user: object, pk: int) -> Phase:
     return phase
 
 
-def _accepted(request: Request, job: BackgroundJob) -> Response:
-    described = _described(request, job)
+def _job_response(request: Request, job: BackgroundJob) -> Response:
+    described = _job_members(request, job)
     return Response(
         described,
         status=202 if job.is_moving else 200,
@@ -130,7 +130,7 @@ def _accepted(request: Request, job: BackgroundJob) -> Response:
     )
 
 
-def _described(request: Request, job: BackgroundJob) -> dict[str, Any]:
+def _job_members(request: Request, job: BackgroundJob) -> dict[str, Any]:
     words, path = outcome_of(job) if job.state == State.DONE else (job.reason, "")
     own = ("kind", "state", "doing", "problems", "more", "finished_at")
     return {name: getattr(job, name) for name in own} | {
@@ -152,7 +152,11 @@ def _queued_runs(job: BackgroundJob) -> list[dict[str, Any]]:
 
 
 begins = partial(
-    does, gives=_accepted, answers=BackgroundJobSerializer, status=202, responses=ASKED
+    does,
+    gives=_job_response,
+    answers=BackgroundJobSerializer,
+    status=202,
+    responses=ASKED,
 )
 begins(
     MAKE_SHEET,
@@ -445,4 +449,4 @@ def overview_paper_files(request: Request, season: Season) -> HttpResponseBase:
 )
 def make_overview_paper(request: Request, season: Season) -> Response:
     """Make the zip for an overview paper, unless one of what the season shows now is kept."""
-    return _accepted(request, ask_for_paper(_paper(request, season)))
+    return _job_response(request, ask_for_paper(_paper(request, season)))

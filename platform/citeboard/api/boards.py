@@ -316,7 +316,7 @@ def leaderboard(request: Request, phase: Phase) -> HttpResponse:
         )
         board = cached_standings(phase, viewer, rules, audience=seen_as, by=by)
         rows = chosen_rows(board, BoardQuery(declared=declared))
-        return JSONRenderer().render(_described(board, rows)).decode()
+        return JSONRenderer().render(_board_members(board, rows)).decode()
 
     try:
         response = phase_page(request, phase, audience, chosen, body, content_type=JSON)
@@ -326,7 +326,7 @@ def leaderboard(request: Request, phase: Phase) -> HttpResponse:
     return response
 
 
-def _described(board: Board, rows: Sequence[Row]) -> dict[str, Any]:
+def _board_members(board: Board, rows: Sequence[Row]) -> dict[str, Any]:
     """Serialize the board by hand. For a large board, a serializer would take longer
     than all other steps.
     """

@@ -79,17 +79,17 @@ def _value(
         return [composed] if part.get("type") == "array" else composed
     inner = part.get("additionalProperties")
     if inner and field in NAMES:
-        return _mapped(NAMES[field], inner, components)
+        return _mapping_example(NAMES[field], inner, components)
     return values.get(field, LACKING)
 
 
-def _mapped(
+def _mapping_example(
     names: list[str], part: dict[str, Any], components: dict[str, Any]
 ) -> dict[str, Any]:
     first, *rest = names
     if below := _component(part):
         return {first: _composed(below, components)}
-    return {first: _mapped(rest, part["additionalProperties"], components)}
+    return {first: _mapping_example(rest, part["additionalProperties"], components)}
 
 
 def _component(part: dict[str, Any]) -> str | None:

@@ -73,7 +73,6 @@ FILES, FIELDS = "multipart/form-data", "application/x-www-form-urlencoded"
 # docstring would appear in the description of each operation.
 class OperationView(APIView):
     name: str
-    #: The summary of the first operation at this URL.
     summary = ""
     is_open = False
 
@@ -86,11 +85,11 @@ class OperationView(APIView):
             and response.status_code == 200
             and isinstance(response, Response)
         ):
-            response.add_post_render_callback(partial(_unless_known, request))
+            response.add_post_render_callback(partial(_conditional_response, request))
         return response
 
 
-def _unless_known(request: Request, response: Response) -> HttpResponseBase:
+def _conditional_response(request: Request, response: Response) -> HttpResponseBase:
     """Return status 304 if the client already has this response in its cache."""
     set_response_etag(response)
     answer = get_conditional_response(
@@ -222,7 +221,7 @@ def is_dry_run(request: Request, *, is_rehearsed: bool = True) -> bool:
     """
     sent = [
         *request.query_params.getlist(DRY_RUN.name),
-        *_sent_in_body(request, DRY_RUN.name),
+        *_body_values(request, DRY_RUN.name),
     ]
     values = {_read_switch(DRY_RUN.name, value) for value in sent}
     if len(values) > 1:
@@ -243,7 +242,7 @@ def _read_switch(name: str, value: object) -> bool:
     return SWITCH_VALUES[text]
 
 
-def _sent_in_body(request: Request, name: str) -> list[Any]:
+def _body_values(request: Request, name: str) -> list[Any]:
     body: Any = {} if request.method in api.READ else request.data
     if isinstance(body, QueryDict):
         return list(body.getlist(name))
@@ -259,8 +258,6 @@ def fields_sent(request: Request) -> list[str]:
 
 @dataclass(frozen=True)
 class Body:
-    """The fields that the body of a request may contain."""
-
     names: tuple[str, ...]
     warns_of_unknown: bool
 
@@ -306,10 +303,7 @@ def _with_dry_run(form: Any) -> AnySerializer:
 
 @dataclass(frozen=True)
 class Parameters:
-    """The query parameters of an operation."""
-
     names: tuple[str, ...]
-    #: The allowed values of each query parameter that has an enumeration.
     permitted: Mapping[str, Sequence[str]]
 
     @classmethod
@@ -458,7 +452,7 @@ class Operation:
     @cached_property
     def fields(self) -> dict[str, Any]:
         """Return the fields that the body may contain. The key is the field's name."""
-        return _taken_by(self.body or self.form)
+        return _writable_fields(self.body or self.form)
 
     @property
     def has_file(self) -> bool:
@@ -499,8 +493,6 @@ class Operation:
 
 
 class Call:
-    """Handle the requests of an operation."""
-
     def __init__(self, operation: Operation, function: Callable[..., Any]) -> None:
         self.operation, self.function = operation, function
         self.parameters = Parameters.of(operation.listed)
@@ -643,7 +635,7 @@ def lookup_of(act: Act, address: str) -> Lookup:
     return within(parts[-1], act.role)
 
 
-def _taken_by(
+def _writable_fields(
     sent: serializers.BaseSerializer[Any] | AnySerializer | None,
 ) -> dict[str, Any]:
     form = sent() if isinstance(sent, type) else sent

@@ -466,14 +466,14 @@ def run_changes(request: Request, run: Submission) -> Response:
     return Response(_changes(found), headers=UNCACHED)
 
 
-def _changes(found: Changes) -> dict[str, Any]:
-    of = found.instances
+def _changes(changes: Changes) -> dict[str, Any]:
+    of = changes.instances
     return {
-        "since": found.before.pk,
-        "rules": found.rules,
-        "metrics": NumberChangeSerializer(found.numbers, many=True).data,
-        "dimension": found.dimension,
-        "class_metric": found.metric.name if found.metric else "",
+        "since": changes.before.pk,
+        "rules": changes.rules,
+        "metrics": NumberChangeSerializer(changes.numbers, many=True).data,
+        "dimension": changes.dimension,
+        "class_metric": changes.metric.name if changes.metric else "",
         "classes": [
             {
                 "label": line.label,
@@ -483,7 +483,7 @@ def _changes(found: Changes) -> dict[str, Any]:
                 "low": line.low,
                 "high": line.high,
             }
-            for line in found.classes
+            for line in changes.classes
         ],
         "instances": of
         and {
@@ -537,11 +537,12 @@ def printed_evaluations(
     )
     prefetch_related_objects(found, "breakdowns__classes")
     return [
-        (evaluation, _printed(evaluation, submission, audience)) for evaluation in found
+        (evaluation, _score_members(evaluation, submission, audience))
+        for evaluation in found
     ]
 
 
-def _printed(
+def _score_members(
     evaluation: Evaluation, submission: Submission, audience: Audience
 ) -> dict[str, Any]:
     task_type = submission.phase.task.task_type

@@ -152,7 +152,7 @@ does(
     "phases/<int:pk>/battles/",
     "bring_battles",
     role=phase_to_judge,
-    gives=lambda request, sheet: _described(sheet),
+    gives=lambda request, sheet: _sheet_members(sheet),
     answers=PairSheetSerializer,
     status=201,
     responses=REFUSED,
@@ -180,10 +180,10 @@ begins(
 def pair_sheets(request: Request, phase: Phase) -> Any:
     """List the sheets of pairs of a phase with their judges; for organisers."""
     sheets = Sheet.objects.pairs().filter(phase=phase).order_by("pk")
-    return [_described(sheet) for sheet in sheets]
+    return [_sheet_members(sheet) for sheet in sheets]
 
 
-def _described(sheet: Sheet) -> dict[str, Any]:
+def _sheet_members(sheet: Sheet) -> dict[str, Any]:
     own = (
         "created_at",
         "is_open",

@@ -353,7 +353,7 @@ ConfirmedResultsSerializer = serializer(
 )
 
 
-def _described(result: Result) -> dict[str, Any]:
+def _confirmation_members(result: Result) -> dict[str, Any]:
     said = result.said
     return {
         "submission": result.run.submission,
@@ -371,7 +371,7 @@ for end, act in {"confirm": CONFIRM, "contest": CONTEST}.items():
         act,
         f"submissions/<int:pk>/{end}/",
         end,
-        gives=lambda request, result: _described(result),
+        gives=lambda request, result: _confirmation_members(result),
         answers=ConfirmedResultSerializer,
         responses=RUN_CHANGED,
     )
@@ -389,7 +389,7 @@ def confirmation(request: Request, phase: Phase) -> dict[str, Any]:
         "confirms_results": phase.confirms_results,
         "official_since": official_since(phase, results),
         "ended_because": phase.confirmation_ended_because,
-        "results": [_described(result) for result in results],
+        "results": [_confirmation_members(result) for result in results],
     }
 
 

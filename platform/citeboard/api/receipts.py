@@ -21,7 +21,6 @@ from scoring.results.board import visibility
 from scoring.results.board.standings import standing_of
 from tasks.models import Season, Submission
 
-#: Parts of a receipt that a team may see while scores are hidden.
 WITHOUT_SCORES = ("task", "run", "scorer", "time")
 #: Two results are equal if these fields are equal.
 _COMPARED = ("value", "low", "high", "n")
@@ -54,8 +53,8 @@ def receipts_of(
     newest = {row.evaluation_id: openings["scores"]["text"] for row, openings in opened}
     seen = {
         pk
-        for pk, said in numbers.items()
-        if pk in newest and _numbers(json.loads(newest[pk])) == said
+        for pk, number in numbers.items()
+        if pk in newest and _numbers(json.loads(newest[pk])) == number
     }
     head, receipts = log.head(), []
     for row, openings in opened:
@@ -109,8 +108,8 @@ def _withdrawn(row: Receipt) -> dict[str, Any]:
 
 def _numbers(metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[Any, ...]]:
     return {
-        name: tuple(said.get(part) for part in _COMPARED)
-        for name, said in metrics.items()
+        name: tuple(metric.get(part) for part in _COMPARED)
+        for name, metric in metrics.items()
     }
 
 

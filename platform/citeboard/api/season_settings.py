@@ -241,7 +241,7 @@ UNLOADED = {
 )
 def load_season(request: Request, season: Season, form: dict[str, Any]) -> Response:
     """Load a season from its file; for its organisers."""
-    return _loaded(request, season, form)
+    return _load_response(request, season, form)
 
 
 @operations.post(
@@ -258,7 +258,7 @@ def load_season(request: Request, season: Season, form: dict[str, Any]) -> Respo
 )
 def new_season(request: Request, creator: User, form: dict[str, Any]) -> Response:
     """Create a season from its file; for staff."""
-    return _loaded(request, None, form)
+    return _load_response(request, None, form)
 
 
 @contextmanager
@@ -275,7 +275,9 @@ def _reader(file: Any, *, by: User, slug: str) -> Iterator[Callable[..., Loaded]
         yield load
 
 
-def _loaded(request: Request, season: Season | None, form: dict[str, Any]) -> Response:
+def _load_response(
+    request: Request, season: Season | None, form: dict[str, Any]
+) -> Response:
     decisions = Decisions(
         frozenset(form.get("apply", ())), frozenset(form.get("keep", ()))
     )
@@ -361,15 +363,14 @@ def _splits(request: Request, task: Task, sent: Mapping[str, Any]) -> dict[str, 
 
 
 def _split(task: Task, named: str) -> str:
-    """Return the given split. The default is the only split of the task's phases."""
     splits = sorted(
         set(Phase.objects.filter(task=task).values_list("split", flat=True))
     )
     if not named and len(splits) == 1:
         return splits[0]
     if named not in splits:
-        words = f"Phases of this task have {', '.join(splits) or 'none'}."
-        raise exceptions.ValidationError({"split": [words]})
+        message = f"Phases of this task have {', '.join(splits) or 'none'}."
+        raise exceptions.ValidationError({"split": [message]})
     return named
 
 

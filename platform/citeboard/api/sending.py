@@ -251,8 +251,6 @@ def team_of_sender(user: object, season: Season, slug: str) -> Team:
     return teams[0]
 
 
-#: The fields of a run, without the fields of the run card and the numbers that teams
-#: report.
 SAID = ("system", "description", "kind", "seeds_of")
 
 
@@ -299,7 +297,7 @@ def _readable(
     user, encoding = person(request), form["encoding"]
     if form["repair"] or encoding:
         with repaired(phase, upload, user, encoding=encoding) as repair:
-            yield _as_asked(request, repair, upload, encoding)
+            yield _repaired_upload(request, repair, upload, encoding)
         return
     try:
         yield upload, []
@@ -310,7 +308,7 @@ def _readable(
                     phase, upload, user, refused.problems, may_have_inputs
                 )
             )
-            refused.repair = _told(request, repair) if repair else None
+            refused.repair = _repair_members(request, repair) if repair else None
         raise
 
 
@@ -329,23 +327,23 @@ def _readable_bundle(
         with repaired_bundle(
             parts=parts, phase=phase, encoding=encoding, **given
         ) as repair:
-            yield _as_asked(request, repair, upload, encoding)
+            yield _repaired_upload(request, repair, upload, encoding)
         return
     try:
         yield upload, []
     except BundleRefused as refused:
         with repaired_bundle(parts=refused.parts, phase=phase, **given) as repair:
-            refused.repair = _told(request, repair) if repair else None
+            refused.repair = _repair_members(request, repair) if repair else None
         raise
 
 
-def _in_no(encoding: str, upload: Upload) -> Problem:
+def _encoding_problem(encoding: str, upload: Upload) -> Problem:
     return Problem(
         file=upload.filename, message=f"the file cannot be read as {encoding}"
     )
 
 
-def _as_asked(
+def _repaired_upload(
     request: Request, repair: Repair, upload: Upload, encoding: str
 ) -> tuple[Upload, list[Problem]]:
     """Return the repaired file and its changes.
@@ -353,13 +351,15 @@ def _as_asked(
     Raises RunRejected if the requested encoding cannot decode the file.
     """
     if encoding and repair.upload is None:
-        refused = RunRejected.of(repair.problems or [_in_no(encoding, upload)])
-        refused.repair = _told(request, repair) if repair else None
+        refused = RunRejected.of(
+            repair.problems or [_encoding_problem(encoding, upload)]
+        )
+        refused.repair = _repair_members(request, repair) if repair else None
         raise refused
     return repair.upload or upload, repair.warnings
 
 
-def _told(request: Request, repair: Repair) -> dict[str, object]:
+def _repair_members(request: Request, repair: Repair) -> dict[str, object]:
     phase, upload = repair.phase, repair.upload
     return {
         "filename": upload and upload.filename,
@@ -377,7 +377,7 @@ def _status(runs: Sequence[Submission]) -> int:
     return 202 if LateReading.objects.filter(submission__in=runs).exists() else 201
 
 
-def _taken(request: Request, run: Submission) -> dict[str, Any]:
+def _run_members(request: Request, run: Submission) -> dict[str, Any]:
     return {
         "id": run.pk,
         "number": run.number,
@@ -420,7 +420,7 @@ def submit(request: Request, phase: Phase, form: dict[str, Any]) -> HttpResponse
     ):
         sent |= {"upload": upload, "warnings": [*sent["warnings"], *changes]}
         run = submit_run(phase=phase, priority=form.get("priority"), **sent, **details)
-    answer = Accepted(_taken(request, run)).data
+    answer = Accepted(_run_members(request, run)).data
     return Response(answer, status=_status([run]), headers={"Location": answer["url"]})
 
 
@@ -513,7 +513,8 @@ def bundle(request: Request, season: Season, form: dict[str, Any]) -> Response:
         )
     page = address(request, "bundle", made.pk)
     runs = [
-        _taken(request, run) | {"task": run.phase.task.slug, "phase": run.phase_id}
+        _run_members(request, run)
+        | {"task": run.phase.task.slug, "phase": run.phase_id}
         for run in runs_of(made)
     ]
     answer = AcceptedBundle({"id": made.pk, "page": page, "submissions": runs}).data

@@ -150,7 +150,7 @@ def form_of(form: type[ActForm]) -> AnySerializer:
         for name, field in {**form.base_fields, **form.only_in_api}.items()
         if name not in form.only_on_pages or name in form.only_in_api
     }
-    return _made(form.__name__, form.__doc__, **fields)
+    return _serializer_class(form.__name__, form.__doc__, **fields)
 
 
 #: The serializer field for each form field, and the limits that both fields support.
@@ -205,7 +205,7 @@ def text_list(help_text: str | None = None, **options: Any) -> serializers.ListF
     )
 
 
-def _made(
+def _serializer_class(
     name: str,
     meaning: str | None,
     base: Any = serializers.Serializer,
@@ -228,7 +228,7 @@ def mirror_of_model(
         name or model.__name__,
         type("Meta", (), {"model": model, "fields": fields.split()}),
     )
-    return _made(
+    return _serializer_class(
         f"{name}Serializer",
         meaning,
         serializers.ModelSerializer,
@@ -241,11 +241,7 @@ _MIRRORS: dict[Any, AnySerializer] = {}
 
 
 def serializer(name: str, meaning: str | None, /, **fields: Any) -> AnySerializer:
-    """Return a serializer.
-
-    Each field is a type, a pair of type and description, or a serializer field.
-    """
-    return _made(f"{name}Serializer", meaning, **_fields(fields))
+    return _serializer_class(f"{name}Serializer", meaning, **_fields(fields))
 
 
 def _fields(declared: Mapping[str, Any]) -> dict[str, Any]:

@@ -108,7 +108,7 @@ def teams(request: Request) -> QuerySet[Team]:
     return _own_teams(request.user)
 
 
-def _founded(request: Request, team: Team) -> Response:
+def _new_team_response(request: Request, team: Team) -> Response:
     answer = TeamSerializer(_own_team(request, team), context={"request": request}).data
     return Response(
         answer,
@@ -117,7 +117,9 @@ def _founded(request: Request, team: Team) -> Response:
     )
 
 
-makes(acts.FOUND, "teams/", "found_team", gives=_founded, answers=TeamSerializer)
+makes(
+    acts.FOUND, "teams/", "found_team", gives=_new_team_response, answers=TeamSerializer
+)
 
 
 @get("teams/<slug:slug>/", role=team_for_member, answers=TeamSerializer)

@@ -221,8 +221,8 @@ def prepared_dry_run(job: BackgroundJob, by: User) -> Outcome:
         [row.submission for *_of, row in tried]
     )
     scores: list[dict[str, Any]] = []
-    for place, (scoring, board, row) in enumerate(tried):
-        told(job, place / len(tried), gettext_noop("scoring runs"))
+    for index, (scoring, board, row) in enumerate(tried):
+        told(job, index / len(tried), gettext_noop("scoring runs"))
         ranking, after, why = board.ranking, None, ""
         try:
             metrics = dry_score(runs[row.submission], scoring)
@@ -366,7 +366,6 @@ def rights_of(paper: OverviewPaper) -> str:
                 classes,
             )
         )
-    # Runs that were scored but may no longer be on a board.
     gone = ~Q(exclusion="") | Q(status=Submission.Status.WITHDRAWN)
     runs = Submission.objects.filter(gone, phase__task__season=paper.season).order_by(
         "pk"

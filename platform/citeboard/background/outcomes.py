@@ -9,25 +9,23 @@ from citeboard.core.words import counted, listed
 
 
 def imported_labels(made: Mapping[str, Any], model: str) -> str:
-    """Return a sentence about an import of labels or judgements."""
     facts = {
         "labels": counted(made["added"], "label"),
         "model": made.get("judge") or model,
     }
-    words = _("%(labels)s of %(model)s added.") % facts
+    message = _("%(labels)s of %(model)s added.") % facts
     if made["known"]:
         facts["others"] = counted(made["known"], "other")
-        words = _("%(labels)s of %(model)s added, %(others)s were there.") % facts
+        message = _("%(labels)s of %(model)s added, %(others)s were there.") % facts
     if not made["resumed"]:
-        return words
+        return message
     resumed = _("%(scorings)s continued.") % {
         "scorings": counted(made["resumed"], "scoring")
     }
-    return f"{words} {resumed}"
+    return f"{message} {resumed}"
 
 
 def judging_outcome(made: Mapping[str, Any]) -> str:
-    """Return a sentence about a job that asked a judge or estimated the cost."""
     if "questions" in made:
         questions = counted(made["questions"], "question")
         if not made["currency"]:
@@ -56,9 +54,6 @@ def judging_outcome(made: Mapping[str, Any]) -> str:
 
 
 def old_runs_outcome(made: Mapping[str, Any]) -> str:
-    """Return sentences that count the queued, existing and refused runs of another
-    site.
-    """
     sentences = [
         _("%(queued)s queued.") % {"queued": counted(len(made["runs"]), "run")}
     ]

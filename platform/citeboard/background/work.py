@@ -48,7 +48,7 @@ def do(claimed: Job) -> None:
     job = background_job(claimed)
     try:
         with kinds.heartbeat(job):
-            outcome = _prepared(job)
+            outcome = _prepare_job(job)
             is_done = False
             try:
                 is_done = background.complete(
@@ -77,7 +77,7 @@ def do(claimed: Job) -> None:
         raise JobWaits(words.sentence(reason)) from reason
 
 
-def _prepared(job: BackgroundJob) -> kinds.Outcome:
+def _prepare_job(job: BackgroundJob) -> kinds.Outcome:
     kind = Kind(job.kind)
     if kind == Kind.PAPER:
         return kinds.prepared_paper(job)

@@ -223,7 +223,7 @@ def restore(*, entry: AuditEntry, by: Any) -> None:
                 by, name_of(by), RESTORED, {"name": entry.subject}, [change], **where
             )
     except DatabaseError as refused:
-        words = _(
+        message = _(
             "%(name)s cannot be brought back: something else has its place or its name"
         )
-        raise NotRestored(words % {"name": entry.subject}) from refused
+        raise NotRestored(message % {"name": entry.subject}) from refused

@@ -192,11 +192,11 @@ def server_error(request: HttpRequest) -> HttpResponse:
     if outage is not None:
         response["Retry-After"] = str(outage.seconds)
         response["Cache-Control"] = "no-store"
-        words = f"{outage.reason} ({one_line(sys.exception())})"
+        message = f"{outage.reason} ({one_line(sys.exception())})"
         if outage.is_busy:
-            log.info("A request is answered %s: %s", status, words)
+            log.info("A request is answered %s: %s", status, message)
         else:
-            outages.note_outage(outages.REQUESTS, words)
+            outages.note_outage(outages.REQUESTS, message)
         # Suppress Django's log message, because it contains a traceback.
         response._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001
     return response

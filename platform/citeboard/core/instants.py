@@ -49,8 +49,8 @@ def zone_of(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(_AOE_ZONE if name.lower() == AOE.lower() else name)
     except (KeyError, ValueError, OSError) as unknown:
-        words = _("“%(name)s” is not a time zone such as Europe/Rome, UTC or AoE")
-        raise ValueError(words % {"name": name}) from unknown
+        message = _("“%(name)s” is not a time zone such as Europe/Rome, UTC or AoE")
+        raise ValueError(message % {"name": name}) from unknown
 
 
 def zone_name(name: str) -> str:
@@ -124,13 +124,13 @@ def in_utc(at: dt.datetime) -> dt.datetime:
 def on_clocks(at: dt.datetime, zone: ZoneInfo) -> dt.datetime:
     first, second = (in_utc(at.replace(tzinfo=zone, fold=fold)) for fold in (0, 1))
     if first.astimezone(zone).replace(tzinfo=None) != at:
-        words = _("the clocks of %(zone)s skip %(instant)s")
-        raise NoInstant(words % {"zone": zone_name(zone.key), "instant": at})
+        message = _("the clocks of %(zone)s skip %(instant)s")
+        raise NoInstant(message % {"zone": zone_name(zone.key), "instant": at})
     if first != second:
-        words = _(
+        message = _(
             "%(instant)s comes twice in %(zone)s; write its offset, such as +02:00"
         )
-        raise NoInstant(words % {"instant": at, "zone": zone_name(zone.key)})
+        raise NoInstant(message % {"instant": at, "zone": zone_name(zone.key)})
     return first
 
 
@@ -214,8 +214,8 @@ def _parse_other_format(text: str) -> dt.datetime:
 
 
 def _no_instant_message(text: str) -> str:
-    words = _("“%(text)s” is not a date and time such as %(one)s, or %(other)s")
-    return words % {
+    message = _("“%(text)s” is not a date and time such as %(one)s, or %(other)s")
+    return message % {
         "text": text,
         "one": "2026-05-01 23:59",
         "other": "2026-05-01 23:59 AoE",

@@ -237,17 +237,17 @@ def _sections(tokens: Sequence[Token]) -> Iterator[Section]:
     seen: Counter[str] = Counter()
     title, anchor, text = "", "", list[str]()
     is_begun = False
-    for place, token in enumerate(tokens):
+    for index, token in enumerate(tokens):
         if token.type == "heading_open":
             if is_begun:
                 yield Section(title, anchor, " ".join(text))
             is_begun, text = True, []
-            title = _text_of(tokens[place + 1])
+            title = _text_of(tokens[index + 1])
             name = re.sub(r"[^\w\- ]", "", title.casefold()).replace(" ", "-")
             anchor = f"{name}-{seen[name]}" if seen[name] else name
             seen[name] += 1
             token.attrSet("id", anchor)
-        elif token.type == "inline" and tokens[place - 1].type != "heading_open":
+        elif token.type == "inline" and tokens[index - 1].type != "heading_open":
             text.append(_text_of(token))
         elif token.type in ("fence", "code_block"):
             text.append(" ".join(token.content.split()))

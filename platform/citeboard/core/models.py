@@ -100,8 +100,8 @@ class AuditEntry(models.Model):
     def told_changes(self) -> list[dict[str, Any]]:
         parts = ("before", "after")
         return [
-            one | {part: as_told(one["key"], one[part]) for part in parts}
-            for one in self.changes
+            change | {part: as_told(change["key"], change[part]) for part in parts}
+            for change in self.changes
         ]
 
 

@@ -57,17 +57,17 @@ def check_length(field: str, text: str, most: int, words: str) -> None:
 
 def checked_description(text: str) -> str:
     plain = plain_paragraphs(text)
-    words = _("the description has %(found)s characters; at most %(most)s fit")
-    check_length("description", plain, MAX_DESCRIPTION, words)
+    message = _("the description has %(found)s characters; at most %(most)s fit")
+    check_length("description", plain, MAX_DESCRIPTION, message)
     return plain
 
 
 def checked_links(links: Iterable[str]) -> list[str]:
     lines = list(dict.fromkeys(filter(None, map(one_line, links))))
     if len(lines) > MAX_LINKS:
-        words = _("there are %(found)s links; at most %(most)s fit")
+        message = _("there are %(found)s links; at most %(most)s fit")
         raise ValidationError(
-            {"links": words % {"found": len(lines), "most": MAX_LINKS}}
+            {"links": message % {"found": len(lines), "most": MAX_LINKS}}
         )
     try:
         for link in lines:
@@ -81,8 +81,8 @@ def checked_link(link: str) -> str:
     try:
         _check_link(link)
     except ValidationError:
-        words = _("“%(link)s” is no address that begins with https://")
-        raise ValueError(words % {"link": link[:60]}) from None
+        message = _("“%(link)s” is no address that begins with https://")
+        raise ValueError(message % {"link": link[:60]}) from None
     return link
 
 

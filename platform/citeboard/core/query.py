@@ -33,9 +33,9 @@ def invalid_value(
     name: str, value: object, permitted: Iterable[str]
 ) -> InvalidParameters:
     expected = ", ".join(f"“{one}”" for one in permitted if one)
-    words = _("“%(value)s” is not a value of “%(name)s”; expected: %(expected)s.")
+    message = _("“%(value)s” is not a value of “%(name)s”; expected: %(expected)s.")
     facts = {"value": quoted(value), "name": name, "expected": expected}
-    return InvalidParameters({name: words % facts})
+    return InvalidParameters({name: message % facts})
 
 
 def refuse_unknown(names: Iterable[str], known: Collection[str]) -> None:

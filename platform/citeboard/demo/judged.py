@@ -53,7 +53,6 @@ def publish_estimates(*, patience: float = 0) -> bool:
 
 
 def _runs_of(phase: Phase) -> list[Submission]:
-    """Return the newest run of each demo system, or no runs if a system has none."""
     names = [system.name for system in SYSTEMS[NEWEST_TASK]]
     runs = phase.submissions.select_related("phase__task__season")
     by_system = {

@@ -51,9 +51,7 @@ FIELD_TASKS = "field-tasks"
 #: The slug of the reports season. Its tasks are to write reports with citations, and to
 #: judge these reports.
 REPORTS = "reports"
-#: The task of the reports season in which judges compete.
 JUDGING = "judges"
-#: The team that the participant leads.
 TEAM = "Fulmar"
 #: Seasons with published results only; nobody can submit runs to them.
 PUBLISHED = (
@@ -78,8 +76,6 @@ NEWEST_TASK = "positional"
 UNFINISHED = ".unfinished"
 #: Days between two runs of a phase; short phases have shorter intervals.
 APART = dt.timedelta(days=33)
-#: The age of the runs in the season file, as a number of intervals. All other runs are
-#: newer.
 OLDEST = 9
 
 
@@ -119,7 +115,9 @@ def begin_demo() -> Demo:
     """Create the demo accounts and the first season."""
     users = {role: account(role) for role in ROLES}
     files = _files()
-    season = Season.objects.filter(slug=SEASON).first() or _loaded("demo-season", files)
+    season = Season.objects.filter(slug=SEASON).first() or _load_dated_season(
+        "demo-season", files
+    )
     Organiser.objects.get_or_create(season=season, user=users[ORGANISER])
     join(users[PARTICIPANT], entered(TEAM, season))
     return Demo(
@@ -147,7 +145,8 @@ def finish_demo() -> None:
         send_runs(season, files / "runs")
         publish_ratings(season, account(ORGANISER))
         send_runs(
-            Season.objects.filter(slug=ENDED).first() or _loaded(ENDED, files),
+            Season.objects.filter(slug=ENDED).first()
+            or _load_dated_season(ENDED, files),
             files / "runs",
         )
         bring_reports()
@@ -178,7 +177,7 @@ def _files() -> Path:
     return folder
 
 
-def _loaded(folder: str, files: Path) -> Season:
+def _load_dated_season(folder: str, files: Path) -> Season:
     (files / UNFINISHED).touch()
     season = patiently(load.load_season, EXAMPLES / folder, data=files).season
     with transaction.atomic():
@@ -340,8 +339,6 @@ def join(user: User, team: Team) -> None:
 
 
 PRACTICE = "practice"
-#: Teams that take part in every phase; the other teams take part only in the practice
-#: phase.
 IN_ALL_PHASES = ("Avocet", "Bittern", "Curlew")
 #: For each task, the names of the quick built-in baselines in the demo.
 BASELINES = {
@@ -396,7 +393,7 @@ def _send_missing(
     ``dates`` are the times of submission; the default is the current time.
     """
     sent = _sent_to(phase)
-    for place, system in enumerate(systems):
+    for index, system in enumerate(systems):
         if system.name not in sent:
             name = f"{system.slug}.jsonl"
             patiently(
@@ -410,7 +407,7 @@ def _send_missing(
                 said=Metadata(description=system.description).before(
                     cards.get(system.name, Metadata())
                 ),
-                facts={"submitted_at": dates[place] if dates else timezone.now()},
+                facts={"submitted_at": dates[index] if dates else timezone.now()},
             )
 
 
@@ -461,7 +458,6 @@ def _dates(phase: Phase, count: int, first: int = 0) -> list[dt.datetime]:
 
 
 def _date(phase: Phase, runs: QuerySet[Submission], first: int) -> None:
-    """Set the submission times of the runs, spread over several months."""
     rows = list(runs.order_by("pk"))
     for run, at in zip(rows, _dates(phase, len(rows), first), strict=True):
         Submission.objects.filter(pk=run.pk).update(submitted_at=at)

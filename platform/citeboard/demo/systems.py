@@ -57,8 +57,6 @@ class System:
         return {"model": "none", "knowledge_cutoff": "none"}
 
 
-#: The systems of the teams. The key is the slug of the task; tasks 1A and 1B share
-#: systems.
 SYSTEMS = {
     task: tuple(System(**facts) for facts in systems)
     for of_them, systems in tomllib.loads(
@@ -83,7 +81,6 @@ FIELD_SYSTEMS = (
         0.84,
     ),
 )
-#: The systems of the season of reports. They write reports; their runs are files.
 WRITERS = (
     System("Egret", "cut-and-paste", "Sentences of the first documents found.", 0.3),
     System("Dunlin", "oneshot-8b", "A small model, one prompt, no second look.", 0.45),

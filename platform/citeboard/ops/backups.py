@@ -42,7 +42,6 @@ from scoring.results.board.visibility import Audience
 from tasks.jobs import tallies
 from tasks.models import Phase, Season
 
-#: Folder in a backup that contains the stored files.
 FILES = "files"
 #: Name of the row of `LastDone` for the last backup.
 BACKUP = "backup"

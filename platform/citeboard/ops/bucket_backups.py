@@ -29,7 +29,6 @@ def opened(address: str) -> Any:
 
 
 def moments(bucket: Any) -> list[str]:
-    """Return the times of backups, newest first."""
     names = (entry.name for entry in bucket.entries(MOMENTS))
     return sorted(
         (Path(name).stem for name in names if name.endswith(".json")), reverse=True
@@ -74,9 +73,9 @@ def fetch(bucket: Any, moment: str | None, target: Path) -> None:
     known = moments(bucket)
     chosen = moment or next(iter(known), "")
     if chosen not in known:
-        words = f"there are {', '.join(known[:5])}" if known else "there is none"
+        message = f"there are {', '.join(known[:5])}" if known else "there is none"
         raise BackupRefused(
-            f"the bucket has no backup of {moment or 'any moment'}; {words}"
+            f"the bucket has no backup of {moment or 'any moment'}; {message}"
         )
     draft = target.with_name(f".{target.name}-fetched")
     shutil.rmtree(draft, ignore_errors=True)

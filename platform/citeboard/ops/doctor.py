@@ -102,7 +102,6 @@ def examine(names: list[str] | None = None) -> list[Finding]:
 
 Said = tuple[State, str, str]
 
-#: The remedy for each reason of an outage.
 REMEDIES = {
     outages.READ_ONLY: gettext_lazy(
         "Let DATABASE_URL name the server that takes writes: after a failover it may be another one."
@@ -153,24 +152,24 @@ def _settings() -> Said:
 
 def _database() -> Said:
     if missing := schema_state().missing:
-        words = _("%(number)s migration(s) behind this release") % {
+        message = _("%(number)s migration(s) behind this release") % {
             "number": len(missing)
         }
-        return State.BAD, words, _("Run `manage.py migrate`.")
+        return State.BAD, message, _("Run `manage.py migrate`.")
     if (problem := write_problem()) is not None:
         found = _outage_finding("database", problem.reason)
         return found.state, found.found, found.advice
-    words = _("%(database)s answers and is of this release") % {
+    message = _("%(database)s answers and is of this release") % {
         "database": connection.display_name
     }
-    return State.GOOD, words, ""
+    return State.GOOD, message, ""
 
 
 def _clock() -> Said:
     if (seconds := skew()) > LARGEST_SKEW:
         advice = _("Let all machines keep time by NTP; phases open and close by it.")
-        words = _("this machine and the database differ by %(seconds)s s")
-        return State.BAD, words % {"seconds": in_decimals(f"{seconds:.1f}")}, advice
+        message = _("this machine and the database differ by %(seconds)s s")
+        return State.BAD, message % {"seconds": in_decimals(f"{seconds:.1f}")}, advice
     return State.GOOD, _("this machine and the database agree on the time"), ""
 
 
@@ -186,12 +185,12 @@ def _storage() -> Said:
     }
     missing = sorted(name for name in names if not storage.gold.exists(name))
     if missing and len(missing) == len(names):
-        words = f"none of the {len(names)} files of gold are in {place}, so that it is another place than before"  # noqa: E501
+        message = f"none of the {len(names)} files of gold are in {place}, so that it is another place than before"  # noqa: E501
         advice = (
             "Let CITEBOARD_DATA_DIR and CITEBOARD_STORAGE name the place that holds them, or move them there "
             "with `manage.py storage copy`, or restore them from a backup."
         )
-        return State.BAD, words, advice
+        return State.BAD, message, advice
     if missing:
         advice = "Load the gold again with `manage.py load_gold`; the same content keeps its version."
         return (
@@ -199,8 +198,8 @@ def _storage() -> Said:
             f"{len(missing)} files of gold are missing, such as {missing[0]}",
             advice,
         )
-    words = f"files can be written to {place} and read; all {len(names)} files of gold are there"
-    return State.GOOD, words, ""
+    message = f"files can be written to {place} and read; all {len(names)} files of gold are there"
+    return State.GOOD, message, ""
 
 
 def _storage_error() -> str:
@@ -287,7 +286,7 @@ def _confinement() -> Said:
             f"closed to processes that read uploads: {', '.join(closed)}",
             "",
         )
-    words = (
+    message = (
         f"open to processes that read uploads, beside limits: {', '.join(still_open)}"
     )
     if reason := why_nothing_is_read():
@@ -295,12 +294,12 @@ def _confinement() -> Said:
             "Run the site where the kernel has Landlock, or lets users make namespaces, and seccomp filters; "
             "or set CITEBOARD_CONFINEMENT=best-effort, which reads uploads with what there is."
         )
-        return State.BAD, f"{words}; {reason}", advice
+        return State.BAD, f"{message}; {reason}", advice
     if not means():
         advice = "CITEBOARD_CONFINEMENT=limits leaves out what the kernel can do."
     else:
         advice = "A kernel with Landlock and seccomp filters (Linux 5.13 or later) closes them."
-    return State.ODD, words, advice
+    return State.ODD, message, advice
 
 
 def _queue() -> Said:
@@ -311,8 +310,10 @@ def _queue() -> Said:
     facts = {"broker": broker.info(), "jobs": waiting.count()}
     if oldest is None:
         return State.GOOD, _("%(broker)s answers; %(jobs)s jobs are queued") % facts, ""
-    words = _("%(broker)s answers; %(jobs)s jobs are queued, the oldest since %(ago)s")
-    return State.GOOD, words % {**facts, "ago": _ago(oldest.created_at)}, ""
+    message = _(
+        "%(broker)s answers; %(jobs)s jobs are queued, the oldest since %(ago)s"
+    )
+    return State.GOOD, message % {**facts, "ago": _ago(oldest.created_at)}, ""
 
 
 def _queues() -> Said:
@@ -367,8 +368,8 @@ def _workers() -> Said:
     owners = {host_of(owner) for owner in busy.values_list("lease_owner", flat=True)}
     if not groups and not owners and (trouble := _heartbeat_error()):
         advice = _("Mend that first; whether there are workers is not known before.")
-        words = _("no sign of life can be kept where workers leave them: %(trouble)s")
-        return State.BAD, words % {"trouble": trouble}, advice
+        message = _("no sign of life can be kept where workers leave them: %(trouble)s")
+        return State.BAD, message % {"trouble": trouble}, advice
     if not groups and not owners:
         advice = _(
             "Start `manage.py serve`, or `manage.py serve --only worker` beside a site of its own."
@@ -402,8 +403,10 @@ def _heartbeat_error() -> str:
 def _sweeper() -> Said:
     if (last := last_sweep()) is None and (trouble := _heartbeat_error()):
         advice = _("Mend that first; whether somebody sweeps is not known before.")
-        words = _("no sign of life can be kept where sweepers leave them: %(trouble)s")
-        return State.BAD, words % {"trouble": trouble}, advice
+        message = _(
+            "no sign of life can be kept where sweepers leave them: %(trouble)s"
+        )
+        return State.BAD, message % {"trouble": trouble}, advice
     advice = _(
         "`manage.py serve` sweeps by itself; without it, let a timer run `manage.py sweep`."
     )
@@ -412,19 +415,19 @@ def _sweeper() -> Said:
     late = database_now() - last > dt.timedelta(
         seconds=3 * settings.SWEEP_SECONDS + settings.LEASE_SECONDS
     )
-    words = _("the last sweep was %(ago)s") % {"ago": _ago(last)}
-    return (State.BAD if late else State.GOOD), words, advice if late else ""
+    message = _("the last sweep was %(ago)s") % {"ago": _ago(last)}
+    return (State.BAD if late else State.GOOD), message, advice if late else ""
 
 
 def _counts() -> Said:
     if wrong := tallies.mend():
-        words = _(
+        message = _(
             "%(number)s of the numbers of runs and jobs were wrong; they are right now"
         )
         advice = _(
             "`manage.py migrate` makes the triggers anew that count them, where they are missing."
         )
-        return State.ODD, words % {"number": wrong}, advice
+        return State.ODD, message % {"number": wrong}, advice
     return State.GOOD, _("there are as many runs and jobs as pages say"), ""
 
 
@@ -448,18 +451,20 @@ def _jobs() -> Said:
         advice = _(
             "`manage.py sweep` sets lost jobs moving, `manage.py rescore` makes those that are missing."
         )
-        words = _("%(jobs)s jobs are held by nobody, %(runs)s runs move without a job")
-        return State.BAD, words % {"jobs": lost, "runs": left}, advice
+        message = _(
+            "%(jobs)s jobs are held by nobody, %(runs)s runs move without a job"
+        )
+        return State.BAD, message % {"jobs": lost, "runs": left}, advice
     waiting = Job.objects.filter(state=Job.State.WAITING).order_by("started_at")
     if first := waiting.first():
         long = first.started_at and now - first.created_at > MAX_WAITING
-        words = _("%(jobs)s jobs wait: %(reason)s") % {
+        message = _("%(jobs)s jobs wait: %(reason)s") % {
             "jobs": waiting.count(),
             "reason": first.reason,
         }
         return (
             (State.ODD if long else State.GOOD),
-            words,
+            message,
             _("They go on by themselves.") if long else "",
         )
     return State.GOOD, _("no job is stuck"), ""

@@ -80,10 +80,10 @@ def mail_teams(
     teams = teams_in(season, group, of_phase or None)
     members = Membership.objects.filter(team__in=teams, user__is_active=True)
     if not (people := set(members.values_list("user_id", flat=True)) - {by.pk}):
-        words = _(
+        message = _(
             "nobody is told: there are no %(group)s now, or you are the only member"
         )
-        raise Refused(words % {"group": Group(group).label})
+        raise Refused(message % {"group": Group(group).label})
     said = {"subject": " ".join(subject.split()), "text": text.strip()}
     facts = {
         "group": Group(group).label,

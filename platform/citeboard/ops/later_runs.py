@@ -109,7 +109,7 @@ def save_runs(runs: list[Submission], folder: Path) -> list[str]:
     lost = []
     with (folder / LIST).open("w", encoding="utf-8") as lines:
         for number, run in enumerate(runs, start=1):
-            saved = _saved(run, f"{FILES}/{number:05}-{run.filename}")
+            saved = _saved_run(run, f"{FILES}/{number:05}-{run.filename}")
             try:
                 with (
                     storage.runs.open(run.file, "rb") as source,
@@ -123,7 +123,7 @@ def save_runs(runs: list[Submission], folder: Path) -> list[str]:
     return lost
 
 
-def _saved(run: Submission, path: str) -> SavedRun:
+def _saved_run(run: Submission, path: str) -> SavedRun:
     assert run.team is not None
     task = run.phase.task
     return SavedRun(

@@ -41,12 +41,14 @@ def propose_merge(*, season: Season, team: Team, into: Team, by: User) -> MergeP
         if team.pk == into.pk:
             raise EntryRefused(_("a team does not merge with itself"))
         _locked_entries(season, team, into)
-        present = MergeProposal.objects.filter(season=season, team=team).first()
-        if present is not None and present.into_id == into.pk:
-            return present
-        if present is not None:
-            words = _("%(team)s has asked %(other)s already; withdraw that first")
-            raise EntryRefused(words % {"team": team, "other": present.names["into"]})
+        merge_proposal = MergeProposal.objects.filter(season=season, team=team).first()
+        if merge_proposal is not None and merge_proposal.into_id == into.pk:
+            return merge_proposal
+        if merge_proposal is not None:
+            message = _("%(team)s has asked %(other)s already; withdraw that first")
+            raise EntryRefused(
+                message % {"team": team, "other": merge_proposal.names["into"]}
+            )
         proposal = MergeProposal.objects.create(
             season=season, team=team, into=into, proposed_by=by
         )
@@ -94,11 +96,11 @@ def accept_merge(*, proposal: MergeProposal, by: User) -> int:
         )
         check_size(locked.season, len(members))
         if revealed := _revealed_scores(locked.season, locked.team, locked.into):
-            words = _(
+            message = _(
                 "members would learn before its time: %(what)s; an organiser can merge the teams"
             )
             raise EntryRefused(
-                words % {"what": "; ".join(early.words for early in revealed)}
+                message % {"what": "; ".join(early.words for early in revealed)}
             )
         for phase in Phase.objects.filter(
             task__season=locked.season, runs_in_total__isnull=False
@@ -109,7 +111,7 @@ def accept_merge(*, proposal: MergeProposal, by: User) -> int:
             sent = sum(counted_runs(phase, team).count() for team in teams)
             most = (phase.runs_in_total or 0) + (extra or 0)
             if sent > most:
-                words = _(
+                message = _(
                     "together the teams have sent %(runs)s in %(task)s, %(phase)s, where one may send "
                     "%(most)s; an organiser can merge them"
                 )
@@ -119,16 +121,16 @@ def accept_merge(*, proposal: MergeProposal, by: User) -> int:
                     "phase": phase,
                     "most": most,
                 }
-                raise EntryRefused(words % named)
+                raise EntryRefused(message % named)
         try:
             return _merge(locked.season, locked.team, locked.into, by, reason="")
         except EntryRefused as refused:
             if locked.season.names_teams():
                 raise
-            words = _(
+            message = _(
                 "the teams cannot be one as they are; the organisers, who know both, can say why"
             )
-            raise EntryRefused(words) from refused
+            raise EntryRefused(message) from refused
 
 
 def merge_teams(
@@ -143,11 +145,11 @@ def merge_teams(
         # seasons, only the lead of the team may admit members.
         others = Season.objects.filter(registrations__team=into).exclude(pk=season.pk)
         if others.exclude(pk__in=Season.objects.organised_by(by).values("pk")).exists():
-            words = _(
+            message = _(
                 "%(team)s is in other seasons too, which its new members would read; merge the other way "
                 "round, or let its lead accept a proposal"
             )
-            raise EntryRefused(words % {"team": into})
+            raise EntryRefused(message % {"team": into})
         go_on(season, _revealed_scores(season, team, into), by=by)
         return _merge(season, team, into, by, reason=reason)
 
@@ -172,8 +174,6 @@ def _merge(season: Season, team: Team, into: Team, by: User, *, reason: str) -> 
     # Concurrent uploads of both teams wait for the lock on these rows, and then belong
     # to the merged team.
     _locked_entries(season, team, into)[0].delete()
-    # All members of ``team`` join ``into``, unless the rules of another season of
-    # ``into`` forbid it.
     joined = []
     present = set(Membership.objects.filter(team=into).values_list("user", flat=True))
     for membership in (
@@ -245,7 +245,6 @@ def _move_runs(season: Season, team: Team, into: Team) -> list[audit.Change]:
         # the selection of ``into``.
         run.is_selected = run.is_selected and not sent.filter(is_selected=True).exists()
         if run.kind == Submission.Kind.PRIMARY:
-            # The priority runs of ``into`` come first.
             run.priority += behind.get(run.phase_id, 0)
         run.save(
             update_fields=[
@@ -283,23 +282,23 @@ def _locked_entries(
     }
     for one in (team, into):
         if one.pk not in by_team:
-            words = _("%(team)s does not take part in %(season)s")
+            message = _("%(team)s does not take part in %(season)s")
             raise EntryRefused(
-                words % {"team": name_to_others(season, one), "season": season}
+                message % {"team": name_to_others(season, one), "season": season}
             )
     return by_team[team.pk], by_team[into.pk]
 
 
 def _check_date(season: Season) -> None:
     if season.merge_until is None:
-        words = _(
+        message = _(
             "teams do not merge by themselves in %(season)s; its organisers can merge them"
         )
-        raise EntryRefused(words % {"season": season})
+        raise EntryRefused(message % {"season": season})
     if season.merge_until <= timezone.now():
         until = utc_minute(season.merge_until)
-        words = _("the teams of %(season)s could merge until %(instant)s")
-        raise EntryRefused(words % {"season": season, "instant": until})
+        message = _("the teams of %(season)s could merge until %(instant)s")
+        raise EntryRefused(message % {"season": season, "instant": until})
 
 
 def _lock_teams(*teams: Team) -> None:

@@ -273,14 +273,14 @@ def delete_season(*, season: Season, by: User) -> None:
         season = Season.objects.select_for_update().get(pk=season.pk)
         if season.is_public or season.was_public:
             if season.is_public:
-                words = _(
+                message = _(
                     "%(season)s is public, and stays; its settings can make it a draft"
                 )
             else:
-                words = _(
+                message = _(
                     "%(season)s was public, and stays; its settings can make it a draft"
                 )
-            raise Refused(words % {"season": season})
+            raise Refused(message % {"season": season})
         if Submission.objects.filter(
             phase__task__season=season, team__isnull=False
         ).exists():

@@ -157,7 +157,6 @@ class Serving:
     def _end(self, parts: Collection[str], *, within: float) -> None:
         groups = [self.groups[part] for part in parts]
         if SITE in parts:
-            # The site finishes running requests.
             self.groups[SITE].ask_leader_to_end()
         if WORKER in parts:
             # Send the signal to the workers themselves, so that busy workers release
@@ -233,7 +232,6 @@ class Serving:
                         self.announce(ready)
                     ready = ""
                 elif not self._ending.is_set():
-                    # The machine may be busy. The workers continue.
                     log.error(
                         "The site did not answer and computed nothing for %.0f s of its start",
                         patience.seconds,

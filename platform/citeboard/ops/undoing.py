@@ -42,7 +42,6 @@ from tasks.seasons.organisers import take_removal_back
 #: Action of a history entry that records the undoing of another entry. The subject is
 #: the undone entry.
 TAKEN_BACK = "taken-back"
-#: Name of the fact that lists the events of an action's notifications and webhooks.
 POSTS = "posts"
 
 
@@ -182,12 +181,12 @@ def _take_terms_back(season: Season, entry: AuditEntry, by: User) -> str:
         raise Refused(_("there is a later version of the terms"))
     accepted = terms.acceptances.count()
     Terms.objects.filter(pk=terms.pk).delete()
-    words = ngettext(
+    message = ngettext(
         "%(number)s person had accepted it.",
         "%(number)s people had accepted it.",
         accepted,
     )
-    return words % {"number": accepted} if accepted else ""
+    return message % {"number": accepted} if accepted else ""
 
 
 def _take_declaration_back(season: Season, entry: AuditEntry, by: User) -> str:
@@ -272,14 +271,15 @@ def _take_season_back(season: Season, entry: AuditEntry, by: User) -> str:
 
 def _take_tries_back(season: Season, entry: AuditEntry, by: User) -> str:
     facts = entry.facts or {}
-    given = ExtraTries.objects.filter(
+    extra_tries = ExtraTries.objects.filter(
         pk=facts.get("given", 0), phase__task__season=season
     ).first()
-    if given is None:
+    if extra_tries is None:
         raise Refused(_("they are taken back already"))
-    given.delete()
-    return _sent_since(
-        entry, Submission.objects.filter(team=given.team_id, phase=given.phase_id)
+    extra_tries.delete()
+    return _sentence_on_later_runs(
+        entry,
+        Submission.objects.filter(team=extra_tries.team_id, phase=extra_tries.phase_id),
     )
 
 
@@ -290,7 +290,7 @@ def _take_decision_back(season: Season, entry: AuditEntry, by: User) -> str:
         )
     except EntryRefused as refused:
         raise Refused(str(refused)) from refused
-    return _sent_since(
+    return _sentence_on_later_runs(
         entry, Submission.objects.filter(team=place.team_id, phase__task__season=season)
     )
 
@@ -304,14 +304,14 @@ def _take_removal_back(season: Season, entry: AuditEntry, by: User) -> str:
     return ""
 
 
-def _sent_since(entry: AuditEntry, runs: QuerySet[Submission]) -> str:
+def _sentence_on_later_runs(entry: AuditEntry, runs: QuerySet[Submission]) -> str:
     sent = runs.filter(submitted_at__gt=entry.at).count()
-    words = ngettext(
+    message = ngettext(
         "%(number)s run was sent meanwhile.",
         "%(number)s runs were sent meanwhile.",
         sent,
     )
-    return words % {"number": sent} if sent else ""
+    return message % {"number": sent} if sent else ""
 
 
 _UNDO_ACTIONS: dict[str, Callable[[Season, AuditEntry, User], str]] = {

@@ -32,10 +32,10 @@ MOST = 20
 
 class TooManyTokens(Exception):
     def __init__(self) -> None:
-        words = gettext(
+        message = gettext(
             "You have %(tokens)s tokens; revoke one that no program uses any more."
         )
-        super().__init__(words % {"tokens": MOST})
+        super().__init__(message % {"tokens": MOST})
 
 
 def create_token(
@@ -181,11 +181,11 @@ def checked_name(text: str, person: User | None) -> str:
     if lookalikes.written_otherwise(
         User.objects.exclude(pk__in=[person.pk] if person else []), "name", name
     ):
-        words = _(
+        message = _(
             "Another account has a name that looks like this one in other letters. Write yours in "
             "the letters of one language, or add a name."
         )
-        raise ValidationError({"name": words})
+        raise ValidationError({"name": message})
     return name
 
 

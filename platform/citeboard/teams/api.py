@@ -73,12 +73,12 @@ class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
     name = "token"
 
     def get_security_definition(self, auto_schema: object) -> dict[str, str]:
-        words = (
+        message = (
             "`Token`, a space, and the secret of a token, which is made on the site."
         )
         return {
             "type": "apiKey",
             "in": "header",
             "name": "Authorization",
-            "description": words,
+            "description": message,
         }

@@ -140,14 +140,16 @@ def invite_by_mail(*, team: Team, address: str, by: User) -> MailedInvitation:
         # Lock the user, so that simultaneous invitations to several teams are counted
         # one after the other.
         User.objects.select_for_update().get(pk=by.pk)
-        own = MailedInvitation.objects.filter(team=team, address=address).first()
-        if own is not None and own.state == State.DECLINED:
+        mailed_invitation = MailedInvitation.objects.filter(
+            team=team, address=address
+        ).first()
+        if mailed_invitation is not None and mailed_invitation.state == State.DECLINED:
             raise Refused(
                 gettext(
                     "this address has declined an invitation; send its owner the link instead"
                 )
             )
-        if own is not None and own.created_at > now - DAY:
+        if mailed_invitation is not None and mailed_invitation.created_at > now - DAY:
             raise Refused(
                 gettext("this address was sent an invitation less than a day ago")
             )
@@ -156,21 +158,21 @@ def invite_by_mail(*, team: Team, address: str, by: User) -> MailedInvitation:
         )
         if others.exclude(address=address).count() >= MAX_WAITING:
             waiting = counted(MAX_WAITING, "invitation")
-            words = gettext(
+            message = gettext(
                 "%(invitations)s of %(team)s wait for an answer; withdraw one first"
             )
-            raise Refused(words % {"invitations": waiting, "team": team})
+            raise Refused(message % {"invitations": waiting, "team": team})
         # Count history entries, because invitations are deleted with their team or once
         # accepted.
         sent = AuditEntry.objects.filter(
             actor=by, action="invitation-mailed", at__gt=now - DAY
         )
         if sent.count() >= MAX_A_DAY:
-            words = gettext(
+            message = gettext(
                 "you have sent %(invitations)s within a day; go on tomorrow"
             )
-            raise Refused(words % {"invitations": counted(MAX_A_DAY, "invitation")})
-        import_string(UNQUEUE)([own and own.job])
+            raise Refused(message % {"invitations": counted(MAX_A_DAY, "invitation")})
+        import_string(UNQUEUE)([mailed_invitation and mailed_invitation.job])
         defaults = {**_made(by), "state": State.WAITING, "job": import_string(QUEUE)()}
         made, _ = MailedInvitation.objects.update_or_create(
             team=team, address=address, defaults=defaults
@@ -295,11 +297,11 @@ def leave_team(*, team: Team, user: User) -> None:
             try:
                 team.delete()
             except ProtectedError as kept:
-                words = _(
+                message = _(
                     "you are the last of %(team)s, which takes part in a season; invite somebody and hand "
                     "the lead over, or take its entry back first"
                 )
-                raise MembershipRefused(words % {"team": team}) from kept
+                raise MembershipRefused(message % {"team": team}) from kept
             return
         if membership.role == Role.LEAD:
             raise MembershipRefused(
@@ -381,18 +383,20 @@ def new_team(name: str) -> Team:
         raise ValidationError({"name": _("a name has at least one letter or digit")})
     slug = team_slug(name)
     if len(name) > MAX_NAME:
-        words = _("the name has %(length)s characters; at most %(most)s fit")
-        raise ValidationError({"name": words % {"length": len(name), "most": MAX_NAME}})
-    taken = ValidationError(
+        message = _("the name has %(length)s characters; at most %(most)s fit")
+        raise ValidationError(
+            {"name": message % {"length": len(name), "most": MAX_NAME}}
+        )
+    validation_error = ValidationError(
         {"name": _("another team has this name, or one very much like it")}
     )
     if Team.objects.filter(name_skeleton=skeleton(name)).exists():
-        raise taken
+        raise validation_error
     try:
         with transaction.atomic():
             return Team.objects.create(name=name, slug=slug)
     except IntegrityError:
-        raise taken from None
+        raise validation_error from None
 
 
 def team_slug(name: str) -> str:

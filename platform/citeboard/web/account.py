@@ -99,7 +99,6 @@ class FirstOrganiserForm(accounts.NameForm):
         return email
 
 
-#: The rate limit on attempts to guess the token, for each IP address.
 TRIES = {"first_organiser": "10/m/ip"}
 
 
@@ -203,8 +202,8 @@ def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
     token = get_object_or_404(Token, pk=pk, user=request.user)
     require_known_fields(request)
     accounts.revoke_token(token)
-    words = _("“%(token)s” is revoked; no program can use it any more.")
-    messages.success(request, words % {"token": token.name})
+    message = _("“%(token)s” is revoked; no program can use it any more.")
+    messages.success(request, message % {"token": token.name})
     return redirect("tokens")
 
 

@@ -112,7 +112,7 @@ def annotate(request: HttpRequest, annotator: Annotator) -> Answer:
     if request.method == "POST":
         names = [f"{text.code}-{name}" for text in texts for name in CRITERIA]
         require_known_fields(request, names=names)
-        given, faults = _given(request.POST, texts)
+        given, faults = _ratings_in(request.POST, texts)
         if not faults:
             try:
                 save_ratings(annotator=annotator, ratings=given)
@@ -166,7 +166,7 @@ def _items(
     }
     return [
         {
-            "letter": LETTERS[place],
+            "letter": LETTERS[index],
             "code": text.code,
             "text": text.text,
             "fields": [
@@ -183,11 +183,11 @@ def _items(
                 for name in CRITERIA
             ],
         }
-        for place, text in enumerate(texts)
+        for index, text in enumerate(texts)
     ]
 
 
-def _given(
+def _ratings_in(
     posted: QueryDict, texts: Sequence[SheetText]
 ) -> tuple[list[Given], list[str]]:
     allowed = {str(score): score for score in SCORES}
@@ -204,12 +204,12 @@ def _given(
             )
         else:
             missing = [name for name, value in values.items() if value not in allowed]
-            words = _(
+            message = _(
                 "Text %(letter)s has no %(criteria)s from %(lowest)s to %(highest)s."
             )
             criteria = _(" and no ").join(missing)
             faults.append(
-                words
+                message
                 % {
                     "letter": letter,
                     "criteria": criteria,

@@ -28,7 +28,6 @@ from scoring.models import LogEntry, SigningKey
 from scoring.receipts import log
 from scoring.receipts.log import why_lost
 
-#: The guide that lists the API operations.
 API = "api"
 MAX_QUERY = 100
 
@@ -160,12 +159,14 @@ def archives(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def archive(request: HttpRequest, archive: str) -> HttpResponse:
-    return render(request, "archives/archive.html", {"archive": _found(archive)})
+    return render(
+        request, "archives/archive.html", {"archive": _archive_or_404(archive)}
+    )
 
 
 @require_safe
 def archive_board(request: HttpRequest, archive: str, board: str) -> HttpResponse:
-    found = _found(archive)
+    found = _archive_or_404(archive)
     if (shown := found.board(board)) is None:
         raise Http404(_("This archive has no such board."))
     return render(request, "archives/board.html", {"archive": found, "board": shown})
@@ -177,7 +178,7 @@ def archive_file(request: HttpRequest, archive: str, file: str) -> HttpResponseB
 
     Browsers must not display files of other sites as pages of this site.
     """
-    path = _found(archive).file(file)
+    path = _archive_or_404(archive).file(file)
     if path is None:
         raise Http404(_("This archive has no such file."))
     content_type = "application/octet-stream"
@@ -189,7 +190,7 @@ def archive_file(request: HttpRequest, archive: str, file: str) -> HttpResponseB
     )
 
 
-def _found(slug: str) -> Mounted:
+def _archive_or_404(slug: str) -> Mounted:
     if (found := mounted_archive(slug)) is None:
         raise Http404(_("No archive is mounted here."))
     return found

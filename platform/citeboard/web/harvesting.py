@@ -203,10 +203,10 @@ def _splits(task: Task, person: object) -> list[data_sets.GivenSplit]:
         return splits
     if data_sets.released_phases(task):
         terms = site_address("terms", task.season.slug)
-        words = _(
+        message = _(
             "The data come after the season's terms are accepted. They are at %(terms)s."
         )
-        raise PermissionDenied(words % {"terms": terms})
+        raise PermissionDenied(message % {"terms": terms})
     raise Http404(_("This task has released no data."))
 
 

@@ -39,8 +39,8 @@ judges = Pages(judge_of, "sheet", context=_context)
 def judge(request: SignedInRequest, annotator: Annotator) -> Answer:
     """Show two anonymous texts of an instance and ask which is better."""
     pair = _pair(annotator, request.GET.get("pair", ""))
-    kept = Preference.objects.filter(annotator=annotator, pair=pair).first()
-    first = {"pair": pair.position, "label": kept.label if kept else None}
+    preference = Preference.objects.filter(annotator=annotator, pair=pair).first()
+    first = {"pair": pair.position, "label": preference.label if preference else None}
     form = JudgementForm(request.POST or None, initial=first)
     require_known_fields(request, form)
     if request.method == "POST" and annotator.sheet.is_open:
@@ -54,18 +54,15 @@ def judge(request: SignedInRequest, annotator: Annotator) -> Answer:
         "form": form,
         "number": before.count() + 1,
         "before": before.last(),
-        "after": _after(annotator, pair),
+        "after": _following_pair(annotator, pair),
     }
 
 
-def _after(annotator: Annotator, pair: SheetPair) -> SheetPair | None:
+def _following_pair(annotator: Annotator, pair: SheetPair) -> SheetPair | None:
     return pairs_for(annotator).filter(position__gt=pair.position).first()
 
 
 def _pair(annotator: Annotator, wanted: str) -> SheetPair:
-    """Return the pair in the URL. The default is the first unjudged pair, or else the
-    last pair.
-    """
     planned = pairs_for(annotator).select_related("instance", "left", "right")
     named = (
         planned.filter(position=int(wanted[:6])).first() if wanted.isdecimal() else None
@@ -80,8 +77,5 @@ def _pair(annotator: Annotator, wanted: str) -> SheetPair:
 
 
 def _next(request: HttpRequest, annotator: Annotator, pair: SheetPair) -> str:
-    """Return the URL of the next pair. After the last pair, return the URL of the first
-    unjudged pair.
-    """
-    after = _after(annotator, pair)
+    after = _following_pair(annotator, pair)
     return f"{request.path}?pair={after.position}" if after else request.path

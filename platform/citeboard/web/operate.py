@@ -34,7 +34,6 @@ from scoring.results.board.embargo_table import in_common
 from tasks.models import Claim, MeasuresFile, Report
 from tasks.seasons import announcements, claims as on_claims, own_measures
 
-#: Headers that proxies add to requests.
 FORWARDED = (
     "Forwarded",
     "Via",

@@ -67,7 +67,6 @@ from tasks.seasons.access import (
 from tasks.seasons.file.load import Fault, SettingsRefused
 from tasks.types import InputRefused
 
-#: The result of a view: a message, a template context, or a response.
 Answer = str | dict[str, Any] | HttpResponseBase
 View = Callable[..., HttpResponseBase]
 Decorator = Callable[[Callable[..., Answer]], View]
@@ -94,8 +93,6 @@ class SignedInRequest(HttpRequest):
     user: User
 
 
-#: A function that returns the response after an action. It receives the request, the
-#: subject and the result.
 Then = Callable[[SignedInRequest, Any, Any], HttpResponseBase]
 
 
@@ -170,7 +167,6 @@ class Pages:
         part: str,
         leave: str,
     ) -> HttpResponseBase:
-        """Return the confirmation page. ``leave`` is the URL of the previous page."""
         if isinstance(asked, EmbargoBreach):
             return asked_again(
                 request, asked, **self._context(thing), part=part, leave=leave
@@ -261,9 +257,6 @@ def _of_season(season: Any) -> dict[str, Any]:
 
 
 def place_of(phase: Phase) -> dict[str, Any]:
-    """Return the template variables from which `phase.html` and other templates build
-    links.
-    """
     return {"season": phase.task.season, "task": phase.task, "phase": phase}
 
 
@@ -272,7 +265,6 @@ helpers = Pages(season_to_help, "season", context=_of_season, rows=ROWS)
 members = Pages(team_for_member, "slug", context=lambda team: {"team": team}, rows=ROWS)
 leads = Pages(team_for_lead, "slug", context=lambda team: {"team": team}, rows=ROWS)
 staff = Pages(access.staff)
-#: Pages whose object is the signed-in user.
 signed_in = Pages(lambda user: user)
 season_readers = Pages(season_for, "season", context=_of_season, is_public=True)
 task_readers = Pages(
@@ -286,7 +278,6 @@ phase_readers = Pages(
     phase_for, "season", "task", "phase", context=place_of, is_public=True
 )
 entering = Pages(season_for, "season", context=_of_season)
-#: The pages that require the same permissions as a role of a user action.
 _BY_ROLE = {
     season_to_organise: organisers,
     season_to_help: helpers,
@@ -313,7 +304,7 @@ def does(
         thing = act.subject_in(address, holder)
         require_known_fields(request, act.form(of=thing) if act.form else None)
         filled = {**act.read(thing, request.POST), **filled}
-        return _done(request, act, thing, filled, then)
+        return _perform_act(request, act, thing, filled, then)
 
     view.__doc__ = act.summary
     return (pages or _BY_ROLE[act.role]).act(back, fields=None)(view)
@@ -343,7 +334,7 @@ def fills(
         require_known_fields(request, form)
         with refusals_at(form, at):
             if form.is_valid():
-                return _done(request, act, thing, form.cleaned_data, then)
+                return _perform_act(request, act, thing, form.cleaned_data, then)
         return {"form": form, **shows(request, thing)}
 
     view.__doc__ = act.summary
@@ -394,12 +385,11 @@ def shown_first(
 
 
 def said_in(request: HttpRequest) -> Said:
-    """Return the confirmation in the posted form."""
     task, reason = (request.POST.get(name, "").strip() for name in GOING_ON)
     return Said(request.POST.get(SHOWN, ""), GoingOn(task, reason))
 
 
-def _done(
+def _perform_act(
     request: SignedInRequest,
     act: Act,
     thing: Any,
@@ -465,7 +455,6 @@ def to_job(
 
 
 def sent(request: HttpRequest) -> dict[str, Any]:
-    """Return data and files for a form if the request is a POST."""
     return (
         {"data": request.POST, "files": request.FILES}
         if request.method == "POST"

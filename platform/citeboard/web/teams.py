@@ -51,7 +51,6 @@ from tasks.seasons.access import merge_proposals, teams_to_ask
 from tasks.seasons.history import concerning
 from tasks.submissions.submit import quota
 
-#: The minimum number of runs for a chart over time.
 MIN_IN_CHART = 2
 
 
@@ -63,8 +62,6 @@ def team(request: HttpRequest, team: models.Team) -> pages.Answer:
         phases.setdefault(run.phase_id, []).append(run)
     people = membership.people_of(team, request)
     groups = [_group(request, runs_of_phase) for runs_of_phase in phases.values()]
-    # For each season, actions of organisers that concern this team or all teams, newest
-    # first.
     seasons = Season.objects.filter(registrations__team=team)
     told = [
         (season, list(concerning(season, [team])[: membership.NEWEST]))
@@ -96,7 +93,7 @@ def _group(request: HttpRequest, runs: Sequence[Submission]) -> dict[str, Any]:
     scores = ranking_scores(runs, at) if sees_scores else {}
     metric = next((score.metric for score in scores.values()), "")
     scale = next((score.scale for score in scores.values()), 0.0)
-    stands = _on_board(phase, runs[0].team, at) if sees_scores else frozenset[int]()
+    stands = _ranked_runs(phase, runs[0].team, at) if sees_scores else frozenset[int]()
     label = metric_label(metric, phase.task.task_type)
     lines = []
     for run in runs:
@@ -120,7 +117,7 @@ def _group(request: HttpRequest, runs: Sequence[Submission]) -> dict[str, Any]:
     }
 
 
-def _on_board(
+def _ranked_runs(
     phase: Phase, team: models.Team, at: dt.datetime | None
 ) -> frozenset[int]:
     gold = counting.gold_at(phase, at) if at else counting.board_gold(phase)
@@ -311,8 +308,8 @@ def invite(request: pages.SignedInRequest, team: models.Team) -> pages.Answer:
     try:
         invited = team_acts.INVITE(team, request.user, address=address)
     except ValidationError as refused:
-        words = _("“%(text)s” is not an e-mail address.") % {"text": address[:80]}
-        raise refusals.Refused(words) from refused
+        message = _("“%(text)s” is not an e-mail address.") % {"text": address[:80]}
+        raise refusals.Refused(message) from refused
     return team_acts.INVITE.told(team, invited, {})
 
 

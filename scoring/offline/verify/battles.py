@@ -46,8 +46,8 @@ def _check(archive: Path, rows: str, board: str, verified: Verified) -> None:
         other = again.pop((place, name), None)
         if isinstance(value, str) or isinstance(other, str):
             if value != other:
-                words = f"the archive has {value}, computed again it is {other}"
-                verified.differs(f"{board}{place} {name}: {words}")
+                message = f"the archive has {value}, computed again it is {other}"
+                verified.differs(f"{board}{place} {name}: {message}")
         else:
             verified.compare(f"{board}{place}", {name: value}, {name: other})
     for (place, name), other in again.items():

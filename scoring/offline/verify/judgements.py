@@ -34,7 +34,9 @@ def check_judgements(
             said[entry["judge"]] |= labels
     if not said:
         return
-    for file in sorted({name for one in evaluations for name in _label_files(one)}):
+    for file in sorted(
+        {name for evaluation in evaluations for name in _label_files(evaluation)}
+    ):
         given = read_entailment_labels(existing(archive, file))
         counts = said.get(given.model, {})
         others = [
@@ -66,8 +68,8 @@ def _settled(
         rows.seek(0)
         for _line, row in placed_rows(rows):
             by_items[row.items].append(GivenLabel(row.by, row.repeat, row.label))
-    for items, given in by_items.items():
-        yield items, settled(entry["kind"], given).label
+    for items, item in by_items.items():
+        yield items, settled(entry["kind"], item).label
 
 
 def _label_files(evaluation: Mapping[str, Any]) -> Iterator[str]:

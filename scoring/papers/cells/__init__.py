@@ -350,7 +350,9 @@ def compute(  # noqa: C901  (two loops over one cache)
 
     with tempfile.TemporaryDirectory() as work:
         folders = {"data": str(data), "work": work}
-        for one in (one for one in paper.findings if one.quick or not quick):
+        for one in (
+            finding for finding in paper.findings if finding.quick or not quick
+        ):
             commands = [
                 words.format(**folders, **one.runs)
                 for words in paper.programs[one.program]
@@ -376,7 +378,8 @@ def compute(  # noqa: C901  (two loops over one cache)
             try:
                 pointers = cell.filled(cell.cells.ours).split(";")
                 told.values[cell.key] = [
-                    float(_at(computed, one)) * cell.cells.scale for one in pointers
+                    float(_at(computed, pointer)) * cell.cells.scale
+                    for pointer in pointers
                 ]
             except (LookupError, TypeError, ValueError) as fault:
                 told.faults.append(
@@ -448,13 +451,13 @@ def failures(paper: Paper, values: Mapping[str, Sequence[float]]) -> list[str]:
     for cell in paper.cells():
         if (ours := values.get(cell.key)) is None or cell.state(ours) != FAILS:
             continue
-        words = f"{cell.key}: printed {cell.text}, ours {ours[0]:.6g}"
+        message = f"{cell.key}: printed {cell.text}, ours {ours[0]:.6g}"
         if cell.is_within_bound(ours):
-            lines.append(f"{words}, and no reason is given")
+            lines.append(f"{message}, and no reason is given")
         else:
             expected = cell.stated or "an equal figure"
             own = cell.rounded(ours)
-            lines.append(f"{words}; the difference is {own}, expected is {expected}")
+            lines.append(f"{message}; the difference is {own}, expected is {expected}")
     return lines
 
 

@@ -80,10 +80,10 @@ def _conclusions(paper: Paper) -> Iterator[str]:
             name: conclusion.finding(figures) for name, figures in by_reading.items()
         }
         printed = outcomes.pop("printed")
-        for one in paper.findings:
-            if one.conclusion == conclusion.name and one.key in paper.recorded:
-                units, above, *ends = paper.recorded[one.key]
-                outcomes[one.reading] = Finding(int(units), int(above), *ends)
+        for finding in paper.findings:
+            if finding.conclusion == conclusion.name and finding.key in paper.recorded:
+                units, above, *ends = paper.recorded[finding.key]
+                outcomes[finding.reading] = Finding(int(units), int(above), *ends)
         own = "; ".join(
             f"*{name}*: {_verdict(conclusion, outcome)}"
             for name, outcome in outcomes.items()

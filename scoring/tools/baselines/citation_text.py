@@ -96,8 +96,10 @@ def model_answers(files: Sequence[InputFile], writing: Writing) -> Iterator[Answ
     """
     instances = read_instances(files, with_targets=False)
     texts = [
-        " ".join(cited_abstracts(one.inputs) if writing.cited_only else one.inputs)
-        for one in instances
+        " ".join(
+            cited_abstracts(instance.inputs) if writing.cited_only else instance.inputs
+        )
+        for instance in instances
     ]
     folder = NamedModel("write-texts", str(writing.model)).folder
     import torch
@@ -239,12 +241,12 @@ def answers(
     ):
         instances = list(group)
         texts_of = cited_abstracts if options["inputs"] == CITED else list
-        inputs = [texts_of(one.inputs) for one in instances]
+        inputs = [texts_of(instance.inputs) for instance in instances]
         for instance, text in zip(instances, system(inputs, settings), strict=True):
             yield {"id": instance.id, "prediction": text}
 
 
-def _declared(
+def _baseline_of(
     name: str, summary: str, system: System, *options: Option, package: str = ""
 ) -> Baseline:
     answering = partial(answers, system=system)
@@ -259,7 +261,7 @@ def _declared(
 
 
 BASELINES = (
-    _declared(
+    _baseline_of(
         "citation-text-lead",
         "The first three sentences of the inputs.",
         lead,
@@ -267,14 +269,14 @@ BASELINES = (
         SPLITTER,
         SENTENCES,
     ),
-    _declared(
+    _baseline_of(
         "citation-text-textrank",
         "TextRank as in the package summa, a fifth of the sentences.",
         by_textrank,
         INPUTS,
         package="summa",
     ),
-    _declared(
+    _baseline_of(
         "citation-text-lexrank",
         "LexRank as in the package lexrank, the three best sentences.",
         by_lexrank,

@@ -192,7 +192,7 @@ def citance_sentences(
     """
     paper = topic.citing_paper(citance)
     places = [
-        place for place, sentence in enumerate(paper) if sentence.sid in citance.offsets
+        index for index, sentence in enumerate(paper) if sentence.sid in citance.offsets
     ]
     if not places:
         return [citance.text]

@@ -61,16 +61,16 @@ def sentence_likeness(citances: Texts, sentences: Texts, wordnet: Any) -> Floats
     table = senses.likeness(*vocabulary)
     first, second = (
         [
-            _Placed.of(text, {word: place for place, word in enumerate(words)}, senses)
+            _Placed.of(text, {word: index for index, word in enumerate(words)}, senses)
             for text in texts
         ]
         for texts, words in zip((citances, sentences), vocabulary, strict=True)
     )
-    by_sentence = [_likest(table, other.places) for other in second]
+    by_sentence = [_best_similarity(table, other.places) for other in second]
     turned = table.transpose(0, 2, 1)
     values = np.zeros((len(first), len(second), len(MEASURES)))
     for row, one in enumerate(first):
-        to_citance = _likest(turned, one.places)
+        to_citance = _best_similarity(turned, one.places)
         for column, other in enumerate(second):
             shorter, longer, likest = one, other, by_sentence[column]
             if len(one.places) > len(other.places):
@@ -85,7 +85,7 @@ def sentence_likeness(citances: Texts, sentences: Texts, wordnet: Any) -> Floats
     return values * ratio(*by_length)[:, :, np.newaxis]
 
 
-def _likest(table: Floats, places: Sequence[int]) -> Floats:
+def _best_similarity(table: Floats, places: Sequence[int]) -> Floats:
     return np.asarray(table[:, :, places].max(axis=2, initial=0))
 
 
@@ -168,12 +168,12 @@ class Senses:
 
     def _below(self, words: Iterable[str]) -> dict[Any, tuple[Any, Floats, Floats]]:
         paths: dict[Any, list[tuple[int, Way]]] = defaultdict(list)
-        for place, word in enumerate(words):
+        for index, word in enumerate(words):
             for ancestor, way in self._ways(word).items():
-                paths[ancestor].append((place, way))
+                paths[ancestor].append((index, way))
         below = {}
-        for ancestor, found in paths.items():
-            places, ways = zip(*found, strict=True)
+        for ancestor, path in paths.items():
+            places, ways = zip(*path, strict=True)
             steps, information = zip(*ways, strict=True)
             below[ancestor] = (
                 np.array(places),

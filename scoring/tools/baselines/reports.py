@@ -54,7 +54,7 @@ def extract(query: Sequence[str], documents: dict[str, Document]) -> Iterator[Ci
         yield sentences[place]
 
 
-def _within(sentences: Iterable[Cited], limit: Any) -> list[Cited]:
+def _sentences_within_limit(sentences: Iterable[Cited], limit: Any) -> list[Cited]:
     taken: list[Cited] = []
     words = characters = 0
     for text, name in sentences:
@@ -73,7 +73,8 @@ def _answers(
         gold = read_collection(files, {})
         names = list(gold.documents)
         index = bm25.Lucene(
-            bm25.words(f"{one.title} {one.text}") for one in gold.documents.values()
+            bm25.words(f"{document.title} {document.text}")
+            for document in gold.documents.values()
         )
         for topic in gold.topics.values():
             query = _query(topic)
@@ -82,7 +83,9 @@ def _answers(
                 names[place]: gold.documents[names[place]]
                 for place in _best(scores, DOCUMENTS)
             }
-            cited = _within(write(query, best), topic.shown.get("limit"))
+            cited = _sentences_within_limit(
+                write(query, best), topic.shown.get("limit")
+            )
             yield {
                 "metadata": {
                     "team_id": "baseline",

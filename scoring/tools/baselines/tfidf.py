@@ -61,10 +61,10 @@ class TfIdf:
 
 def cosines(first: Floats, second: Floats) -> Floats:
     """Return (a, b) cosines of the rows of two matrices; 0 for zero rows."""
-    return np.asarray(_normalised(first) @ _normalised(second).T)
+    return np.asarray(_normalise_rows(first) @ _normalise_rows(second).T)
 
 
-def _normalised(rows: Floats) -> Floats:
+def _normalise_rows(rows: Floats) -> Floats:
     return ratio(rows, np.linalg.norm(rows, axis=1, keepdims=True))
 
 

@@ -132,7 +132,9 @@ def load(
     files = open_input(path)
     form = form if form != "auto" else _form_of(files, path)
     converted = list(
-        _aburaed(files, split) if form == "aburaed" else _converted(files, split, form)
+        _aburaed(files, split)
+        if form == "aburaed"
+        else _converted_records(files, split, form)
     )
     if not converted:
         raise refusal(f"no instances of the split “{split}” are here", path)
@@ -168,7 +170,7 @@ def load(
     return Loaded(dataset=name, form=form, instances=instances, faults=faults)
 
 
-def _tagged(tag: str, value: Any) -> list[str]:
+def _tagged_text(tag: str, value: Any) -> list[str]:
     text = (
         " ".join(map(str, value))
         if isinstance(value, list)
@@ -179,20 +181,20 @@ def _tagged(tag: str, value: Any) -> list[str]:
     return [f"<{tag}> {text.strip()} </{tag}>"] if text.strip() else []
 
 
-def _lu(record: Record) -> Converted:
+def _convert_lu(record: Record) -> Converted:
     references = _part(record, "ref_abstract", dict)
     target = _part(record, "related_work", str)
     cited = []
-    for place, (name, reference) in enumerate(references.items()):
-        target = target.replace(name, f"[{place}]")
+    for index, (name, reference) in enumerate(references.items()):
+        target = target.replace(name, f"[{index}]")
         abstract = (
             reference.get("abstract") if isinstance(reference, dict) else reference
         )
         cited.append(
-            f"[{place}] {abstract if isinstance(abstract, str) else ''}"[_NUMBER_CUT:]
+            f"[{index}] {abstract if isinstance(abstract, str) else ''}"[_NUMBER_CUT:]
         )
     return Converted(
-        target, cited, _tagged(instances_of.ABSTRACT, record.value.get("abstract"))
+        target, cited, _tagged_text(instances_of.ABSTRACT, record.value.get("abstract"))
     )
 
 
@@ -206,9 +208,9 @@ def _chen(record: Record) -> Converted:
 def _xing(record: Record) -> Converted:
     value = record.value
     context = [
-        *_tagged(instances_of.ABSTRACT, value.get("tgt_abstract")),
-        *_tagged(instances_of.BEFORE, value.get("text_before_explicit_citation")),
-        *_tagged(instances_of.AFTER, value.get("text_after_explicit_citation")),
+        *_tagged_text(instances_of.ABSTRACT, value.get("tgt_abstract")),
+        *_tagged_text(instances_of.BEFORE, value.get("text_before_explicit_citation")),
+        *_tagged_text(instances_of.AFTER, value.get("text_after_explicit_citation")),
     ]
     target = _part(record, "explicit_citation", str).replace("#REFR", "[0]")
     cited = [_part(record, "src_abstract", str).strip()]
@@ -232,7 +234,7 @@ def _part(record: Record, key: str, kind: type) -> Any:
 #: The keys by which each format is recognised, and the function that converts records
 #: of the format.
 _FORMS: Mapping[str, tuple[tuple[str, ...], Callable[[Record], Converted]]] = {
-    "lu": (("related_work", "ref_abstract"), _lu),
+    "lu": (("related_work", "ref_abstract"), _convert_lu),
     "chen": (("abs", "multi_doc"), _chen),
     "xing": (("src_abstract", "explicit_citation"), _xing),
 }
@@ -243,7 +245,7 @@ _EXPECTED = f"the original files of one of {', '.join(FORMS)}"
 PROCESSED = ("target", "input")
 
 
-def _converted(
+def _converted_records(
     files: Sequence[InputFile], split: str, form: str
 ) -> Iterator[Converted]:
     readable = [file for file in files if file.suffix in SUFFIXES]

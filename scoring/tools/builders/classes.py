@@ -300,12 +300,12 @@ def type_contexts(store: Store) -> None:
     store.connection.execute(
         "CREATE TABLE typed (number INTEGER PRIMARY KEY, context_type TEXT)"
     )
-    store.write("INSERT INTO typed VALUES (?, ?)", _typed(store))
+    store.write("INSERT INTO typed VALUES (?, ?)", _contexts_with_types(store))
     moved = "UPDATE contexts SET context_type = typed.context_type FROM typed"
     store.connection.execute(f"{moved} WHERE typed.number = contexts.number")
 
 
-def _typed(store: Store) -> Iterator[tuple[int, str]]:
+def _contexts_with_types(store: Store) -> Iterator[tuple[int, str]]:
     for number, group in groupby(
         store.rows(SQL["classes: pairs"]), key=itemgetter("number")
     ):

@@ -36,16 +36,16 @@ def add_article(article: Article, store: Store) -> None:
     for reference in article.references:
         store.add_reference(paper, reference)
     numbers = {
-        reference.ref_id: place
-        for place, reference in enumerate(article.references, start=1)
+        reference.ref_id: position
+        for position, reference in enumerate(article.references, start=1)
     }
     number = count()
     for paragraph in article.paragraphs:
         sentences = [
-            _Sentence(*_marked(one.text, one.marks), one.zone)
-            for one in paragraph.sentences
+            _Sentence(*_mark_text(sentence.text, sentence.marks), sentence.zone)
+            for sentence in paragraph.sentences
         ]
-        text, marks = _marked(paragraph.text, paragraph.marks)
+        text, marks = _mark_text(paragraph.text, paragraph.marks)
         for start, stop in store.sentences.spans(text, [mark.text for mark in marks]):
             first = text.count(MARK, 0, start)
             among = marks[first : first + text.count(MARK, start, stop)]
@@ -55,9 +55,9 @@ def add_article(article: Article, store: Store) -> None:
         store.add_text(
             paper,
             paragraph.section,
-            ((one.printed(numbers), one.shown()) for one in sentences),
+            ((sentence.printed(numbers), sentence.shown()) for sentence in sentences),
         )
-        for place, sentence in enumerate(sentences):
+        for index, sentence in enumerate(sentences):
             for group, hole in enumerate(sentence.groups):
                 cited_by = sentence.marks_of(hole)
                 named = dict.fromkeys(
@@ -67,8 +67,8 @@ def add_article(article: Article, store: Store) -> None:
                     cited := tuple(ref_id for ref_id in named if ref_id in numbers)
                 ):
                     continue
-                before = sentences[max(place - store.around, 0) : place]
-                after = sentences[place + 1 : place + 1 + store.around]
+                before = sentences[max(index - store.around, 0) : index]
+                after = sentences[index + 1 : index + 1 + store.around]
                 printed = " ".join(mark.text for mark in cited_by)
                 context = Context(
                     context_id=f"{paper}_{next(number):04d}",
@@ -124,7 +124,7 @@ class _Sentence:
         return self.marks[first : first + group[0].count(MARK)]
 
 
-def _marked(text: str, marks: Sequence[Mark]) -> tuple[str, list[Mark]]:
+def _mark_text(text: str, marks: Sequence[Mark]) -> tuple[str, list[Mark]]:
     parts, end, ordered = [], 0, []
     for mark in sorted(marks, key=lambda mark: mark.start):
         if mark.start < end:

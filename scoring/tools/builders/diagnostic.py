@@ -81,7 +81,7 @@ def is_still(name: str, row: sqlite3.Row) -> bool:
     )
 
 
-def _fill(
+def _insert_class_samples(
     store: Store, dimensions: Sequence[Dimension], contexts: str, rules: classes.Rules
 ) -> None:
     for row in store.rows(contexts):
@@ -133,7 +133,7 @@ def sample_officially(store: Store, rules: classes.Rules) -> None:
         pools, key=lambda key: (sum(len(list(numbers)) for numbers in pools[key]), key)
     )
     offers = {
-        key: islice(_untaken(pools[key], taken, rules), rules.most_per_class)
+        key: islice(_remaining_contexts(pools[key], taken, rules), rules.most_per_class)
         for key in scarce
     }
     while offers:
@@ -147,17 +147,19 @@ def sample_officially(store: Store, rules: classes.Rules) -> None:
         Dimension(name, rules.most_per_class, unit="target")
         for name in classes.COMBINED
     ]
-    _fill(store, combined, SQL["diagnostic: combined"], rules)
+    _insert_class_samples(store, combined, SQL["diagnostic: combined"], rules)
 
 
-def _untaken(
+def _remaining_contexts(
     strata: Sequence[Iterable[int]], taken: set[int], rules: classes.Rules
 ) -> Iterator[int]:
     left = [iter(numbers) for numbers in strata]
     for _ in range(min(rules.per_stratum, rules.drawn)):
         for numbers in left:
             if (
-                number := next((one for one in numbers if one not in taken), None)
+                number := next(
+                    (number for number in numbers if number not in taken), None
+                )
             ) is not None:
                 yield number
 
@@ -246,7 +248,9 @@ def build_diagnostic(  # noqa: PLR0913  (each is an option of the command)
                     Dimension(name, rules.per_stratum)
                     for name in classes.SIDE_CONDITIONS
                 ]
-                _fill(store, each, "SELECT * FROM classified ORDER BY draw", rules)
+                _insert_class_samples(
+                    store, each, "SELECT * FROM classified ORDER BY draw", rules
+                )
         built = datasheet.Built(
             form=form_loader.name,
             corpus=store.sizes(),

@@ -50,11 +50,11 @@ def load(path: Path, store: Store) -> None:
         context = Context(
             context_id=f"{citing}_{topic.name}_{number:03d}",
             section=sentences[place].section,
-            before=_joined(sentences[max(place - store.around, 0) : place]),
+            before=_joined_text(sentences[max(place - store.around, 0) : place]),
             sentence=without_unmarked(
                 with_placeholder(sentences[place].text, citance.marker)
             ),
-            after=_joined(sentences[place + 1 : place + 1 + store.around]),
+            after=_joined_text(sentences[place + 1 : place + 1 + store.around]),
             gold=(topic.name,),
             markers=1,
             marker=citance.marker,
@@ -84,20 +84,22 @@ def _add_citing_paper(
 
 def _paper(name: str, sentences: Sequence[Sentence]) -> Paper:
     abstract = " ".join(
-        one.text for one in sentences if one.section.lower() == ABSTRACT
+        sentence.text for sentence in sentences if sentence.section.lower() == ABSTRACT
     )
-    title = " ".join(one.text for one in sentences if one.section == TITLE)
+    title = " ".join(
+        sentence.text for sentence in sentences if sentence.section == TITLE
+    )
     return Paper(
         paper_id=name,
         title=title,
         abstract=abstract,
-        text=" ".join(one.text for one in sentences),
+        text=" ".join(sentence.text for sentence in sentences),
     )
 
 
 def _place(citance: InputCitance, sentences: Sequence[Sentence]) -> int | None:
     if citance.offsets:
-        places = {sentence.sid: place for place, sentence in enumerate(sentences)}
+        places = {sentence.sid: index for index, sentence in enumerate(sentences)}
         return next(
             (
                 places[sid]
@@ -114,5 +116,5 @@ def _place(citance: InputCitance, sentences: Sequence[Sentence]) -> int | None:
     return None
 
 
-def _joined(sentences: Sequence[Sentence]) -> str:
+def _joined_text(sentences: Sequence[Sentence]) -> str:
     return " ".join(without_unmarked(sentence.text) for sentence in sentences)

@@ -29,7 +29,7 @@ def add(record: reading.Record, file: Path, store: Store) -> None:
     """Add a record. A paper that `papers.jsonl` lacks has neither field nor year."""
     if file.name == PAPERS:
         paper = Paper(
-            paper_id=_needed(record, "paper_id"),
+            paper_id=_required_value(record, "paper_id"),
             **{
                 name: reading.text(record, name)
                 for name in ("title", "authors", "abstract", "text")
@@ -48,10 +48,16 @@ def add(record: reading.Record, file: Path, store: Store) -> None:
             "citations": "citation_count",
         }
         numbers = {field: reading.whole(record, key) for field, key in keys.items()}
-        author_id, name = _needed(record, "author_id"), reading.text(record, "name")
+        author_id, name = (
+            _required_value(record, "author_id"),
+            reading.text(record, "name"),
+        )
         store.add_author(Author(author_id=author_id, name=name, **numbers))
     elif file.name == REFERENCES:
-        citing, ref_id = _needed(record, "paper_id"), _needed(record, "ref_id")
+        citing, ref_id = (
+            _required_value(record, "paper_id"),
+            _required_value(record, "ref_id"),
+        )
         reference = Reference(
             ref_id=ref_id,
             target=reading.text(record, "cited_paper_id") or ref_id,
@@ -63,7 +69,10 @@ def add(record: reading.Record, file: Path, store: Store) -> None:
         store.add_reference(citing, reference)
     else:
         gold = [str(reference) for reference in reading.listed(record.get("gold"))]
-        name, sentence = _needed(record, "context_id"), reading.text(record, "sentence")
+        name, sentence = (
+            _required_value(record, "context_id"),
+            reading.text(record, "sentence"),
+        )
         if PLACEHOLDER not in sentence:
             raise reading.refusal(
                 f"the sentence of context “{name}” has no {PLACEHOLDER}"
@@ -83,7 +92,7 @@ def add(record: reading.Record, file: Path, store: Store) -> None:
             zone=reading.text(record, "zone") or None,
         )
         store.add_sentence(len(tokens(context.sentence)))
-        store.add_context(_needed(record, "paper_id"), context)
+        store.add_context(_required_value(record, "paper_id"), context)
 
 
 def _style_of_mark(record: reading.Record) -> str:
@@ -91,7 +100,7 @@ def _style_of_mark(record: reading.Record) -> str:
     return style_of(mark) if mark else ANONYMOUS
 
 
-def _needed(record: reading.Record, key: str) -> str:
+def _required_value(record: reading.Record, key: str) -> str:
     if not (value := reading.text(record, key)):
         raise InputRefused(
             [Problem(message=f"a row without “{key}”", quote=str(record)[:160])]

@@ -109,7 +109,7 @@ def _article(record: Record) -> Article | None:
             body = str(paragraph.get("text") or "")
             marks = [
                 _mark(body, span, paper_id)
-                for span in _spans(paragraph.get("cite_spans"), len(body))
+                for span in _annotated_spans(paragraph.get("cite_spans"), len(body))
             ]
             paragraphs.append(
                 Paragraph(section=text(paragraph, "section"), text=body, marks=marks)
@@ -173,7 +173,8 @@ def _annotated(record: Record, content: Record) -> Article:
 
     def spans(kind: str) -> list[_Span]:
         return sorted(
-            _spans(annotations.get(kind), len(body)), key=lambda span: span[:2]
+            _annotated_spans(annotations.get(kind), len(body)),
+            key=lambda span: span[:2],
         )
 
     def joined(kind: str) -> str:
@@ -212,7 +213,7 @@ def _annotated(record: Record, content: Record) -> Article:
 _Span = tuple[int, int, Record]
 
 
-def _spans(annotation: object, length: int) -> Iterator[_Span]:
+def _annotated_spans(annotation: object, length: int) -> Iterator[_Span]:
     if isinstance(annotation, str):
         annotation = read_json(annotation, constant=float)
     for span in map(mapped, listed(annotation)):

@@ -50,7 +50,7 @@ def fits(path: Path) -> bool:
 
 
 def load(path: Path, store: Store) -> None:
-    load_papers(path, store, _named, _read)
+    load_papers(path, store, _name_and_title, _read)
 
 
 def _read(file: Path, titles: Titles) -> Article:
@@ -68,7 +68,7 @@ def _root(file: Path) -> ET.Element:
     return root
 
 
-def _named(file: Path) -> tuple[str, str]:
+def _name_and_title(file: Path) -> tuple[str, str]:
     root = _root(file)
     return _name(root, file), _title(root)
 
@@ -175,7 +175,7 @@ def _sentence(element: ET.Element, entries: Sequence[_Entry]) -> Sentence:
         if inner.tag == "REF":
             start, printed = sum(map(len, parts)), text_of(inner)
             parts.append(printed or "?")
-            ref_id = _cited(inner, printed, entries)
+            ref_id = _cited_entry(inner, printed, entries)
             marks.append(
                 Mark(
                     start=start, end=start + len(parts[-1]), text=printed, ref_id=ref_id
@@ -196,7 +196,9 @@ def _sentence(element: ET.Element, entries: Sequence[_Entry]) -> Sentence:
     return Sentence(text="".join(parts), marks=marks, zone=zone)
 
 
-def _cited(mark: ET.Element, printed: str, entries: Sequence[_Entry]) -> str | None:
+def _cited_entry(
+    mark: ET.Element, printed: str, entries: Sequence[_Entry]
+) -> str | None:
     if wanted := mark.get("REFID", "").strip("?"):
         return next(
             (entry.reference.ref_id for entry in entries if entry.own_id == wanted),

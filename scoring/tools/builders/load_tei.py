@@ -39,7 +39,7 @@ def fits(path: Path) -> bool:
 
 
 def load(path: Path, store: Store) -> None:
-    load_papers(path, store, _named, _read)
+    load_papers(path, store, _name_and_title, _read)
 
 
 def _read(file: Path, titles: Titles) -> Article:
@@ -63,7 +63,7 @@ def _name(file: Path) -> str:
     return name
 
 
-def _named(file: Path) -> tuple[str, str]:
+def _name_and_title(file: Path) -> tuple[str, str]:
     return _name(file), _title(_root(file))
 
 

@@ -60,8 +60,8 @@ def add(record: Record, file: Path, store: Store) -> None:
             content = _words(str(paragraph.get("text") or ""))
             cites = _CITE.finditer(content)
             marks = [
-                Mark(start=one.start(), end=one.end(), text=one[0], ref_id=one[1])
-                for one in cites
+                Mark(start=cite.start(), end=cite.end(), text=cite[0], ref_id=cite[1])
+                for cite in cites
             ]
             section = without_tokens(text(paragraph, "section"))
             paragraphs.append(Paragraph(section=section, text=content, marks=marks))

@@ -54,13 +54,15 @@ def corpus_files(path: Path) -> list[Path]:
 
 
 def records(path: Path, start: int = 0, end: int | None = None) -> Iterator[Record]:
-    return (record for record, _number, _place in _placed(path, start, end))
+    return (
+        record for record, _number, _place in _records_with_offsets(path, start, end)
+    )
 
 
 def add_records(
     path: Path, add: Adding, store: Store, start: int = 0, end: int | None = None
 ) -> None:
-    for record, number, place in _placed(path, start, end):
+    for record, number, place in _records_with_offsets(path, start, end):
         try:
             add(record, path, store)
         except InputRefused as refused:
@@ -72,7 +74,7 @@ def add_records(
             raise InputRefused(problems) from refused
 
 
-def _placed(
+def _records_with_offsets(
     path: Path, start: int = 0, end: int | None = None
 ) -> Iterator[tuple[Record, int, int | None]]:
     stream: IO[bytes]
@@ -85,7 +87,7 @@ def _placed(
         if start:
             stream.seek(start - 1)
             place = start - 1 + len(stream.readline())
-        lines = _unpacked(stream, path)
+        lines = _decompressed_lines(stream, path)
         values = lines if start else _with_one_value(lines)
         for number, line in enumerate(values, start=1):
             if end is not None and place >= end:
@@ -119,7 +121,7 @@ def _with_one_value(lines: Iterator[bytes]) -> Iterator[bytes]:
     yield from lines
 
 
-def _unpacked(lines: Iterable[bytes], path: Path) -> Iterator[bytes]:
+def _decompressed_lines(lines: Iterable[bytes], path: Path) -> Iterator[bytes]:
     try:
         yield from lines
     except (EOFError, gzip.BadGzipFile, zlib.error) as fault:
@@ -167,7 +169,7 @@ def digest_of(corpus: Path) -> dict[str, str | int]:
 def _digest_of_lines(path: Path) -> bytes:
     lines = total = 0
     with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
-        for line in _unpacked(stream, path):
+        for line in _decompressed_lines(stream, path):
             if content := line.strip():
                 lines += 1
                 total += int.from_bytes(hashlib.sha256(content).digest())

@@ -130,7 +130,7 @@ def placement(recomputed: Mapping[str, Any], **facts: Any) -> str:
     """Return the season-file tables that show a published table beside the board."""
     heads = {"[[tasks.published]]": facts, "[tasks.published.recomputed]": recomputed}
     filled = (
-        (head, {key: one for key, one in values.items() if one})
+        (head, {key: value for key, value in values.items() if value})
         for head, values in heads.items()
     )
     return "".join(table(head, values) for head, values in filled)

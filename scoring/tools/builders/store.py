@@ -79,7 +79,7 @@ class Store:
                 {"paper": paper_id, **vars(context), "gold": json.dumps(context.gold)},
             )
         except sqlite3.IntegrityError as twice:
-            raise _stands_twice(context.context_id) from twice
+            raise _duplicate_context_error(context.context_id) from twice
 
     def add_intent(self, *row: str) -> None:
         """Add the intent of a citation: citing and cited paper, sentence and type."""
@@ -118,7 +118,7 @@ class Store:
             f" {SQL['store: upsert author']}; {SQL['store: rest of part']} COMMIT;"
         )
         if self.value(SQL["store: last"].format("main")) != before + more:
-            raise _stands_twice(self.value(SQL["store: twice"], (before,)))
+            raise _duplicate_context_error(self.value(SQL["store: twice"], (before,)))
         self.connection.execute("DETACH part")
 
     def rows(
@@ -154,7 +154,7 @@ class Store:
         return {name: self.value(f"SELECT {query}") for name, query in queries.items()}
 
 
-def _stands_twice(context: str) -> InputRefused:
+def _duplicate_context_error(context: str) -> InputRefused:
     return InputRefused(
         [Problem(message=f"context “{context}” stands in the corpus twice")]
     )

@@ -110,8 +110,12 @@ def tag(
     bounds = [(after, after + RANGE) for after in range(0, highest, RANGE)]
     if workers.are_alone and not is_kept:
         for after, last in bounds:
-            tagged = _tagged(store.connection, tagger, after, last, rules.every_context)
-            store.write(SQL["tagging: tagged"], _told(tagged, highest, progress))
+            tagged = _tagged_contexts(
+                store.connection, tagger, after, last, rules.every_context
+            )
+            store.write(
+                SQL["tagging: tagged"], _report_progress(tagged, highest, progress)
+            )
         return
     facts = [
         tagger.name,
@@ -138,11 +142,11 @@ def tag(
         )
 
 
-def _told(
+def _report_progress(
     tagged: Iterable[dict[str, Any]], highest: int, progress: Callable[[str], None]
 ) -> Iterator[dict[str, Any]]:
-    for place, facts in enumerate(tagged):
-        if place % TOLD == 0:
+    for index, facts in enumerate(tagged):
+        if index % TOLD == 0:
             progress(
                 f"tagging parts of speech: context {facts['number']:,} of {highest:,}"
             )
@@ -153,7 +157,7 @@ def _tag_range(stretch: _Range) -> list[Problem]:
     tagger = _tagger(stretch.pipeline)
     with sqlite3.connect(f"{stretch.store.as_uri()}?mode=ro", uri=True) as connection:
         rows = list(
-            _tagged(
+            _tagged_contexts(
                 connection, tagger, stretch.after, stretch.last, stretch.is_everything
             )
         )
@@ -163,7 +167,7 @@ def _tag_range(stretch: _Range) -> list[Problem]:
     return []
 
 
-def _tagged(
+def _tagged_contexts(
     connection: sqlite3.Connection,
     tagger: Tagger,
     after: int,

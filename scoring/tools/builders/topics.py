@@ -112,7 +112,7 @@ def choose(
         citations = (
             paper["citations"] if paper["citations"] is not None else len(citing)
         )
-        if reason := _reason_against(paper, citations, citing, rules):
+        if reason := _rejection_reason(paper, citations, citing, rules):
             left_out[reason] += 1
         else:
             eligible.append((paper, citations, citing))
@@ -121,7 +121,7 @@ def choose(
     ), left_out
 
 
-def _reason_against(
+def _rejection_reason(
     paper: Any, citations: int, citing: Sequence[Citing], rules: TopicRules
 ) -> str:
     years = [
@@ -165,13 +165,13 @@ def lot(seed: int, name: str) -> str:
 
 
 def statistics(inputs: Sequence[InputTopic], gold: Sequence[Topic]) -> dict[str, Any]:
-    citances = (one for topic in inputs for one in topic.citances)
+    citances = (citance for topic in inputs for citance in topic.citances)
     citing = sum(
-        len(one.offsets) or max(1, len(list(sentence_spans(one.text))))
-        for one in citances
+        len(citance.offsets) or max(1, len(list(sentence_spans(citance.text))))
+        for citance in citances
     )
     dated = [
-        [publication_year(one.name.citing) for one in topic.citances]
+        [publication_year(citance.name.citing) for citance in topic.citances]
         for topic in inputs
     ]
     years = [[year for year in topic if year is not None] for topic in dated]
@@ -179,7 +179,10 @@ def statistics(inputs: Sequence[InputTopic], gold: Sequence[Topic]) -> dict[str,
         "topics": len(inputs),
         "reference_sentences": _spread([len(topic.sentences) for topic in inputs]),
         "citing_papers": _spread(
-            [len({one.name.citing for one in topic.citances}) for topic in inputs]
+            [
+                len({citance.name.citing for citance in topic.citances})
+                for topic in inputs
+            ]
         ),
         "citances": _spread([len(topic.citances) for topic in inputs]),
         "citing_sentences": citing,
@@ -295,9 +298,9 @@ class Written:
                 if is_abstract
                 else f'<SECTION title={name} number="{number}">'
             )
-            for place, (_, sentence) in enumerate(group, start=1):
+            for position, (_, sentence) in enumerate(group, start=1):
                 sid += 1
-                lines.append(element(sid, place, sentence))
+                lines.append(element(sid, position, sentence))
             lines.append("</ABSTRACT>" if is_abstract else "</SECTION>")
         return "\n".join([*lines, "</PAPER>", ""])
 

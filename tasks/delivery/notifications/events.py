@@ -19,7 +19,6 @@ from tasks.delivery.webhooks.services import due_at, holding, queue_event
 from tasks.models.notifications import Channel, Kind
 from tasks.models.registrations import name_to_others
 
-#: Kinds of e-mails about dates, which are sent without delay.
 OF_DATES = (Kind.DEADLINE, Kind.MOVED)
 
 
@@ -114,11 +113,11 @@ def tell_scored(job: models.Job, *, is_first: bool) -> None:
     if run.phase.own_runs_show == models.Phase.OwnRuns.NOTHING:
         return
     if is_first:
-        _tell(Kind.SCORED, f"run-{run.pk}-scored-{job.pk}", run)
+        _notify_members(Kind.SCORED, f"run-{run.pk}-scored-{job.pk}", run)
     elif run.status == Status.SCORED:
         assert run.team is not None
         event = f"phase-{run.phase_id}-team-{run.team_id}-rescored-{job.gold_id}-{job.options_digest[:16]}"
-        facts = {"gold": job.gold.number, "changed": _changed(job)}
+        facts = {"gold": job.gold.number, "changed": _rescoring_cause(job)}
         event += f"-{job.rules}" if facts["changed"] == "rules" else ""
         with holding(job.gold.created_at):
             notify(
@@ -131,7 +130,7 @@ def tell_scored(job: models.Job, *, is_first: bool) -> None:
             )
 
 
-def _changed(job: models.Job) -> str:
+def _rescoring_cause(job: models.Job) -> str:
     before = models.Job.objects.filter(submission=job.submission).exclude(pk=job.pk)
     of_rules = before.filter(rules=job.rules)
     if (
@@ -156,7 +155,7 @@ def tell_failed(job: models.Job, *, has_problems: bool) -> None:
             f"run-{run.pk}-failed-{job.pk}{attempt}",
         )
         _post(kind, event, run)
-        _tell(kind, event, run)
+        _notify_members(kind, event, run)
 
 
 def tell_tries(given: models.ExtraTries) -> None:
@@ -177,7 +176,7 @@ def tell_tries(given: models.ExtraTries) -> None:
 def tell_excluded(
     run: models.Submission, exclusion: str, reason: str, *, at: dt.datetime
 ) -> None:
-    _tell(
+    _notify_members(
         Kind.EXCLUDED,
         f"run-{run.pk}-excluded-{at.timestamp()}",
         run,
@@ -205,7 +204,9 @@ def _post(kind: Kind, event: str, run: models.Submission) -> None:
     )
 
 
-def _tell(kind: Kind, event: str, run: models.Submission, **facts: str) -> None:
+def _notify_members(
+    kind: Kind, event: str, run: models.Submission, **facts: str
+) -> None:
     assert run.team is not None
     notify(kind, event, members_of(run.team), submission=run, facts=facts)
 

@@ -39,25 +39,29 @@ def _scored(told: Notification) -> Words:
     return Words(title, text % {"phase": _phase(told)}, _page_of_run(told))
 
 
-def _failed(told: Notification) -> Words:
-    reason = told.submission.reason if told.submission else ""
+def _failed(notification: Notification) -> Words:
+    reason = notification.submission.reason if notification.submission else ""
     text = "\n\n".join(filter(None, (reason, _("Its page says what you can do."))))
     return Words(
-        _("%(run)s could not be scored") % {"run": _run(told)}, text, _page_of_run(told)
+        _("%(run)s could not be scored") % {"run": _run(notification)},
+        text,
+        _page_of_run(notification),
     )
 
 
-def _refused(told: Notification) -> Words:
+def _refused(notification: Notification) -> Words:
     text = _(
         "The file was checked after it was sent, and cannot be scored as it is. Its page lists every problem "
         "by line. It has not used up a try."
     )
     return Words(
-        _("%(run)s was refused") % {"run": _run(told)}, text, _page_of_run(told)
+        _("%(run)s was refused") % {"run": _run(notification)},
+        text,
+        _page_of_run(notification),
     )
 
 
-def _rescored(told: Notification) -> Words:
+def _rescored(notification: Notification) -> Words:
     title = _("Runs of %(team)s in %(phase)s were scored again")
     texts = {
         "gold": _(
@@ -69,13 +73,14 @@ def _rescored(told: Notification) -> Words:
             "Gold, options and rules are the same as before. Nothing has to be sent again."
         ),
     }
-    # Older notifications store only if the gold was the cause.
     text = texts[
-        told.facts.get("changed")
-        or ("gold" if told.facts.get("is_of_gold", True) else "options")
+        notification.facts.get("changed")
+        or ("gold" if notification.facts.get("is_of_gold", True) else "options")
     ]
-    title %= {"team": told.team, "phase": _phase(told)}
-    return Words(title, text % {"version": told.facts["gold"]}, reverse("own-runs"))
+    title %= {"team": notification.team, "phase": _phase(notification)}
+    return Words(
+        title, text % {"version": notification.facts["gold"]}, reverse("own-runs")
+    )
 
 
 def _deadline(told: Notification) -> Words:
@@ -114,32 +119,41 @@ def _limits(told: Notification) -> Words:
     return Words(title, text, _board(told))
 
 
-def _tries(told: Notification) -> Words:
-    tries = told.facts["tries"]
+def _tries(notification: Notification) -> Words:
+    tries = notification.facts["tries"]
     title = ngettext(
         "%(team)s may send %(number)s more run to %(phase)s",
         "%(team)s may send %(number)s more runs to %(phase)s",
         tries,
-    ) % {"team": told.team, "number": thousands(tries), "phase": _phase(told)}
-    return Words(title, _organisers_say(told.facts["reason"]), _board(told))
+    ) % {
+        "team": notification.team,
+        "number": thousands(tries),
+        "phase": _phase(notification),
+    }
+    return Words(
+        title, _organisers_say(notification.facts["reason"]), _board(notification)
+    )
 
 
-def _excluded(told: Notification) -> Words:
-    exclusion, reason = told.facts["exclusion"], told.facts["reason"]
+def _excluded(notification: Notification) -> Words:
+    exclusion, reason = notification.facts["exclusion"], notification.facts["reason"]
     if exclusion:
         title = _("%(run)s was %(exclusion)s")
-        title %= {"run": _run(told), "exclusion": Submission.Exclusion(exclusion).label}
+        title %= {
+            "run": _run(notification),
+            "exclusion": Submission.Exclusion(exclusion).label,
+        }
     else:
-        title = _("%(run)s was reinstated") % {"run": _run(told)}
+        title = _("%(run)s was reinstated") % {"run": _run(notification)}
     text = _organisers_say(reason) if reason else _("The organisers have decided so.")
-    return Words(title, text, _page_of_run(told))
+    return Words(title, text, _page_of_run(notification))
 
 
-def _confirm(told: Notification) -> Words:
-    phase = told.phase
+def _confirm(notification: Notification) -> Words:
+    phase = notification.phase
     assert phase is not None
     shows_runs = phase.own_runs_show == Phase.OwnRuns.SCORES and not phase.is_frozen()
-    runs: dict[str, int] = told.facts["runs"] if shows_runs else {}
+    runs: dict[str, int] = notification.facts["runs"] if shows_runs else {}
     asked = _(
         "Its lead confirms each result that counts, or contests it, on the page of the run."
     )
@@ -151,7 +165,7 @@ def _confirm(told: Notification) -> Words:
         "The organisers have begun the confirmation anew; what was said of the same numbers before holds."
     )
     parts = [
-        *([anew] if told.facts["is_reopened"] else []),
+        *([anew] if notification.facts["is_reopened"] else []),
         asked,
         *([which] if runs else []),
     ]
@@ -162,24 +176,26 @@ def _confirm(told: Notification) -> Words:
         else reverse("own-runs")
     )
     return Words(
-        title % {"team": told.team, "phase": _phase(told)}, " ".join(parts), path
+        title % {"team": notification.team, "phase": _phase(notification)},
+        " ".join(parts),
+        path,
     )
 
 
-def _announced(told: Notification) -> Words:
+def _announced(notification: Notification) -> Words:
     return Words(
-        _("Announcement of %(season)s") % {"season": told.season},
-        told.facts["text"],
-        _season(told),
+        _("Announcement of %(season)s") % {"season": notification.season},
+        notification.facts["text"],
+        _season(notification),
     )
 
 
-def _mailed(told: Notification) -> Words:
-    named = {"season": told.season, "subject": told.facts["subject"]}
+def _mailed(notification: Notification) -> Words:
+    named = {"season": notification.season, "subject": notification.facts["subject"]}
     return Words(
         _("Organisers of %(season)s: %(subject)s") % named,
-        told.facts["text"],
-        _season(told),
+        notification.facts["text"],
+        _season(notification),
     )
 
 
@@ -213,34 +229,44 @@ def _decided(told: Notification) -> Words:
     )
 
 
-def _role(told: Notification) -> Words:
-    if not told.facts["role"]:
-        title = _("You do not run %(season)s any more") % {"season": told.season}
+def _role(notification: Notification) -> Words:
+    if not notification.facts["role"]:
+        title = _("You do not run %(season)s any more") % {
+            "season": notification.season
+        }
         text = _("Its pages for organisers are closed to you.")
-        return Words(title, text, _season(told))
+        return Words(title, text, _season(notification))
     organises, helps = (
         _("You are an organiser of %(season)s now"),
         _("You are a helper of %(season)s now"),
     )
-    title = organises if told.facts["role"] == Organiser.Role.ORGANISER else helps
+    title = (
+        organises if notification.facts["role"] == Organiser.Role.ORGANISER else helps
+    )
     text = _("Its pages for organisers are open to you.")
     return Words(
-        title % {"season": told.season}, text, reverse("organise", args=[_slug(told)])
+        title % {"season": notification.season},
+        text,
+        reverse("organise", args=[_slug(notification)]),
     )
 
 
-def _sheet(told: Notification) -> Words:
-    if told.facts.get("pairs"):
+def _sheet(notification: Notification) -> Words:
+    if notification.facts.get("pairs"):
         text = _(
             "You see two texts without the names of the systems that wrote them, and choose the better one."
         )
-        title = _("Pairs of texts of %(phase)s wait for you") % {"phase": _phase(told)}
-        return Words(title, text, reverse("judge", args=[told.facts["sheet"]]))
+        title = _("Pairs of texts of %(phase)s wait for you") % {
+            "phase": _phase(notification)
+        }
+        return Words(title, text, reverse("judge", args=[notification.facts["sheet"]]))
     text = _(
         "You see texts without the names of the systems that wrote them, and rate each."
     )
-    title = _("Texts of %(phase)s wait for your ratings") % {"phase": _phase(told)}
-    return Words(title, text, reverse("annotate", args=[told.facts["sheet"]]))
+    title = _("Texts of %(phase)s wait for your ratings") % {
+        "phase": _phase(notification)
+    }
+    return Words(title, text, reverse("annotate", args=[notification.facts["sheet"]]))
 
 
 def _asked(told: Notification) -> Words:
@@ -257,66 +283,68 @@ def _asked(told: Notification) -> Words:
     return Words(title, text, address)
 
 
-def _join_asked(told: Notification) -> Words:
+def _join_asked(notification: Notification) -> Words:
     says, says_nothing = (
         _("They say: %(message)s"),
         _("Any member of the team can accept or decline."),
     )
-    text = (says if told.facts["message"] else says_nothing) % told.facts
-    address = f"{reverse('team', args=[_team(told).slug])}#members"
+    text = (
+        says if notification.facts["message"] else says_nothing
+    ) % notification.facts
+    address = f"{reverse('team', args=[_team(notification).slug])}#members"
     title = _("%(person)s asks to join %(team)s") % {
-        "person": told.facts["person"],
-        "team": told.team,
+        "person": notification.facts["person"],
+        "team": notification.team,
     }
     return Words(title, text, address)
 
 
-def _join_decided(told: Notification) -> Words:
-    if told.facts["is_accepted"]:
-        title = _("You are in %(team)s now") % {"team": told.team}
-        path = reverse("team", args=[_team(told).slug])
+def _join_decided(notification: Notification) -> Words:
+    if notification.facts["is_accepted"]:
+        title = _("You are in %(team)s now") % {"team": notification.team}
+        path = reverse("team", args=[_team(notification).slug])
         return Words(title, _("A member of the team has accepted you."), path)
-    title = _("%(team)s has declined that you join") % {"team": told.team}
+    title = _("%(team)s has declined that you join") % {"team": notification.team}
     return Words(
         title,
         _("You can enter the season with a team of your own, or ask another."),
-        _season(told),
+        _season(notification),
     )
 
 
-def _merge_asked(told: Notification) -> Words:
+def _merge_asked(notification: Notification) -> Words:
     text = _(
         "If you accept, its members come into your team, and its runs and tries in %(season)s become yours. "
         "You can decline."
-    ) % {"season": told.season}
-    address = f"{reverse('team', args=[_team(told).slug])}#merge"
+    ) % {"season": notification.season}
+    address = f"{reverse('team', args=[_team(notification).slug])}#merge"
     title = _("%(other)s asks to merge into %(team)s") % {
-        "other": told.facts["other"],
-        "team": told.team,
+        "other": notification.facts["other"],
+        "team": notification.team,
     }
     return Words(title, text, address)
 
 
-def _merged(told: Notification) -> Words:
-    reason = told.facts["reason"]
+def _merged(notification: Notification) -> Words:
+    reason = notification.facts["reason"]
     text = _(
         "Members, runs and tries in %(season)s are those of one team now, called %(team)s."
     )
-    text %= {"season": told.season, "team": told.team}
+    text %= {"season": notification.season, "team": notification.team}
     text += f"\n\n{_organisers_say(reason)}" if reason else ""
-    path = reverse("team", args=[_team(told).slug])
+    path = reverse("team", args=[_team(notification).slug])
     title = _("%(other)s was merged into %(team)s") % {
-        "other": told.facts["other"],
-        "team": told.team,
+        "other": notification.facts["other"],
+        "team": notification.team,
     }
     return Words(title, text, path)
 
 
-def _question(told: Notification) -> Words:
-    address = reverse("organise-questions", args=[_slug(told)])
+def _question(notification: Notification) -> Words:
+    address = reverse("organise-questions", args=[_slug(notification)])
     return Words(
-        _("A question on %(season)s") % {"season": told.season},
-        told.facts["text"],
+        _("A question on %(season)s") % {"season": notification.season},
+        notification.facts["text"],
         address,
     )
 
@@ -332,18 +360,16 @@ def _answered(told: Notification) -> Words:
     )
 
 
-def _reported(told: Notification) -> Words:
-    about = told.facts["address"]
+def _reported(notification: Notification) -> Words:
+    about = notification.facts["address"]
     first = _("About %(address)s.") % {"address": about} + "\n\n" if about else ""
     return Words(
         _("Abuse is reported"),
-        f"{first}{told.facts['text']}",
+        f"{first}{notification.facts['text']}",
         reverse("operate-reports"),
     )
 
 
-#: The effects of a claim, in texts for organisers of the earlier and of the later
-#: season.
 _CLAIMED = {
     ("earlier", "open"): gettext_lazy(
         "That season came later, and nothing follows from it until they decide."
@@ -365,28 +391,28 @@ _CLAIMED = {
 }
 
 
-def _shared(told: Notification) -> Words:
+def _shared(notification: Notification) -> Words:
     title = _("%(season)s and another season show the same texts") % {
-        "season": told.season
+        "season": notification.season
     }
     text = _("It shares texts with a season of another organiser; staff can say more.")
-    if told.facts:
-        text += f" {_CLAIMED[told.facts['side'], told.facts['state']]}"
-        reason = told.facts["reason"]
+    if notification.facts:
+        text += f" {_CLAIMED[notification.facts['side'], notification.facts['state']]}"
+        reason = notification.facts["reason"]
         text += (
             "\n\n" + _("They say: %(message)s") % {"message": reason} if reason else ""
         )
-    return Words(title, text, reverse("organise-gold", args=[_slug(told)]))
+    return Words(title, text, reverse("organise-gold", args=[_slug(notification)]))
 
 
-def _claim(told: Notification) -> Words:
+def _claim(notification: Notification) -> Words:
     text = _(
         "%(later)s came after %(season)s and shows many of its texts. You decide whether it follows what "
         "that one keeps back."
     )
     return Words(
         _("A claim on texts waits for you"),
-        text % told.facts,
+        text % notification.facts,
         reverse("operate-claims"),
     )
 
@@ -402,21 +428,21 @@ def _run(told: Notification) -> str:
     run = told.submission
     if run is None:
         return _("A run of %(team)s") % {"team": told.team}
-    words = _("Run %(number)s, “%(system)s”, of %(team)s")
-    return words % {"number": run.number, "system": run.system, "team": told.team}
+    message = _("Run %(number)s, “%(system)s”, of %(team)s")
+    return message % {"number": run.number, "system": run.system, "team": told.team}
 
 
 def _organisers_say(reason: str) -> str:
     return _("The organisers say: %(reason)s") % {"reason": reason}
 
 
-def _page_of_run(told: Notification) -> str:
-    return reverse("submission", args=[told.submission_id])
+def _page_of_run(notification: Notification) -> str:
+    return reverse("submission", args=[notification.submission_id])
 
 
-def _phase(told: Notification) -> str:
-    assert told.phase is not None
-    return f"{told.phase.task}, {told.phase}"
+def _phase(notification: Notification) -> str:
+    assert notification.phase is not None
+    return f"{notification.phase.task}, {notification.phase}"
 
 
 def _board(told: Notification) -> str:

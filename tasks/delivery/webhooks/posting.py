@@ -136,10 +136,10 @@ def checked_url(url: str) -> str:
     if host in settings.WEBHOOK_HOSTS:
         return url
     if parts.scheme != "https" or port not in (None, 443):
-        words = _(
+        message = _(
             "an address begins with https:// and has no port, unless the site allows its host"
         )
-        raise AddressRefused(words)
+        raise AddressRefused(message)
     return url
 
 
@@ -151,7 +151,7 @@ def target_of(url: str) -> Target:
     host, scheme = parts.hostname or "", parts.scheme
     port = parts.port or (443 if scheme == "https" else 80)
     try:
-        found = _looked_up(host, port)
+        found = _addresses_of_host(host, port)
     except (OSError, UnicodeError) as unknown:
         raise AddressRefused("the host cannot be found") from unknown
     numbers = [str(entry[4][0]) for entry in found]
@@ -163,7 +163,7 @@ def target_of(url: str) -> Target:
     return Target(scheme, host, port, path, numbers[0])
 
 
-def _looked_up(host: str, port: int) -> list[Any]:
+def _addresses_of_host(host: str, port: int) -> list[Any]:
     answers: Queue[list[Any] | Exception] = Queue()
 
     def ask() -> None:

@@ -68,15 +68,17 @@ def make_webhook(*, season: Season, url: str, by: User) -> Webhook:
         with transaction.atomic():
             season = Season.objects.select_for_update().get(pk=season.pk)
             if season.webhooks.count() >= MAX_A_SEASON:
-                words = _("a season has %(number)s webhooks at most; remove one first")
-                raise Refused(words % {"number": MAX_A_SEASON})
-            made = Webhook.objects.create(
+                message = _(
+                    "a season has %(number)s webhooks at most; remove one first"
+                )
+                raise Refused(message % {"number": MAX_A_SEASON})
+            webhook = Webhook.objects.create(
                 season=season, url=url, nonce=secrets.token_hex(12), created_by=by
             )
-            _note(made, by, "webhook-made", None, url)
+            _note(webhook, by, "webhook-made", None, url)
     except IntegrityError as same:
         raise Refused(_("the season has a webhook with this address already")) from same
-    return made
+    return webhook
 
 
 def renew_secret(*, webhook: Webhook, by: User) -> Webhook:

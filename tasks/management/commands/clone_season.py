@@ -17,8 +17,10 @@ class Command(BaseCommand):
         parser.add_argument("season", metavar="SLUG")
         parser.add_argument("new", metavar="NEW", help="the slug of the new season")
         parser.add_argument("--title", required=True, metavar="TEXT")
-        words = f"by how many its phases are later; {A_YEAR}"
-        parser.add_argument("--days", type=int, default=A_YEAR, metavar="N", help=words)
+        message = f"by how many its phases are later; {A_YEAR}"
+        parser.add_argument(
+            "--days", type=int, default=A_YEAR, metavar="N", help=message
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         season = season_named(options["season"])

@@ -34,8 +34,8 @@ class Command(BaseCommand):
         parser.add_argument(
             "--reason", required=True, metavar="TEXT", help="why; teams read it"
         )
-        words = "publish what a version before the present one holds once more"
-        parser.add_argument("--again", action="store_true", help=words)
+        message = "publish what a version before the present one holds once more"
+        parser.add_argument("--again", action="store_true", help=message)
         parser.add_argument("--let-out", metavar="TASK", default="", help=LET_OUT)
         parser.add_argument(
             "--split", metavar="NAME", help="needed where a task has several splits"

@@ -56,7 +56,6 @@ NAME = "season.toml"
 #: Words that URLs contain at the position of a task's or phase's slug. Such words
 #: cannot be slugs.
 RESERVED_TASKS, RESERVED_PHASES = ("organise", "overall", "submit"), ("published",)
-#: The values of one row's fields.
 Facts = dict[str, Any]
 SEASON = "season"
 
@@ -74,8 +73,8 @@ class Roots:
         roots = [root for root in (self.folder, self.data) if root is not None]
         folders = {"folders": _(" or ").join(str(root) for root in roots)}
         if not name or Path(name).is_absolute() or "\0" in name:
-            words = _("“%(name)s” is not a relative path") % {"name": name}
-            table.refuse(key, words, _("a path below %(folders)s") % folders)
+            message = _("“%(name)s” is not a relative path") % {"name": name}
+            table.refuse(key, message, _("a path below %(folders)s") % folders)
             return None
         leads_out = False
         for root in roots:
@@ -85,8 +84,8 @@ class Roots:
             elif path.exists():
                 return path
         if leads_out:
-            words = _("%(name)s leads out of the folder") % {"name": name}
-            table.refuse(key, words, _("a path below %(folders)s") % folders)
+            message = _("%(name)s leads out of the folder") % {"name": name}
+            table.refuse(key, message, _("a path below %(folders)s") % folders)
             return None
         if self.data:
             expected = _("a file or folder below %(folders)s")
@@ -116,8 +115,8 @@ class FileAlone(Roots):
         """Return the task's existing type instead of the type in the folder ``name``."""
         if present := self.types.get(str(table.values.get("slug"))):
             return present
-        words = _("“%(name)s” is a folder") % {"name": name}
-        table.refuse("type", words, _("a season.zip that holds the folder"))
+        message = _("“%(name)s” is a folder") % {"name": name}
+        table.refuse("type", message, _("a season.zip that holds the folder"))
         return None
 
 
@@ -192,10 +191,6 @@ ROLES = {
 
 @dataclass(frozen=True, kw_only=True)
 class SeasonEntry:
-    """The content of the file. Each entry keeps the table from the file, so that later
-    checks can report line numbers.
-    """
-
     table: Table
     findings: Findings
     slug: str
@@ -205,7 +200,6 @@ class SeasonEntry:
     roles: Mapping[str, str]
     published: tuple[Path, ...]
     tasks: tuple[TaskEntry, ...]
-    #: True if the file was sent without the files that it refers to.
     is_alone: bool
     roots: Roots
     #: True for a season file, False for settings that were changed on the site.
@@ -362,7 +356,7 @@ def _task(table: Table, roots: Roots) -> TaskEntry:
         list(table.texts("shown_measures", ())),
     )
     if task_type:
-        options |= _cutoffs(table, task_type) | _accepted(table, task_type)
+        options |= _cutoffs(table, task_type) | _accepted_findings(table, task_type)
         options |= _files_of_options(table, task_type, options, roots)
         try:
             checked = task_type.checked_options(options)
@@ -411,14 +405,14 @@ def _task(table: Table, roots: Roots) -> TaskEntry:
         (baseline.table, "system", baseline.system) for baseline in task.baselines
     )
     if task.values["is_reported_only"] and task.gold:
-        words = _("a task with gold is more than reported")
-        table.refuse("reported_only", words, _("no [[tasks.gold]]"))
+        message = _("a task with gold is more than reported")
+        table.refuse("reported_only", message, _("no [[tasks.gold]]"))
     slugs = [phase.slug for phase in task.phases]
     for baseline in task.baselines:
         for name in baseline.phases:
             if name not in slugs:
-                words = _("the task has no phase “%(phase)s”") % {"phase": name}
-                baseline.table.refuse("phases", words, _some_of(slugs))
+                message = _("the task has no phase “%(phase)s”") % {"phase": name}
+                baseline.table.refuse("phases", message, _names_clause(slugs))
     return task
 
 
@@ -453,26 +447,26 @@ def _type(table: Table, roots: Roots) -> TaskType | None:
 
 def _rules(table: Table, task_type: TaskType | None, options: Options) -> list[str]:
     if "rules" in table and not table.values["rules"]:
-        words = _("“%(name)s” is empty") % {"name": "rules"}
+        message = _("“%(name)s” is empty") % {"name": "rules"}
         table.refuse(
-            "rules", words, _("the rule sets to score under, the ranking one first")
+            "rules", message, _("the rule sets to score under, the ranking one first")
         )
     if task_type is None:
         return list(table.texts("rules", ()))
     offered = list(task_type.rules)
     names = table.texts("rules", offered[:1])
     rules = [current_rules(name) for name in names]
-    for place, (name, present) in enumerate(zip(names, rules, strict=True)):
-        if place and is_view(present, set(offered) & set(rules), options):
+    for index, (name, present) in enumerate(zip(names, rules, strict=True)):
+        if index and is_view(present, set(offered) & set(rules), options):
             continue
         if further_judge(present) and base_rules(present) in offered:
-            table.refuse("rules", *_no_view(present, place, options))
+            table.refuse("rules", *_no_view(present, index, options))
         elif present not in offered:
-            words = _("%(task_type)s has no rules “%(name)s”") % {
+            message = _("%(task_type)s has no rules “%(name)s”") % {
                 "task_type": task_type.slug,
                 "name": name,
             }
-            table.refuse("rules", words, _some_of(offered))
+            table.refuse("rules", message, _names_clause(offered))
         elif present != name and rules.count(present) > 1:
             table.refuse("rules", names_twice("rules", present))
     return list(dict.fromkeys(rules))
@@ -482,19 +476,19 @@ def _no_view(rules: str, place: int, options: Options) -> tuple[str, str]:
     """Return the reason why an additional judge cannot be used for the rule set, and
     the expected value.
     """
-    words = _("no further judge can decide “%(rules)s”") % {"rules": rules}
+    message = _("no further judge can decide “%(rules)s”") % {"rules": rules}
     if not place:
-        return words, _("the rule sets to score under, the ranking one first")
+        return message, _("the rule sets to score under, the ranking one first")
     if not (first := first_judge(options)):
         expected = _(
             "a first judge whose labels the site stores: entailment = store:JUDGE"
         )
-        return words, expected
+        return message, expected
     expected = _(
         "rules of the task, @, and a judge besides “%(first)s”: at most %(most)s letters, digits, “.”, “_” "
         "and “-”"
     )
-    return words, expected % {"most": MAX_RULES, "first": first}
+    return message, expected % {"most": MAX_RULES, "first": first}
 
 
 def _files_of_options(
@@ -518,10 +512,10 @@ def _cutoffs(table: Table, task_type: TaskType) -> dict[str, str]:
     if cutoffs == []:
         return {}
     if CUTOFFS not in [option.name for option in task_type.options]:
-        words = _("%(task_type)s has no option for cut-offs") % {
+        message = _("%(task_type)s has no option for cut-offs") % {
             "task_type": task_type.slug
         }
-        table.refuse("cutoffs", words, _("rules with measures at these cut-offs"))
+        table.refuse("cutoffs", message, _("rules with measures at these cut-offs"))
         return {}
     if not isinstance(cutoffs, list):
         table.refuse(
@@ -531,16 +525,16 @@ def _cutoffs(table: Table, task_type: TaskType) -> dict[str, str]:
     return {CUTOFFS: ",".join(map(str, cutoffs))}
 
 
-def _accepted(table: Table, task_type: TaskType) -> dict[str, str]:
+def _accepted_findings(table: Table, task_type: TaskType) -> dict[str, str]:
     """Return the categories of findings that are warnings in the task, as the option that lists them."""
     categories = table.texts("accept", ())
     if not categories:
         return {}
     if ACCEPT not in [option.name for option in task_type.options]:
-        words = _("%(task_type)s has no findings to accept") % {
+        message = _("%(task_type)s has no findings to accept") % {
             "task_type": task_type.slug
         }
-        table.refuse("accept", words, _("a type with the option “accept”"))
+        table.refuse("accept", message, _("a type with the option “accept”"))
         return {}
     return {ACCEPT: ",".join(categories)}
 
@@ -561,21 +555,21 @@ def _refuse_measures(
     }
     for name in names:
         if name not in metrics:
-            words = _("rules “%(rules)s” have no metric “%(metric)s”")
+            message = _("rules “%(rules)s” have no metric “%(metric)s”")
             table.refuse(
                 key,
-                words % {"rules": ", ".join(own), "metric": name},
-                _some_of(list(metrics)),
+                message % {"rules": ", ".join(own), "metric": name},
+                _names_clause(list(metrics)),
             )
         elif (
             key == "rank_by"
             and metrics[name][1].build(metrics[name][0], options).higher_is_better
             is None
         ):
-            words = _("of “%(metric)s” neither more nor less is better") % {
+            message = _("of “%(metric)s” neither more nor less is better") % {
                 "metric": name
             }
-            table.refuse(key, words, _("a metric that ranks"))
+            table.refuse(key, message, _("a metric that ranks"))
 
 
 def _refuse_no_ranking(
@@ -595,8 +589,8 @@ def _refuse_no_ranking(
 def _free_slug(table: Table, reserved: Sequence[str]) -> str:
     slug = table.slug("slug")
     if slug in reserved:
-        words = _("“%(slug)s” leads to another page of the site") % {"slug": slug}
-        table.refuse("slug", words, _("another name"))
+        message = _("“%(slug)s” leads to another page of the site") % {"slug": slug}
+        table.refuse("slug", message, _("another name"))
     return slug
 
 
@@ -614,8 +608,8 @@ def _summary(table: Table, roots: Roots) -> str:
     try:
         return path.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as fault:
-        words = _("%(file)s cannot be read as UTF-8 text: %(fault)s")
-        table.refuse("card", words % {"file": card, "fault": fault})
+        message = _("%(file)s cannot be read as UTF-8 text: %(fault)s")
+        table.refuse("card", message % {"file": card, "fault": fault})
         return ""
 
 
@@ -624,41 +618,43 @@ def _phase(table: Table) -> PhaseEntry:
     names = table.texts("card_required", ())
     for name in names:
         if name not in REQUIRABLE:
-            words = _("a run card has no “%(name)s”%(near)s") % {
+            message = _("a run card has no “%(name)s”%(near)s") % {
                 "name": name,
                 "near": near(name, REQUIRABLE),
             }
-            table.refuse("card_required", words, one_of(REQUIRABLE))
+            table.refuse("card_required", message, one_of(REQUIRABLE))
     values = _values(
         table, Phase, {"card_required": [name for name in REQUIRABLE if name in names]}
     )
     table.close()
     phase = Phase(**values)
     if (phase.board_from is None) != (not phase.board_then):
-        words = _("“board_from” and “board_then” say together when who sees the board")
-        table.refuse("board_from", words, _("both"))
+        message = _(
+            "“board_from” and “board_then” say together when who sees the board"
+        )
+        table.refuse("board_from", message, _("both"))
     frozen_from, frozen_until = phase.frozen_from, phase.frozen_until
     if frozen_until is not None and (
         frozen_from is None or frozen_until <= frozen_from
     ):
-        words = _("the board would be revealed before it is frozen")
-        table.refuse("frozen_until", words, _("a time after “frozen_from”"))
+        message = _("the board would be revealed before it is frozen")
+        table.refuse("frozen_until", message, _("a time after “frozen_from”"))
     if phase.gold_from is not None and not phase.gold_is_public:
-        words = _("the gold would not be given out at all")
-        table.refuse("gold_from", words, _("“gold_public = true” beside it"))
+        message = _("the gold would not be given out at all")
+        table.refuse("gold_from", message, _("“gold_public = true” beside it"))
     opens, closes = values["opens"], values["closes"]
     if opens and closes and closes <= opens:
-        words = _(
+        message = _(
             "the phase closes at %(closes)s, which is not after it opens at %(opens)s"
         )
         instants = {"closes": utc_minute(closes), "opens": utc_minute(opens)}
-        table.refuse("closes", words % instants)
+        table.refuse("closes", message % instants)
     if opens and phase.inputs_from is not None and phase.inputs_from > opens:
-        words = _("the inputs would come after the phase opens")
-        table.refuse("inputs_from", words, _("a time before it, or none"))
+        message = _("the inputs would come after the phase opens")
+        table.refuse("inputs_from", message, _("a time before it, or none"))
     if closes and phase.late_until is not None and phase.late_until <= closes:
-        words = _("late runs would be taken no longer than others")
-        table.refuse("late_until", words, _("a time after the end"))
+        message = _("late runs would be taken no longer than others")
+        table.refuse("late_until", message, _("a time after the end"))
     return PhaseEntry(table=table, slug=slug, values=values)
 
 
@@ -713,7 +709,7 @@ def _refuse_repeated(names: Iterable[tuple[Table, str, str]]) -> None:
         seen.add(value)
 
 
-def _some_of(names: Iterable[str]) -> str:
+def _names_clause(names: Iterable[str]) -> str:
     return _("some of %(names)s") % {"names": ", ".join(names)}
 
 
@@ -774,20 +770,17 @@ def facts_of(
             else set()
         )
         facts[task_prefix(task.slug)] = {
-            name: own for name, own in values.items() if name not in unread
+            name: value for name, value in values.items() if name not in unread
         }
-        for place, phase in enumerate(task.phases):
+        for index, phase in enumerate(task.phases):
             facts[phase_prefix(task.slug, phase.slug)] = {
                 **phase.values,
-                "position": place,
+                "position": index,
             }
     return facts
 
 
 def rows_of(season: Season, *, held: bool = True) -> dict[str, Configured]:
-    """Return the rows of a season on the site by prefix. Rows are locked until the end
-    of the transaction.
-    """
     rows: dict[str, Configured] = {SEASON: season}
     tasks = Task.objects.filter(season=season).order_by("pk")
     for task in tasks.select_for_update(of=("self",)) if held else tasks:

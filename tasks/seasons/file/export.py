@@ -19,11 +19,9 @@ from tasks.seasons.file import entries, tables
 from tasks.types.declared.folder import SAMPLE
 from tasks.types.registry import known_type
 
-#: The folders of an export, next to the season file.
 GOLD, BASELINES, FILES, TASKS = "gold", "baselines", "files", "tasks"
 
 
-#: Functions that open the exported files. Each key is a file name in the folder.
 Files = dict[str, Callable[[], Any]]
 
 
@@ -80,7 +78,9 @@ def export_season(
                 if is_secret and not with_gold:
                     continue
                 files[f"{TASKS}/{task.slug}/{name}"] = partial(BytesIO, text.encode())
-        said["published"] = [_filled(placement) for placement in task.published]
+        said["published"] = [
+            _without_empty_values(placement) for placement in task.published
+        ]
         newest = {
             gold.split: gold
             for gold in Gold.objects.filter(task=task).order_by("split", "number")
@@ -100,15 +100,19 @@ def export_season(
 def structure_of(season: Season) -> dict[str, Any]:
     terms = current_terms(season)
     return {
-        "season": _said(season) | ({"terms": terms_text(terms.text)} if terms else {}),
+        "season": _settings_of_row(season)
+        | ({"terms": terms_text(terms.text)} if terms else {}),
         "tasks": [
-            {**_said(task), "phases": [_said(phase) for phase in task.phases.all()]}
+            {
+                **_settings_of_row(task),
+                "phases": [_settings_of_row(phase) for phase in task.phases.all()],
+            }
             for task in season.tasks.all()
         ],
     }
 
 
-def _said(row: Season | Task | Phase) -> dict[str, Any]:
+def _settings_of_row(row: Season | Task | Phase) -> dict[str, Any]:
     said: dict[str, Any] = {"slug": row.slug}
     for name in row.SETTINGS:
         value, default = getattr(row, name), row.field(name).get_default()
@@ -140,9 +144,9 @@ def _baselines(task: Task, files: Files) -> Iterator[dict[str, Any]]:
     by_system: dict[str, list[Submission]] = {}
     for run in standing:
         by_system.setdefault(run.system, []).append(run)
-    for place, (system, own) in enumerate(sorted(by_system.items()), start=1):
+    for position, (system, own) in enumerate(sorted(by_system.items()), start=1):
         newest = own[-1]
-        stem = f"{task.slug}-{place}-{slugify(system)}".rstrip("-")
+        stem = f"{task.slug}-{position}-{slugify(system)}".rstrip("-")
         name = f"{BASELINES}/{stem}{PurePosixPath(newest.filename).suffix}"
         files[name] = partial(storage.runs.open, newest.file)
         said = {
@@ -169,9 +173,9 @@ def _option(value: str, files: Files) -> str:
     return name
 
 
-def _filled(values: dict[str, Any]) -> dict[str, Any]:
+def _without_empty_values(values: dict[str, Any]) -> dict[str, Any]:
     return {
-        key: _filled(own) if isinstance(own, dict) else own
-        for key, own in values.items()
-        if own not in ("", [], {}, None)
+        key: _without_empty_values(value) if isinstance(value, dict) else value
+        for key, value in values.items()
+        if value not in ("", [], {}, None)
     }

@@ -42,7 +42,6 @@ from tasks.submissions.uploads import Upload, checksum
 from tasks.types import InputRefused, TaskType
 from tasks.types.toml_lines import KeyLines
 
-#: By task and split.
 Kept = dict[tuple[str, str], KeptGold]
 RERANK = "scoring.worker.rescoring.rank_again"
 
@@ -110,7 +109,6 @@ def load_values(values: dict[str, Any], *, by: User | None, slug: str = "") -> L
 
 
 def declared_types(slug: str) -> dict[str, TaskType]:
-    """Return the types of a season's declared tasks by the slugs of the tasks."""
     tasks = Task.objects.filter(season__slug=slug).exclude(declaration=None)
     return {task.slug: task.task_type for task in tasks.select_related("declaration")}
 
@@ -121,11 +119,11 @@ def alone(text: bytes, slug: str, roots: entries.FileAlone) -> entries.SeasonEnt
     """
     entry = entries.parse_season_file(text, roots)
     if slug and entry.slug and entry.slug != slug:
-        words = _("the file is of season “%(season)s”") % {"season": entry.slug}
-        entry.table.refuse("slug", words, f"“{slug}”")
+        message = _("the file is of season “%(season)s”") % {"season": entry.slug}
+        entry.table.refuse("slug", message, f"“{slug}”")
     if not slug and Season.objects.filter(slug=entry.slug).exists():
-        words = _("there is a season “%(season)s” already") % {"season": entry.slug}
-        entry.table.refuse("slug", words, _("another name"))
+        message = _("there is a season “%(season)s” already") % {"season": entry.slug}
+        entry.table.refuse("slug", message, _("another name"))
     return entry
 
 
@@ -214,7 +212,7 @@ def _write(
     entry = plan.entry
     was_public = Season.objects.filter(slug=season.slug, is_public=True).exists()
     changes: list[str] = []
-    _written(season, plan.facts_for(entries.SEASON), f"season {season.slug}", changes)
+    _write_row(season, plan.facts_for(entries.SEASON), f"season {season.slug}", changes)
     if was_public or season.is_public:
         Season.objects.filter(pk=season.pk).update(was_public=True)
         publishing.follow()
@@ -295,7 +293,7 @@ def _write_task(
             changes.append(f"task {task.slug}: declaration")
             Task.objects.filter(pk=task.pk).update(declaration=declaration)
         task.declaration = declaration
-    changed = _written(task, facts, f"task {task.slug}", changes)
+    changed = _write_row(task, facts, f"task {task.slug}", changes)
     if "type" in changed:
         task.save(update_fields=["declaration"])
     if "rank_by" in changed:
@@ -328,9 +326,6 @@ def _write_task(
 def _record_gold(
     task: Task, split: str, kept: KeptGold, reason: str, by: User | None
 ) -> tuple[Gold, bool]:
-    """Return the version with this gold, and True if the version is new. Record changes
-    of the additional files for participants.
-    """
     of_split = Gold.objects.filter(task=task, split=split)
     before = of_split.order_by("-number").first()
     kit = kit_of(before) if before is not None else {}
@@ -343,12 +338,11 @@ def _record_gold(
 def _write_phase(
     task: Task, slug: str, plan: plans.Plan, by: User | None, changes: list[str]
 ) -> None:
-    """Write a phase. If the phase changed, notify the participants."""
     present = Phase.objects.filter(task=task, slug=slug).first()
     before = PhaseFacts.of(present) if present else None
     phase = present or Phase(task=task, slug=slug)
     facts = plan.facts_for(entries.phase_prefix(task.slug, slug))
-    _written(phase, facts, f"phase {task.slug}/{slug}", changes)
+    _write_row(phase, facts, f"phase {task.slug}/{slug}", changes)
     if before is not None:
         tell_changed_phase(phase, before, at=timezone.now(), by=by)
 
@@ -390,7 +384,7 @@ def _write_baseline(
         yield f"{baseline}: queued as run {new.number}"
 
 
-def _written(
+def _write_row(
     row: seasons.Configured, facts: entries.Facts, name: str, changes: list[str]
 ) -> list[str]:
     is_new = row.pk is None
@@ -422,21 +416,24 @@ def _notices(
     accounts = plans.with_account(entry.roles)
     for address, role in entry.roles.items():
         if address not in accounts:
-            words = _(
+            message = _(
                 "%(role)s %(address)s has no account yet; load the season again when there is one"
             )
-            yield words % {"role": Organiser.Role(role).label, "address": address}
+            yield message % {"role": Organiser.Role(role).label, "address": address}
     scored = Phase.objects.filter(task__season=season, task__is_reported_only=False)
     for phase in scored.select_related("task"):
         name = f"{phase.task.slug}/{phase.slug}"
         if Gold.objects.current(phase) is None:
-            words = _(
+            message = _(
                 "phase %(phase)s: split %(split)s has no gold yet, so that no run is accepted"
             )
-            yield words % {"phase": name, "split": phase.split}
+            yield message % {"phase": name, "split": phase.split}
         if phase.closes <= timezone.now():
-            words = _("phase %(phase)s is over: it closed %(instant)s")
-            yield words % {"phase": name, "instant": instants.utc_minute(phase.closes)}
+            message = _("phase %(phase)s is over: it closed %(instant)s")
+            yield message % {
+                "phase": name,
+                "instant": instants.utc_minute(phase.closes),
+            }
     yield from (
         _("not shown yet: %(what)s") % {"what": early.words}
         for early in kept_back(scored)
@@ -500,7 +497,9 @@ def change_settings(
         entries.rows_of(locked)
         structure = export.structure_of(locked)
         if unknown := [
-            key for key, value in values.items() if not _set(structure, key, value)
+            key
+            for key, value in values.items()
+            if not _set_nested(structure, key, value)
         ]:
             raise SettingsRefused(
                 [Fault(key, _("there is no such setting")) for key in unknown]
@@ -522,15 +521,15 @@ def load_settings(values: dict[str, Any], *, by: User | None, slug: str = "") ->
         raise SettingsRefused(faults) from refused
 
 
-def _set(structure: dict[str, Any], key: str, value: Any) -> bool:
+def _set_nested(structure: dict[str, Any], key: str, value: Any) -> bool:
     parts = _KEY.fullmatch(key)
     if parts is None or parts["name"] in _NO_SETTINGS:
         return False
     table = structure["season"]
     if parts["task"]:
-        table = _named(structure.setdefault("tasks", []), parts["task"])
+        table = _table_of_slug(structure.setdefault("tasks", []), parts["task"])
     if parts["phase"]:
-        table = _named(table.setdefault("phases", []), parts["phase"])
+        table = _table_of_slug(table.setdefault("phases", []), parts["phase"])
     if value is None:
         table.pop(parts["name"], None)
     else:
@@ -538,7 +537,7 @@ def _set(structure: dict[str, Any], key: str, value: Any) -> bool:
     return True
 
 
-def _named(tables: list[dict[str, Any]], slug: str) -> dict[str, Any]:
+def _table_of_slug(tables: list[dict[str, Any]], slug: str) -> dict[str, Any]:
     for table in tables:
         if table["slug"] == slug:
             return table

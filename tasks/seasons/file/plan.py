@@ -46,14 +46,12 @@ BINDING = (*Submission.COUNTED, Submission.Status.FAILED)
 ALL = "all"
 
 
-class _Unsaid:
-    """A marker: the last loaded file had no value for this key."""
-
+class _NoLastValue:
     def __repr__(self) -> str:
         return _("not known")
 
 
-UNSAID = _Unsaid()
+UNSAID = _NoLastValue()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,12 +103,12 @@ UNDECIDED = Decisions()
 class LoadConflicts(refusals.Refused):
     def __init__(self, conflicts: list[Difference]) -> None:
         self.conflicts = conflicts
-        words = ngettext(
+        message = ngettext(
             "%(number)s key was changed in the site since the file was last loaded",
             "%(number)s keys were changed in the site since the file was last loaded",
             len(conflicts),
         )
-        super().__init__(words % {"number": len(conflicts)})
+        super().__init__(message % {"number": len(conflicts)})
 
     def answer(self) -> dict[str, object]:
         return super().answer() | {
@@ -208,7 +206,6 @@ class Plan:
                 key = entries.gold_key(task, split)
                 last = remembered.get(key, UNSAID)
                 compared.append((key, *_digests(last, present, prepared)))
-        # People in the present file, and people in the last loaded file.
         people = season.organisers.values_list("user__email", "role")
         in_site, in_file = (
             {entries.organiser_key(address): role for address, role in people},
@@ -313,12 +310,12 @@ def _digests(
     return last, site, file
 
 
-def _remembered_digest(present: Gold | None, prepared: packing.PreparedGold) -> str:
+def _remembered_digest(gold: Gold | None, prepared: packing.PreparedGold) -> str:
     """Return the digest of the prepared gold under the digest rule of the present gold
     with the same content, or under the current rule.
     """
-    if present is not None and present.holds(prepared.digests):
-        return present.plain_digest
+    if gold is not None and gold.holds(prepared.digests):
+        return gold.plain_digest
     return prepared.digest
 
 
@@ -344,8 +341,8 @@ def settings_now(season: Season) -> dict[str, Any]:
         for name in row.SETTINGS
     }
     return {
-        key: printed_options(own) if key.endswith(".options") else own
-        for key, own in values.items()
+        key: printed_options(value) if key.endswith(".options") else value
+        for key, value in values.items()
     }
 
 
@@ -418,7 +415,6 @@ def _gold_problems(
     gold: entries.GoldEntry,
     scratch: Path,
 ) -> Sequence[Problem]:
-    """Prepare the gold of a split for the plan, or return its problems."""
     if not gold.paths or len(gold.paths) != len(gold.table.values["paths"]):
         return []
     folder = scratch / task.slug / gold.split
@@ -504,8 +500,8 @@ def _baseline_problems(
     baseline: entries.BaselineEntry,
 ) -> Iterable[Problem]:
     if not baseline.run.is_file():
-        words = _("%(name)s is a folder") % {"name": baseline.run.name}
-        baseline.table.refuse("run", words, _("one file, or a zip of the folder"))
+        message = _("%(name)s is a folder") % {"name": baseline.run.name}
+        baseline.table.refuse("run", message, _("one file, or a zip of the folder"))
         return []
     problems: dict[str, Problem] = {}
     splits = {phase.slug: phase.split for phase in task.phases}
@@ -516,10 +512,10 @@ def _baseline_problems(
         if prepared is None and present is None:
             # Problems of refused gold have already been reported.
             if all(gold.split != split for gold in task.gold):
-                words = _(
+                message = _(
                     "split %(split)s has no gold that the run could be scored with"
                 ) % {"split": split}
-                baseline.table.refuse("phases", words)
+                baseline.table.refuse("phases", message)
             continue
         reading = (
             prepared.reading if prepared else cast("Gold", present).reading_version
@@ -633,13 +629,13 @@ def _settle_files_of_options(
         if present and present.endswith(f"/{value}"):
             task.options[option.name] = present
         else:
-            words = _("option %(option)s names a file, %(file)s") % {
+            message = _("option %(option)s names a file, %(file)s") % {
                 "option": option.name,
                 "file": value,
             }
             task.table.refuse(
                 "options",
-                words,
+                message,
                 _("a file that load_season brings, where the site runs"),
             )
 

@@ -46,7 +46,6 @@ UNPACK = "tasks.seasons.file.zip_reader:unpack"
 #: A dotted name, because the package scoring imports the package tasks, and not vice
 #: versa.
 CHECK_FOLDER = "scoring.offline.proposing:check_folder"
-#: The signature of zip archives.
 MARK = b"PK\x03\x04"
 Load = Callable[..., Loaded]
 
@@ -79,8 +78,8 @@ def season_in_zip(
             entry = alone(content, slug, files)
             if files.brings_files:
                 for table, key, name in files.missing:
-                    words = _("there is no %(name)s") % {"name": name}
-                    table.refuse(key, words, _("a file of the archive"))
+                    message = _("there is no %(name)s") % {"name": name}
+                    table.refuse(key, message, _("a file of the archive"))
             return apply_entry(
                 entry, reason=reason, decisions=decisions, dry_run=dry_run, by=by
             )
@@ -103,9 +102,6 @@ def _unpack(path: Path, filename: str, folder: Path, by: User | None) -> None:
 
 
 def _copy(part: Path, folder: Path, name: str) -> None:
-    """Give a file its original name below the folder, which contains only files of the
-    same archive.
-    """
     copy, words = folder / name, _("another file or folder has this place")
     if not copy.resolve().is_relative_to(folder.resolve()):
         raise InputRefused([Problem(file=name, message=words)])
@@ -236,9 +232,6 @@ class SentZip(entries.FileAlone):
     def _prepared(
         self, task_type: TaskType, paths: Sequence[Path], options: Options, reading: int
     ) -> packing.PreparedGold:
-        """Return packed gold. The packed files exist as long as the files of the
-        archive. Raises InputRefused.
-        """
         texts = str(sorted(options.items())), str(reading)
         key = (task_type.slug, *texts, *map(str, paths))
         if key not in self._gold:
@@ -304,7 +297,7 @@ def _is_same(files: Mapping[str, str], present: Mapping[str, str]) -> bool:
     return dict(files) == rest
 
 
-def _opened(path: Path) -> IO[bytes]:
+def _open_file(path: Path) -> IO[bytes]:
     return path.open("rb")
 
 
@@ -318,4 +311,4 @@ def _members(
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
             if file.is_file():
                 inside = file.relative_to(path.parent).as_posix()
-                yield f"{number}/{inside}", partial(_opened, file)
+                yield f"{number}/{inside}", partial(_open_file, file)

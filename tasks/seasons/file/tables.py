@@ -78,18 +78,18 @@ class Table:
         if not text and default is REQUIRED:
             self.refuse(name, _is_empty(name))
         if longest is not None and len(text) > longest:
-            words = _("“%(name)s” has %(found)s characters") % {
+            message = _("“%(name)s” has %(found)s characters") % {
                 "name": name,
                 "found": len(text),
             }
-            self.refuse(name, words, _("at most %(number)s") % {"number": longest})
+            self.refuse(name, message, _("at most %(number)s") % {"number": longest})
         return text
 
     def slug(self, name: str, default: object = REQUIRED) -> str:
         value = self.text(name, default, longest=60)
         if value and not _SLUG.fullmatch(value):
-            words = _("“%(value)s” cannot stand in an address") % {"value": value}
-            self.refuse(name, words, _("small letters, digits and single hyphens"))
+            message = _("“%(value)s” cannot stand in an address") % {"value": value}
+            self.refuse(name, message, _("small letters, digits and single hyphens"))
         return value
 
     def choice(
@@ -143,8 +143,8 @@ class Table:
         if not isinstance(value, (list, tuple)) or not all(
             isinstance(text, str) for text in value
         ):
-            words = _("“%(name)s” is not a list of texts") % {"name": name}
-            self.refuse(name, words, _('a list such as ["one", "two"]'))
+            message = _("“%(name)s” is not a list of texts") % {"name": name}
+            self.refuse(name, message, _('a list such as ["one", "two"]'))
             return ()
         if not value and default is REQUIRED:
             self.refuse(name, _is_empty(name))
@@ -237,11 +237,11 @@ class Table:
     def close(self) -> None:
         for name in self.values:
             if name not in self._taken:
-                words = _(self.unknown_key) % {
+                message = _(self.unknown_key) % {
                     "name": name,
                     "near": near(name, self._taken),
                 }
-                self.refuse(name, words, one_of(self._taken))
+                self.refuse(name, message, one_of(self._taken))
 
     def value(self, name: str, default: object = REQUIRED) -> Any:
         self._taken.append(name)
@@ -295,7 +295,6 @@ def _holds_nul(name: str) -> str:
     return _("“%(name)s” holds a character that no text has") % {"name": name}
 
 
-#: The arrays of tables below a task, in the order of writing.
 PARTS = ("published", "gold", "phases", "baselines")
 
 

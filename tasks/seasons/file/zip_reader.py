@@ -22,7 +22,7 @@ def unpack(given: Mapping[str, Any]) -> dict[str, Any]:
     the problems.
     """
     try:
-        names = _unpacked(given["filename"])
+        names = _unpack_archive(given["filename"])
     except InputRefused as refused:
         return {"names": [], "problems": as_values(refused.problems)}
     return {"names": names, "problems": []}
@@ -35,7 +35,7 @@ def part(number: int) -> str:
     return f"part-{number}"
 
 
-def _unpacked(shown: str) -> list[str]:
+def _unpack_archive(shown: str) -> list[str]:
     files = open_input(Path(UPLOAD), shown=shown, limits=LIMITS)
     base = _base([file.name for file in files])
     names = [file.name.removeprefix(base) for file in files]

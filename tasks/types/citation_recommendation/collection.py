@@ -259,8 +259,8 @@ class _Reader(records.ContextsBuilder):
         ]
         if any(grades):
             texts = [
-                records.canonical(sorted(own.items())).decode() if own else ""
-                for own in grades
+                records.canonical(sorted(grade.items())).decode() if grade else ""
+                for grade in grades
             ]
             facts = [
                 f"{fact},{text}" if text else fact
@@ -317,7 +317,7 @@ def _classes_of(record: Mapping[str, Any]) -> list[Any]:
         record.get(dimension) if dimension in within else ...
         for dimension in DIMENSIONS
     ]
-    return [None if isinstance(own, list | dict) else own for own in classes]
+    return [None if isinstance(class_, list | dict) else class_ for class_ in classes]
 
 
 def topics(files: Files) -> Iterator[tuple[str, str]]:

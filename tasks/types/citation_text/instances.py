@@ -111,7 +111,7 @@ def read_instances(files: Files, *, with_targets: bool) -> "tuple[Instance, ...]
     # Group the instances by data set. A data set has the position of its first
     # instance.
     names = dict.fromkeys(instance.dataset for instance in instances.values())
-    order = {name: place for place, name in enumerate(names)}
+    order = {name: index for index, name in enumerate(names)}
     return tuple(
         sorted(instances.values(), key=lambda instance: order[instance.dataset])
     )
@@ -502,7 +502,9 @@ def read_run(
 
 def _read_lines(files: Files, index: base.Index) -> tuple[Run, list[Problem]]:
     datasets: Mapping[str, Mapping[str, int]] = index["datasets"]
-    cited = {name: count for one in datasets.values() for name, count in one.items()}
+    cited = {
+        name: count for dataset in datasets.values() for name, count in dataset.items()
+    }
     is_alone = (
         len(datasets) == 1
         or sum(file.suffix in jsonlines.SUFFIXES for file in files) == 1
@@ -519,14 +521,14 @@ def _read_lines(files: Files, index: base.Index) -> tuple[Run, list[Problem]]:
         in_text = marks(text)
         if in_text.damaged:
             line.doubt(
-                f"{_some(in_text.damaged)}: digits right behind a mark",
+                f"{_first_names(in_text.damaged)}: digits right behind a mark",
                 "marks such as [0]",
             )
         if unknown := [
             f"[{paper}]" for paper in dict.fromkeys(in_text.unknown(cited[name]))
         ]:
             line.doubt(
-                f"{_some(unknown)} stand for no cited paper",
+                f"{_first_names(unknown)} stand for no cited paper",
                 f"marks from [0] to [{cited[name] - 1}]",
             )
         return Prediction(text, read_labels(line.value.get("labels")))
@@ -583,7 +585,7 @@ def _by_place(
         yield from zip(names, records, strict=True)
 
 
-def _some(names: Sequence[str]) -> str:
+def _first_names(names: Sequence[str]) -> str:
     return ", ".join(names[:5]) + (" and others" if len(names) > 5 else "")
 
 
@@ -633,7 +635,7 @@ def pair(split: base.Split, run: Run, rules: str, options: base.Options) -> base
         notes["unknown_marks"] += len(unknown)
         notes["damaged_marks"] += len(in_text.damaged)
     classes = [_classes(instance) for instance in gold]
-    features = {name: [one[name] for one in classes] for name in DIMENSIONS}
+    features = {name: [class_[name] for class_ in classes] for name in DIMENSIONS}
     return base.Pairs(
         gold=gold,
         answers=answers,

@@ -48,7 +48,10 @@ def trivial_runs(
         )
         return run_file(lines, split.reading)
 
-    shown = [[without_tags(item).strip() for item in one.inputs] for one in instances]
+    shown = [
+        [without_tags(item).strip() for item in instance.inputs]
+        for instance in instances
+    ]
     targets = [instance.target for instance in instances]
     [(common, _count)] = Counter(targets).most_common(1)
     return TrivialRuns(

@@ -106,8 +106,8 @@ def _is_missing(report: Report, name: str) -> bool:
 
 def _sentences(report: Report, track: Track) -> Iterator[Finding]:
     count = len(report.references or ())
-    for place, sentence in enumerate(report.sentences):
-        where = f"sentence {place}"
+    for index, sentence in enumerate(report.sentences):
+        where = f"sentence {index}"
         if report.form not in track.forms:
             message = f"{where} cites in the form {report.form}"
             yield Finding("citation_format", message, " or ".join(track.forms))

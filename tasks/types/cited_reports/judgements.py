@@ -135,8 +135,8 @@ def read_option(kind: str, path: str, rows: Rows) -> None:
         read_rows(files, {kind: rows}, problems, default=kind)
     except PermissionError as fault:
         message = "the file cannot be read by this process"
-        found = Problem(file=name, message=message, expected="judgements in the gold")
-        raise InputRefused([found]) from fault
+        problem = Problem(file=name, message=message, expected="judgements in the gold")
+        raise InputRefused([problem]) from fault
     refuse(problems)
 
 
@@ -177,7 +177,7 @@ def _take(
     kind = value.get("kind")
     if not isinstance(kind, str) or kind not in rows:
         expected = " or ".join(rows)
-        problems.append(record.problem(f"“kind” is {_shown(kind)}", expected))
+        problems.append(record.problem(f"“kind” is {_quoted_value(kind)}", expected))
         return
     own = rows[kind]
     key, fault = _key(value, ITEMS[own.kind])
@@ -185,7 +185,7 @@ def _take(
     if label == NO_LABEL or label is None or label == "":
         label = ""
     elif not isinstance(label, str) or label not in CREDITS[own.kind]:
-        fault = fault or f"“label” is {_shown(label)}"
+        fault = fault or f"“label” is {_quoted_value(label)}"
     if fault:
         problems.append(record.problem(fault, EXAMPLES[own.kind]))
         return
@@ -196,13 +196,15 @@ def _take(
         message = f"a second judge, “{judge[0]}”"
         problems.append(record.problem(message, "the rows of one judge for each kind"))
     elif not isinstance(repeat, int):
-        problems.append(record.problem(f"“repeat” is {_shown(repeat)}", "0, 1, …"))
+        problems.append(
+            record.problem(f"“repeat” is {_quoted_value(repeat)}", "0, 1, …")
+        )
     elif own.given[key].setdefault((by, repeat), str(label)) != label:
         message = "the judge has given another label of the same before"
         problems.append(record.problem(message, "one label for each item and repeat"))
 
 
-def _shown(value: object) -> str:
+def _quoted_value(value: object) -> str:
     return f"“{value[:40]}”" if isinstance(value, str) else json_kind(value)
 
 
@@ -229,7 +231,7 @@ def has_assignments(value: Mapping[str, Any]) -> bool:
     """
     nuggets = value.get("nuggets")
     return isinstance(nuggets, list) and any(
-        isinstance(one, dict) and "assignment" in one for one in nuggets
+        isinstance(nugget, dict) and "assignment" in nugget for nugget in nuggets
     )
 
 
@@ -249,7 +251,7 @@ def _take_nuggets(record: Record, rows: Mapping[str, Rows], problems: Problems) 
         if label not in (*CREDITS[ASSIGNS], NO_LABEL) or not isinstance(
             name or text, str
         ):
-            found = f"a nugget with “assignment” {_shown(label)}"
+            found = f"a nugget with “assignment” {_quoted_value(label)}"
             problems.append(record.problem(found, ", ".join(CREDITS[ASSIGNS])))
             continue
         if isinstance(name, str):

@@ -135,7 +135,9 @@ class JudgedReport:
 
     @property
     def citations(self) -> list[JudgedCitation]:
-        return [one for sentence in self.sentences for one in sentence.citations]
+        return [
+            citation for sentence in self.sentences for citation in sentence.citations
+        ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,17 +193,17 @@ def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
         judged, nuggets = reader.judged(topic)
         has_any = judged.is_assigned or judged.report is not None
         classes = features_of(judged)
-        gold += [topic, *(NuggetOfTopic(one.nugget, topic) for one in nuggets)]
+        gold += [topic, *(NuggetOfTopic(nugget.nugget, topic) for nugget in nuggets)]
         answers += [judged, *nuggets] if has_any else [None] * (1 + len(nuggets))
         features += [classes]
         features += [
-            {**classes, "importance": (one.nugget.importance,)} for one in nuggets
+            {**classes, "importance": (nugget.nugget.importance,)} for nugget in nuggets
         ]
         names += [topic.id] * (1 + len(nuggets))
         answered += [judged.report is not None] * (1 + len(nuggets))
         count_notes(judged, nuggets, notes)
         if judged.is_assigned or (rules == CORRECTED and judged.report):
-            notes["missing_assignments"] += sum(one.is_missing for one in nuggets)
+            notes["missing_assignments"] += sum(nugget.is_missing for nugget in nuggets)
     judgements = split.content.judgements
     notes["tied_labels"] = judgements.assigns.ties + judgements.supports.ties
     return Pairs(
@@ -215,11 +217,11 @@ def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
         names=names,
         notes=notes,
         answered=answered,
-        pending=_pending(judgements, answers, notes),
+        pending=_count_missing(judgements, answers, notes),
     )
 
 
-def _pending(
+def _count_missing(
     judgements: Judgements,
     answers: Sequence[JudgedReport | JudgedNugget | None],
     notes: Mapping[str, int],
@@ -227,11 +229,11 @@ def _pending(
     """Return the number of missing judgements of the run. Kinds without any judgement
     in the gold are not counted.
     """
-    nuggets = [one for one in answers if isinstance(one, JudgedNugget)]
+    nuggets = [answer for answer in answers if isinstance(answer, JudgedNugget)]
     pending = 0
     if judgements.assigns:
         pending = notes["missing_assignments"]
-        if not any(one.is_assigned for one in nuggets):
+        if not any(nugget.is_assigned for nugget in nuggets):
             pending = len(nuggets)
     if judgements.supports:
         pending += notes["missing_supports"]
@@ -261,15 +263,15 @@ class _Judging:
             for nugget in topic.nuggets or ()
         ]
         is_assigned = assigned.is_of_topic or any(
-            label != MISSING for one in nuggets for label in one.labels
+            label != MISSING for nugget in nuggets for label in nugget.labels
         )
-        counted = [one.nugget for one in nuggets if not one.has_no_label]
+        counted = [nugget.nugget for nugget in nuggets if not nugget.has_no_label]
         of_vital = sum(nugget.is_vital for nugget in counted)
         nuggets = [
             replace(
-                one, is_assigned=is_assigned, of_vital=of_vital, of_all=len(counted)
+                nugget, is_assigned=is_assigned, of_vital=of_vital, of_all=len(counted)
             )
-            for one in nuggets
+            for nugget in nuggets
         ]
         sentences = tuple(map(self._sentence, report.written)) if report else ()
         return (
@@ -397,7 +399,7 @@ def count_notes(
         if note := _COUNTED_AS.get(citation.label):
             notes[note] += 1
     notes["nuggets_without_label"] += sum(
-        one.is_assigned and one.has_no_label for one in nuggets
+        nugget.is_assigned and nugget.has_no_label for nugget in nuggets
     )
 
 
@@ -417,7 +419,11 @@ def show_instances(
         topic: Topic = pairs.gold[rows[0]]
         judged, *nuggets = [pairs.answers[row] for row in rows]
         sentences = judged.report.sentences if judged and judged.report else ()
-        outcomes = [judged_sentence(one) for one in judged.sentences] if judged else []
+        outcomes = (
+            [judged_sentence(sentence) for sentence in judged.sentences]
+            if judged
+            else []
+        )
         if judged and judged.is_assigned:
             outcomes += map(judged_nugget, nuggets)
         yield ShownInstance(
@@ -443,7 +449,9 @@ def nugget_line(nugget: Nugget) -> str:
 
 
 def sentence_line(sentence: Sentence) -> str:
-    cited = ", ".join(one.document or one.given for one in sentence.citations)
+    cited = ", ".join(
+        citation.document or citation.given for citation in sentence.citations
+    )
     return f"{sentence.text} [{cited}]" if cited else sentence.text
 
 
@@ -452,8 +460,8 @@ def judged_sentence(judged: JudgedSentence) -> tuple[str, str]:
     each citation.
     """
     cited = ", ".join(
-        f"{one.citation.document or one.citation.given}: {one.label}"
-        for one in judged.citations
+        f"{citation.citation.document or citation.citation.given}: {citation.label}"
+        for citation in judged.citations
     )
     best = max(judged.citations, key=JudgedCitation.credit, default=None)
     outcome = _OUTCOMES.get(best.label, CONTEXT) if best else CONTEXT

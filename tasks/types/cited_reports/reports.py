@@ -103,11 +103,11 @@ class Report:
     @property
     def written(self) -> tuple[Sentence, ...]:
         """Return the sentences that are not blank."""
-        return tuple(one for one in self.sentences if not one.is_blank)
+        return tuple(sentence for sentence in self.sentences if not sentence.is_blank)
 
     @property
     def text(self) -> str:
-        """Return the sentences joined by one space. Judges see this text."""
+        """Return the sentences joined by one space."""
         return " ".join(sentence.text for sentence in self.sentences)
 
 
@@ -149,7 +149,7 @@ def _report(record: Record, faults: Faults) -> Report:
     key = next((key for key in SENTENCES if value.get(key) is not None), SENTENCES[0])
     raw = value.get(key)
     if isinstance(raw, str):
-        form, sentences = _marked(raw, references or ())
+        form, sentences = _sentences_of_markdown(raw, references or ())
         wrong: list[str] = []
     else:
         rows = _rows(raw, key, faults)
@@ -204,7 +204,7 @@ def _references(value: Mapping[str, Any], faults: Faults) -> tuple[str, ...] | N
     if references is None:
         return None
     if not isinstance(references, list) or not all(
-        isinstance(one, str) for one in references
+        isinstance(reference, str) for reference in references
     ):
         faults.append(("“references” is no list of texts", '["d1", "d2"]'))
         return None
@@ -219,21 +219,21 @@ def _rows(raw: Any, key: str, faults: Faults) -> list[tuple[str, Any]]:
         faults.append((f"“{key}” is {json_kind(raw)}", "a list of sentences"))
         return []
     rows = []
-    for place, item in enumerate(raw):
+    for index, item in enumerate(raw):
         text = item.get("text") if isinstance(item, dict) else None
         if isinstance(text, str):
             rows.append((text, item.get("citations")))
         else:
-            message = f"“{key}[{place}]” has no text"
+            message = f"“{key}[{index}]” has no text"
             faults.append((message, '{"text": "…", "citations": […]}'))
     return rows
 
 
 def _form_of(rows: Sequence[tuple[str, Any]], faults: Faults) -> str:
     forms: dict[str, str] = {}
-    for place, (_, citations) in enumerate(rows):
+    for index, (_, citations) in enumerate(rows):
         for form in sorted(_forms(citations)):
-            forms.setdefault(form, f"sentence {place}")
+            forms.setdefault(form, f"sentence {index}")
     lists = [form for form in forms if form in (POSITIONS, IDS)]
     found = [form for form in forms if form != "list"]
     if "" in forms:
@@ -259,7 +259,7 @@ def _forms(citations: Any) -> set[str]:
         return {SCORES}
     if not isinstance(citations, list):
         return {""}
-    return {_form(one) for one in citations} or {"list"}
+    return {_form(citation) for citation in citations} or {"list"}
 
 
 def _form(citation: Any) -> str:
@@ -306,7 +306,7 @@ def _of_markdown(file: InputFile) -> Report:
     defined = {int(mark): name for mark, name in _DEFINITION.findall(text)}
     last = max(defined, default=0)
     references = tuple(defined.get(mark, "") for mark in range(1, last + 1))
-    form, sentences = _marked(_DEFINITION.sub("", text), references)
+    form, sentences = _sentences_of_markdown(_DEFINITION.sub("", text), references)
     return Report(
         topic=file.base.rpartition(".")[0],
         file=file.shown,
@@ -318,7 +318,7 @@ def _of_markdown(file: InputFile) -> Report:
     )
 
 
-def _marked(
+def _sentences_of_markdown(
     text: str, references: Sequence[str] = ()
 ) -> tuple[str, tuple[Sentence, ...]]:
     """Return the form of the citations, and the sentences of a Markdown text. The mark

@@ -39,8 +39,6 @@ def read_run(files: Files, index: Index, options: Options) -> tuple[Run, list[Pr
 
 
 def filled(run: Run, index: Index) -> Iterable[bool]:
-    """Return True for every report if at least one report has text. The checks of the
-    track detect single empty reports.
-    """
+    """Return True for every report if at least one report has text."""
     has_text = any(report.written for report in run.values())
     return [has_text for _ in run]

@@ -226,7 +226,8 @@ class _Reading:
             )
             return
         made = [
-            self._nugget(record, one, place, name) for place, one in enumerate(nuggets)
+            self._nugget(record, nugget, index, name)
+            for index, nugget in enumerate(nuggets)
         ]
         self.nuggets[name] = tuple(nugget for nugget in made if nugget)
         self.where[name] = record
@@ -268,7 +269,10 @@ def _answers(answers: Any) -> list[str] | None:
     """
     if not isinstance(answers, list):
         return None
-    texts = [one.get("answer") if isinstance(one, dict) else one for one in answers]
+    texts = [
+        answer.get("answer") if isinstance(answer, dict) else answer
+        for answer in answers
+    ]
     return texts if are_texts(texts) else None
 
 
@@ -317,8 +321,8 @@ def read_collection(files: Files, options: Options) -> Collection:
     for option, kind in JUDGED.items():
         if path := options.get(option, ""):
             read_option(kind, path, rows[kind])
-    for own in rows.values():
-        own.settle()
+    for row in rows.values():
+        row.settle()
     return Collection(
         {
             name: Topic(name, shown, reading.nuggets.get(name))
@@ -347,7 +351,9 @@ def read_gold(files: Files, options: Options) -> Split:
 def _facts(gold: Collection) -> Iterator[dict[str, Any]]:
     for topic in gold.topics.values():
         nuggets = (
-            [] if topic.nuggets is None else [one.facts() for one in topic.nuggets]
+            []
+            if topic.nuggets is None
+            else [nugget.facts() for nugget in topic.nuggets]
         )
         yield {
             "id": f"topic {topic.id}",

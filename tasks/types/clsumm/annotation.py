@@ -116,9 +116,9 @@ def _annotation(
             (_sid(attributes), text)
             for _, attributes, text in _tags(_ELEMENT, _NEXT_TAG, field)
         ]
-        for place, (sid, text) in enumerate(elements, start=1):
+        for position, (sid, text) in enumerate(elements, start=1):
             if not text.strip():
-                message = f"the <S> element of sentence {sid or place} is empty"
+                message = f"the <S> element of sentence {sid or position} is empty"
                 raise Unreadable(message, "the sentence inside")
         if elements:
             texts = texts_by_id(elements, sentences)
@@ -126,8 +126,8 @@ def _annotation(
             # The older gold quotes passages without `<S>` elements. A passage need not
             # be a whole sentence.
             texts = {
-                f"piece {place}": piece
-                for place, piece in enumerate(field.split(PIECES_JOIN))
+                f"piece {index}": piece
+                for index, piece in enumerate(field.split(PIECES_JOIN))
             }
         else:
             raise Unreadable(
@@ -208,9 +208,7 @@ def shown_fields(file: InputFile) -> Iterator[dict[str, str]]:
 
 
 def public_lines(file: InputFile) -> Iterator[str]:
-    """Yield the annotation lines without reference, facet and annotator. Participants
-    can use these lines as a template for runs.
-    """
+    """Yield the annotation lines without reference, facet and annotator."""
     for fields in shown_fields(file):
         yield (
             " | ".join(
@@ -413,7 +411,7 @@ def texts_by_id(
     kept. A sentence without an id gets the listed id at the same position.
     """
     texts: dict[str, str] = {}
-    for place, (sid, text) in enumerate(elements):
-        if sid or place < len(sentences):
-            texts[sid or sentences[place]] = text
+    for index, (sid, text) in enumerate(elements):
+        if sid or index < len(sentences):
+            texts[sid or sentences[index]] = text
     return texts

@@ -87,7 +87,11 @@ def pooled_rouge(measure: str, kind: str, *, end: str = "", **parts: Any) -> Met
         "end": end or None,
     }
     return metric_refs(
-        names, "clsumm:PooledRouge", *(one.name for one in options), **parts, **given
+        names,
+        "clsumm:PooledRouge",
+        *(option.name for option in options),
+        **parts,
+        **given,
     )
 
 

@@ -92,7 +92,9 @@ def pair_citances(
         answers = run.by_topic.get(topic.name, ())
         for number, file in enumerate(topic.files):
             if rules in (base.CORRECTED, OFFICIAL_2014):
-                pairs += _corrected(topic, number, file, answers, notes)
+                pairs += _pairs_under_corrected_rules(
+                    topic, number, file, answers, notes
+                )
             elif rules == OFFICIAL_2016:
                 gold, own = (
                     tuple(map(citances.as_sets, side))
@@ -142,7 +144,7 @@ def _official(
             yield CitancePair(topic, number, None, answer, is_known=name in keys)
 
 
-def _corrected(
+def _pairs_under_corrected_rules(
     topic: Topic,
     number: int,
     file: GoldFile,
@@ -153,7 +155,9 @@ def _corrected(
     Answers to other citances are yielded without gold.
     """
     wanted = [
-        _named(citance) for citance in file.citances if citances.has_reference(citance)
+        _with_named_sentences(citance)
+        for citance in file.citances
+        if citances.has_reference(citance)
     ]
     matcher = citances.Matcher([citance.name for citance in wanted])
     placed: dict[int, citances.Annotation] = {}
@@ -163,16 +167,16 @@ def _corrected(
     ):
         if place is not None:
             notes["repeated_citances"] += place in placed
-            placed[place] = _named(answer)
+            placed[place] = _with_named_sentences(answer)
         elif citances.has_reference(answer) or citances.merged_facets(answer.facets):
-            unknown.append(_named(answer))
+            unknown.append(_with_named_sentences(answer))
     notes["matched_in_order"] += matcher.in_order
     for place, citance in enumerate(wanted):
         yield CitancePair(topic, number, citance, placed.get(place))
     yield from (CitancePair(topic, number, None, answer) for answer in unknown)
 
 
-def _named(annotation: citances.Annotation) -> citances.Annotation:
+def _with_named_sentences(annotation: citances.Annotation) -> citances.Annotation:
     return replace(annotation, sentences=citances.named_sentences(annotation))
 
 
@@ -251,7 +255,7 @@ class CitedSpan:
     file: int
 
     def of_kind(self, kind: str | None) -> list[tuple[str, ...]]:
-        """Return the reference texts. There is only one, which belongs to every kind."""
+        """Return the reference texts."""
         return [self.lines]
 
 
@@ -308,7 +312,7 @@ def annotated_lines(
     """
     if not annotation.texts:
         return paper_lines(annotation, topic, in_order=in_order)
-    ids = _arranged(annotation.texts, topic) if in_order else list(annotation.texts)
+    ids = _sort_ids(annotation.texts, topic) if in_order else list(annotation.texts)
     return [unescaped(annotation.texts[sid]) for sid in ids]
 
 
@@ -321,7 +325,7 @@ def paper_lines(
     if not topic.sentences:
         return [unescaped(text) for text in annotation.texts.values()]
     ids = list(dict.fromkeys(annotation.sentences))
-    ids = _arranged(ids, topic) if in_order else ids
+    ids = _sort_ids(ids, topic) if in_order else ids
     return [topic.sentences[topic.order[sid]].text for sid in ids if sid in topic.order]
 
 
@@ -343,7 +347,7 @@ def quoted_lines(
     return [texts[sid] for sid in order(texts)]
 
 
-def _arranged(ids: Iterable[str], topic: Topic) -> list[str]:
+def _sort_ids(ids: Iterable[str], topic: Topic) -> list[str]:
     return sorted(ids, key=lambda sid: topic.order.get(sid, len(topic.order)))
 
 
@@ -399,7 +403,11 @@ def show_spans(
 
     for shown, topic, rows in _citances(files, pairs, options, text=span):
         sides = [(pairs.gold[row], pairs.answers[row]) for row in rows]
-        paper = {one.sid: one.text for one in topic.sentences} if topic else {}
+        paper = (
+            {sentence.sid: sentence.text for sentence in topic.sentences}
+            if topic
+            else {}
+        )
         judged = judged_sentences(shown.given, sides, paper)
         yield replace(
             shown,
@@ -417,8 +425,8 @@ def _in_context(
     """
     lines = [f"[{sid}] {text}".strip() for sid, text in paper.items()]
     near = {
-        place + step
-        for place, line in enumerate(lines)
+        index + step
+        for index, line in enumerate(lines)
         if line in outcomes
         for step in (-1, 0, 1)
     }
@@ -502,9 +510,9 @@ def _citances(
     """
     topics = read_input_topics(files, options)
     known = {
-        citance_label(topic.name, one.name): (one.text, topic)
+        citance_label(topic.name, citance.name): (citance.text, topic)
         for topic in topics
-        for one in topic.citances
+        for citance in topic.citances
     }
     for name, rows in base.rows_by_name(pairs.names).items():
         given, topic = known.get(name, ("", None))

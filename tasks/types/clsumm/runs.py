@@ -99,7 +99,7 @@ def read_run(files: Files, index: Index, options: Options) -> tuple[Run, list[Pr
             continue
         if not read and topic is None and problems.found == before:
             problems.append(file.problem("no answers in this file", FORMS))
-        problems.extend(_doubts(file, read, index, options))
+        problems.extend(_warnings_on_answers(file, read, index, options))
         answers.extend(read)
         topics.update(filter(None, [topic, *(answer.topic for answer in read)]))
     run = Run(tuple(answers), frozenset(topics))
@@ -209,7 +209,7 @@ def _answers(
         yield answer
 
 
-def _doubts(
+def _warnings_on_answers(
     file: InputFile,
     answers: Sequence[citances.Annotation],
     index: Index,
@@ -230,7 +230,7 @@ def _doubts(
         )
         for answer, place in zip(of_topic, places, strict=True):
             if place is None:
-                message = f"topic {topic} has no citance {_shown(answer.name)}"
+                message = f"topic {topic} has no citance {_citance_label(answer.name)}"
                 yield file.problem(
                     message, "a citance of the inputs", line=answer.line, fatal=False
                 )
@@ -243,7 +243,7 @@ def _doubts(
                     message, "one line each", line=answer.line, fatal=False
                 )
             lines[place] = answer.line
-        order = {sid: place for place, sid in enumerate(topics[topic]["sentences"])}
+        order = {sid: index for index, sid in enumerate(topics[topic]["sentences"])}
         for answer in of_topic:
             for message, expected, is_fatal in _answer_doubts(answer, order, options):
                 yield file.problem(message, expected, line=answer.line, fatal=is_fatal)
@@ -293,15 +293,15 @@ def _missing(run: Run, index: Index) -> Iterator[Problem]:
             matcher.places([answer.name for answer in run.by_topic.get(topic, ())])
         )
         names = (
-            name for place, name in enumerate(matcher.names) if place not in places
+            name for index, name in enumerate(matcher.names) if index not in places
         )
-        missing += [f"{_shown(name)} of {topic}" for name in names]
+        missing += [f"{_citance_label(name)} of {topic}" for name in names]
     if missing:
         message = f"{len(missing)} citances of the answered topics have no answer, one is {missing[0]}"
         yield Problem(message=message, fatal=False)
 
 
-def _shown(name: citances.CitanceName) -> str:
+def _citance_label(name: citances.CitanceName) -> str:
     number, marker = (
         name.number and f"number {name.number}",
         name.marker and f"marker {name.marker}",

@@ -110,7 +110,9 @@ def read_gold(files: Files, options: base.Options) -> base.Split:
     return base.Split(
         content=content,
         instances=len(content),
-        rows=sum(len(one.lines) for topic in content for one in topic.references),
+        rows=sum(
+            len(reference.lines) for topic in content for reference in topic.references
+        ),
         index=_index({topic.name: topic.abstract for topic in content}),
         digest=digest,
         earlier_digests={1: first} if first != digest else {},
@@ -134,7 +136,12 @@ def contents(files: Files, split: base.Split) -> Iterator[tuple[Any, Any]]:
     and the summaries of the topic.
     """
     for topic in split.content:
-        yield topic.name, sorted([one.kind, one.digest] for one in topic.references)
+        yield (
+            topic.name,
+            sorted(
+                [reference.kind, reference.digest] for reference in topic.references
+            ),
+        )
 
 
 def held_summaries(files: Files) -> Iterator[tuple[Any, Any]]:
@@ -232,7 +239,7 @@ def read_inputs(files: Files, options: base.Options) -> base.Index:
 
 
 def public_files(files: Files, options: base.Options) -> Iterator[tuple[str, bytes]]:
-    """Yield the papers, and the citances if there are any. Summaries are not public."""
+    """Yield the papers, and the citances if there are any."""
     for folder in folders.topic_folders(files):
         if files_here := _summary_files(folder):
             name = _name(folder, files_here[0][1])
@@ -299,7 +306,7 @@ def read_run(
                 message = f"topic {summary.topic} again: the later summary counts"
                 problems.append(_warning(summary, message, "one summary a topic"))
             summaries[summary.topic] = summary
-            problems.extend(_doubts(summary, index, options))
+            problems.extend(_warnings_on_summary(summary, index, options))
     topics = index["topics"]
     missing = [topic for topic in topics if topic not in summaries]
     if 0 < len(missing) < len(topics):
@@ -336,7 +343,7 @@ def _run_files(files: Files, problems: list[Problem]) -> Iterator[InputFile]:
 def _summaries(file: InputFile, problems: list[Problem]) -> Iterator[SystemSummary]:
     try:
         if not is_json(file):
-            yield SystemSummary(file.stem, _bounded(file), file.shown, None)
+            yield SystemSummary(file.stem, _read_bounded(file), file.shown, None)
             return
         for number, record, raw in json_lines(file, problems):
             topic, summary = record.get("topic"), record.get("summary")
@@ -365,7 +372,7 @@ def _summaries(file: InputFile, problems: list[Problem]) -> Iterator[SystemSumma
         problems.extend(refused.problems)
 
 
-def _bounded(file: InputFile) -> bytes:
+def _read_bounded(file: InputFile) -> bytes:
     raw = b""
     for chunk in file.with_fallback().blocks(CHUNK):
         raw += chunk
@@ -378,7 +385,7 @@ def _bounded(file: InputFile) -> bytes:
     return raw
 
 
-def _doubts(
+def _warnings_on_summary(
     summary: SystemSummary, index: base.Index, options: base.Options
 ) -> Iterator[Problem]:
     topics = index["topics"]
@@ -600,7 +607,7 @@ def pair(
     if split.reading > 1 and not base.is_official(rules):
         gold, lines = (
             [one.composed() for one in gold],
-            [one and one.composed() for one in lines],
+            [line and line.composed() for line in lines],
         )
     return base.Pairs(
         gold=gold,

@@ -152,8 +152,8 @@ def read_gold(files: Files, options: Options) -> Split:
     """Read the topics. The index, which validates runs, contains no gold."""
     topics = read_topics(files, options)
     chosen = [
-        (one.shown, chosen_annotation(one, options["annotation"]))
-        for one in topic_folders(files)
+        (folder.shown, chosen_annotation(folder, options["annotation"]))
+        for folder in topic_folders(files)
     ]
     others = passed_over(files).union(shown for shown, found in chosen if found is None)
     # The digest includes all data of a topic that can change a score. The order of
@@ -195,9 +195,9 @@ def contents(files: Files, split: Split) -> Iterator[tuple[Any, Any]]:
     for topic in split.content:
         found: dict[tuple[str, str], list[Any]] = defaultdict(list)
         for file in topic.files:
-            for one in file.citances:
-                found[one.name.citing, one.name.marker].append(
-                    cited.facts(one)[len(one.name) :]
+            for citance in file.citances:
+                found[citance.name.citing, citance.name.marker].append(
+                    cited.facts(citance)[len(citance.name) :]
                 )
         for name in topic.asked:
             yield name[:3], sorted(found[name.citing, name.marker], key=json.dumps)

@@ -97,9 +97,7 @@ def span_runs(
 def facet_runs(
     files: Files, split: Split, options: Options, *, is_quick: bool
 ) -> TrivialRuns:
-    """Return runs of task 1B: one facet for all citances, or random facets. All answers
-    contain the first sentences of the paper.
-    """
+    """Return runs of task 1B: one facet for all citances, or random facets."""
     part = _part(split, is_quick=is_quick)
 
     def first(topic: Topic) -> Sequence[str]:
@@ -190,9 +188,11 @@ def summary_runs(
         runs={
             FIRST: summaries(map(_texts, papers)),
             LONGEST: summaries(
-                sorted(_texts(own), key=len, reverse=True) for own in papers
+                sorted(_texts(paper), key=len, reverse=True) for paper in papers
             ),
-            INPUT: summaries([one.text for one in topic.citances] for topic in topics),
+            INPUT: summaries(
+                [citance.text for citance in topic.citances] for topic in topics
+            ),
         },
         draws=[drawn(draw) for draw in range(DRAWS)],
     )

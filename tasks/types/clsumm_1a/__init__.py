@@ -55,7 +55,7 @@ def rouge_l(order: str) -> shared.MetricRefs:
 
 def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
     """Return one row per citance and annotator, and one per answer to an unknown
-    citance. The topic is the resampling unit.
+    citance.
     """
     pairs, notes = pairing.pair_citances(split, run, rules)
     order = list if options["program"] == "python3" else pairing.python2_order

@@ -80,12 +80,12 @@ def decisions(
     """Yield a pair for every facet in the gold or in the answer of a citance. A wrong
     facet is yielded once for each occurrence.
     """
-    facets = _spelled(pair.answer, rules)
+    facets = _facets_under_rules(pair.answer, rules)
     if pair.gold is None:
         for facet in facets:
             yield None, FacetAnswer(facet, False if pair.is_known else None, pair.file)
         return
-    wanted = _spelled(pair.gold, rules)
+    wanted = _facets_under_rules(pair.gold, rules)
     is_found = pair.answer is not None and not set(pair.gold.sentences).isdisjoint(
         pair.answer.sentences
     )
@@ -104,7 +104,7 @@ def decisions(
     )
 
 
-def _spelled(annotation: Annotation | None, rules: str) -> tuple[str, ...]:
+def _facets_under_rules(annotation: Annotation | None, rules: str) -> tuple[str, ...]:
     facets = annotation.facets if annotation else ()
     return (
         merged_facets(facets) if rules in (CORRECTED, shared.OFFICIAL_2014) else facets
@@ -169,9 +169,7 @@ def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
 
 
 def read_run(files: Files, index: Index, options: Options) -> tuple[Run, list[Problem]]:
-    """Return the answers of a run. Runs of tasks 1A and 1B have the same form. An
-    answer may have no facet.
-    """
+    """Return the answers of a run. Runs of tasks 1A and 1B have the same form."""
     run, problems = runs.read_run(files, index, options)
     answers = [answer for answer in run.answers if has_reference(answer)]
     without = [answer for answer in answers if not merged_facets(answer.facets)]

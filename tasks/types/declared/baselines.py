@@ -101,12 +101,14 @@ def _by_counts(
                 if whole
                 else {}
             )
-            yield _labelled(task, instance, counts, shares if name == "prior" else {})
+            yield _most_frequent_answer(
+                task, instance, counts, shares if name == "prior" else {}
+            )
 
     return _plain(name, words, training, answers)
 
 
-def _labelled(
+def _most_frequent_answer(
     task: LabelTask,
     instance: Instance,
     by_label: Mapping[str, float],
@@ -168,7 +170,7 @@ def _tfidf_logistic(
             instances, model.predict_proba(vectors).tolist(), strict=True
         ):
             by_label = dict(zip(map(str, model.classes_), shares, strict=True))
-            yield _labelled(task, instance, by_label, by_label)
+            yield _most_frequent_answer(task, instance, by_label, by_label)
 
     return Baseline(
         name=TFIDF,

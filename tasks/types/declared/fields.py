@@ -107,6 +107,8 @@ def as_float(value: Any) -> float | None:
 def are_ids(values: Sequence[Any]) -> bool:
     """Return True if each value is a single word with a digit."""
     return all(
-        is_named(own) and len(str(own).split()) == 1 and re.search(r"\d", str(own))
-        for own in values
+        is_named(value)
+        and len(str(value).split()) == 1
+        and re.search(r"\d", str(value))
+        for value in values
     )

@@ -137,7 +137,7 @@ def read_files(files: Files, shown: str) -> TaskType:
 @lru_cache(maxsize=64)
 def from_reference(reference: str) -> TaskType:
     """Return the task from the JSON that another process sent. The JSON contains the
-    files that determine scores. The other process has validated these files.
+    files that determine scores.
     """
     return read_declaration(read_json(reference), parses_program=False)
 
@@ -354,9 +354,7 @@ def _with_declaration(task: InstanceTask, declared: Declared) -> Callable[..., A
 
 
 def sample_files(files: Files, beginning: str, shown: str = SAMPLE) -> list[InputFile]:
-    """Return the files of the sample whose paths start with ``beginning``. Messages
-    call the folder of the sample ``shown``.
-    """
+    """Return the files of the sample whose paths start with ``beginning``."""
     return [
         InputFile(inside, f"{shown}/{inside}", partial(BytesIO, text.encode()))
         for name, text in files.items()
@@ -468,9 +466,7 @@ def _names(keys: Keys) -> dict[str, dict[str, str]]:
 
 
 def _digest(files: Files) -> str:
-    """Return the SHA-256 of the files that determine scores. The formatting of the TOML
-    does not change the digest.
-    """
+    """Return the SHA-256 of the files that determine scores."""
     task = {
         name: value
         for name, value in read_toml(files[TOML])["task"].items()

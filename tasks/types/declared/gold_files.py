@@ -143,8 +143,8 @@ def _table(
         return records
     # All cells of a table are texts. Convert cells with numbers.
     return (
-        replace(one, value={k: _as_number(cell) for k, cell in one.value.items()})
-        for one in records
+        replace(record, value={k: _as_number(cell) for k, cell in record.value.items()})
+        for record in records
     )
 
 
@@ -157,16 +157,16 @@ def _as_number(cell: Any) -> Any:
 
 
 def _json_file(file: InputFile, form: str, problems: Problems) -> GoldFile:
-    if file.suffix in LINES or not (items := _keyed(file)):
+    if file.suffix in LINES or not (items := _instances_by_id(file)):
         return GoldFile(file, [*read_records(file, problems)])
     fields = {name for value in items.values() for name in _fields_of(value)}
     names = ("id", "key", "instance_id", *(f"id_{n}" for n in range(len(fields))))
     key = next(name for name in names if name not in fields)
     records = [
-        Record(file.shown, None, place, {**_fields_of(value), key: name})
+        Record(file.shown, None, position, {**_fields_of(value), key: name})
         if _fields_of(value)
-        else Record(file.shown, None, place, {ANSWERS[form][0]: value, key: name})
-        for place, (name, value) in enumerate(items.items(), start=1)
+        else Record(file.shown, None, position, {ANSWERS[form][0]: value, key: name})
+        for position, (name, value) in enumerate(items.items(), start=1)
     ]
     return GoldFile(file, records, {"files": "json", "keyed": True, "id": key})
 
@@ -180,7 +180,7 @@ def _fields_of(value: Any) -> Mapping[str, Any]:
     return {}
 
 
-def _keyed(file: InputFile) -> Mapping[str, Any] | None:
+def _instances_by_id(file: InputFile) -> Mapping[str, Any] | None:
     """Return a JSON object that maps ids to instances of the same type, or None for
     other JSON.
     """
@@ -195,9 +195,7 @@ def _keyed(file: InputFile) -> Mapping[str, Any] | None:
 
 
 def _text_file(file: InputFile) -> GoldFile:
-    """Read a file of qrels, with a row per line. Other text files, such as tables of
-    queries without a header, get no rows.
-    """
+    """Read a file of qrels, with a row per line."""
     lines = decoded(file.read()).splitlines()
     filled = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
     if filled and all(_QRELS_LINE.fullmatch(line) for _, line in filled):
@@ -247,7 +245,7 @@ def _recognised_rows(
     gold = {**source.keys, **keys, **reading.keys, "field": reading.field}
     converted = [
         {**row, reading.field: value}
-        for row, value in zip(_named(rows, keys), reading.values, strict=True)
+        for row, value in zip(_rows_with_ids(rows, keys), reading.values, strict=True)
     ]
     return Recognised(
         main=main,
@@ -281,7 +279,7 @@ def _without_columns(rows: Rows, reading: Reading) -> Rows:
     return [{name: v for name, v in row.items() if name not in own} for row in rows]
 
 
-def _named(rows: Rows, keys: Values) -> Rows:
+def _rows_with_ids(rows: Rows, keys: Values) -> Rows:
     """Return the rows with ids. The declaration composes the ids from other fields or
     from row numbers.
     """
@@ -291,8 +289,8 @@ def _named(rows: Rows, keys: Values) -> Rows:
     if not (shape.ids or shape.numbered):
         return rows
     names = (
-        shape.name_of(Record("", None, place, row), keys["id"])
-        for place, row in enumerate(rows, start=1)
+        shape.name_of(Record("", None, position, row), keys["id"])
+        for position, row in enumerate(rows, start=1)
     )
     return [{**row, keys["id"]: name} for row, name in zip(rows, names, strict=True)]
 
@@ -433,7 +431,7 @@ def _of_pairs(
         grades.guess,
         Guess("pool", pool.name, SURE, has),
     ]
-    found = Recognised(
+    recognised = Recognised(
         main=name,
         rows=rows,
         keys=keys,
@@ -442,7 +440,9 @@ def _of_pairs(
         pool_key=pool.key,
         secret=_of_document(source.rows, query, document),
     )
-    return _with_queries(read, found, [own for own in pools if own.key == query])
+    return _with_queries(
+        read, recognised, [pool for pool in pools if pool.key == query]
+    )
 
 
 @dataclass(frozen=True)
@@ -492,7 +492,7 @@ def _of_document(rows: Rows, query: str, document: str) -> list[str]:
         for row in rows:
             values.setdefault(str(row[document]), set()).add(str(row.get(name)))
         is_own = stem and name.lower().startswith(stem)
-        if all(len(own) == 1 for own in values.values()) and not is_own:
+        if all(len(value) == 1 for value in values.values()) and not is_own:
             found.append(name)
     return found
 
@@ -503,16 +503,16 @@ def _of_qrels(
     grades: dict[str, dict[str, int]] = {}
     for row in read[name].rows:
         grades.setdefault(row[TOPIC], {})[row[DOCUMENT]] = row[GRADE]
-    documents = {document for own in grades.values() for document in own}
-    pool = next((own for own in pools if documents <= own.ids), None)
-    rows = [{TOPIC: topic, "relevant": own} for topic, own in grades.items()]
+    documents = {document for grade in grades.values() for document in grade}
+    pool = next((pool for pool in pools if documents <= pool.ids), None)
+    rows = [{TOPIC: topic, "relevant": grade} for topic, grade in grades.items()]
     reason = "the lines are qrels: topic, a number, document, grade"
     has = "each topic of the qrels is an instance"
     guesses = [Guess("id", TOPIC, SURE, has), Guess("answer", name, SURE, reason)]
     if pool:
         has = f"“{pool.key}” of {pool.name} has every document of the qrels"
         guesses.append(Guess("pool", pool.name, SURE, has))
-    found = Recognised(
+    recognised = Recognised(
         main=name,
         rows=rows,
         keys={"files": TREC, "id": TOPIC, "field": "relevant"},
@@ -520,25 +520,25 @@ def _of_qrels(
         pool=pool.name if pool else "",
         pool_key=pool.key if pool else "",
     )
-    return _with_queries(read, found, pools)
+    return _with_queries(read, recognised, pools)
 
 
 def _with_queries(
-    read: Mapping[str, GoldFile], found: Recognised, pools: Sequence[_Pool]
+    read: Mapping[str, GoldFile], recognised: Recognised, pools: Sequence[_Pool]
 ) -> Recognised:
     """Add the fields of the query file to the instances, if there is such a file."""
-    topics = {str(row[found.key]) for row in found.rows}
+    topics = {str(row[recognised.key]) for row in recognised.rows}
     for name, source in read.items():
-        if name in (found.main, found.pool):
+        if name in (recognised.main, recognised.pool):
             continue
-        own = [one for one in pools if one.name == name and topics <= one.ids]
-        key = own[0].key if own else found.key
+        own = [pool for pool in pools if pool.name == name and topics <= pool.ids]
+        key = own[0].key if own else recognised.key
         records = (
             source.records if own else [*query_records(source.file, key, Problems())]
         )
         fields = {record_id(record.value, key): record.value for record in records}
         if not topics <= fields.keys() or (
-            "document" in found.keys and key != found.key
+            "document" in recognised.keys and key != recognised.key
         ):
             continue
         header = (
@@ -547,20 +547,22 @@ def _with_queries(
         reason = f"{name} has every query of the gold{header}"
         rows = [
             {
-                **fields[str(row[found.key])],
-                **{head: value for head, value in row.items() if head != found.key},
-                key: row[found.key],
+                **fields[str(row[recognised.key])],
+                **{
+                    head: value for head, value in row.items() if head != recognised.key
+                },
+                key: row[recognised.key],
             }
-            for row in found.rows
+            for row in recognised.rows
         ]
         return replace(
-            found,
+            recognised,
             rows=rows,
-            keys={**found.keys, "id": key, "queries": name},
+            keys={**recognised.keys, "id": key, "queries": name},
             queries=name,
-            guesses=[*found.guesses, Guess("queries", name, SURE, reason)],
+            guesses=[*recognised.guesses, Guess("queries", name, SURE, reason)],
         )
-    return found
+    return recognised
 
 
 def query_rows(source: GoldFile, key: str) -> Rows:

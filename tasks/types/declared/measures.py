@@ -252,12 +252,12 @@ class Naming:
                 rules.refuse("measures", message, '["accuracy", { name = … }]')
             return ()
         references = []
-        for place, entry in enumerate(said, start=1):
+        for position, entry in enumerate(said, start=1):
             found: MetricRef | tuple[str, str] | None
             if self.official and isinstance(entry, dict) and COLUMN in entry:
                 found = self._column(self.official, entry, rules)
             else:
-                found = self._metric(entry, rules, place, tokenizer)
+                found = self._metric(entry, rules, position, tokenizer)
             if isinstance(found, MetricRef):
                 references.append(found)
             elif found:
@@ -348,8 +348,8 @@ class Naming:
         if self.form != "labels":
             return None
         if measure.several is not None and measure.several != self.given["several"]:
-            words = "several labels" if measure.several else "one label"
-            return f"“{name}” is of tasks in which an instance has {words}", ""
+            message = "several labels" if measure.several else "one label"
+            return f"“{name}” is of tasks in which an instance has {message}", ""
         has = {
             name for name in (PROBABILITIES, "confidence") if self.given[name] != "none"
         }

@@ -101,7 +101,7 @@ def written_program(command: str, files: Mapping[str, str]) -> str:
 
 def is_program(text: str) -> bool:
     """Return True for the text of a `program.json`, and False for the text of a
-    `measures.py`. Code is not parsed.
+    `measures.py`.
     """
     return text.lstrip().startswith("{") and not _faults_of(text)
 
@@ -218,9 +218,7 @@ def is_plain_path(name: object) -> bool:
 
 
 def missing_imports(program: OfficialProgram) -> list[str]:
-    """Return the imported packages that are not installed on this machine. No package
-    is imported.
-    """
+    """Return the imported packages that are not installed on this machine."""
     own = {part for name in program.files for part in _own_names(name)}
     names = dict.fromkeys(name.partition(".")[0] for name in imported(program))
     return [
@@ -256,7 +254,7 @@ class _Uses:
 
 @lru_cache(maxsize=32)
 def _uses(text: str) -> _Uses:
-    """Parse the Python code in a `program.json`. The result is cached."""
+    """Parse the Python code in a `program.json`."""
     imports: dict[str, None] = {}
     os_calls: set[str] = set()
     for source in _code(program_of(text).files).values():
@@ -340,16 +338,16 @@ def read_layout(keys: Keys, form: str, given: Mapping[str, Any]) -> Layout | Non
     """
     before = len(keys.faults)
     if form not in ("labels", "numbers", "text"):
-        words = "tasks of labels, numbers or text"
-        keys.refuse("gold", f"no program is run on the form {form}", words)
+        message = "tasks of labels, numbers or text"
+        keys.refuse("gold", f"no program is run on the form {form}", message)
     if given.get("several") or given.get("any_of"):
-        words = "one label for each instance"
-        keys.refuse("gold", "the program would get several labels", words)
+        message = "one label for each instance"
+        keys.refuse("gold", "the program would get several labels", message)
     files = keys.choice("files", FILES, LINES)
     width = keys.number("width", 1, least=1) or 1
     if width > MAX_WIDTH or width != int(width) or (files != LINES and width > 1):
-        words = f"a whole number up to {MAX_WIDTH}, of files in lines"
-        keys.refuse("width", f"“width” is {width:g}", words)
+        message = f"a whole number up to {MAX_WIDTH}, of files in lines"
+        keys.refuse("width", f"“width” is {width:g}", message)
     columns = keys.texts("columns")
     for column in columns:
         if not COLUMN_NAME.fullmatch(column):
@@ -376,10 +374,8 @@ def marked_names(
     rule_sets: Mapping[str, tuple[MetricRef, ...]],
     names: Mapping[str, Mapping[str, str]],
 ) -> dict[str, dict[str, str]]:
-    """Return display names of metrics by language. Names of columns of the official
-    program get a suffix.
-    """
-    marked = {language: dict(own) for language, own in names.items()}
+    """Return display names of metrics by language."""
+    marked = {language: dict(name) for language, name in names.items()}
     columns = {
         metric.name: str(metric.arguments[COLUMN])
         for metrics in rule_sets.values()

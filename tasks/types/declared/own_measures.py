@@ -166,7 +166,7 @@ def read_measures(text: str, shown: str, faults: list[Problem]) -> OwnMeasures:
         ]
         known = {**{base: (metric, {}) for base, metric in KINDS.items()}, **classes}
         if isinstance(node, ast.ClassDef) and (
-            base := next((own for own in names if own in known), "")
+            base := next((name for name in names if name in known), "")
         ):
             metric, inherited = known[base]
             classes[node.name] = metric, {**inherited, **_facts(node, shown, faults)}
@@ -198,7 +198,7 @@ def _facts(node: ast.ClassDef, shown: str, faults: list[Problem]) -> dict[str, A
             if isinstance(statement, ast.Assign)
             else [statement.target]
         )
-        for name in (own.id for own in targets if isinstance(own, ast.Name)):
+        for name in (target.id for target in targets if isinstance(target, ast.Name)):
             value: Any = ...
             with suppress(ValueError, TypeError, RecursionError, MemoryError):
                 value = ast.literal_eval(statement.value) if statement.value else ...

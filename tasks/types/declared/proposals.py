@@ -150,7 +150,7 @@ def look(
         )
         raise InputRefused([*problems, *problems.rest()] or [nothing])
     if known is not None:
-        return _known(known, read)
+        return _declared_fields(known, read)
     found = recognise(form, read)
     task = {
         "slug": slug,
@@ -169,7 +169,7 @@ def look(
         list(read),
         task,
         [*found.guesses, *_guess_candidates(task, found), _guess_shown(task, found)],
-        _lacks(task, found),
+        _ranking_problems(task, found),
     )
 
 
@@ -180,7 +180,7 @@ def _raw(source: GoldFile) -> Rows:
     return () if source.keys.get("files") == TREC else source.rows
 
 
-def _known(task: Values, read: Mapping[str, GoldFile]) -> Found:
+def _declared_fields(task: Values, read: Mapping[str, GoldFile]) -> Found:
     """Return the fields of the files according to an existing declaration."""
     gold, pool = task.get("gold", {}), str(task.get("pool", {}).get("file", ""))
     others = (pool, gold.get("queries", ""))
@@ -263,21 +263,27 @@ def _fields(file: Rows, beside: Rows = ()) -> list[Field]:
     return found[:MAX_FIELDS]
 
 
-def _proposed(form: str, found: Recognised) -> Values:
-    rows, key, answer = found.rows, found.key, found.answer
+def _proposed(form: str, recognised: Recognised) -> Values:
+    rows, key, answer = recognised.rows, recognised.key, recognised.answer
     names = names_of(rows)
-    labels = _labels(found) if form in ("labels", "evidence") else []
+    labels = _labels(recognised) if form in ("labels", "evidence") else []
     others = [
-        name for name in names if name not in (key, answer, *found.keys.get("ids", ()))
+        name
+        for name in names
+        if name not in (key, answer, *recognised.keys.get("ids", ()))
     ]
     unit = next((name for name in others if _is_unit(rows, name)), "")
     if not unit:
         # Choose the part of the id that has the fewest distinct values.
-        parts = [name for name in found.keys.get("ids", ()) if _is_unit(rows, name)]
+        parts = [
+            name for name in recognised.keys.get("ids", ()) if _is_unit(rows, name)
+        ]
         unit = min(parts, key=lambda name: len({row[name] for row in rows}), default="")
     groups = [str(row.get(answer)) for row in rows] if form == "labels" else []
     groups = groups if len(set(groups)) <= MAX_LABELS else []
-    shown = _shown(form, found, [name for name in others if name != unit], groups)
+    shown = _public_fields(
+        form, recognised, [name for name in others if name != unit], groups
+    )
     hidden = [
         path
         for name in shown
@@ -286,7 +292,7 @@ def _proposed(form: str, found: Recognised) -> Values:
         )
     ]
     task: Values = {"unit": unit} if unit else {}
-    long = _long(rows, shown)
+    long = _long_fields(rows, shown)
     short = [name for name in others if name not in (unit, *long)]
     dimensions = [
         said for name in short if (said := _dimension(rows, name, answer, groups))
@@ -294,13 +300,13 @@ def _proposed(form: str, found: Recognised) -> Values:
     if form == "labels":
         dimensions.append({"name": answer, "field": answer})
     gold = {
-        **found.keys,
+        **recognised.keys,
         "shown": shown,
         **({"hidden": hidden} if hidden else {}),
     }
     said, measures = _of_form(form, rows, answer, labels, shown)
     # Baselines of rankings need documents. The lead baseline needs a text.
-    has_inputs = {"ranking": bool(found.pool), "text": bool(shown)}.get(form, True)
+    has_inputs = {"ranking": bool(recognised.pool), "text": bool(shown)}.get(form, True)
     baselines = [
         {"name": name} for name in BASELINES[form] if name != TFIDF and has_inputs
     ]
@@ -314,31 +320,31 @@ def _proposed(form: str, found: Recognised) -> Values:
     }
 
 
-def _shown(
-    form: str, found: Recognised, others: Sequence[str], groups: Sequence[str]
+def _public_fields(
+    form: str, recognised: Recognised, others: Sequence[str], groups: Sequence[str]
 ) -> list[str]:
     """Return the fields that are proposed as public: fields that neither contain nor
     reveal an answer.
     """
-    rows, answer = found.rows, found.answer
+    rows, answer = recognised.rows, recognised.answer
     # Tags are useless without their tokens.
     tokens = token_fields(rows, answer)[:1] if form == "tags" else []
     names = names_of(rows)
     before = names[: names.index(answer)] if answer in names else []
 
     def is_harmless(name: str) -> bool:
-        if name in found.secret or could_answer(form, rows, name):
+        if name in recognised.secret or could_answer(form, rows, name):
             return False
         if name not in before and not all(row.get(name) for row in rows):
             return False
         if form == "ranking":
             return not _names_answers(rows, name, answer)
-        return not _tells(rows, name, groups)
+        return not _reveals_label(rows, name, groups)
 
     return [name for name in others if name in tokens or is_harmless(name)]
 
 
-def _guess_candidates(task: Values, found: Recognised) -> list[Guess]:
+def _guess_candidates(task: Values, recognised: Recognised) -> list[Guess]:
     """Return the guess about the field that contains the candidates of each instance,
     if there is such a field.
     """
@@ -349,26 +355,26 @@ def _guess_candidates(task: Values, found: Recognised) -> list[Guess]:
     return [Guess("candidates", name, LIKELY, reason)]
 
 
-def _lacks(task: Values, found: Recognised) -> list[Problem]:
+def _ranking_problems(task: Values, recognised: Recognised) -> list[Problem]:
     """Return the problem of a ranking without documents. Raises InputRefused if no
     field could contain candidates.
     """
-    if task["form"] != "ranking" or found.pool or task["answer"].get("candidates"):
+    if task["form"] != "ranking" or recognised.pool or task["answer"].get("candidates"):
         return []
-    fields = candidate_fields(found.rows, found.answer)
-    problem = without_candidates(found, fields)
+    fields = candidate_fields(recognised.rows, recognised.answer)
+    problem = without_candidates(recognised, fields)
     if not fields:
         raise InputRefused([problem])
     return [problem]
 
 
-def _guess_shown(task: Values, found: Recognised) -> Guess:
+def _guess_shown(task: Values, recognised: Recognised) -> Guess:
     shown = task["gold"]["shown"]
-    ids = found.keys.get("ids", ())
+    ids = recognised.keys.get("ids", ())
     others = [
         name
-        for name in names_of(found.rows)
-        if name not in (found.key, found.answer, *shown, *ids)
+        for name in names_of(recognised.rows)
+        if name not in (recognised.key, recognised.answer, *shown, *ids)
     ]
     reason = (
         "texts that could not be the answer"
@@ -382,7 +388,7 @@ def _guess_shown(task: Values, found: Recognised) -> Guess:
     return Guess("shown", ", ".join(shown) or "–", LIKELY, reason)
 
 
-def _long(rows: Rows, shown: Sequence[str]) -> list[str]:
+def _long_fields(rows: Rows, shown: Sequence[str]) -> list[str]:
     return [name for name in shown if words(rows, name) >= TEXT]
 
 
@@ -413,7 +419,7 @@ def _is_unit(rows: Rows, name: str) -> bool:
     return is_several and _IS_UNIT.search(name) is not None
 
 
-def _tells(rows: Rows, name: str, groups: Sequence[str]) -> bool:
+def _reveals_label(rows: Rows, name: str, groups: Sequence[str]) -> bool:
     """Return True if the presence, the value, or a word of the field reveals the label."""
     if not groups:
         return False
@@ -537,12 +543,12 @@ def _of_form(
             for name in shown
             if not any(isinstance(row.get(name), list) for row in rows)
         ]
-        query = next(iter([*_long(rows, texts), *texts]), "")
+        query = next(iter([*_long_fields(rows, texts), *texts]), "")
         found = {"query": query} if query else {}
         named = next(filter(IS_CANDIDATES.search, candidate_fields(rows, answer)), "")
         return found | ({"candidates": named} if named else {}), measures
     if form == "spans":
-        text = next(iter(_long(rows, shown)), "text")
+        text = next(iter(_long_fields(rows, shown)), "text")
         kinds = sorted(
             {str(own[2]) for value in values for own in value or () if len(own) > 2}
         )
@@ -644,7 +650,7 @@ def measures_of(task: Values) -> dict[str, Any]:
                 [*([name] if measure.cut != "always" else []), *cuts]
             )
     own = (
-        {one["name"]: one for one in _of_labels(said.get("labels", []))}
+        {label["name"]: label for label in _of_labels(said.get("labels", []))}
         if form == "labels"
         else {}
     )

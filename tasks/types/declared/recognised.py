@@ -109,7 +109,7 @@ def guess_id(form: str, rows: Rows, answer: str) -> tuple[dict[str, Any], Guess]
         confidence = LIKELY if several and by_name[0].lower() != "id" else SURE
         return {"id": by_name[0]}, Guess("id", by_name[0], confidence, reason)
     if form not in ("ranking", "text"):
-        plain = [name for name in unique if _may_name(rows, name)]
+        plain = [name for name in unique if _may_be_ids(rows, name)]
         if plain:
             reason = f"“{plain[0]}” differs in all rows; its name does not say that it is an id"
             return {"id": plain[0]}, Guess("id", plain[0], LIKELY, reason)
@@ -134,7 +134,7 @@ def guess_id(form: str, rows: Rows, answer: str) -> tuple[dict[str, Any], Guess]
     return {"id": key, "numbered": True}, Guess("id", "row number", LIKELY, reason)
 
 
-def _may_name(rows: Rows, name: str) -> bool:
+def _may_be_ids(rows: Rows, name: str) -> bool:
     """Return True if the values are single words, not all of them are numbers, and the
     field's name is not typical of answers.
     """
@@ -175,9 +175,9 @@ def guess_answer(
     """
     names = names_of(rows)
     readings = [*_column_readings(form, rows, names)]
-    readings += [own for name in names for own in _readings(form, rows, name)]
+    readings += [reading for name in names for reading in _readings(form, rows, name)]
     if also and any(map(also, readings)):
-        readings = [own for own in readings if also(own)]
+        readings = [reading for reading in readings if also(reading)]
     found = min(readings, key=lambda own: _order(form, own), default=None)
     rank = _name_rank(form, found.field) if found else FACT
     is_named = rank < UNNAMED
@@ -198,10 +198,10 @@ def _answer_guess(
     rank, exact = _name_rank(form, found.field), len(ANSWERS[form])
     own_fields = (found.field, *found.keys.get("columns", ()))
     others = dict.fromkeys(
-        own.field
-        for own in readings
-        if own.field not in own_fields
-        and (own.keys.get("columns") or could_answer(form, rows, own.field))
+        reading.field
+        for reading in readings
+        if reading.field not in own_fields
+        and (reading.keys.get("columns") or could_answer(form, rows, reading.field))
     )
     rivals = [name for name in others if _name_rank(form, name) <= rank]
     could = f"; {_quoted([*others][:3])} could be too" if others else ""
@@ -226,9 +226,9 @@ def _name_rank(form: str, name: str) -> int:
         return usual.index(low)
     if form == "labels" and low == "labels":
         return 0
-    for place, own in enumerate(usual):
+    for index, own in enumerate(usual):
         if own in low:
-            return 100 + place
+            return 100 + index
     if (pattern := _OTHER_ANSWERS.get(form)) and re.search(pattern, low):
         return 150
     return FACT if IS_FACT.search(name) else UNNAMED
@@ -304,11 +304,11 @@ def _list_readings(name: str, lists: Sequence[Any]) -> Iterator[Reading]:
     if not all(isinstance(part, str | int | float) for part in flat):
         return
     texts = [[*map(label_text, own)] for own in lists]
-    distinct = {part for own in texts for part in own}
-    if any(len(set(own)) < len(own) for own in texts):
+    distinct = {part for text in texts for part in text}
+    if any(len(set(text)) < len(text) for text in texts):
         return
     if 1 < len(distinct) <= MAX_LABELS:
-        empty = sum(not own for own in texts)
+        empty = sum(not text for text in texts)
         none = f", {empty} of them empty" if empty else ""
         reason = f"“{name}” holds lists of {len(distinct)} different words{none}"
         yield Reading(name, texts, reason)
@@ -324,20 +324,20 @@ def _separated(name: str, values: Sequence[Any]) -> Reading | None:
     """
     for separator, shown in SEPARATORS.items():
         parts = [split_at(value or "", separator) for value in values]
-        several = [own for own in parts if len(own) > 1]
-        distinct = {label for own in parts for label in own}
+        several = [part for part in parts if len(part) > 1]
+        distinct = {label for part in parts for label in part}
         if not several or not 1 < len(distinct) <= MAX_LABELS:
             continue
         if any(len(set(own)) < len(own) for own in several):
             continue
-        wholes = {tuple(own) for own in parts}
+        wholes = {tuple(part) for part in parts}
         alone = {own[0] for own in wholes if len(own) == 1}
         combined = {label for own in several for label in own}
         again = Counter(label for own in wholes for label in set(own))
         seen = {label for label in combined if label in alone or again[label] > 2}
         if len(seen) < len(combined) or (separator == SPACE and not combined <= alone):
             continue
-        empty = sum(not own for own in parts)
+        empty = sum(not part for part in parts)
         none = f", {empty} rows none" if empty else ""
         count = f"in {len(several)} rows several parted by {shown}"
         reason = f"“{name}” holds {len(distinct)} labels, {count}{none}"
@@ -360,11 +360,11 @@ def _column_readings(form: str, rows: Rows, names: Sequence[str]) -> Iterator[Re
             continue
         cells = [[row.get(name) for name in group] for row in rows]
         if form == "labels":
-            if not all(_are_signs(own) for own in cells):
+            if not all(_are_signs(cell) for cell in cells):
                 continue
             values: list[list[Any]] = [
-                [name for name, on in zip(group, own, strict=True) if is_on(on)]
-                for own in cells
+                [name for name, on in zip(group, cell, strict=True) if is_on(on)]
+                for cell in cells
             ]
             labels: Sequence[str] = group
         elif not any(own in stem for own in ANSWERS[form]):
@@ -398,7 +398,7 @@ def _ranking_readings(name: str, values: Sequence[Any]) -> Iterator[Reading]:
     if all(isinstance(value, str) for value in there):
         for separator in (";", "|", ","):
             parts = [split_at(value or "", separator) for value in values]
-            if any(len(own) > 1 for own in parts):
+            if any(len(part) > 1 for part in parts):
                 reason = f"“{name}” holds ids parted by {SEPARATORS[separator]}"
                 yield Reading(name, parts, reason, {"separator": separator})
                 break

@@ -60,7 +60,7 @@ def _record_fault(form: str, rows: Rows, name: str) -> tuple[str, str] | None:
         message = f"“{name}” has a tag for each token (B-…, I-…, O), not labels of an instance"
         return message, "labels of whole instances, or the form tags"
     records = list(_inner_records(values))
-    slots = dict.fromkeys(slot for own in records for slot in own)
+    slots = dict.fromkeys(slot for record in records for slot in record)
     if not records or len(records) < len(values) or len(slots) < 2:
         return None
     if any(IS_ID.search(slot) for slot in slots):
@@ -72,7 +72,7 @@ def _record_fault(form: str, rows: Rows, name: str) -> tuple[str, str] | None:
         message = f"“{name}” has texts with the documents that they cite ({shown})"
         return message, "texts alone, or documents alone; no form scores both together"
     if not isinstance(present(rows, name)[0], list) and not all(
-        len(own) > 1 for own in records
+        len(record) > 1 for record in records
     ):
         return None
     if form == "labels" and not IS_ANSWER.search(name) and not _is_list(rows, name):

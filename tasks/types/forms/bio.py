@@ -63,13 +63,13 @@ class Sentence:
 
     def differs(self, tokens: Sequence[str]) -> OtherToken | None:
         """Return the first token that differs from ``tokens``, or None."""
-        for place, (own, other) in enumerate(zip(self.tokens, tokens, strict=False)):
+        for index, (own, other) in enumerate(zip(self.tokens, tokens, strict=False)):
             if nfc(own) != nfc(other):
                 texts = (
                     f"the token is “{own[:100]}”",
                     f"“{other[:100]}”, as given out",
                 )
-                return OtherToken(self.line + place, texts)
+                return OtherToken(self.line + index, texts)
         if len(self.tokens) == len(tokens):
             return None
         texts = (f"the sentence has {len(self.tokens)} tokens", f"{len(tokens)}")
@@ -81,11 +81,11 @@ def read_sentences(
 ) -> Iterator[Sentence]:
     """Yield the sentences without faults. Record the faulty lines of other sentences."""
     sentence = Sentence(1, "", 0)
-    for place, raw in enumerate(file.lines(), start=1):
+    for position, raw in enumerate(file.lines(), start=1):
         text = decoded(raw).strip("\r\n")
         if text.strip():
-            if fault := _take(sentence, text, place, tag_fault):
-                problems.append(file.problem(*fault, line=place, raw=text))
+            if fault := _take(sentence, text, position, tag_fault):
+                problems.append(file.problem(*fault, line=position, raw=text))
                 sentence.is_sound = False
         elif sentence.line:
             if sentence.is_sound:

@@ -160,7 +160,7 @@ class EvidenceSets(EvidenceTask):
         if not isinstance(value, dict):
             fault(f"“{self.field}” is {kind_found(value)}", "an object of documents")
             return None
-        found: GoldSets = {}
+        gold_sets: GoldSets = {}
         for document, sets in value.items():
             shown = document[:100]
             if (
@@ -193,11 +193,11 @@ class EvidenceSets(EvidenceTask):
                 message = f"a sentence of “{shown}” is in two sets, or a set is empty"
                 fault(message, "each sentence in one set")
                 return None
-            found[document] = (
+            gold_sets[document] = (
                 str(labels.pop()),
                 tuple(frozenset(numbers or ()) for numbers in sentences),
             )
-        return found
+        return gold_sets
 
     def answer_of(self, line: Line, name: str, index: Index) -> Any:
         value = line.value.get(self.answer_key)
@@ -325,8 +325,8 @@ class EvidenceOfOne(EvidenceTask):
     def named(self, side: Any) -> set[tuple[str, int]]:
         names = {
             name
-            for own in side.sentences
-            for name in ([own] if isinstance(own, str) else own)
+            for sentence in side.sentences
+            for name in ([sentence] if isinstance(sentence, str) else sentence)
         }
         parts = (name.rpartition(":") for name in names)
         return {
@@ -337,7 +337,7 @@ class EvidenceOfOne(EvidenceTask):
 
     def gold_text(self, gold: Any) -> str:
         return "\n".join(
-            [gold.label, *(", ".join(sorted(own)) for own in gold.sentences)]
+            [gold.label, *(", ".join(sorted(sentence)) for sentence in gold.sentences)]
         )
 
     def answer_text(self, answer: Any) -> str:
@@ -346,15 +346,15 @@ class EvidenceOfOne(EvidenceTask):
     def gold_parts(self, content: Content, instance: Instance) -> Iterator[AnswerPart]:
         """Yield the label, followed by the sets of evidence."""
         yield AnswerPart(instance.gold.label)
-        for own in instance.gold.sentences:
-            yield self._named(content, sorted(own))
+        for sentence in instance.gold.sentences:
+            yield self._named(content, sorted(sentence))
 
     def answer_parts(
         self, content: Content, instance: Instance, answer: Any
     ) -> Iterator[AnswerPart]:
         yield AnswerPart(answer.label)
-        for own in answer.sentences:
-            yield self._named(content, [own])
+        for sentence in answer.sentences:
+            yield self._named(content, [sentence])
 
     def _named(self, content: Content, names: Sequence[str]) -> AnswerPart:
         shown, texts = [], []

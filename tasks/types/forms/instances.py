@@ -319,9 +319,7 @@ class InstanceTask(ABC):
         return gold, answers
 
     def described(self, instance: Instance) -> Mapping[str, Any]:
-        """Return the record of an instance with gold. Classes and units are computed
-        from this record.
-        """
+        """Return the record of an instance with gold."""
         return instance.record
 
     def pool_faults(self, record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -406,17 +404,13 @@ class InstanceTask(ABC):
         return self.gold_text(answer)
 
     def gold_parts(self, content: Content, instance: Instance) -> Iterator[AnswerPart]:
-        """Yield the parts of the gold that measures can count. `Marks` has the same
-        order.
-        """
+        """Yield the parts of the gold that measures can count."""
         yield AnswerPart(self.gold_text(instance.gold))
 
     def answer_parts(
         self, content: Content, instance: Instance, answer: Any
     ) -> Iterator[AnswerPart]:
-        """Yield the parts of an answer that measures can count. `Marks` has the same
-        order. The answer is not None.
-        """
+        """Yield the parts of an answer that measures can count. The answer is not None."""
         yield AnswerPart(self.answer_text(answer))
 
     def beside(self, answer: Any) -> Mapping[str, float]:

@@ -42,7 +42,9 @@ class NumberTask(InstanceTask):
     @property
     def gold_bands(self) -> tuple[str, ...]:
         """Return the dimensions whose classes are intervals of the gold number."""
-        own = (one for one in self.dimensions if one.field == self.field)
+        own = (
+            dimension for dimension in self.dimensions if dimension.field == self.field
+        )
         return tuple(one.name for one in own if not (one.reading or one.joined))
 
     @property
@@ -67,7 +69,7 @@ class NumberTask(InstanceTask):
             return None
         is_text = self.files not in JSON_FORMS
         numbers = [
-            self._number(own, self.field, fault, is_text=is_text) for own in values
+            self._number(value, self.field, fault, is_text=is_text) for value in values
         ]
         known = [number for number in numbers if number is not None]
         return REDUCE[self.reduce](known) if len(known) == len(values) else None

@@ -168,10 +168,12 @@ class RankingTask(InstanceTask):
             [[number for number, grade in own.items() if grade] for own in numbers]
         )
         grades = np.array(
-            [grade for own in numbers for grade in own.values()], dtype=np.int32
+            [grade for number in numbers for grade in number.values()], dtype=np.int32
         )
         if (grades != 1).any():
-            gold = GradedLists(gold, Lists.of([list(own) for own in numbers]), grades)
+            gold = GradedLists(
+                gold, Lists.of([list(number) for number in numbers]), grades
+            )
         return replace(
             self.rows(split.content, gold, run.lists, run.notes), scores=run.scores
         )
@@ -194,9 +196,9 @@ class RankingTask(InstanceTask):
             )
             pool, gold = choices.pool(row), content.instances[row].gold
             later = tuple(
-                self._candidate(content, pool[number], place)
-                for place, number in enumerate(pairs.answers[row] or ())
-                if place >= TOP and gold.get(pool[number])
+                self._candidate(content, pool[number], index)
+                for index, number in enumerate(pairs.answers[row] or ())
+                if index >= TOP and gold.get(pool[number])
             )
             yield replace(
                 own,
@@ -216,8 +218,8 @@ class RankingTask(InstanceTask):
         self, content: Content, instance: Instance, answer: Any
     ) -> Iterator[AnswerPart]:
         """Yield the stored candidates with their ranks."""
-        for place, name in enumerate(answer):
-            yield self._candidate(content, name, place)
+        for index, name in enumerate(answer):
+            yield self._candidate(content, name, index)
 
     def _candidate(self, content: Content, name: str, number: int = -1) -> AnswerPart:
         record = content.pool.get(name, {})

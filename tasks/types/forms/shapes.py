@@ -87,7 +87,7 @@ class GoldShape:
             value = dict(row.value)
             if has_own_ids:
                 if key in value:
-                    problems.append(row.problem(*_taken(key)))
+                    problems.append(row.problem(*_name_conflict(key)))
                     continue
                 name = self.name_of(row, key)
                 if name is None:
@@ -122,7 +122,7 @@ class GoldShape:
 PLAIN = GoldShape()
 
 
-def _taken(key: str) -> tuple[str, str]:
+def _name_conflict(key: str) -> tuple[str, str]:
     message = f"“{key}” is a field of the gold, and the name of the id that is made"
     return message, "another name under “id” of the declaration"
 
@@ -230,9 +230,7 @@ def label_text(value: Any) -> str:
 def keyed_records(
     file: InputFile, problems: Problems, key: str, field: str
 ) -> Iterator[Record]:
-    """Yield an instance for each key of a JSON object. The value under the key contains
-    the fields of the instance, or only the answer.
-    """
+    """Yield an instance for each key of a JSON object."""
     expected = "an object with an instance under each id"
     try:
         items = read_json(decoded(file.read()), is_unique=file.reading > 1)
@@ -242,11 +240,11 @@ def keyed_records(
     if not isinstance(items, dict):
         problems.append(file.problem(f"found {json_kind(items)}", expected))
         return
-    for place, (name, value) in enumerate(items.items(), start=1):
+    for position, (name, value) in enumerate(items.items(), start=1):
         fields = value if isinstance(value, dict) and field in value else {field: value}
-        row = Record(file.shown, None, place, {**fields, key: name})
+        row = Record(file.shown, None, position, {**fields, key: name})
         if key in fields:
-            problems.append(row.problem(*_taken(key)))
+            problems.append(row.problem(*_name_conflict(key)))
         else:
             yield row
 
@@ -275,13 +273,13 @@ def query_records(file: InputFile, key: str, problems: Problems) -> Iterator[Rec
     heads: Sequence[str] = (key, QUERY)
     if rows and key in rows[0].cells:
         heads, rows = rows[0].cells, rows[1:]
-    for place, row in enumerate(rows, start=1):
+    for position, row in enumerate(rows, start=1):
         if len(row.cells) != len(heads):
             expected = f"a header row with “{key}”, or an id and a query in each row"
             found = f"a row of {len(row.cells)} cells, and no column “{key}”"
             problems.append(file.problem(found, expected, line=row.line))
             return
-        yield _query(file, row, place, heads)
+        yield _query(file, row, position, heads)
 
 
 def _query(file: InputFile, row: Row, place: int, heads: Sequence[str]) -> Record:

@@ -49,17 +49,15 @@ class SpanTask(InstanceTask):
     def meant_record(
         self, record: Mapping[str, Any], path: str, values: Values
     ) -> Mapping[str, Any]:
-        """Map the label of each span to a declared label. The label is the third item
-        of a span.
-        """
+        """Map the label of each span to a declared label."""
         spans = at_path(record, path)
         if not isinstance(spans, list):
             return record
         labelled = [
-            [*own[:2], *(meant(label, values) for label in own[2:])]
-            if isinstance(own, list)
-            else own
-            for own in spans
+            [*span[:2], *(meant(label, values) for label in span[2:])]
+            if isinstance(span, list)
+            else span
+            for span in spans
         ]
         return with_path(record, path, labelled)
 
@@ -124,22 +122,22 @@ class SpanTask(InstanceTask):
             fault(f"“{key}” is {kind_found(value)}", expected)
             return None
         spans: list[Span] = []
-        for place, own in enumerate(value, start=1):
+        for position, own in enumerate(value, start=1):
             if (
                 not isinstance(own, list)
                 or len(own) != size
                 or any(type(at) is not int for at in own[:2])
             ):
-                fault(f"span {place} of “{key}” is no span", expected)
+                fault(f"span {position} of “{key}” is no span", expected)
             elif not 0 <= own[0] < own[1] <= length:
-                message = f"span {place} of “{key}” goes from {own[0]} to {own[1]}"
+                message = f"span {position} of “{key}” goes from {own[0]} to {own[1]}"
                 fault(
                     message,
                     f"a start before the end, from 0 to {length}, where the text ends",
                 )
             elif self.labels and own[2] not in self.labels:
                 fault(
-                    f"span {place} of “{key}” has no label of these{self._hint(own[2])}",
+                    f"span {position} of “{key}” has no label of these{self._hint(own[2])}",
                     f"one of {', '.join(self.labels)}",
                 )
             else:

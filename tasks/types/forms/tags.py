@@ -65,13 +65,13 @@ def entities(parts: Sequence[tuple[str, str]], *, repair: bool) -> list[Entity]:
     """
     found: list[Entity] = []
     start, label = -1, ""
-    for place, (mark, own) in enumerate([*parts, (OUTSIDE, "")]):
+    for index, (mark, own) in enumerate([*parts, (OUTSIDE, "")]):
         if start >= 0 and mark == INSIDE and own == label:
             continue
         if start >= 0:
-            found.append((start, place, label))
+            found.append((start, index, label))
         is_begin = mark == BEGIN or (repair and mark == INSIDE)
-        start, label = (place, own) if is_begin else (-1, "")
+        start, label = (index, own) if is_begin else (-1, "")
     return found
 
 
@@ -79,8 +79,8 @@ def strays(parts: Sequence[tuple[str, str]]) -> list[int]:
     """Return the indexes of `I-` tags that do not continue an entity of the same type."""
     before = [(OUTSIDE, ""), *parts[:-1]]
     return [
-        place
-        for place, ((mark, label), (previous, other)) in enumerate(
+        index
+        for index, ((mark, label), (previous, other)) in enumerate(
             zip(parts, before, strict=True)
         )
         if mark == INSIDE and (previous == OUTSIDE or other != label)
@@ -156,15 +156,17 @@ class TagTask(InstanceTask):
             )
             return None
         parts = []
-        for place, tag in enumerate(value, start=1):
+        for position, tag in enumerate(value, start=1):
             own = tag_parts(tag, self.labels)
             if own is None:
-                fault(f"tag {place} of “{key}” is {self._misfit(tag)}", self._expected)
+                fault(
+                    f"tag {position} of “{key}” is {self._misfit(tag)}", self._expected
+                )
                 return None
             parts.append(own)
-        found = Tags(entities(parts, repair=self.repair))
-        found.tokens = tokens
-        return found
+        tags = Tags(entities(parts, repair=self.repair))
+        tags.tokens = tokens
+        return tags
 
     def parts_of(self, record: Mapping[str, Any]) -> list[tuple[str, str]]:
         """Return the prefix and the type of each tag in a valid gold record."""
@@ -178,7 +180,9 @@ class TagTask(InstanceTask):
         )
 
     def _misfit(self, tag: str) -> str:
-        meant = next((own for own in self.labels if nearly_equal(tag[2:], own)), None)
+        meant = next(
+            (label for label in self.labels if nearly_equal(tag[2:], label)), None
+        )
         is_near = meant is not None and tag[:1].upper() in (BEGIN, INSIDE)
         hint = f"; did you mean “{tag[:1].upper()}-{meant}”?" if is_near else ""
         return f"“{tag[:100]}”{hint}"
@@ -266,18 +270,18 @@ class TagTask(InstanceTask):
         types = (
             [label for _, _, label in instance.gold] for instance in content.instances
         )
-        return dimension.features([{self.field: own} for own in types])
+        return dimension.features([{self.field: type_} for type_ in types])
 
     def shown_text(self, name: str, value: Any) -> str:
         if name == self.tokens and are_texts(value):
-            return " ".join(map(_shown, value))
+            return " ".join(map(_visible_token, value))
         return super().shown_text(name, value)
 
     def gold_text(self, gold: Any) -> str:
         """Return the sentence, and each entity with its token numbers on a line of its
         own.
         """
-        tokens = [*map(_shown, gold.tokens)]
+        tokens = [*map(_visible_token, gold.tokens)]
         lines = (
             f"{start + 1}-{end} {label}: {' '.join(tokens[start:end])}"
             for start, end, label in gold
@@ -290,13 +294,13 @@ class TagTask(InstanceTask):
     def answer_parts(
         self, content: Content, instance: Instance, answer: Any
     ) -> Iterator[AnswerPart]:
-        tokens = [*map(_shown, answer.tokens)]
+        tokens = [*map(_visible_token, answer.tokens)]
         for start, end, label in answer:
             text = " ".join(tokens[start:end])
             yield AnswerPart(f"{start + 1}–{end}", text, label, start=start, end=end)
 
 
-def _shown(token: str) -> str:
+def _visible_token(token: str) -> str:
     return "\u00a0".join(token.split()) or "·"
 
 

@@ -53,10 +53,12 @@ def default_view(form: str, task: InstanceTask) -> View:
     """Return the default view, for declarations without a table [task.view]."""
     text = str(getattr(task, _TEXTS[form], "")) if form in _TEXTS else ""
     marked = text if form in ("spans", "tags") else ""
-    return replace(_default(form, task.shown, text), shown=task.shown, marked=marked)
+    return replace(
+        _default_view(form, task.shown, text), shown=task.shown, marked=marked
+    )
 
 
-def _default(form: str, shown: Sequence[str], text: str) -> View:
+def _default_view(form: str, shown: Sequence[str], text: str) -> View:
     if form == "numbers" and len(shown) == 2:
         return View(kind=PAIR, roles=dict(zip(ROLES[PAIR], shown, strict=True)))
     if _holds_reference(shown):
@@ -79,7 +81,7 @@ def _holds_reference(shown: Sequence[str]) -> bool:
 
 def laid_out(view: View, fields: Mapping[str, Any]) -> Layout:
     """Return the values of an instance, arranged for a view."""
-    leaves = list(_leaves(fields))
+    leaves = list(_nested_values(fields))
     roles = dict(view.roles)
     if view.kind == REFERENCE:
         roles = {**_found_roles(leaves), **roles}
@@ -103,11 +105,11 @@ def laid_out(view: View, fields: Mapping[str, Any]) -> Layout:
     return Layout(view.kind, main, rest)
 
 
-def _leaves(values: Mapping[str, Any], before: str = "") -> Iterator[Leaf]:
+def _nested_values(values: Mapping[str, Any], before: str = "") -> Iterator[Leaf]:
     for name, value in values.items():
         path = f"{before}{name}"
         if isinstance(value, Mapping):
-            yield from _leaves(value, f"{path}.")
+            yield from _nested_values(value, f"{path}.")
         elif value not in (None, "", []):
             yield Leaf(path, value)
 

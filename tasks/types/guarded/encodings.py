@@ -101,7 +101,7 @@ def binary_kind(beginning: bytes, suffix: str = "") -> str | None:
     kind = magic_kind(beginning, suffix)
     if kind or not beginning:
         return kind
-    if kind := _unmarked(beginning):
+    if kind := _guess_encoding(beginning):
         return kind
     controls = len(beginning) - len(beginning.translate(None, _CONTROLS))
     return "binary data" if controls > _MAX_CONTROL_SHARE * len(beginning) else None
@@ -116,7 +116,7 @@ SHORTEST = 8
 LATIN_SHARE, MOST = 0.4, 0.9
 
 
-def _unmarked(beginning: bytes) -> str:
+def _guess_encoding(beginning: bytes) -> str:
     """Return a description of a text in UTF-16 or UTF-32 without a byte order mark, or
     an empty text for other files.
     """

@@ -33,7 +33,7 @@ class NotFinite(Unreadable):
     """
 
 
-def _finite(text: str) -> float:
+def _finite_number(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
         raise NotFinite(f"{text[:40]} is not a finite number")
@@ -49,7 +49,7 @@ class RepeatedKey(Unreadable):
 _MEMBER = re.compile(r'"[ \t\r\n]*:')
 
 
-def _unique(members: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object_with_unique_keys(members: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(members)
     if len(value) < len(members):
         counts = Counter(key for key, _ in members)
@@ -88,7 +88,7 @@ def _may_repeat_keys(text: str, values: list[Any]) -> bool:
 
 #: The decoder is created once, because `json.loads` with an option would create a
 #: decoder for each line.
-_DECODER = json.JSONDecoder(parse_constant=_finite, parse_float=_finite)
+_DECODER = json.JSONDecoder(parse_constant=_finite_number, parse_float=_finite_number)
 _SCANNER = make_scanner(_DECODER)  # type: ignore[arg-type]
 
 
@@ -96,7 +96,7 @@ def read_json(
     text: str | bytes,
     limits: Limits = JSON,
     *,
-    constant: Callable[[str], Any] = _finite,
+    constant: Callable[[str], Any] = _finite_number,
     pairs: Callable[[list[tuple[str, Any]]], Any] | None = None,
     is_unique: bool = False,
 ) -> Any:
@@ -112,18 +112,20 @@ def read_json(
         if _may_repeat_keys(within_size(text, limits), [value]):
             # The hook makes the decoder slow. Use it only for texts that may repeat
             # keys.
-            value = read_json(text, limits, constant=constant, pairs=_unique)
+            value = read_json(
+                text, limits, constant=constant, pairs=_object_with_unique_keys
+            )
         return value
     decoder = _DECODER
-    if pairs or constant is not _finite:
+    if pairs or constant is not _finite_number:
         decoder = json.JSONDecoder(
-            parse_constant=constant, parse_float=_finite, object_pairs_hook=pairs
+            parse_constant=constant, parse_float=_finite_number, object_pairs_hook=pairs
         )
     checked = within_size(text, limits)
     try:
         value = decoder.decode(checked)
     except RecursionError as fault:
-        raise _nested(checked, limits) from fault
+        raise _nesting_error(checked, limits) from fault
     except (json.JSONDecodeError, Unreadable):
         raise
     except ValueError as fault:
@@ -138,9 +140,7 @@ def read_json(
 
 
 def read_json_line(line: str, limits: Limits = JSON, *, is_unique: bool = False) -> Any:
-    """Return the only value of a line. Faster than `read_json`, with the same
-    exceptions.
-    """
+    """Return the only value of a line."""
     try:
         value, end = _SCANNER(line, 0)
     except (StopIteration, ValueError, RecursionError):
@@ -227,8 +227,8 @@ def _unique_value(raw: str, limits: Limits, line: int) -> Any:
 
 
 def _behind_blanks(text: str, place: int) -> int:
-    found = _BLANK.match(text, place)
-    return place if found is None else found.end()
+    match = _BLANK.match(text, place)
+    return place if match is None else match.end()
 
 
 def _next_item(text: str, place: int) -> int:
@@ -252,10 +252,10 @@ def _brackets(text: str) -> int:
 
 def _require_depth(value: object, text: str, limits: Limits) -> None:
     if depth_of(value) > limits.depth:
-        raise _nested(text, limits)
+        raise _nesting_error(text, limits)
 
 
-def _nested(text: str, limits: Limits) -> Unreadable:
+def _nesting_error(text: str, limits: Limits) -> Unreadable:
     depth, deepest, place = 0, 0, 0
     for found in _BRACKET.finditer(text):
         depth += (found[0] in "[{") - (found[0] in "]}")

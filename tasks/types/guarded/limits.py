@@ -44,7 +44,7 @@ def within_size(text: str | bytes, limits: Limits) -> str:
 
 
 def depth_of(value: object) -> int:
-    """Return the depth of nested lists and tables. The function is not recursive."""
+    """Return the depth of nested lists and tables."""
     depth, level = 0, [value] if isinstance(value, list | dict) else []
     while level:
         depth += 1

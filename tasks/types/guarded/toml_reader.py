@@ -33,14 +33,14 @@ def read_toml(text: str | bytes, limits: Limits = TOML) -> dict[str, Any]:
     try:
         values = tomllib.loads(checked)
     except RecursionError as fault:
-        raise _nested(checked, limits) from fault
+        raise _nesting_error(checked, limits) from fault
     except tomllib.TOMLDecodeError as fault:
-        raise _placed(fault) from fault
+        raise _error_with_line(fault) from fault
     except ValueError as fault:
         # Either a number has more digits than Python converts, or a date is invalid.
         raise _long_number(checked, limits) or Unreadable(str(fault)) from fault
     if depth_of(values) > limits.depth:
-        raise _nested(checked, limits)
+        raise _nesting_error(checked, limits)
     if _has_long_number(values, limits):
         raise _long_number(checked, limits) or too_long(limits.digits + 1, limits)
     return values
@@ -63,14 +63,14 @@ def _tokens(text: str) -> Iterator[tuple[str, int]]:
     without an end.
     """
     place = 0
-    while found := _TOKEN.search(text, place):
-        place = found.end()
-        if found[0] in _CLOSING:
-            closing = _CLOSING[found[0]].match(text, place)
+    while match := _TOKEN.search(text, place):
+        place = match.end()
+        if match[0] in _CLOSING:
+            closing = _CLOSING[match[0]].match(text, place)
             if closing is None:
                 return
             place = closing.end()
-        yield found[0], found.start()
+        yield match[0], match.start()
 
 
 def _line(text: str, place: int) -> int:
@@ -89,7 +89,7 @@ def _require_short_keys(text: str) -> None:
             parts = 1
 
 
-def _nested(text: str, limits: Limits) -> Unreadable:
+def _nesting_error(text: str, limits: Limits) -> Unreadable:
     """Return the error for tables that are nested too deeply, in any notation."""
     depth, deepest, at = 0, 0, 0
     for piece, place in _tokens(text):
@@ -99,12 +99,12 @@ def _nested(text: str, limits: Limits) -> Unreadable:
     return too_deep(max(deepest, limits.depth + 1), limits, _line(text, at))
 
 
-def _placed(fault: tomllib.TOMLDecodeError) -> Unreadable:
-    found = _PLACE.fullmatch(str(fault))
-    if found is None:
+def _error_with_line(fault: tomllib.TOMLDecodeError) -> Unreadable:
+    match = _PLACE.fullmatch(str(fault))
+    if match is None:
         return Unreadable(str(fault))
-    line, column = (int(number) if number else None for number in found.groups()[1:])
-    return Unreadable(found[1], line, column)
+    line, column = (int(number) if number else None for number in match.groups()[1:])
+    return Unreadable(match[1], line, column)
 
 
 def _has_long_number(values: dict[str, Any], limits: Limits) -> bool:

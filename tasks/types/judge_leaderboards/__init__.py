@@ -96,9 +96,7 @@ def has_value(line: bytes) -> bool:
 
 
 def is_gold_file(name: str) -> bool:
-    """Return True if a file with this name may belong to the true leaderboard. The
-    content of the file determines the format.
-    """
+    """Return True if a file with this name may belong to the true leaderboard."""
     parts = name.split("/")
     is_text = parts[-1].lower().endswith(NO_LEADERBOARDS)
     return not (CLUTTER.intersection(parts) or is_text or parts[-1] == NONCE_FILE)

@@ -110,7 +110,7 @@ def _refuse_many(count: int, most: int, noun: str) -> None:
 
 
 def topics_of(systems: Iterable[SystemScore]) -> list[str]:
-    return sorted({topic for own in systems for topic in own.topics})
+    return sorted({topic for system in systems for topic in system.topics})
 
 
 def _digest(rows: Iterable[Row]) -> str:
@@ -188,7 +188,7 @@ def read_run(
     ]
     systems = leaderboard_of(spelt)
     known = {name: systems[name] for name in index["instances"] if name in systems}
-    problems += _doubts(known, systems, index)
+    problems += _coverage_warnings(known, systems, index)
     return JudgedRun(known, len(systems) - len(known)), problems
 
 
@@ -197,25 +197,29 @@ def _by_form(names: Iterable[str]) -> dict[str, str]:
     return {nfc(name): name for name in names}
 
 
-def _doubts(known: Leaderboard, systems: Leaderboard, index: Index) -> list[Problem]:
-    if not known:
+def _coverage_warnings(
+    leaderboard: Leaderboard, systems: Leaderboard, index: Index
+) -> list[Problem]:
+    if not leaderboard:
         return []
-    unknown = [name for name in systems if name not in known]
-    missing = [name for name in index["instances"] if name not in known]
+    unknown = [name for name in systems if name not in leaderboard]
+    missing = [name for name in index["instances"] if name not in leaderboard]
     left_out = "systems of the run are not in the truth and are left out"
     as_zero = "systems have no score and count as 0"
     found = [
-        _doubt(unknown, len(systems), left_out),
-        _doubt(missing, len(index["instances"]), as_zero),
+        _coverage_warning(unknown, len(systems), left_out),
+        _coverage_warning(missing, len(index["instances"]), as_zero),
     ]
-    if any(own.topics for own in known.values()):
-        judged = set(topics_of(known.values()))
+    if any(own.topics for own in leaderboard.values()):
+        judged = set(topics_of(leaderboard.values()))
         absent = [name for name in index["topics"] if name not in judged]
-        found.append(_doubt(absent, len(index["topics"]), "topics have no score"))
+        found.append(
+            _coverage_warning(absent, len(index["topics"]), "topics have no score")
+        )
     return [problem for problem in found if problem]
 
 
-def _doubt(names: Sequence[str], whole: int, words: str) -> Problem | None:
+def _coverage_warning(names: Sequence[str], whole: int, words: str) -> Problem | None:
     if not names:
         return None
     message = f"{len(names):,} of {whole:,} {words}, the first is “{names[0]}”"

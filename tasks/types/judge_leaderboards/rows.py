@@ -94,7 +94,7 @@ def _json_rows(file: InputFile, seen: Seen, problems: Problems) -> Iterator[Row]
         if is_new(row, seen):
             yield row
         else:
-            problems.append(record.problem(_twice(row), _ONCE))
+            problems.append(record.problem(_duplicate_message(row), _ONCE))
 
 
 def _faults(record: Record) -> Iterator[tuple[str, str]]:
@@ -132,7 +132,7 @@ def is_new(row: Row, seen: Seen) -> bool:
     return True
 
 
-def _twice(row: Row) -> str:
+def _duplicate_message(row: Row) -> str:
     return f"“{row.system}” has a second value of “{row.measure}” on “{row.topic}”"
 
 
@@ -154,7 +154,9 @@ def _text_rows(
         if is_new(row, seen):
             yield row
         else:
-            problem = file.problem(_twice(row), _ONCE, line=line.line, raw=raw)
+            problem = file.problem(
+                _duplicate_message(row), _ONCE, line=line.line, raw=raw
+            )
             problems.append(problem)
 
 
@@ -232,7 +234,7 @@ def _place_of_measure(file: InputFile, lines: Sequence[Cells], measure: str) -> 
     values = [{line.cells[place] for line in lines} for place in (1, 2)]
     for is_measure in (
         [ALL not in own and ALL in other for own, other in (values, values[::-1])],
-        [measure in own for own in values],
+        [measure in value for value in values],
         [len(own) < len(other) for own, other in (values, values[::-1])],
     ):
         if is_measure[0] != is_measure[1]:

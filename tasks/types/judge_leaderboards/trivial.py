@@ -34,9 +34,9 @@ def trivial_runs(
                 "run_id": name,
                 "topic_id": topic,
                 "measure": measure,
-                "value": len(order) - place,
+                "value": len(order) - index,
             }
-            for place, name in enumerate(order)
+            for index, name in enumerate(order)
             for topic in (*topics, ALL)
         )
         return run_file(lines, split.reading)

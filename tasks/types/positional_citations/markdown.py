@@ -60,7 +60,7 @@ def blocks(text: str) -> list[Block]:
     """Return the blocks of a text in order. Empty blocks are left out."""
     found = (
         replace(block, text=without_emphasis(_BREAK.sub(" ", _TAG.sub("", block.text))))
-        for block in _joined(text.splitlines())
+        for block in _join_lines(text.splitlines())
     )
     return [block for block in found if block.text]
 
@@ -69,7 +69,7 @@ class _Kind(Enum):
     END, HEADING, ROW, ITEM, TEXT = range(5)
 
 
-def _joined(lines: list[str]) -> Iterator[Block]:
+def _join_lines(lines: list[str]) -> Iterator[Block]:
     """Join the lines of each paragraph and of each list item."""
     paragraph: list[str] = []
     is_item = False
@@ -91,7 +91,7 @@ def _lines(lines: list[str]) -> Iterator[tuple[_Kind, str]]:
     listed = _listed_letters(lines)
     is_in_table = is_in_paragraph = False
     for line, following in pairwise([*lines, ""]):
-        quoted = _past(_QUOTE, line)
+        quoted = _end_of_match(_QUOTE, line)
         bare = line[quoted:].strip()
         is_below_header = is_in_table
         is_in_table = "|" in bare and (is_in_table or _is_delimiter(following))
@@ -133,10 +133,10 @@ def _cells(row: str) -> str:
     return " ".join(filter(None, map(str.strip, row.strip("|").split("|"))))
 
 
-def _past(pattern: re.Pattern[str], line: str) -> int:
+def _end_of_match(pattern: re.Pattern[str], line: str) -> int:
     place = 0
-    while found := pattern.match(line, place):
-        place = found.end()
+    while match := pattern.match(line, place):
+        place = match.end()
     return place
 
 
@@ -158,9 +158,9 @@ def _past_markers(line: str, listed: frozenset[str]) -> int:
 
 def _listed_letters(lines: Iterable[str]) -> frozenset[str]:
     letters = {
-        found["letter"]
+        match["letter"]
         for line in lines
-        if (found := _LETTER.match(line, _past(_QUOTE, line)))
+        if (match := _LETTER.match(line, _end_of_match(_QUOTE, line)))
     }
     return frozenset(
         letter for letter in letters if not letters.isdisjoint(_neighbours(letter))

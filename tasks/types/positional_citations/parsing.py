@@ -222,9 +222,9 @@ def pipeline_name(pipeline: str) -> str:
             meta = json.loads((folder / "meta.json").read_bytes())
             described = f"{meta['lang']}_{meta['name']}-{meta['version']}"
         return f"{described}-{folder_digest(folder)}"
-    words = f"the spaCy pipeline {pipeline} is not installed: {_HOW}"
+    message = f"the spaCy pipeline {pipeline} is not installed: {_HOW}"
     another = "the option parser=PATH_OR_NAME names another"
-    with needed(f"{words}; {another}", metadata.PackageNotFoundError, ValueError):
+    with needed(f"{message}; {another}", metadata.PackageNotFoundError, ValueError):
         return f"{pipeline}-{metadata.version(pipeline)}"
 
 

@@ -225,16 +225,16 @@ def _question(name: str, value: Mapping[str, Any], *, dataset: str) -> Question:
 
 def _faults(value: Mapping[str, Any]) -> Faults:
     if not isinstance(value.get("question"), str):
-        yield f"“question” is {_found(value, 'question')}", "a text"
+        yield f"“question” is {_kind_of_value(value, 'question')}", "a text"
     yield from _list_faults(value, "docs", "text", str)
     passages = value.get("docs")
-    for place, passage in enumerate(
+    for position, passage in enumerate(
         passages if isinstance(passages, list) else (), start=1
     ):
         for form in FORMS if isinstance(passage, dict) else ():
             if not isinstance(passage.get(form) or "", str):
                 yield (
-                    f"“docs”: {form} at place {place} is {json_kind(passage[form])}",
+                    f"“docs”: {form} at place {position} is {json_kind(passage[form])}",
                     "a text",
                 )
     if value.get("qa_pairs") is not None:
@@ -245,7 +245,7 @@ def _faults(value: Mapping[str, Any]) -> Faults:
         yield "“claims” are not all texts", "a list of texts"
     answers = value.get("answers") or []
     if not isinstance(answers, list) or not all(
-        one and are_texts(one) for one in answers
+        answer and are_texts(answer) for answer in answers
     ):
         yield (
             "“answers” is no list of spellings of each answer",
@@ -257,19 +257,19 @@ def _list_faults(value: Mapping[str, Any], key: str, part: str, kind: type) -> F
     expected = f"a list of objects with “{part}”"
     items = value.get(key)
     if not isinstance(items, list):
-        yield f"“{key}” is {_found(value, key)}", expected
+        yield f"“{key}” is {_kind_of_value(value, key)}", expected
         return
-    for place, item in enumerate(items, start=1):
+    for position, item in enumerate(items, start=1):
         if not isinstance(item, dict) or not isinstance(item.get(part), kind):
-            yield f"“{key}”: the entry at place {place} has no {part}", expected
+            yield f"“{key}”: the entry at place {position} has no {part}", expected
         elif kind is list and not are_texts(item[part]):
             yield (
-                f"“{key}”: {part} at place {place} are not all texts",
+                f"“{key}”: {part} at place {position} are not all texts",
                 "a list of texts",
             )
 
 
-def _found(value: Mapping[str, Any], key: str) -> str:
+def _kind_of_value(value: Mapping[str, Any], key: str) -> str:
     return json_kind(value[key]) if key in value else "missing"
 
 
@@ -388,8 +388,8 @@ def in_normal_form(question: Question) -> Question:
     return replace(
         question,
         passages=tuple(
-            replace(one, title=nfc(one.title), text=nfc(one.text))
-            for one in question.passages
+            replace(passage, title=nfc(passage.title), text=nfc(passage.text))
+            for passage in question.passages
         ),
         short_answers=_composed_lists(question.short_answers),
         references=tuple(map(nfc, question.references)),
@@ -482,20 +482,20 @@ class _Reader:
             sentences=tuple(sentences),
         )
         has_claims = False
-        for place, sentence in enumerate(sentences):
+        for index, sentence in enumerate(sentences):
             for nth, claim in enumerate(sentence.claims):
                 if marking.are_in_range(
                     claim.marks, passages, is_official=self.is_official
                 ):
                     has_claims = True
-                    row = {**common, **classes[place]}
+                    row = {**common, **classes[index]}
                     if claim.position is not None:
                         row["mark_position"] = (marking.third(claim.position),)
                     yield ScoredClaim(
                         question=question,
                         features=row,
                         claim=claim,
-                        sentence=place,
+                        sentence=index,
                         place=nth,
                     )
         for text in self._for_alce[question.id]:
@@ -534,7 +534,7 @@ class _Reader:
             beyond = [mark for mark in given if not is_in_range(mark)]
             notes["out_of_range_marks"] += len(beyond)
             notes["out_of_range_claims"] += sum(
-                not set(beyond).isdisjoint(one.marks) for one in sentence.claims
+                not set(beyond).isdisjoint(claim.marks) for claim in sentence.claims
             )
             notes["lost_groups"] += sentence.lost
             if sentence.fallback:
@@ -622,13 +622,15 @@ def sentence_features(
         "claims_per_sentence": (_counted(len(sentence.claims), 3),)
         if count_here
         else (),
-        "sentence_length": (_long(len(marking.without_marks(sentence.text).split())),)
+        "sentence_length": (
+            _length_class(len(marking.without_marks(sentence.text).split())),
+        )
         if count_here
         else (),
     }
 
 
-def _long(words: int) -> str:
+def _length_class(words: int) -> str:
     """Return the length class of a sentence. Sentences of the longest class are not
     split into claims.
     """

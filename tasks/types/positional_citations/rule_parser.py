@@ -125,8 +125,8 @@ class _Sentence:
             # If a sentence has no main verb, the root is the first verb. Without any
             # verb, the root is the last noun.
             verbs = (
-                place
-                for place, tag in enumerate(self._tags)
+                index
+                for index, tag in enumerate(self._tags)
                 if tag in (_Tag.VERB, _Tag.AUXILIARY)
             )
             root = next(verbs, self._noun or 0)

@@ -383,8 +383,8 @@ def positions(sentence: str) -> Positions:
     """
     units = list(_UNIT.finditer(sentence))
     numbers: list[float] = []
-    for place, unit in enumerate(units, start=1):
-        numbers += [place / len(units)] * len(MARK.findall(unit["marks"] or ""))
+    for position, unit in enumerate(units, start=1):
+        numbers += [position / len(units)] * len(MARK.findall(unit["marks"] or ""))
     offsets = [match.start() / len(sentence) for match in MARK.finditer(sentence)]
     first = MARK.search(sentence)
     behind = MARK.sub("", sentence[first.end() :]) if first else ""

@@ -38,7 +38,7 @@ def trivial_runs(
 
     def answered(places: Iterable[Sequence[int]]) -> Files:
         lines = (
-            {"id": question.id, "output": _copied(question, own)}
+            {"id": question.id, "output": _copied_passages(question, own)}
             for question, own in zip(questions, places, strict=True)
         )
         return run_file(lines, split.reading)
@@ -67,7 +67,7 @@ def trivial_runs(
     )
 
 
-def _copied(question: Question, places: Sequence[int]) -> str:
+def _copied_passages(question: Question, places: Sequence[int]) -> str:
     """Return the passages as sentences, with a citation mark before each final full
     stop.
     """

@@ -88,7 +88,7 @@ class Lists(Sequence[tuple[int, ...] | None]):
         columns: list[NDArray[Any]] = [
             own for own in (self.values, self.tied) if own is not None
         ]
-        taken = [np.empty(offsets[-1], dtype=own.dtype) for own in columns]
+        taken = [np.empty(offsets[-1], dtype=column.dtype) for column in columns]
         present = np.zeros(len(rows), dtype=bool)
         present[there] = self.present[rows[there]]
         for start, end in blocks(offsets, STEP):

@@ -147,7 +147,7 @@ class Rows:
         """
         names = self.names(record, key)
         is_early = self.file.reading < BUILT_IN_FROM
-        if names is None or is_early or all(own.isascii() for own in names):
+        if names is None or is_early or all(name.isascii() for name in names):
             return names
         if all(name in candidates for name in names):
             return names
@@ -269,13 +269,13 @@ def show_instances(
 
     for name, pool, cited, ranked in zip(names, pools, gold, answers, strict=True):
         ranking = [
-            f"{place}. {called(pool[number])}"
-            for place, number in enumerate(ranked[:TOP], start=1)
+            f"{position}. {called(pool[number])}"
+            for position, number in enumerate(ranked[:TOP], start=1)
         ]
         scores = zip(ranked, pairs.scores.get(choices.rows[name], ()), strict=False)
         later = [
-            (place, own)
-            for place, own in enumerate(ranked[TOP:], start=TOP + 1)
+            (position, own)
+            for position, own in enumerate(ranked[TOP:], start=TOP + 1)
             if own in cited
         ]
         more = [f"and {len(ranked) - TOP} more"] if len(ranked) > TOP else []
@@ -343,7 +343,7 @@ class ContextsBuilder:
         of each dimension.
         """
         self.ids += names
-        self._facts += b"".join([sha256(own.encode()).digest() for own in facts])
+        self._facts += b"".join([sha256(fact.encode()).digest() for fact in facts])
         self.gold.extend(
             np.array(lengths, dtype=np.int64), np.array(gold, dtype=np.int32)
         )

@@ -201,7 +201,7 @@ def _ranking(
     key, example = limits.key, limits.form.example
     ranked, scores = record.get(key), record.get("scores")
     if ranked is None and isinstance(scores, dict):
-        return _scored(scores, candidates, limits)
+        return _rank_by_score(scores, candidates, limits)
     if not isinstance(ranked, list):
         return [
             (
@@ -234,14 +234,14 @@ def _ranking(
     return (
         numbers,
         [
-            place > 0 and scores[place - 1] == score
-            for place, score in enumerate(scores)
+            index > 0 and scores[index - 1] == score
+            for index, score in enumerate(scores)
         ],
         scores,
     )
 
 
-def _scored(
+def _rank_by_score(
     scores: Mapping[str, Any], candidates: Mapping[str, int], limits: RunLimits
 ) -> Ranking | list[Fault]:
     """Rank the candidates of an object by descending score. Equal scores keep the order
@@ -278,7 +278,8 @@ def _score_fault(scores: object, count: int) -> Fault | None:
             "a list with one number for each member of “ranked”",
         )
     if wrong := next(
-        (place for place, score in enumerate(scores, 1) if not _is_number(score)), None
+        (position for position, score in enumerate(scores, 1) if not _is_number(score)),
+        None,
     ):
         return (
             f"the score at place {wrong} is {_kind(scores[wrong - 1])}",
@@ -713,8 +714,8 @@ def unknown_candidates(
 ) -> list[Fault]:
     """Return a single fault for all unknown candidates of a ranking, or an empty list."""
     unknown = [
-        (place, name)
-        for place, name in enumerate(names, start=1)
+        (position, name)
+        for position, name in enumerate(names, start=1)
         if name not in candidates
     ]
     some = ", ".join(f"“{name}” at place {place}" for place, name in unknown[:NAMED])
@@ -726,13 +727,13 @@ def unknown_candidates(
 def duplicates(names: Iterable[str]) -> Iterator[Fault]:
     """Yield a fault for each repeated candidate of a ranking."""
     first: dict[str, int] = {}
-    for place, name in enumerate(names, start=1):
+    for position, name in enumerate(names, start=1):
         if name in first:
             yield (
-                f"“{name}” stands at place {first[name]} and again at place {place}",
+                f"“{name}” stands at place {first[name]} and again at place {position}",
                 "each candidate once",
             )
-        first.setdefault(name, place)
+        first.setdefault(name, position)
 
 
 def too_long(length: int, longest: int) -> Fault:

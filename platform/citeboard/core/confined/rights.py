@@ -166,8 +166,8 @@ def restrict_calls(*, may_start_processes: bool, may_set_limits: bool = True) ->
         (_RETURN, 0, 0, _REFUSE),
         *_limit_rules(_PRLIMIT[column], may_set_limits=may_set_limits),
         *(
-            (_EQUAL, len(numbers) - place, 0, number)
-            for place, number in enumerate(numbers)
+            (_EQUAL, len(numbers) - index, 0, number)
+            for index, number in enumerate(numbers)
         ),
         (_RETURN, 0, 0, otherwise),
         (_RETURN, 0, 0, if_named),

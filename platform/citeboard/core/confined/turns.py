@@ -69,11 +69,11 @@ class HourUsed(PoolFull):
     status = 429
 
     def __init__(self, seconds: float, retry_after: int) -> None:
-        words = (
+        message = (
             f"reading your files has taken {seconds:g} s of computing within the hour, which is all that an "
             f"account has; another is read in {-(-retry_after // 60)} minutes"
         )
-        super().__init__(words, retry_after=retry_after)
+        super().__init__(message, retry_after=retry_after)
 
 
 @dataclass(eq=False)

@@ -105,10 +105,10 @@ def copied(source: Storage, target: Storage, name: str) -> bool:
             target.save(name, content)
     if _digest(target, name) == digest:
         return is_new
-    words = (
+    message = (
         "was written and reads otherwise" if is_new else "is there with another content"
     )
-    raise NotCopied(f"{name} {words}")
+    raise NotCopied(f"{name} {message}")
 
 
 def _digest(storage: Storage, name: str) -> str:

@@ -21,8 +21,8 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--json", action="store_true", help="for programs")
-        words = "what signing in needs, or what may come while the site is served, with the second season"
-        parser.add_argument("--only", choices=("begin", "rest"), help=words)
+        message = "what signing in needs, or what may come while the site is served, with the second season"
+        parser.add_argument("--only", choices=("begin", "rest"), help=message)
 
     def handle(self, *args: Any, only: str | None, **options: Any) -> None:
         with problems_told(self, otherwise="the demo is not complete"):

@@ -94,8 +94,8 @@ class Command(BaseCommand):
                     self.stdout.write(f"  {line.place}: {line.message}")
             if draft.values is None or draft.season_zip is None:
                 reason = draft.reason
-                words = f"not imported, for {reason.place}: {reason.message}"
-                raise CommandError(words, returncode=REFUSED)
+                message = f"not imported, for {reason.place}: {reason.message}"
+                raise CommandError(message, returncode=REFUSED)
             if options["out"]:
                 shutil.copyfile(draft.season_zip, options["out"])
                 self.stdout.write(f"{options['out']}: the draft as season.zip")

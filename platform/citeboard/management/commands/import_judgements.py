@@ -27,18 +27,18 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, run: int, file: Path, **options: Any) -> None:
-        found = (
+        submission = (
             Submission.objects.select_related("phase__task__season")
             .filter(pk=run)
             .first()
         )
-        if found is None:
+        if submission is None:
             raise CommandError(f"there is no run {run}")
         if not file.is_file():
             raise CommandError(f"there is no file {file}")
         try:
-            agreed = read_agreement(found, file, file.name, None)
-            keep_file(submission=found, path=file, filename=file.name, by=None)
+            agreed = read_agreement(submission, file, file.name, None)
+            keep_file(submission=submission, path=file, filename=file.name, by=None)
         except FileRefused as refused:
             raise CommandError(
                 "\n".join(["nothing was kept:", *told(refused.problems)])
@@ -46,4 +46,4 @@ class Command(BaseCommand):
         self.stdout.write(json.dumps(agreed, ensure_ascii=False))
         if options["publish"]:
             with refusing(Refused, words="the judgements are kept; not published: {}"):
-                publish(submission=found, by=None)
+                publish(submission=submission, by=None)

@@ -73,8 +73,15 @@ class Command(BaseCommand):
             ("--apply", "the file's value"),
             ("--keep", "the site's value"),
         ):
-            words = f"keys that were changed in the site since the last load and take {value}, or all"
-            add(name, nargs="+", action="extend", default=[], metavar="KEY", help=words)
+            message = f"keys that were changed in the site since the last load and take {value}, or all"
+            add(
+                name,
+                nargs="+",
+                action="extend",
+                default=[],
+                metavar="KEY",
+                help=message,
+            )
 
     def handle(self, *args: Any, **options: Any) -> None:
         decisions = Decisions(frozenset(options["apply"]), frozenset(options["keep"]))

@@ -36,8 +36,8 @@ class Command(BaseCommand):
         for name, number in tables.items():
             self.stdout.write(f"{number:>10,}  {name}")
         rows = counted(sum(tables.values()), "row")
-        words = f"{rows} are there and are what they were. Start the site with the new DATABASE_URL."
-        self.stdout.write(words)
+        message = f"{rows} are there and are what they were. Start the site with the new DATABASE_URL."
+        self.stdout.write(message)
 
 
 def move_database(address: str) -> dict[str, int]:
@@ -80,7 +80,7 @@ def move_database(address: str) -> dict[str, int]:
                 for model in models
             )
             cursor.execute(f"TRUNCATE {names}")
-            tables = {model._meta.db_table: _moved(model, cursor) for model in models}  # noqa: SLF001
+            tables = {model._meta.db_table: _copy(model, cursor) for model in models}  # noqa: SLF001
             for statement in target.ops.sequence_reset_sql(no_style(), models):
                 cursor.execute(statement)
     except DatabaseTrouble as reason:
@@ -90,7 +90,7 @@ def move_database(address: str) -> dict[str, int]:
     return tables
 
 
-def _moved(model: type[Model], cursor: Any) -> int:
+def _copy(model: type[Model], cursor: Any) -> int:
     meta = model._meta  # noqa: SLF001  (public by name)
     fields = meta.concrete_fields
     quote = connections[TARGET].ops.quote_name

@@ -70,13 +70,13 @@ class Command(BaseCommand):
             )
         jobs = rescore_at_once(phase)
         where = "" if is_one else f"{phase.task.slug}/{phase.slug}: "
-        words = (
+        message = (
             f"every run has been queued or scored against gold v{gold.number} already"
         )
         if jobs:
             runs = len({job.submission_id for job in jobs})
-            words = f"{len(jobs)} scorings queued for {runs} runs, against gold v{gold.number}"
-        self.stdout.write(f"{where}{words}")
+            message = f"{len(jobs)} scorings queued for {runs} runs, against gold v{gold.number}"
+        self.stdout.write(f"{where}{message}")
 
     def run_anew(self, number: int) -> None:
         run = (
@@ -88,9 +88,9 @@ class Command(BaseCommand):
             raise CommandError(f"there is no run {number}")
         with refusing(Refused):
             queued = score_again(submission=run, by=None)
-        words = (
+        message = (
             f"{queued} scorings of {run} queued"
             if queued
             else f"{run} is being scored already"
         )
-        self.stdout.write(words)
+        self.stdout.write(message)

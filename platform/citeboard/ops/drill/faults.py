@@ -200,7 +200,6 @@ def newer_schema(copy: SiteCopy) -> Iterator[None]:
 
 @contextmanager
 def locked(copy: SiteCopy) -> Iterator[None]:
-    """Hold SQLite's write lock."""
     other = sqlite3.connect(copy.database, timeout=60, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     try:

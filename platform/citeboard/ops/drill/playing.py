@@ -36,7 +36,6 @@ class Outcome:
     probe: Answer
     upload: Answer
     page: Answer
-    #: Findings of the doctor that were absent before the fault.
     doctor: list[dict[str, str]]
     alarms: dict[str, int] | None
     #: Seconds from the end of the fault until the site accepts uploads, and until all
@@ -80,7 +79,7 @@ def play(fault: Fault, copy: SiteCopy) -> Outcome:
     """Inject the fault into the copy of the site. Raises DrillStopped if the site does
     not recover.
     """
-    with _prepared(fault, copy) as prepared:
+    with _copy_for_fault(fault, copy) as prepared:
         if fault.ends_site:
             return _play_end(fault, prepared)
         with prepared.served():
@@ -109,8 +108,7 @@ def _play_end(fault: Fault, copy: SiteCopy) -> Outcome:
 
 
 @contextmanager
-def _prepared(fault: Fault, copy: SiteCopy) -> Iterator[SiteCopy]:
-    """Provide the small disk or the Redis server that the fault needs."""
+def _copy_for_fault(fault: Fault, copy: SiteCopy) -> Iterator[SiteCopy]:
     if fault.small_disk is not None:
         folder = fault.small_disk(copy)
         yield replace(copy, wrapper=_with_small_disk(str(folder)))
@@ -167,7 +165,6 @@ def _quiet_alerts(copy: SiteCopy) -> dict[str, int] | None:
 
 
 def _findings(copy: SiteCopy) -> list[dict[str, str]]:
-    """Return the warnings and errors of the doctor."""
     done = copy.manage("doctor", "--json")
     if not done.stdout.startswith("["):
         raise DrillStopped(f"doctor: {done.stderr.strip()[-500:]}")

@@ -79,7 +79,6 @@ class SiteCopy:
     run: Path = Path()
     process: subprocess.Popen[bytes] | None = None
     redis: OwnRedis | None = None
-    #: Command prefix that starts the site with a small disk.
     wrapper: tuple[str, ...] = ()
 
     @property
@@ -88,7 +87,6 @@ class SiteCopy:
 
     @property
     def database(self) -> Path:
-        """Return the path of SQLite's file."""
         return self.folder / "database" / "citeboard.sqlite3"
 
     @property
@@ -96,7 +94,6 @@ class SiteCopy:
         return self.door is None
 
     def manage(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """Run a management command in the mount namespace of the site."""
         command = [sys.executable, str(settings.BASE_DIR / "manage.py"), *words]
         if self.wrapper and self.is_alive():
             command = [*self.enter(), *command]
@@ -123,7 +120,6 @@ class SiteCopy:
         return done.stdout
 
     def prepare(self) -> None:
-        """Load the demo season and a participant who can upload."""
         facts = json.loads(
             self.required("demo", "--only", "begin", "--json").strip().splitlines()[-1]
         )

@@ -80,7 +80,6 @@ def battles_file(request: HttpRequest, phase: Phase, form: str) -> Answer:
 
 
 def shown_board(found: BattleBoard) -> dict[str, Any]:
-    """Return the board of battles with formatted numbers."""
     board = found.board
     return {
         "board": board,
@@ -106,14 +105,14 @@ def shown_board(found: BattleBoard) -> dict[str, Any]:
     }
 
 
-def _matrix(found: BattleBoard) -> list[dict[str, Any]]:
+def _matrix(battle_board: BattleBoard) -> list[dict[str, Any]]:
     """Return the share of battles that each row's system wins against each column's
     system.
 
     Rows and columns have the order of the board.
     """
-    board = found.board
-    order = [board.systems.index(line.standing.system) for line in found.lines]
+    board = battle_board.board
+    order = [board.systems.index(line.standing.system) for line in battle_board.lines]
     return [
         {
             "system": board.systems[row],
@@ -130,8 +129,8 @@ def _share(share: Share) -> dict[str, Any]:
     return {"value": with_interval(share.value, share.bounds), "n": share.n}
 
 
-def _agreement(found: BattleBoard) -> dict[str, Any] | None:
-    agreement = found.board.agreement
+def _agreement(battle_board: BattleBoard) -> dict[str, Any] | None:
+    agreement = battle_board.board.agreement
     if agreement is None:
         return None
     return {

@@ -42,9 +42,11 @@ def board(request: HttpRequest, season: str, task: str, phase: str) -> HttpRespo
     if response is not None:
         return response
     found = phase_for(None, season, task, phase)
-    shown = BoardPage(requested_board(found, None, query, PUBLIC), query)
+    board_page = BoardPage(requested_board(found, None, query, PUBLIC), query)
     page = cache.Page(
-        render_to_string("boards/board.html", _context(shown, found, None), request),
+        render_to_string(
+            "boards/board.html", _context(board_page, found, None), request
+        ),
         hides_activity=visibility.hides_activity(found, PUBLIC),
     )
     return cache.made_response(request, key, page, is_public=True)
@@ -64,10 +66,10 @@ def _own_board(
 
     def body() -> str:
         requested = requested_board(found, request.user, query, audience)
-        shown = BoardPage(
+        board_page = BoardPage(
             requested, query, teams=frozenset(reader.teams), viewer=request.user
         )
-        context = _context(shown, found, request.user)
+        context = _context(board_page, found, request.user)
         return render_to_string("boards/board.html", context, request)
 
     seen = requested_tab(query).seen(found, request.user)
@@ -84,9 +86,11 @@ def embedded(request: HttpRequest, season: str, task: str, phase: str) -> HttpRe
 
     def body() -> str:
         root = reverse("board", args=[season, task, phase])
-        shown = BoardPage(requested_board(found, None, query, PUBLIC), query, root=root)
+        board_page = BoardPage(
+            requested_board(found, None, query, PUBLIC), query, root=root
+        )
         name_as(found.task)
-        context = {**place_of(found), "page": shown}
+        context = {**place_of(found), "page": board_page}
         return render_to_string("boards/embed.html", context, request)
 
     response = cache.phase_page(request, found, PUBLIC, query, body)
@@ -95,8 +99,5 @@ def embedded(request: HttpRequest, season: str, task: str, phase: str) -> HttpRe
 
 
 def _context(page: BoardPage, phase: Phase, viewer: object) -> dict[str, Any]:
-    """Return the context of the page and the requested tab. Other tabs are not
-    computed.
-    """
     name_as(phase.task)
     return {**place_of(phase), "page": page, **page.panel(phase, viewer)}

@@ -232,11 +232,6 @@ class BoardPage:
 
     @cached_property
     def judgement_notes(self) -> list[str]:
-        """Return notes about the judgements behind the scores.
-
-        The notes concern withdrawn judgements, later judgements, and judgements on
-        which people disagree.
-        """
         evaluations = {row.evaluation for row in self.board.rows}
         return judgement_notes(self.phase, evaluations - {None})
 
@@ -246,9 +241,6 @@ class BoardPage:
 
     @cached_property
     def trivial_texts(self) -> list[str]:
-        """Return the scores of the best trivial run, in the order of the table's
-        columns.
-        """
         if self.trivial is None or self.board.ranking is None:
             return []
         columns = shown_columns(self.board, self.query)
@@ -257,9 +249,6 @@ class BoardPage:
 
     @cached_property
     def human_agreement(self) -> str:
-        """Return a sentence about the agreement of the annotators whose ratings the
-        board shows.
-        """
         if not self._has_ratings:
             return ""
         sheet = human_columns.published_sheet(self.phase, self.board.frozen_at)
@@ -277,8 +266,6 @@ class BoardPage:
     @property
     def _has_ratings(self) -> bool:
         return any(column.position >= HUMAN_COLUMNS for column in self.board.columns)
-
-    # -- The tabs
 
     @cached_property
     def tab(self) -> Tab:
@@ -393,8 +380,6 @@ class BoardPage:
             heads=tuple((head.name, head.label) for head in self.table.heads),
         )
 
-    # -- The table
-
     @cached_property
     def rows(self) -> list[Row]:
         return chosen_rows(self.board, self.query)
@@ -488,17 +473,14 @@ class BoardPage:
         is_stated = self.shows_scores and not self.board.keeps_sentences
         if not is_stated or ranked <= MAX_UNCHOSEN:
             return ""
-        words = _(
+        message = _(
             "The interval of the leader is that of a system chosen for being first of %(systems)s: it holds "
             "the true value less often than in 95 of 100 test sets."
         )
-        return words % {"systems": counted(ranked, "ranked system")}
-
-    # -- Below the table
+        return message % {"systems": counted(ranked, "ranked system")}
 
     @cached_property
     def published(self) -> dict[str, Any] | None:
-        """Return published results if the board has no table."""
         if not self.phase.task.published or not self.query.reported:
             return None
         table: dict[str, Any] | None = published_results(self.board, self.query, None)[

@@ -113,9 +113,6 @@ def differences(board: Board, query: PageQuery, viewer: object) -> dict[str, Any
 
 
 def _orders(query: PageQuery, systems: Sequence[Row]) -> list[Choice]:
-    """Return the options for sorting classes: the default order, and the scores of each
-    system.
-    """
     labels = {"": _("in their usual order")}
     for row in systems:
         name = str(row.submission)
@@ -126,7 +123,6 @@ def _orders(query: PageQuery, systems: Sequence[Row]) -> list[Choice]:
 
 
 def cache_key_of_classes(phase: Phase, viewer: object) -> list[object]:
-    """Return additional parts of the cache key for the tab of classes."""
     return list(comparison_state.classes_seen(phase.pk))
 
 
@@ -134,7 +130,7 @@ def _part(
     board: Board, chosen: Sequence[Row], dimension: str, metric: str, query: BoardQuery
 ) -> dict[str, Any]:
     everywhere, table = (
-        _ordered(by_class.class_table(board, some, dimension, metric), query)
+        _sorted_table(by_class.class_table(board, some, dimension, metric), query)
         for some in (board.rows[: by_class.MAX_IN_HEAT_MAP], chosen)
     )
     compared = Evaluation.objects.filter(pk__in=[row.evaluation for row in chosen])
@@ -147,10 +143,13 @@ def _part(
 
     def leads(label: str, row: by_class.System) -> str:
         assert isinstance(row, Row)
-        asked = InstancesQuery(
+        instances_query = InstancesQuery(
             rules=board.rules, metric=metric, of_class=f"{dimension}:{label}"
         )
-        return reverse("submission-instances", args=[row.submission]) + asked.with_()
+        return (
+            reverse("submission-instances", args=[row.submission])
+            + instances_query.with_()
+        )
 
     def cell(label: str, row: by_class.System) -> dict[str, Any]:
         low, high = table.intervals.get((label, row.evaluation), (None, None))
@@ -208,7 +207,7 @@ def _part(
     }
 
 
-def _ordered(table: by_class.ClassTable, query: BoardQuery) -> by_class.ClassTable:
+def _sorted_table(table: by_class.ClassTable, query: BoardQuery) -> by_class.ClassTable:
     name = query.order.removeprefix("-")
     row = next(
         (
@@ -340,8 +339,8 @@ def thresholds(request: HttpRequest, phase: Phase) -> Answer:
             for sweep in sweeps
         ],
         "figures": {
-            f"sweep-chart-{place}": charts.sweep_chart(sweep)
-            for place, sweep in enumerate(sweeps, start=1)
+            f"sweep-chart-{position}": charts.sweep_chart(sweep)
+            for position, sweep in enumerate(sweeps, start=1)
             if sweep.points
         },
         "may_organise": may_organise(request.user, phase.task.season),

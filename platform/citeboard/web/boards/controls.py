@@ -45,7 +45,6 @@ class Controls:
     kinds: frozenset[str]
     marks: Sequence[tuple[str, str]]
     declared: Sequence[tuple[str, Sequence[tuple[str, str]]]]
-    #: The names of the table's columns, with their labels.
     heads: Sequence[tuple[str, str]]
 
     @property
@@ -64,7 +63,6 @@ class Controls:
 
     @property
     def sorts(self) -> list[Choice]:
-        """Return two sort options for each column: ascending and descending."""
         labels = {}
         for name, label in self.heads:
             forwards, backwards = orders_in_words(name)

@@ -51,7 +51,6 @@ def of_board(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
 
 
 def shown_estimates(found: Estimates) -> list[dict[str, Any]]:
-    """Return the estimates of each metric with formatted numbers."""
     return [
         {
             "label": metric_label(measure.column.metric),

@@ -88,7 +88,7 @@ from tasks.seasons.access import phase_for, season_for
 def board_export(
     request: HttpRequest, season: str, task: str, phase: str, suffix: str
 ) -> HttpResponse:
-    board, rows = _exported(request, season, task, phase)
+    board, rows = _board_and_rows(request, season, task, phase)
     return board_file(Results(board, rows, TableChoice.of(request.GET)), suffix)
 
 
@@ -145,7 +145,7 @@ def board_hugging_face(
     `?dataset=OWNER/NAME` sets the benchmark.
     """
     results = Results(
-        *_exported(request, season, task, phase), TableChoice.of(request.GET)
+        *_board_and_rows(request, season, task, phase), TableChoice.of(request.GET)
     )
     dataset = request.GET.get("dataset", "")
     if dataset and not re.fullmatch(seasons.HUB_DATASET, dataset):
@@ -157,7 +157,7 @@ def board_hugging_face(
     return as_file(as_hugging_face(results, dataset), results.board, "hugging-face.zip")
 
 
-def _exported(
+def _board_and_rows(
     request: HttpRequest, season: str, task: str, phase: str
 ) -> tuple[Board, list[Row]]:
     found = phase_for(request.user, season, task, phase)
@@ -169,8 +169,7 @@ def _exported(
 
 
 def _with_systems(request: HttpRequest, season: str, task: str, phase: str) -> Board:
-    """Return the board with one run for each system."""
-    board, _rows = _exported(request, season, task, phase)
+    board, _rows = _board_and_rows(request, season, task, phase)
     board = board.of_first_runs
     return replace(board, rows=board.systems)
 

@@ -27,10 +27,10 @@ def judge(request: HttpRequest, phase: Phase) -> Answer:
     found = judge_of_board(board, request.user)
     if found is None:
         raise Http404(_("No judge decides this board."))
-    return {"judge": found, **_shown(found)}
+    return {"judge": found, **_judge_context(found)}
 
 
-def _shown(found: JudgeOfBoard) -> dict[str, Any]:
+def _judge_context(found: JudgeOfBoard) -> dict[str, Any]:
     return {
         "others": [
             {

@@ -57,17 +57,16 @@ def _view(view: JudgedView, query: PageQuery) -> dict[str, Any]:
     }
 
 
-def _agreement(found: Agreement) -> dict[str, Any]:
+def _agreement(agreement: Agreement) -> dict[str, Any]:
     return {
-        "pairs": found.pairs,
-        "share": "" if found.share is None else shown(found.share),
-        "kappa": "" if found.kappa is None else shown(found.kappa),
-        "why_no_kappa": WHY_NOT.get(found.reason, ""),
+        "pairs": agreement.pairs,
+        "share": "" if agreement.share is None else shown(agreement.share),
+        "kappa": "" if agreement.kappa is None else shown(agreement.kappa),
+        "why_no_kappa": WHY_NOT.get(agreement.reason, ""),
     }
 
 
 def _ranks(views: list[JudgedView]) -> list[dict[str, Any]]:
-    """Return one row for each system that the first judge ranks."""
     return [
         {
             "system": standings[0].first.system,
@@ -100,7 +99,7 @@ def _change(gained: int | None) -> str:
     if not gained:
         return ""
     if gained > 0:
-        words = ngettext("%(places)s place up", "%(places)s places up", gained)
+        message = ngettext("%(places)s place up", "%(places)s places up", gained)
     else:
-        words = ngettext("%(places)s place down", "%(places)s places down", -gained)
-    return words % {"places": abs(gained)}
+        message = ngettext("%(places)s place down", "%(places)s places down", -gained)
+    return message % {"places": abs(gained)}

@@ -9,10 +9,8 @@ from citeboard.core.query import number_from, switch_from, text_from
 from scoring.results.board import label_shares
 from scoring.results.board.query import BoardQuery
 
-#: The default of `view`.
 FIRST_TAB = "notes"
 CLASSES = "classes"
-#: Fields that only one tab reads.
 OF_TABS = (
     "dimension",
     "metric",
@@ -25,8 +23,8 @@ OF_TABS = (
     "divergence",
     "dataset",
 )
-#: How to compute the divergence between labels of systems and gold: separately for each
-#: data set, or with the formula of a published paper.
+#: The divergence between the labels of systems and gold is computed for each data set, or
+#: with the formula of a published paper.
 OWN, PUBLISHED = "own", "published"
 DIVERGENCES = {
     OWN: gettext_lazy("each data set by itself"),
@@ -34,7 +32,6 @@ DIVERGENCES = {
 }
 
 
-#: The files of a board. The key is the file name, the value the label.
 FILES: dict[str, str | Promise] = {
     "board.csv": "CSV",
     "board.xlsx": "XLSX",
@@ -64,8 +61,6 @@ class PageQuery(BoardQuery):
     scheme: str = text_from("labels", choices=label_shares.SCHEMES)
     divergence: str = text_from("form", default=OWN, choices=DIVERGENCES)
     dataset: str = text_from("dataset")
-    #: The name of a file of the board, such as `board.csv`. The page redirects to the
-    #: URL of the file.
     file: str = text_from("file", choices=FILES)
 
     @property
@@ -83,7 +78,7 @@ class PageQuery(BoardQuery):
         if name == self.tab:
             return self.with_(view=name)
         defaults = {
-            one.name: one.default for one in fields(self) if one.name in OF_TABS
+            field.name: field.default for field in fields(self) if field.name in OF_TABS
         }
         return self.with_(**{**defaults, "view": name})
 

@@ -79,8 +79,8 @@ def pairings(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
     if not found:
         raise Http404(_("The metrics of this board are not drawn against each other."))
     charts = {
-        f"pairing-{place}": one_against_another(pairing)
-        for place, pairing in enumerate(found, start=1)
+        f"pairing-{position}": one_against_another(pairing)
+        for position, pairing in enumerate(found, start=1)
     }
     return {"pairings": found, "figures": charts}
 
@@ -196,10 +196,10 @@ def paper(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
     if not tables:
         return {}
     names = {}
-    for place, (table, by_class) in enumerate(tables, start=1):
+    for position, (table, by_class) in enumerate(tables, start=1):
         name = f"{table.table.paper.short}, {table.title}"
         is_named = by_class and not table.placement.where
-        names[str(place)] = f"{name}, {table.dimension}" if is_named else name
+        names[str(position)] = f"{name}, {table.dimension}" if is_named else name
     shown, by_class = tables[query.table - 1]
     is_of_classes = by_class or shown.placement.only
     rows = board.of_first_runs if is_of_classes else board
@@ -212,7 +212,6 @@ def paper(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
 
 
 def cache_key_of_papers(phase: Phase, viewer: object) -> list[str]:
-    """Return additional parts of the cache key for the tab of published tables."""
     return [
         part
         for table, _by_class in paper_view.paper_tables(phase.task)
@@ -294,11 +293,11 @@ def people(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
             for line in found
         ],
         "systems": max(
-            (one.n for line in found for one in line.over_systems.values()),
+            (system.n for line in found for system in line.over_systems.values()),
             default=0,
         ),
         "texts": max(
-            (one.n for line in found for one in line.over_instances.values()),
+            (instance.n for line in found for instance in line.over_instances.values()),
             default=0,
         ),
         "titles": {name: title for name, (title, _side) in over.items()},
@@ -310,7 +309,6 @@ def people(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
 
 
 def cache_key_of_people(phase: Phase, viewer: object) -> list[object]:
-    """Return additional parts of the cache key for the tab of human scores."""
     imported = JudgedRun.objects.filter(submission__phase=phase).order_by("pk")
     return [_organises(phase, viewer), *imported.values_list("pk", "published_at")]
 
@@ -322,7 +320,7 @@ def _organises(phase: Phase, viewer: object) -> bool:
 def _cells(by_name: Mapping[str, Correlation]) -> list[tuple[str, str]]:
     found = (by_name[name] for name in COEFFICIENTS)
     return [
-        (shown(_known(one.value), SCALE), interval(one.low, one.high, SCALE))
+        (shown(_none_for_nan(one.value), SCALE), interval(one.low, one.high, SCALE))
         for one in found
     ]
 
@@ -338,7 +336,7 @@ def _correlations(
                 name=name,
                 values=[
                     Measured(
-                        value=_known(of[name].value),
+                        value=_none_for_nan(of[name].value),
                         low=of[name].low,
                         high=of[name].high,
                     )
@@ -353,5 +351,5 @@ def _correlations(
     )
 
 
-def _known(value: float) -> float | None:
+def _none_for_nan(value: float) -> float | None:
     return None if math.isnan(value) else value

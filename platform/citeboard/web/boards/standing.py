@@ -131,10 +131,6 @@ def _numbers(
 def _by_rules(
     gold: Gold, run: Submission, at: dt.datetime | None = None
 ) -> dict[str, Evaluation]:
-    """Return the evaluation of the run for each rule set.
-
-    If ``at`` is given, return the newest evaluation at that time.
-    """
     found = Evaluation.objects.filter(gold=gold, submission=run).order_by("id")
     return {
         own.rules: own
@@ -260,17 +256,16 @@ def recomputations(
                 key=gold_key(gold).arguments,
                 draw=phase.part_nonce,
             )
-            whole = _whole(phase, run, gold, command)
+            whole = _download_and_score_command(phase, run, gold, command)
             recomputed.append({"rules": rules, "command": whole})
             continue
         recomputed.append({"rules": rules, "lacking": lacking})
     return recomputed
 
 
-def _whole(phase: Phase, run: Submission, gold: Gold, command: str) -> str:
-    """Return commands that download the run and the gold, install the site's scorer,
-    and compute the scores.
-    """
+def _download_and_score_command(
+    phase: Phase, run: Submission, gold: Gold, command: str
+) -> str:
     wheel = site_address("client-file", site_wheel().name)
     scorer = command.removeprefix("python -m scoring")
     gold_address = site_address("gold", *place(phase), gold.number)

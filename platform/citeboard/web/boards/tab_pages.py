@@ -19,7 +19,6 @@ from tasks.models import Phase
 
 
 def alone(name: str) -> View:
-    """Return a view for the page of one tab and for the files of its figures."""
     [tab] = [tab for tab in TABS if tab.page == name]
 
     def view(request: HttpRequest, phase: Phase) -> Answer:

@@ -30,8 +30,6 @@ from tasks.models import Phase
 
 @dataclass(frozen=True)
 class Contents:
-    """The facts about a board that decide which tabs the board has."""
-
     board: Board
     query: PageQuery
 
@@ -45,9 +43,6 @@ class Contents:
 
     @cached_property
     def figures_beside(self) -> tuple[bool, bool]:
-        """Return whether teams reported numbers, and whether organisers entered
-        scores.
-        """
         runs = [row.submission for row in run_rows(self.board.rows)]
         return has_figures_beside(self.phase, runs, self.board.frozen_at)
 
@@ -90,7 +85,7 @@ class Contents:
         return bool(task.published) or not task.declaration_id
 
 
-def _nothing(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
+def _empty_context(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
     return {}
 
 
@@ -111,15 +106,12 @@ class Tab:
     label: Promise
     template: str
     is_offered: Callable[[Contents], bool] = field(default=lambda contents: True)
-    context: Callable[[Board, PageQuery, object], dict[str, Any]] = _nothing
+    context: Callable[[Board, PageQuery, object], dict[str, Any]] = _empty_context
     depends_on: Callable[[Phase, object], Sequence[object]] | None = None
     page: str = ""
     anchor: str = ""
-    #: Files other than figures. The key is the file name. The value contains the page
-    #: and the label of the file.
     tables: Mapping[str, tuple[str, Promise]] = field(default_factory=dict)
     needs_scores: bool = True
-    #: True if the link is a button beside the title.
     is_action: bool = False
 
     def seen(self, phase: Phase, viewer: object) -> Sequence[object]:
@@ -328,6 +320,6 @@ def _files_of(name: str, title: str) -> list[tuple[str, str]]:
 def refuse_missing(tab: Tab, tabs: Sequence[Tab]) -> None:
     """Raise Http404 if the board has no such tab."""
     if tab not in tabs:
-        words = _("This board has no “%(view)s”; it has: %(tabs)s.")
+        message = _("This board has no “%(view)s”; it has: %(tabs)s.")
         names = ", ".join(other.name for other in tabs)
-        raise Http404(words % {"view": tab.name, "tabs": names})
+        raise Http404(message % {"view": tab.name, "tabs": names})

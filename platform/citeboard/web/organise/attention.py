@@ -69,7 +69,6 @@ class Line:
     href: str
     words: str
     since: dt.datetime | None = None
-    #: The failed run or scoring job that organisers can acknowledge.
     failure: dict[str, int] | None = None
 
 
@@ -122,7 +121,7 @@ def concerns(season: Season) -> list[Concern]:
         _failed_runs,
         _failed_rescorings,
         _gold_problems,
-        _kept_back,
+        _embargoes_of_others,
         _guessable_parts,
         _changed_before_the_end,
         _without_baseline,
@@ -209,10 +208,10 @@ def _gold_problems(season: Season) -> Concern:
     return Concern.of("gold", _("Gold"), lines)
 
 
-def _kept_back(season: Season) -> Concern:
-    words = _("Not shown yet: %(what)s.")
+def _embargoes_of_others(season: Season) -> Concern:
+    message = _("Not shown yet: %(what)s.")
     lines = [
-        _phase_line(early.phase, "organise-secrecy", words % {"what": early.words})
+        _phase_line(early.phase, "organise-secrecy", message % {"what": early.words})
         for early in kept_back(scored_phases(season).filter(closes__gt=now()))
     ]
     advice = _(
@@ -251,11 +250,11 @@ def _without_baseline(season: Season) -> Concern:
         for phase, status in baselines.values_list("phase", "status")
         if status == Status.SCORED
     }
-    words = _(
+    message = _(
         "No baseline stands on the board, so that nobody can tell what a score is worth."
     )
     lines = [
-        _phase_line(phase, "organise-baselines", words)
+        _phase_line(phase, "organise-baselines", message)
         for phase in phases
         if phase.pk not in have
     ]
@@ -263,9 +262,6 @@ def _without_baseline(season: Season) -> Concern:
 
 
 def _without_card(season: Season) -> Concern:
-    """Find tasks without a card, and runs whose card lacks fields that the phase now
-    requires.
-    """
     words = _("It has no card, so that nobody reads what is asked and in which format.")
     lines = [
         Line(str(task), _address("organise-settings", season), words)
@@ -313,12 +309,12 @@ def _without_first_rank(season: Season) -> Concern:
         board = standings(phase, None, audience=visibility.Audience.ORGANISER)
         ranked = sum(row.rank is not None for row in board.rows)
         if 1 < ranked == len(board.may_be_first):
-            words = _("Any of %(systems)s may be first.") % {
+            message = _("Any of %(systems)s may be first.") % {
                 "systems": counted(ranked, "ranked system")
             }
             if verdict := board.verdict:
-                words = f"{words} {verdict.text}"
-            lines.append(_phase_line(phase, "organise-power", words))
+                message = f"{message} {verdict.text}"
+            lines.append(_phase_line(phase, "organise-power", message))
     advice = _(
         "A larger test set tells more apart; the page behind each says how large."
     )

@@ -54,7 +54,7 @@ def _sheets(
     return {"phases": lines, "jobs": jobs_of(season, background.Kind.SHEET)}
 
 
-def _shown_again(
+def _page_with_errors(
     request: pages.SignedInRequest, season: Season, **shown: Any
 ) -> HttpResponse:
     problems = shown.pop("problems", ())
@@ -76,7 +76,7 @@ def make(request: pages.SignedInRequest, season: Season, phase: Phase) -> pages.
         if form.is_valid():
             job = acts.MAKE_PAIRS(phase, request.user, **form.cleaned_data)
             return pages.to_job(request, phase, job)
-    return _shown_again(request, season, made=form)
+    return _page_with_errors(request, season, made=form)
 
 
 @pages.organisers.act("organise-battles season", fields=None)
@@ -95,7 +95,7 @@ def bring(request: pages.SignedInRequest, season: Season, phase: Phase) -> pages
             form.add_error("file", sentence(refused))
         except pairs.JudgementsRefused as refused:
             problems = refused.problems[:200]
-    return _shown_again(request, season, brought=form, problems=problems)
+    return _page_with_errors(request, season, brought=form, problems=problems)
 
 
 @pages.organisers.page("organise/pair_sheet.html", "human")

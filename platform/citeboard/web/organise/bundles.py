@@ -59,7 +59,6 @@ class CompetitionForm(forms.Form):
         return given
 
     def keep(self, owner: int) -> tuple[str, str]:
-        """Return the name of the stored bundle, and its original file name."""
         file = self.cleaned_data["file"]
         if file is None:
             return self._kept(owner)

@@ -63,7 +63,6 @@ MAX_MEASURES = 50_000
 #: Form fields whose names differ from the keys that they set.
 _FIELDS: dict[object, str] = {"id": "key", "field": "gold"}
 SALT = "declared-task"
-#: The default duration of the first phase.
 OPEN_FOR = dt.timedelta(days=90)
 #: Types of values in [task.answer]: a field of the gold, lines, a word, a number, or a
 #: boolean.
@@ -137,7 +136,6 @@ SIGNS = [
     ("|", gettext_lazy("vertical bar")),
     (",", gettext_lazy("comma")),
 ]
-#: Labels for the parts of a proposal, and labels for levels of confidence.
 PARTS = {
     "id": gettext_lazy("Id"),
     "answer": gettext_lazy("Answer"),
@@ -222,11 +220,11 @@ class DeclarationForm(forms.Form):
             **said,
         }
         super().__init__(data, initial=initial, label_suffix="")
-        words = _(
+        message = _(
             "%(name)s (in %(there)s of %(all)s, %(different)s different, such as “%(example)s”)"
         )
         fields = [
-            (own["name"], words % {**own, "all": draft["instances"]})
+            (own["name"], message % {**own, "all": draft["instances"]})
             for own in draft["fields"]
         ]
         whole = [(name, words) for name, words in fields if "." not in name]
@@ -240,7 +238,7 @@ class DeclarationForm(forms.Form):
             [("", _("each instance is by itself")), *fields],
         )
         many("shown", _("Fields that participants see; all else is secret"), whole)
-        if parts := [own for own in fields if "." in own[0]]:
+        if parts := [field for field in fields if "." in field[0]]:
             many("hidden", _("Of these, parts that are taken out"), parts)
         dimensions = [(name, dict(fields).get(name, name)) for name in self.dimensions]
         many(
@@ -305,7 +303,7 @@ class DeclarationForm(forms.Form):
                 "Preview shows its measures among the others; the site may want to approve it first."
             ),
         )
-        measures = dict.fromkeys(name for own in self.measures for name in own)
+        measures = dict.fromkeys(name for measure in self.measures for name in measure)
         add_official_run(self, list(measures), draft)
         if draft["edits"]:
             reason = _(
@@ -320,9 +318,6 @@ class DeclarationForm(forms.Form):
         self.initial["draft"] = signing.dumps(draft, salt=SALT, compress=True)
 
     def _phases(self, season: Season) -> None:
-        """Add fields for the split and the dates if the season's phases do not
-        determine them.
-        """
         tables = declaring.phase_tables(season)
         splits = declaring.splits_of(tables)
         self.phases = ", ".join(table["title"] for table in tables)
@@ -343,7 +338,6 @@ class DeclarationForm(forms.Form):
             )
 
     def _shape(self, gold: Told, whole: list[Any]) -> None:
-        """Add fields that describe the format of the gold."""
         self.shape = [
             name
             for name in SHAPES
@@ -441,18 +435,18 @@ class DeclarationForm(forms.Form):
             "title": given["title"],
             "unit": given["unit"],
             "dimensions": [self.dimensions[name] for name in given["dimensions"]],
-            "gold": _without_empty(gold),
-            "answer": _without_empty(said),
+            "gold": _non_empty_values(gold),
+            "answer": _non_empty_values(said),
             VIEW: with_view(self, self.task.get(VIEW, {})),
             "rules": rule_sets,
             "baselines": [
                 kept.get(name, {"name": name}) for name in given.get("baselines", [])
             ],
         }
-        return _without_empty(task)
+        return _non_empty_values(task)
 
 
-def _without_empty(values: Told) -> Told:
+def _non_empty_values(values: Told) -> Told:
     return {
         name: value for name, value in values.items() if value not in (None, "", [], {})
     }
@@ -490,23 +484,26 @@ def declare(
     doubts = sample and not sample["is_sound"] and not form.cleaned_data.get(ANYWAY)
     keeps = "save" in request.POST and form.is_valid() and not told["problems"]
     if not keeps or doubts:
-        return context | _shown(form, told) | {"sample": sample, "doubts": doubts}
+        return (
+            context
+            | _preview_context(form, told)
+            | {"sample": sample, "doubts": doubts}
+        )
     with refusals_at(form, None):
         try:
             return _saved(request, season, task, draft, form, told)
         except rescoring.GoldRefused as refused:
             told["problems"] = [problem.as_dict() for problem in refused.problems]
-    return context | _shown(form, told)
+    return context | _preview_context(form, told)
 
 
 def _of_task(request: SignedInRequest, season: Season, task: Task) -> Told:
-    """Return the form with the current declaration of a task."""
     draft = declaring.draft_of(task)
     told = declaring.look_at(draft, request.user)
     # If the reader fails, the fields are unknown, but organisers can still edit the
     # declaration.
     known = {"fields": [], "instances": 0, **_facts(told)}
-    return _shown(DeclarationForm(None, {**draft, **known}, season), told)
+    return _preview_context(DeclarationForm(None, {**draft, **known}, season), told)
 
 
 def _of_gold(request: SignedInRequest, season: Season) -> Told:
@@ -526,10 +523,10 @@ def _of_gold(request: SignedInRequest, season: Season) -> Told:
         slug = declaring.free_slug(season, first.cleaned_data["title"])
     if first.errors:
         return {"form": first}
-    draft, told = _begun(request, season, first, slug)
+    draft, told = _start_draft(request, season, first, slug)
     if not told.get("task"):
         return {"form": first, **_problems(told)}
-    return _shown(DeclarationForm(None, draft, season), told)
+    return _preview_context(DeclarationForm(None, draft, season), told)
 
 
 def _saved(
@@ -554,13 +551,13 @@ def _saved(
     for kept in (draft["stored"], draft.get(SAMPLE_RUN, {}).get("stored")):
         if kept:
             storage.gold.delete(kept)
-    words = _("%(task)s is saved with %(instances)s.")
+    message = _("%(task)s is saved with %(instances)s.")
     gold = made.gold.order_by("-pk").first()
     size = instances_and_rows(gold) if gold else counted(told["instances"], "instance")
-    return words % {"task": made, "instances": size}
+    return message % {"task": made, "instances": size}
 
 
-def _begun(
+def _start_draft(
     request: SignedInRequest, season: Season, first: GoldOfTask, slug: str
 ) -> tuple[Told, Told]:
     """Store the gold and propose a declaration.
@@ -568,7 +565,7 @@ def _begun(
     The site later deletes the file if the task is not saved.
     """
     given = first.cleaned_data
-    stored, filename = _kept(given["file"])
+    stored, filename = _store_draft_file(given["file"])
     draft = {
         "season": season.pk,
         "edits": None,
@@ -594,18 +591,14 @@ def _with_sample_run(request: HttpRequest, draft: Told) -> QueryDict:
     sample_run = request.FILES.get(SAMPLE_RUN)
     if sample_run is None:
         return request.POST
-    stored, filename = _kept(sample_run)
+    stored, filename = _store_draft_file(sample_run)
     draft[SAMPLE_RUN] = {"stored": stored, "filename": filename}
     posted = request.POST.copy()
     posted["draft"] = signing.dumps(draft, salt=SALT, compress=True)
     return posted
 
 
-def _kept(sent_file: Any) -> tuple[str, str]:
-    """Store an uploaded file beside the gold of drafts.
-
-    Return the name in the storage and the original file name.
-    """
+def _store_draft_file(sent_file: Any) -> tuple[str, str]:
     with received(sent_file) as upload:
         return keep_draft(upload.path), upload.filename
 
@@ -663,7 +656,7 @@ def _at_field(problem: Problem, lines: KeyLines, form: DeclarationForm) -> Probl
     return replace(problem, file=str(form.fields[name].label), line=None)
 
 
-def _shown(form: DeclarationForm, told: Told) -> Told:
+def _preview_context(form: DeclarationForm, told: Told) -> Told:
     names = {
         ITSELF: _("The gold itself"),
         DAMAGED: _("The gold, each third answer changed"),

@@ -50,7 +50,7 @@ def _sheets(
                 "form": made if is_refused else acts.EstimatesForm(of=phase),
                 "comparison": _comparison(phase, compared),
                 "sheets": [
-                    _shown(sheet, board_of, brought)
+                    _sheet_context(sheet, board_of, brought)
                     for sheet in EstimateSheet.objects.filter(phase=phase)
                 ],
             }
@@ -70,7 +70,7 @@ def _comparison(
     return acts.DisagreementsForm(of=phase) if views_to_compare(phase) else None
 
 
-def _shown(
+def _sheet_context(
     sheet: EstimateSheet,
     board_of: Callable[[str], Board],
     brought: acts.PeoplesLabelsForm | None,
@@ -89,7 +89,7 @@ def _shown(
     }
 
 
-def _shown_again(
+def _page_with_errors(
     request: pages.SignedInRequest, season: Season, **shown: Any
 ) -> HttpResponse:
     context = {"season": season, "part": "human", **_sheets(season, request, **shown)}
@@ -105,7 +105,7 @@ def make(request: pages.SignedInRequest, season: Season, phase: Phase) -> pages.
         if form.is_valid():
             job = acts.MAKE_ESTIMATES(phase, request.user, **form.cleaned_data)
             return pages.to_job(request, phase, job)
-    return _shown_again(request, season, made=form)
+    return _page_with_errors(request, season, made=form)
 
 
 @pages.organisers.act("organise-estimates season", fields=None)
@@ -119,7 +119,7 @@ def compare(
         if form.is_valid():
             job = acts.MAKE_DISAGREEMENTS(phase, request.user, **form.cleaned_data)
             return pages.to_job(request, phase, job)
-    return _shown_again(request, season, compared=form)
+    return _page_with_errors(request, season, compared=form)
 
 
 @pages.organisers.act("organise-estimates season", fields=None)
@@ -138,7 +138,7 @@ def bring(
         if form.is_valid():
             job = acts.BRING_LABELS(estimates, request.user, **form.cleaned_data)
             return pages.to_job(request, estimates, job)
-    return _shown_again(request, season, brought=form)
+    return _page_with_errors(request, season, brought=form)
 
 
 @pages.organisers.page()

@@ -19,7 +19,6 @@ from tasks.types.problems import capped, from_values
 from tasks.types.toml_lines import KeyPath
 
 Told = dict[str, Any]
-#: The names of form fields that set keys of [task.gold] and [task.answer].
 RUN_ID, RUN_FIELD, GOLD_VALUES, RUN_VALUES = (
     "run_id",
     "run_field",
@@ -60,8 +59,8 @@ class ValuesField(LinesField):
         for line in super().clean(value) or ():
             name, sign, meant = (part.strip() for part in line.rpartition("="))
             if not (sign and name and meant):
-                words = _("“%(line)s” is no line such as 1 = yes.")
-                raise ValidationError(words % {"line": line[:100]})
+                message = _("“%(line)s” is no line such as 1 = yes.")
+                raise ValidationError(message % {"line": line[:100]})
             values[name] = self._answer(meant)
         return values
 
@@ -150,7 +149,6 @@ def with_meant_label(measure: Any, values: Told) -> Any:
 
 
 def file_name_field(path: KeyPath) -> str:
-    """Return the name of the form field that sets a key of `task.toml`, or ""."""
     if path[1:3] == ("answer", FIELDS) and len(path) > 3:
         return f"run_{path[3]}"
     return _PLACES.get(path[1:3], "")
@@ -159,13 +157,13 @@ def file_name_field(path: KeyPath) -> str:
 def add_official_run(form: forms.Form, measures: list[str], draft: Told) -> None:
     """Add fields for a sample run and the official score of this run."""
     kept = draft.get(SAMPLE_RUN)
-    words = _("A run on this gold of which the number is known. Preview reads it.")
+    message = _("A run on this gold of which the number is known. Preview reads it.")
     if kept:
-        words = _("Read is %(file)s; another file replaces it.") % {
+        message = _("Read is %(file)s; another file replaces it.") % {
             "file": kept["filename"]
         }
     form.fields[SAMPLE_RUN] = forms.FileField(
-        label=_("Official sample run"), required=False, help_text=words
+        label=_("Official sample run"), required=False, help_text=message
     )
     form.fields[OFFICIAL] = forms.DecimalField(
         label=_("Its official number"),
@@ -177,7 +175,10 @@ def add_official_run(form: forms.Form, measures: list[str], draft: Told) -> None
     form.fields[OFFICIAL_MEASURE] = forms.ChoiceField(
         label=_("Measure of the official number"),
         required=False,
-        choices=[("", _("the measure that ranks")), *((one, one) for one in measures)],
+        choices=[
+            ("", _("the measure that ranks")),
+            *((measure, measure) for measure in measures),
+        ],
     )
     if kept:
         form.fields[ANYWAY] = forms.BooleanField(

@@ -74,7 +74,7 @@ def gold(request: pages.SignedInRequest, season: Season) -> pages.Answer:
         with pages.refusals_at(form, "file"):
             try:
                 ready = packed_gold(season, form.cleaned_data, request.user)
-                _tell(
+                _add_messages(
                     request,
                     perform(
                         PUBLISH_GOLD,
@@ -111,8 +111,10 @@ def instances_and_rows(gold: Gold) -> str:
     return _("%(instances)s from %(rows)s") % named
 
 
-def _tell(request: pages.SignedInRequest, made: Sequence[rescoring.NewGold]) -> None:
-    for new in made:
+def _add_messages(
+    request: pages.SignedInRequest, new_golds: Sequence[rescoring.NewGold]
+) -> None:
+    for new in new_golds:
         tell, words = (
             messages.info,
             _("This is gold v%(number)s as it is; nothing has changed."),
@@ -122,7 +124,7 @@ def _tell(request: pages.SignedInRequest, made: Sequence[rescoring.NewGold]) -> 
             words = _(
                 "Gold v%(number)s of %(task)s has %(instances)s. All runs are scored against it."
             )
-        elif len(made) > 1:
+        elif len(new_golds) > 1:
             words = _(
                 "This is gold v%(number)s of %(task)s as it is; nothing has changed."
             )
@@ -264,8 +266,8 @@ IMPORTS_SHOWN = 10
 MAX_NUMBER = 18
 
 
-def _shown(request: HttpRequest, season: Season) -> dict[str, Any]:
-    names, waiting = labels.models_of_season(season), _waiting(season)
+def _labels_context(request: HttpRequest, season: Season) -> dict[str, Any]:
+    names, waiting = labels.models_of_season(season), _waiting_labels(season)
     imports = JudgementImport.objects.filter(
         Q(judge__season=None) | Q(judge__season=season),
         judge__name__in=names,
@@ -289,12 +291,12 @@ models = pages.fills(
     "organise/models.html",
     "models",
     at="file",
-    shows=_shown,
+    shows=_labels_context,
     then=pages.to_job,
 )
 
 
-def _waiting(season: Season) -> QuerySet[PendingLabels]:
+def _waiting_labels(season: Season) -> QuerySet[PendingLabels]:
     return labels.waiting_jobs().filter(job__submission__phase__task__season=season)
 
 
@@ -316,7 +318,7 @@ def pairs(request: HttpRequest, season: Season) -> pages.Answer:
     Runs wait until these pairs are labelled. The parameter `run` selects the pairs of
     one run.
     """
-    waiting = _waiting(season)
+    waiting = _waiting_labels(season)
     model, run = request.GET.get("model"), request.GET.get("run")
     if model:
         # Names never contain NUL, and databases reject it.

@@ -104,7 +104,7 @@ def _sheet(sheet: Sheet) -> dict[str, Any]:
             _agreement(name, found) for name, found in outcome.agreement(sheet).items()
         ],
         "criteria": [_(name) for name in CRITERIA],
-        "means": _means(sheet) if sheet.is_published else [],
+        "means": _criterion_means(sheet) if sheet.is_published else [],
         "class_tables": _class_tables(sheet) if sheet.is_published else [],
         "unfinished": [] if sheet.is_published else outcome.unfinished(sheet),
         "has_ratings": has_ratings,
@@ -197,24 +197,24 @@ def data_sheet(
     return {"phase": sheet.phase, "form": form}
 
 
-def _agreement(criterion: str, found: Agreement) -> dict[str, Any]:
+def _agreement(criterion: str, agreement: Agreement) -> dict[str, Any]:
     return {
         "criterion": _(criterion),
-        "mean": with_interval(found.mean_kappa, found.mean_interval, 100),
-        "alpha": with_interval(found.alpha, found.alpha_interval, 100),
-        "ac1": with_interval(found.ac1, found.ac1_interval, 100),
+        "mean": with_interval(agreement.mean_kappa, agreement.mean_interval, 100),
+        "alpha": with_interval(agreement.alpha, agreement.alpha_interval, 100),
+        "ac1": with_interval(agreement.ac1, agreement.ac1_interval, 100),
         "pairs": [
             {**vars(pair), "kappa": with_interval(pair.kappa, pair.interval, 100)}
-            for pair in found.pairs
+            for pair in agreement.pairs
         ],
         "leniency": [
             {**vars(one), "value": with_interval(one.value, one.interval, SCALE)}
-            for one in found.leniency
+            for one in agreement.leniency
         ],
     }
 
 
-def _means(sheet: Sheet) -> list[dict[str, Any]]:
+def _criterion_means(sheet: Sheet) -> list[dict[str, Any]]:
     lines: dict[int, dict[str, Any]] = {}
     for score in sheet.scores.select_related("submission__team").order_by(
         "-value", "submission"
@@ -280,18 +280,18 @@ judged_runs = pages.Pages(
 )
 
 
-def _judged(request: HttpRequest, run: Submission) -> dict[str, Any]:
+def _claims_context(request: HttpRequest, run: Submission) -> dict[str, Any]:
     runs = JudgedRun.objects.select_related("submission__phase__task", "imported_by")
     judged = runs.filter(submission=run).first()
     jobs = jobs_of(run.phase.task.season, background.Kind.JUDGEMENTS, submission=run.pk)
-    return {"jobs": jobs, **(_compared(judged) if judged else {})}
+    return {"jobs": jobs, **(_agreement_context(judged) if judged else {})}
 
 
 judgements = pages.fills(
     IMPORT_JUDGEMENTS,
     "organise/judgements.html",
     at="file",
-    shows=_judged,
+    shows=_claims_context,
     pages=judged_runs,
     then=pages.to_job,
 )
@@ -304,11 +304,11 @@ take_judgements_back = pages.does(
 )
 
 
-def _compared(judged: JudgedRun) -> dict[str, Any]:
+def _agreement_context(judged_run: JudgedRun) -> dict[str, Any]:
     try:
-        agreements = claim_review.agreement_of(judged)
+        agreements = claim_review.agreement_of(judged_run)
     except local_copies.FileRefused as outdated:
-        return {"judged": judged, "outdated": sentence(outdated)}
+        return {"judged": judged_run, "outdated": sentence(outdated)}
     decided, rated = [], []
     for kind in (RECALL, PRECISION):
         if (found := agreements[kind])["items"]:
@@ -326,18 +326,18 @@ def _compared(judged: JudgedRun) -> dict[str, Any]:
                 ),
                 "people": with_interval(found["people"], found["people_interval"], 100),
             }
-            decided.append({**_common(kind, found), **numbers})
+            decided.append({**_shared_context(kind, found), **numbers})
     for kind in RATINGS:
         if (found := agreements[kind])["items"]:
             numbers = {
                 "people": shown(found["people"], 1),
                 "interval": interval(found["low"], found["high"]),
             }
-            rated.append({**_common(kind, found), **numbers})
-    return {"judged": judged, "decided": decided, "rated": rated}
+            rated.append({**_shared_context(kind, found), **numbers})
+    return {"judged": judged_run, "decided": decided, "rated": rated}
 
 
-def _common(kind: str, found: Mapping[str, Any]) -> dict[str, Any]:
+def _shared_context(kind: str, found: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "title": str(TITLES[kind]),
         "items": found["items"],

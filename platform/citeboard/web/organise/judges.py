@@ -18,10 +18,10 @@ from tasks.models import Phase, Season
 @pages.organisers.page("organise/judges.html", "judges")
 def judges(request: HttpRequest, season: Season) -> pages.Answer:
     """Show the judges that the site offers, and the judges of the season's phases."""
-    return _shown(season)
+    return _judges_context(season)
 
 
-def _shown(
+def _judges_context(
     season: Season, filled: acts.JudgeConsentForm | None = None
 ) -> dict[str, Any]:
     offer = judging.offered_judges()
@@ -62,13 +62,13 @@ def agree(request: pages.SignedInRequest, season: Season, phase: Phase) -> pages
         if form.is_valid():
             done = acts.AGREE_TO_JUDGE(phase, request.user, **form.cleaned_data)
             return acts.AGREE_TO_JUDGE.told(phase, done, form.cleaned_data)
-    return _shown_again(request, season, form)
+    return _page_with_errors(request, season, form)
 
 
-def _shown_again(
+def _page_with_errors(
     request: pages.SignedInRequest, season: Season, form: acts.JudgeConsentForm
 ) -> HttpResponse:
-    context = {"season": season, "part": "judges", **_shown(season, form)}
+    context = {"season": season, "part": "judges", **_judges_context(season, form)}
     return render(request, "organise/judges.html", context, status=422)
 
 

@@ -21,14 +21,11 @@ IMPORTS_SHOWN = 50
 
 
 def judges_of(season: Season) -> QuerySet[Judge]:
-    """Return the judges of the season, and the shared judges that tasks of the season
-    name.
-    """
     shared = Q(season=None, name__in=models_of_season(season))
     return Judge.objects.filter(Q(season=season) | shared)
 
 
-def _shown(request: HttpRequest, season: Season) -> dict[str, Any]:
+def _ledger_context(request: HttpRequest, season: Season) -> dict[str, Any]:
     judges = judges_of(season)
     outdated = UsedJudgements.objects.filter(
         is_current=True,
@@ -55,11 +52,13 @@ def _imports(
     imports = JudgementImport.objects.filter(judge__in=judges).annotate(
         runs=Count("used_by__evaluation__submission", filter=own, distinct=True)
     )
-    shown: list[JudgementImport] = list(imports.select_related("judge")[:IMPORTS_SHOWN])
-    for one in shown:
+    judgement_imports: list[JudgementImport] = list(
+        imports.select_related("judge")[:IMPORTS_SHOWN]
+    )
+    for one in judgement_imports:
         if one.judge.season_id is None and not is_staff:
             one.filename = _("another season")
-    return shown
+    return judgement_imports
 
 
 ledger = pages.fills(
@@ -67,7 +66,7 @@ ledger = pages.fills(
     "organise/ledger.html",
     "ledger",
     at="file",
-    shows=_shown,
+    shows=_ledger_context,
     then=pages.to_job,
 )
 

@@ -188,14 +188,14 @@ def history_page(request: HttpRequest, season: Season) -> pages.Answer:
     return {"page": page, "lines": lines}
 
 
-def _after(
+def _redirect_after_undo(
     request: HttpRequest, change: models.AuditEntry, said: object
 ) -> HttpResponseBase:
     season = Season.objects.filter(pk=change.place_id).first()
     return redirect("organise-history", season.slug) if season else redirect("home")
 
 
-undo_entry = pages.does(UNDO, "organise-history season", then=_after)
+undo_entry = pages.does(UNDO, "organise-history season", then=_redirect_after_undo)
 
 
 @pages.organisers.page("organise/phases.html", "phases")

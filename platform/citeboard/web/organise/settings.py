@@ -328,9 +328,6 @@ class SettingsForm(OverwritingForm):
         return found
 
     def zone_shown(self, field: MomentField) -> ZoneInfo:
-        """Return the previous time zone, because the same form may change the time
-        zone.
-        """
         return self.zone
 
     def add_faults(self, faults: list[Fault], prefix: str) -> None:
@@ -346,11 +343,9 @@ MAX_FILE = 1 << 20
 #: The salt that signs the name of a stored zip. The zip is stored for a day, between
 #: the preview and the import.
 SALT = "season-zip"
-#: The prefix of fields in which the user decides on a conflicting key.
 DECISION = "decision:"
 
 
-#: The rate limit on wrong passwords for each account.
 TRIES = {"season_gold": "5/m/user"}
 
 
@@ -386,7 +381,6 @@ class SeasonFileForm(forms.Form):
     )
     stored = forms.CharField(required=False, widget=forms.HiddenInput)
     is_zip = False
-    #: The content of the file after reading, if the file is not a zip.
     content = b""
 
     def clean(self) -> dict[str, Any]:
@@ -441,7 +435,7 @@ class SeasonFileForm(forms.Form):
 
 @pages.organisers.form("organise/file.html", "file")
 def season_file(request: pages.SignedInRequest, season: Season) -> pages.Answer:
-    return _answered(request, season)
+    return _file_response(request, season)
 
 
 @pages.organisers.page()
@@ -455,7 +449,7 @@ def season_toml(request: HttpRequest, season: Season) -> pages.Answer:
 @pages.organisers.page()
 def season_zip(request: HttpRequest, season: Season) -> pages.Answer:
     """Return the season and its declared tasks as a zip, without gold and people."""
-    return _zipped(season, with_gold=False)
+    return _zip_response(season, with_gold=False)
 
 
 @pages.organisers.form("organise/file_gold.html", "file")
@@ -481,10 +475,10 @@ def season_zip_with_gold(
     audit.record(
         "season-exported", actor=request.user, subject=season, place=season, facts={}
     )
-    return _zipped(season, with_gold=True)
+    return _zip_response(season, with_gold=True)
 
 
-def _zipped(season: Season, *, with_gold: bool) -> HttpResponseBase:
+def _zip_response(season: Season, *, with_gold: bool) -> HttpResponseBase:
     exported = export_season(season, names_people=False, with_gold=with_gold)
     # The open file remains readable until the response is closed.
     with tempfile.TemporaryDirectory(prefix="citeboard-season-") as folder:
@@ -530,10 +524,12 @@ clone = pages.fills(
 @pages.Pages(access.creator_of_seasons).form("organise/file.html", "file")
 def new_season(request: pages.SignedInRequest, user: User) -> pages.Answer:
     """Create a season from a file; for staff."""
-    return _answered(request, None)
+    return _file_response(request, None)
 
 
-def _answered(request: pages.SignedInRequest, season: Season | None) -> HttpResponse:
+def _file_response(
+    request: pages.SignedInRequest, season: Season | None
+) -> HttpResponse:
     form = SeasonFileForm(**pages.sent(request), label_suffix="")
     decisions = [name for name in request.POST if name.startswith(DECISION)]
     pages.require_known_fields(request, form, ["load", *decisions])
@@ -556,9 +552,9 @@ def _answered(request: pages.SignedInRequest, season: Season | None) -> HttpResp
         try:
             with form.reader(name, by=request.user, slug=slug) as load:
                 if "load" in request.POST:
-                    loaded = _loaded(request, load, season)
+                    loaded = _load_from_form(request, load, season)
                 else:
-                    loaded, context["rehearsal"] = _planned(load, season)
+                    loaded, context["rehearsal"] = _plan_load(load, season)
         except InputRefused as refused:
             problems, more = capped(refused.problems)
             context |= {"problems": problems, "more": more}
@@ -571,12 +567,12 @@ def _answered(request: pages.SignedInRequest, season: Season | None) -> HttpResp
             status = 409
         else:
             if "load" in request.POST:
-                words = _("The season is as the file says; nothing has changed.")
+                message = _("The season is as the file says; nothing has changed.")
                 if loaded.changes:
-                    words = _("Loaded: %(changes)s.") % {
+                    message = _("Loaded: %(changes)s.") % {
                         "changes": "; ".join(loaded.changes)
                     }
-                messages.success(request, words)
+                messages.success(request, message)
                 if name:
                     storage.gold.delete(name)
                 return redirect("organise-file", loaded.season.slug)
@@ -589,18 +585,14 @@ def _answered(request: pages.SignedInRequest, season: Season | None) -> HttpResp
     )
 
 
-def _planned(
+def _plan_load(
     load: Callable[..., Loaded], season: Season | None
 ) -> tuple[Loaded, Rehearsal | None]:
-    """Return the changes that a file makes, and the rehearsal of these changes.
-
-    The rehearsal is None if the user must first resolve conflicts.
-    """
     loaded = load(dry_run=True)
     return loaded, None if loaded.conflicts else rehearsed_load(season, load)
 
 
-def _loaded(
+def _load_from_form(
     request: pages.SignedInRequest,
     load: Callable[..., Loaded],
     season: Season | None,

@@ -54,12 +54,12 @@ def suspects(request: HttpRequest, season: Season, phase: Phase) -> pages.Answer
     }
     if answer.suspects is None:
         return context
-    return context | _listed(answer.suspects, query)
+    return context | _list_context(answer.suspects, query)
 
 
-def _listed(suspects: Suspects, query: SuspectsQuery) -> dict[str, Any]:
+def _list_context(suspects: Suspects, query: SuspectsQuery) -> dict[str, Any]:
     page, metric = suspects.page, suspects.metric
-    names = [own.name for own in suspects.metrics]
+    names = [metric.name for metric in suspects.metrics]
     runs = list(names_of_systems(page))
     lines = lines_of(page, runs, InstancesQuery(metric=metric.name))
     for line in lines:
@@ -85,10 +85,6 @@ def _listed(suspects: Suspects, query: SuspectsQuery) -> dict[str, Any]:
 
 
 def _facts(suspect: Suspect, scale: float) -> dict[str, str]:
-    """Return the mean score of an instance as text, with its interval.
-
-    On large boards, add the correlation with its interval.
-    """
     facts = {
         "mean": shown(suspect.mean, scale),
         "interval": interval(suspect.low, suspect.high, scale),

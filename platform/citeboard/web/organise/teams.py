@@ -123,9 +123,6 @@ def _to_people(
     thing: models.Season | models.Organiser,
     made: object,
 ) -> HttpResponseBase:
-    """Redirect organisers to the page of people, and other users to the public page of
-    the season.
-    """
     season = thing.season if isinstance(thing, models.Organiser) else thing
     return redirect(
         "organise-people" if may_organise(request.user, season) else "season",

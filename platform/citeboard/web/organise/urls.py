@@ -18,7 +18,6 @@ from citeboard.web.pages import page
 
 RUN = "submissions/<int:pk>/"
 
-#: URLs below `organise/` of a season.
 of_season = [
     page("", overview.organise, "organise"),
     page("runs/", overview.runs, "organise-runs"),

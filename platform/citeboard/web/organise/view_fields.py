@@ -21,7 +21,6 @@ KINDS = [
     (REFERENCE, gettext_lazy("a bibliographic reference")),
     (TABLE, gettext_lazy("a table of its fields")),
 ]
-#: The key that each form field sets, for each kind of view.
 ROLES: Mapping[str, Mapping[str, str]] = {
     "view_first": {PASSAGE: "text", POST: "text", PAIR: "first"},
     "view_second": {PAIR: "second"},
@@ -41,14 +40,13 @@ class LabelsField(LinesField):
         for line in super().clean(value) or ():
             name, sign, label = (part.strip() for part in line.partition("="))
             if not (sign and name and label):
-                words = _("“%(line)s” is no line such as tweet_text = Post.")
-                raise ValidationError(words % {"line": line[:100]})
+                message = _("“%(line)s” is no line such as tweet_text = Post.")
+                raise ValidationError(message % {"line": line[:100]})
             labels[name] = label
         return labels
 
 
 def add_view(form: forms.Form, task: Told, fields: list[tuple[str, str]]) -> None:
-    """Add fields for the kind of view, its text fields, and labels."""
     view = task.get(VIEW, {})
     kind = view.get("as", "")
     labels = view.get("labels", {})
@@ -112,7 +110,6 @@ def with_view(form: forms.Form, view: Told) -> Told:
 
 
 def view_field(path: KeyPath) -> str:
-    """Return the name of the form field that sets a key of [task.view], or ""."""
     if path[1:2] != (VIEW,):
         return ""
     key = path[2] if len(path) > 2 else "as"

@@ -53,7 +53,7 @@ def compare(request: HttpRequest, phase: Phase) -> Answer:
     }
     status = 200
     if chosen:
-        part, status = _compared(board, chosen, request.user, query)
+        part, status = _comparison_context(board, chosen, request.user, query)
         context |= part
         if part.get("classes"):
             context |= {
@@ -68,14 +68,16 @@ def compare(request: HttpRequest, phase: Phase) -> Answer:
     return response
 
 
-def _compared(
+def _comparison_context(
     board: Board,
-    chosen: contenders.ChosenTwo,
+    chosen_two: contenders.ChosenTwo,
     viewer: User | AnonymousUser,
     query: contenders.CompareQuery,
 ) -> tuple[dict[str, Any], int]:
-    evaluations = contenders.evaluations_of(board, chosen)
-    missing = [row for row, own in zip(chosen, evaluations, strict=True) if own is None]
+    evaluations = contenders.evaluations_of(board, chosen_two)
+    missing = [
+        row for row, own in zip(chosen_two, evaluations, strict=True) if own is None
+    ]
     if missing or evaluations[0] is None or evaluations[1] is None:
         return {"missing": missing}, 200
     pair = two(evaluations[0], evaluations[1])
@@ -83,9 +85,9 @@ def _compared(
         found = {
             "tests": pages.test_part(pair, tests(pair, at_once=query.tests), query),
             "classes": pages.class_part(
-                pair, chosen[0].system, chosen[1].system, query, board.audience
+                pair, chosen_two[0].system, chosen_two[1].system, query, board.audience
             ),
-            "swapped": query.with_(a=chosen[1].run, b=chosen[0].run),
+            "swapped": query.with_(a=chosen_two[1].run, b=chosen_two[0].run),
             "gold": board.gold,
         }
         if changes.is_of_one_team(pair.a, pair.b, viewer):
@@ -101,14 +103,17 @@ def _compared(
             and reading.may_read(board.phase, viewer, [pair.a, pair.b]) is not None
         ):
             own = contenders.ReadQuery(
-                a=chosen[0].run, b=chosen[1].run, rules=query.rules, gold=query.gold
+                a=chosen_two[0].run,
+                b=chosen_two[1].run,
+                rules=query.rules,
+                gold=query.gold,
             )
             found["read"] = own.with_()
         if visibility.may_see_instances(
             board.phase, visibility.audience_of(board.phase, viewer)
         ):
             found["instances"] = pages.instance_part(
-                pair, replace(query, a=chosen[0].run, b=chosen[1].run)
+                pair, replace(query, a=chosen_two[0].run, b=chosen_two[1].run)
             )
     except comparisons.WithheldStatistics:
         return {"is_withheld": True}, 200
@@ -126,13 +131,15 @@ def compare_several(request: HttpRequest, phase: Phase) -> Answer:
     response = render(
         request,
         "runs/compare_several.html",
-        {**place_of(phase), **_several(sides, query)},
+        {**place_of(phase), **_several_context(sides, query)},
     )
     response["Cache-Control"] = "private, no-store"
     return response
 
 
-def _several(sides: reading.Several, query: contenders.SeveralQuery) -> dict[str, Any]:
+def _several_context(
+    sides: reading.Several, query: contenders.SeveralQuery
+) -> dict[str, Any]:
     first = sides.runs[0] if sides.runs else None
     pair = contenders.CompareQuery(
         rules=query.rules, gold=query.gold, a=first.run if first else None
@@ -178,20 +185,22 @@ def _several_line(line: reading.Line, label: str) -> dict[str, Any]:
         "cells": [
             {
                 "value": shown(
-                    own.value,
+                    value.value,
                     line.scale,
-                    is_infinite=own.is_infinite,
-                    withheld=own.withheld,
+                    is_infinite=value.is_infinite,
+                    withheld=value.withheld,
                 ),
-                "interval": interval(own.low, own.high, line.scale),
-                "difference": "" if place == 0 else _signed(own.difference, line.scale),
+                "interval": interval(value.low, value.high, line.scale),
+                "difference": ""
+                if index == 0
+                else _signed_number(value.difference, line.scale),
             }
-            for place, own in enumerate(line.values)
+            for index, value in enumerate(line.values)
         ],
     }
 
 
-def _signed(difference: float | None, scale: float) -> str:
+def _signed_number(difference: float | None, scale: float) -> str:
     """Return a difference with a sign, such as `+0.0312`. `shown` adds only minus
     signs.
     """

@@ -117,7 +117,7 @@ def instances(
 
 
 def _record_of(
-    run: Submission, viewer: object, own: Evaluation, page: readings.Page
+    run: Submission, viewer: object, evaluation: Evaluation, page: readings.Page
 ) -> tuple[Results, standings.Row, standings.Column] | None:
     """Return the run's row on the board, and the column of the page's metric.
 
@@ -126,9 +126,13 @@ def _record_of(
     metric = page.reading.metric if page.reading.rights.values else None
     if metric is None or metric.higher_is_better is None:
         return None
-    board = board_of(run.phase, viewer, own.rules, None)
+    board = board_of(run.phase, viewer, evaluation.rules, None)
     row = next(
-        (row for row in standings.run_rows(board.rows) if row.evaluation == own.pk),
+        (
+            row
+            for row in standings.run_rows(board.rows)
+            if row.evaluation == evaluation.pk
+        ),
         None,
     )
     column = next(
@@ -209,7 +213,7 @@ def _answer(
     """
     if query.as_file in TABLES:
         return _table_file(page, query, list(names), file)
-    context |= _shown(page, query, names, context.get("forms", TABLES))
+    context |= _page_context(page, query, names, context.get("forms", TABLES))
     # The content depends on the user's permissions, so the response must not be cached.
     return private(render(request, "runs/instances.html", context))
 
@@ -225,18 +229,17 @@ def _table_file(
     return attachment(content, f"{file}-instances.xlsx", is_private=True)
 
 
-def _shown(
+def _page_context(
     page: readings.Page,
     query: InstancesQuery,
     names: Mapping[str, str],
     forms: Mapping[str, str],
 ) -> dict[str, Any]:
-    """Return the context with the instances and the options of the form."""
     reading = page.reading
     of_class = ":".join(page.of_class) if page.of_class else ""
     query = replace(query, of_class=of_class, kind=page.kind, instance="", page=1)
     metric = reading.metric
-    metrics = {own.name: own for own in reading.metrics}
+    metrics = {metric.name: metric for metric in reading.metrics}
     ways = query.choices(
         "which", reading.offered, page.which, lambda way: str(LABELS[way])
     )
@@ -280,8 +283,8 @@ def _runs_without_marks(page: readings.Page) -> list[Submission]:
         return []
     return [
         evaluation.submission
-        for place, evaluation in enumerate(reading.runs)
-        if any(_lacks_parts(instance, place) for instance in page.instances)
+        for index, evaluation in enumerate(reading.runs)
+        if any(_lacks_parts(instance, index) for instance in page.instances)
     ]
 
 
@@ -293,10 +296,7 @@ def _lacks_parts(instance: readings.ReadInstance, place: int) -> bool:
 def lines_of(
     page: readings.Page, runs: Sequence[str], query: InstancesQuery
 ) -> list[dict[str, Any]]:
-    """Return the instances for the template. ``runs`` contains the displayed names of
-    runs.
-    """
-    metrics = {own.name: own for own in page.reading.metrics}
+    metrics = {metric.name: metric for metric in page.reading.metrics}
     claims = _claims(page, runs)
     return [
         _line(instance, page, runs, claims, metrics, query)
@@ -311,14 +311,12 @@ def names_of_systems(page: readings.Page) -> dict[str, str]:
     """
     systems = [run.submission.system for run in page.reading.runs]
     return {
-        name if systems.count(name) == 1 else f"{name} ({place})": name
-        for place, name in enumerate(systems, 1)
+        name if systems.count(name) == 1 else f"{name} ({position})": name
+        for position, name in enumerate(systems, 1)
     }
 
 
 class Choice(NamedTuple):
-    """An option of a select element."""
-
     value: str
     label: str
     is_chosen: bool
@@ -327,7 +325,6 @@ class Choice(NamedTuple):
 def _class_choices(
     classes: Mapping[str, Sequence[str]], chosen: str
 ) -> list[tuple[str, list[Choice]]]:
-    """Return options for the classes, grouped by dimension."""
     grouped = []
     for dimension, labels in classes.items():
         values = [(f"{dimension}:{label}", label) for label in labels]
@@ -340,9 +337,6 @@ def _class_choices(
 
 
 def _kind_choices(page: readings.Page) -> list[tuple[str, str, int, bool]]:
-    """Return options for the kinds of instances, with their counts, most frequent
-    first.
-    """
     by_number = sorted(page.kinds.items(), key=lambda pair: (-pair[1], pair[0]))
     return [
         (kind, kind_label(kind), count, kind == page.kind) for kind, count in by_number
@@ -352,10 +346,6 @@ def _kind_choices(page: readings.Page) -> list[tuple[str, str, int, bool]]:
 def _claims(
     page: readings.Page, runs: Sequence[str]
 ) -> dict[str, dict[str, list[Line]]]:
-    """Return the claims of each instance for each run.
-
-    The result is empty if the user may not see values and answers.
-    """
     reading, names = page.reading, {instance.name for instance in page.instances}
     if not (reading.rights.values and reading.rights.answers and names):
         return {}
@@ -388,8 +378,8 @@ def _line(
     kind = reading.runs[0].phase.task.task_type
     values = instance.values.get(name, ())
     differences = {
-        key: [own[0] - own[1]] if len(own) == 2 else []
-        for key, own in instance.values.items()
+        key: [value[0] - value[1]] if len(value) == 2 else []
+        for key, value in instance.values.items()
     }
     return {
         "instance": instance,
@@ -465,7 +455,7 @@ def _table(page: readings.Page, runs: Sequence[str]) -> Iterator[list[object]]:
     metrics = (
         [metric.name for metric in reading.metrics] if reading.rights.values else []
     )
-    of_runs = [(name, place) for place, name in enumerate(runs)]
+    of_runs = [(name, index) for index, name in enumerate(runs)]
 
     def head(what: str, run: str) -> str:
         return f"{what} {run}".strip()

@@ -176,8 +176,6 @@ def _is_member(run: Submission, user: object) -> bool:
     return Membership.objects.filter(team=run.team_id, user=user.pk).exists()
 
 
-#: Polling intervals of the status. The key is the maximum number of seconds since the
-#: last change.
 PAUSES = {10: "400ms", 120: "1s"}
 MAX_PAUSE = "5s"
 
@@ -307,7 +305,9 @@ def _result(request: HttpRequest, run: Submission) -> dict[str, Any]:
         ),
         "limits": [
             *limits_in_words(run.phase),
-            *judgement_notes(run.phase, {one.pk for one in evaluations.values()}),
+            *judgement_notes(
+                run.phase, {evaluation.pk for evaluation in evaluations.values()}
+            ),
         ],
         "untold": untold_lines(first) if audience in visibility.RUNS_THE_SEASON else [],
         "differ": [line for line in lines if line["differs"]],

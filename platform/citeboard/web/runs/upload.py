@@ -70,8 +70,6 @@ from tasks.types.problems import capped, counted
 senders = Pages(phase_for, "season", "task", "phase", context=place_of)
 
 
-#: Names of the page's buttons. Some buttons use the uploaded file, others a stored
-#: file.
 CHECK, CHECK_KEPT, SUBMIT_KEPT, DOWNLOAD_KEPT = (
     "check",
     "check-kept",
@@ -99,8 +97,6 @@ class Offer:
 
 @dataclass
 class Outcome:
-    """The result of a check: a sentence, and problems with their lines."""
-
     sentence: str
     is_good: bool = False
     #: The same file was submitted before, so the user must confirm the submission.
@@ -108,7 +104,6 @@ class Outcome:
     problems: Sequence[Problem] = field(default_factory=tuple)
     more: int = 0
     offer: Offer | None = None
-    #: If the file contains several tasks, the result for each task.
     parts: "Sequence[tuple[Phase, Outcome]]" = field(default_factory=tuple)
 
     @property
@@ -164,7 +159,7 @@ def upload(request: SignedInRequest, phase: Phase) -> Answer:
     form = RunForm(**sent(request), **asked, is_check=is_check, is_kept=does in OF_KEPT)
     if form.is_valid():
         team = form.cleaned_data.get("team") or team
-        done = _done(request, form, phase, team, does)
+        done = _process_upload(request, form, phase, team, does)
         if isinstance(done, Submission):
             return _sent_to(request, reverse("submission", args=[done.pk]))
         outcome = done
@@ -189,26 +184,25 @@ def upload(request: SignedInRequest, phase: Phase) -> Answer:
         "recent": [as_told(run, request.user) for run in recent[:10]],
         "judges": list(agreed_judges(phase)),
     }
-    return _shown(request, "runs/upload.html", context)
+    return _rendered_page(request, "runs/upload.html", context)
 
 
-def _done(
+def _process_upload(
     request: SignedInRequest, form: RunForm, phase: Phase, team: Team, does: str
 ) -> Outcome | Submission:
-    """Check or submit the file, using the encoding that the user chose."""
     warnings = _unknown_fields(request, form)
     try:
         with _file_of(request, form, phase, does) as file:
             if encoding := request.POST.get(ENCODING, ""):
-                return _recoded(phase, team, file, request.user, encoding)
+                return _check_in_encoding(phase, team, file, request.user, encoding)
             if does in (CHECK, CHECK_KEPT):
                 return _checked(form, phase, team, file, request.user, warnings)
-            done = _submitted(form, phase, team, file, request.user, warnings)
+            done = _submit_outcome(form, phase, team, file, request.user, warnings)
             if does in OF_KEPT and isinstance(done, Submission):
                 forget(request.POST[KEPT])
             return done
     except (UploadTooLarge, RunNotTaken) as refused:
-        return _not_taken(form, refused, "")
+        return _refusal_outcome(form, refused, "")
 
 
 @contextmanager
@@ -244,10 +238,9 @@ def _kept_file(request: SignedInRequest, place: Phase | Season) -> HttpResponse:
     )
 
 
-def _recoded(
+def _check_in_encoding(
     phase: Phase, team: Team, file: Upload, user: User, encoding: str
 ) -> Outcome:
-    """Check the file, using the encoding that the user chose."""
     if encoding not in ENCODINGS:
         raise RunNotTaken(_("this encoding is not known here"))
     with repaired(phase, file, user, encoding=encoding) as repair:
@@ -264,14 +257,14 @@ def _in_encoding(
 ) -> Outcome:
     """Return the result of a check in the chosen encoding, with an offer to submit."""
     if repair.upload is not None:
-        words = _("In %(encoding)s the run can be scored. Nothing was submitted yet.")
+        message = _("In %(encoding)s the run can be scored. Nothing was submitted yet.")
         offer = _offer(place, team, repair, repair.upload, user)
-        return Outcome(words % {"encoding": encoding}, is_good=True, offer=offer)
-    words = _("In %(encoding)s the run would be refused too.")
+        return Outcome(message % {"encoding": encoding}, is_good=True, offer=offer)
+    message = _("In %(encoding)s the run would be refused too.")
     problems, more = capped(repair.problems)
     again = _offer(place, team, repair, file, user) if repair.encodings else None
     return Outcome(
-        words % {"encoding": encoding}, problems=problems, more=more, offer=again
+        message % {"encoding": encoding}, problems=problems, more=more, offer=again
     )
 
 
@@ -301,7 +294,7 @@ def _what_can_be_done(
     return Offer(Repair(phase=other)) if other else None
 
 
-def _shown(
+def _rendered_page(
     request: HttpRequest, template: str, context: dict[str, Any]
 ) -> HttpResponse:
     is_good = context["outcome"] is not None and context["outcome"].is_good
@@ -333,7 +326,9 @@ def _sent_to(request: HttpRequest, address: str) -> HttpResponse:
     return redirect(address)
 
 
-def _not_taken(form: RunForm | BundleForm, refused: Exception, missing: str) -> Outcome:
+def _refusal_outcome(
+    form: RunForm | BundleForm, refused: Exception, missing: str
+) -> Outcome:
     if not isinstance(refused, ValidationError):
         return Outcome(f"{capfirst(str(refused))}.")
     for name, errors in refused.message_dict.items():
@@ -380,7 +375,7 @@ def _checked(
                 phase=phase, upload=file, by=user, said=said, metadata=metadata
             )
     except (UploadTooLarge, RunNotTaken, ValidationError) as refused:
-        return _not_taken(form, refused, _("Something is missing above."))
+        return _refusal_outcome(form, refused, _("Something is missing above."))
     offer = (
         _what_can_be_done(phase, team, file, user, found.problems)
         if found.errors
@@ -407,7 +402,7 @@ def _checked(
     )
 
 
-def _submitted(
+def _submit_outcome(
     form: RunForm,
     phase: Phase,
     team: Team,
@@ -456,7 +451,7 @@ def _submitted(
             sentence, problems=refused.problems, more=refused.more, offer=offer
         )
     except (UploadTooLarge, RunNotTaken, ValidationError) as refused:
-        return _not_taken(form, refused, _("Something is missing above."))
+        return _refusal_outcome(form, refused, _("Something is missing above."))
 
 
 @entering.form("runs/season_upload.html")
@@ -491,7 +486,7 @@ def season_upload(request: SignedInRequest, season: Season) -> Answer:
     )
     if form.is_valid():
         team = form.cleaned_data.get("team") or team
-        done = _bundled(request, form, season, team, does)
+        done = _process_bundle(request, form, season, team, does)
         if isinstance(done, Bundle):
             return _sent_to(request, reverse("bundle", args=[done.pk]))
         outcome = done
@@ -508,7 +503,7 @@ def season_upload(request: SignedInRequest, season: Season) -> Answer:
             "team"
         )[:10],
     }
-    return _shown(request, "runs/season_upload.html", context)
+    return _rendered_page(request, "runs/season_upload.html", context)
 
 
 def _seeds(phases: Sequence[Phase]) -> str:
@@ -520,10 +515,9 @@ def _seeds(phases: Sequence[Phase]) -> str:
     return Task.Seeds.ALLOWED if takes_some else Task.Seeds.REFUSED
 
 
-def _bundled(
+def _process_bundle(
     request: SignedInRequest, form: BundleForm, season: Season, team: Team, does: str
 ) -> Outcome | Bundle:
-    """Check or submit the file for several tasks."""
     warnings = _unknown_fields(request, form)
     try:
         with _file_of(request, form, season, does) as file:
@@ -532,7 +526,7 @@ def _bundled(
                 forget(request.POST[KEPT])
             return done
     except (UploadTooLarge, RunNotTaken, ValidationError) as refused:
-        return _not_taken(form, refused, _("Something is missing below."))
+        return _refusal_outcome(form, refused, _("Something is missing below."))
 
 
 def _taken_by_all(
@@ -560,16 +554,18 @@ def _taken_by_all(
                 described = {"description": said["description"], "metadata": metadata}
                 parts = bundles.check_bundle(upload=file, by=user, **described, **given)
                 is_good = all(part.is_good for part in parts)
-                words = _("This file would be refused. Nothing was stored or counted.")
+                message = _(
+                    "This file would be refused. Nothing was stored or counted."
+                )
                 if is_good:
-                    words = _(
+                    message = _(
                         "All of this can be scored. Nothing was stored or counted."
                     )
                 return Outcome(
-                    words,
+                    message,
                     is_good=is_good,
                     problems=warnings,
-                    parts=[*map(_described, parts)],
+                    parts=[*map(_part_outcome, parts)],
                     offer=None
                     if is_good
                     else _bundle_offer(season, team, file, user, parts, given["phase"]),
@@ -596,7 +592,7 @@ def _taken_by_all(
             _(
                 "Nothing was stored and nothing counts: all parts of a file are taken, or none."
             ),
-            parts=[_described(part) for part in refused.parts],
+            parts=[_part_outcome(part) for part in refused.parts],
             offer=_bundle_offer(
                 season, team, file, user, refused.parts, given["phase"]
             ),
@@ -626,7 +622,6 @@ def _bundle_recoded(
     encoding: str,
     given: Mapping[str, Any],
 ) -> Outcome:
-    """Check a file for several tasks, using the encoding that the user chose."""
     if encoding not in ENCODINGS:
         raise RunNotTaken(_("this encoding is not known here"))
     phase, tasks = given["phase"], given["tasks"]
@@ -639,7 +634,7 @@ def _bundle_recoded(
         return _in_encoding(season, team, file, user, encoding, repair)
 
 
-def _described(part: bundles.Part) -> tuple[Phase, Outcome]:
+def _part_outcome(part: bundles.Part) -> tuple[Phase, Outcome]:
     more = 0
     if part.refusal is None and part.problems:
         words = _("The part for this task can be scored; look at the warnings.")

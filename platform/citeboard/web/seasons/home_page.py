@@ -28,8 +28,6 @@ OPEN_EXAMPLES = 3
 
 @dataclass(frozen=True)
 class SmallTask:
-    """A task on the home page, with its question, leader, verdict and example."""
-
     line: TaskLine
     is_example_open: bool
 
@@ -64,8 +62,6 @@ class PaperLine:
 
 @dataclass(frozen=True)
 class HomePage:
-    """The seasons that the user may see. ``number`` is the page of the list."""
-
     viewer: object
     number: int
 
@@ -111,7 +107,7 @@ class HomePage:
         """Return the papers behind seasons that have only published results."""
         tasks_by_key: dict[str, list[Task]] = {}
         for line in self.published:
-            for task in (each.task for each in line.tasks):
+            for task in (task.task for task in line.tasks):
                 keys = dict.fromkeys(table["paper"] for table in task.published)
                 for key in keys or [""]:
                     tasks_by_key.setdefault(key, []).append(task)

@@ -47,7 +47,6 @@ def signed_in_to_post(view: View) -> View:
 
 
 def _questions(request: HttpRequest, season: Season) -> dict[str, Any]:
-    """Return the context with the questions that the user may read."""
     page = leaf(request, readable_questions(season, request.user))
     return {"page": page, "may_help": may_help(request.user, season)}
 

@@ -61,8 +61,8 @@ def published(request: HttpRequest, task: Task) -> Answer:
     results, query = _results(task), printed.PublishedQuery.of(request.GET)
     classes = [printed.by_class(table, query) for table in results.by_class]
     figures = {
-        f"{kind}-{place}": table[key]
-        for place, table in enumerate(classes, start=1)
+        f"{kind}-{position}": table[key]
+        for position, table in enumerate(classes, start=1)
         for kind, key in (("heat-map", "heat"), ("bars", "bars"))
     }
     if query.figure:
@@ -75,7 +75,7 @@ def published(request: HttpRequest, task: Task) -> Answer:
         "figure_address": lambda name: query.with_(figure=name),
         "several": len(results.by_class) > 1,
         "measures": printed.measures_by_class(results.by_class, query),
-        "others": [_whole(other.table) for other in results.others],
+        "others": [_printed_table(other.table) for other in results.others],
         "conclusions": printed.concluded(
             {table.table.pk: table.table for table in results.tables}.values()
         ),
@@ -112,8 +112,8 @@ def reproduced(request: HttpRequest, season: Season) -> Answer:
         for table in reproduced_of(task, request.user)
     ]
     figures = {
-        f"reproduced-chart-{place}": table.bars
-        for place, table in enumerate(tables, start=1)
+        f"reproduced-chart-{position}": table.bars
+        for position, table in enumerate(tables, start=1)
         if table.phase and len(table.lines) > 1
     }
     if wanted := request.GET.get("figure"):
@@ -141,14 +141,14 @@ def paper(request: HttpRequest, key: str) -> HttpResponse:
     tables = list(paper.tables.all())
     context = {
         "paper": paper,
-        "tables": list(map(_whole, tables)),
+        "tables": list(map(_printed_table, tables)),
         "conclusions": printed.concluded(tables),
         "citation": citations.of_paper(paper),
     }
     return render(request, "publications/paper.html", context)
 
 
-def _whole(table: ReportedTable) -> dict[str, Any]:
+def _printed_table(table: ReportedTable) -> dict[str, Any]:
     rows = printed.rows_of(table, Reported.objects.filter(table=table))
     return printed.as_printed(table, rows, printed.measures_of(table))
 
@@ -272,7 +272,6 @@ def overall(request: HttpRequest, season: Season) -> Answer:
     table = _overall(request, season)
     lines = []
     for row in table.rows:
-        # The range of ranks on each board; empty if the team is not on the board.
         places = [board.places.get(row.slug) for board in table.boards]
         words = [ranks(place.low, place.high) if place else "" for place in places]
         without = [row.without.get(board.phase.pk, "") for board in table.boards]

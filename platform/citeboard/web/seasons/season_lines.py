@@ -115,7 +115,7 @@ def season_lines(seasons: Sequence[Season]) -> list[SeasonLine]:
     at = now()
     tasks = Task.objects.filter(season__in=seasons).select_related("season")
     lines: dict[int, list[TaskLine]] = {season.pk: [] for season in seasons}
-    reported = _reported(list(tasks))
+    reported = _best_published_by_task(list(tasks))
     with_phases(tasks)
     for task in tasks:
         phases = []
@@ -146,7 +146,7 @@ def season_lines(seasons: Sequence[Season]) -> list[SeasonLine]:
     ]
 
 
-def _reported(tasks: Sequence[Task]) -> dict[int, dict[str, str]]:
+def _best_published_by_task(tasks: Sequence[Task]) -> dict[int, dict[str, str]]:
     found = {}
     for task, table in published.leading_of_each(tasks).items():
         for best in table.rows[:1]:

@@ -27,8 +27,6 @@ from tasks.seasons import access, timeline
 
 @dataclass(frozen=True)
 class SeasonPage:
-    """The page of a season for a user, who may be anonymous."""
-
     season: Season
     viewer: object
 
@@ -58,8 +56,6 @@ class SeasonPage:
     def may_help(self) -> bool:
         return access.may_help(self.viewer, self.season)
 
-    # -- The teams of the season
-
     @cached_property
     def registrations(self) -> list[Registration]:
         listed = access.listed_entries(self.viewer, self.season)
@@ -77,8 +73,6 @@ class SeasonPage:
             return ()
         listed = access.listed_entries(None, self.season).approved()
         return set(listed.values_list("team_id", flat=True))
-
-    # -- The viewer's own teams
 
     @cached_property
     def _teams(self) -> list[Team]:
@@ -103,7 +97,6 @@ class SeasonPage:
 
     @cached_property
     def could_ask(self) -> QuerySet[Team]:
-        """Return the teams that the user could ask to join."""
         if not isinstance(self.viewer, User):
             return Team.objects.none()
         if (

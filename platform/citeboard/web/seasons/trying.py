@@ -46,11 +46,11 @@ def try_answer(request: HttpRequest, task: Task) -> Answer:
         "example": drawn_example(kind),
     }
     if request.method == "POST":
-        context |= _tried(request, task, answer)
+        context |= _trial_context(request, task, answer)
     return render(request, "seasons/try.html", context)
 
 
-def _tried(request: HttpRequest, task: Task, answer: str) -> dict[str, Any]:
+def _trial_context(request: HttpRequest, task: Task, answer: str) -> dict[str, Any]:
     if len(answer) > MAX_CHARACTERS:
         return {
             "refused": _("An answer has at most %(n)s characters here.")
