@@ -18,7 +18,7 @@ from tasks.models import MeasuresFile, Season, Task
 from tasks.models.declarations import may_be_run
 from tasks.seasons.access import staff
 from tasks.types import Problem
-from tasks.types.declared.own_measures import digest_of
+from tasks.types.declared.own_measures import digest_of, measures_without_carriers
 
 WARNINGS = "tasks.submissions.reading:program_warnings"
 
@@ -52,6 +52,15 @@ def bring_measures(text: str, *, by: User | None, season: Season | None = None) 
             "measures.py (%(digest)s) waits until those who run the site have approved it"
         )
         raise MeasuresRefused(message % {"digest": row.digest[:12]})
+
+
+def carrier_warnings(text: str) -> list[str]:
+    """Return a warning for each weighted measure that does not declare `carriers`."""
+    words = _(
+        "“%(measure)s” does not declare its “carriers”, so its interval counts all units; "
+        "the interval may be too narrow where few units decide"
+    )
+    return [words % {"measure": name} for name in measures_without_carriers(text)]
 
 
 def bring_program(text: str, *, by: User | None, season: Season | None = None) -> None:

@@ -194,6 +194,17 @@ def test_a_file_that_is_wrong_at_once_keeps_a_season_from_being_loaded(own, caps
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize(("declared", "count"), [("", 1), ("\n    carriers = (1,)", 0)])
+def test_the_author_of_a_weighted_measure_without_carriers_is_warned_on_loading(
+    own, capsys, declared, count
+):
+    written(own, "(WeightedMetric):", f"(WeightedMetric):{declared}")
+    call_command("load_season", str(own))
+    words = "note: task intent: “Weighed” does not declare its “carriers”"
+    assert capsys.readouterr().out.count(words) == count
+
+
+@pytest.mark.django_db
 def test_who_may_bring_one_is_the_sites_choice_and_an_approval_is_of_that_very_text(
     settings, client
 ):
@@ -288,6 +299,13 @@ def test_an_organiser_brings_one_in_the_form_of_a_task_and_it_counts_once_staff_
     page = client.post(declaring.place(), {**sent, "preview": ""})
     form = page.context["form"]
     assert page.context["problems"] == []
+    assert "“Weighed” does not declare its “carriers”" in page.content.decode()
+    declares = MEASURES.replace(
+        "(WeightedMetric):", "(WeightedMetric):\n    carriers = (1,)"
+    )
+    form_of = declaring.filled(answer, own_measures=declares)
+    again = client.post(declaring.place(), {**form_of, "preview": ""})
+    assert "does not declare its" not in again.content.decode()
     chosen = [*form["measures"].value(), "Right"]
     assert declaring.saved(client, page, measures=chosen).status_code == 302
     worked_off()

@@ -194,6 +194,12 @@ def test_what_people_did_not_say_of_this_run_is_told_by_line(
     assert reason in told
 
 
+def test_a_response_that_the_run_lacks_is_named_alone(capsys, words, tmp_path):
+    rated = {"annotator": "A", "id": "q9", "utility": 4}
+    assert main([*words, *write_judgements(tmp_path, rated)]) == 2
+    assert "the run has no response “q9”; expected" in capsys.readouterr().err
+
+
 def test_labels_that_are_open_are_left_out_and_counted(capsys, words, tmp_path):
     pending = [*words[:-1], "entailment=none"]
     assert (

@@ -36,6 +36,7 @@ from tasks.registration.entries import current_terms, publish_terms
 from tasks.seasons.file import entries, export, plan as plans
 from tasks.seasons.file.tables import document
 from tasks.seasons.organisers import add_organiser, remove_organiser
+from tasks.seasons.own_measures import carrier_warnings
 from tasks.submissions.run_acts import replace as give_way
 from tasks.submissions.submit import submit_baseline
 from tasks.submissions.uploads import Upload, checksum
@@ -420,6 +421,7 @@ def _notices(
                 "%(role)s %(address)s has no account yet; load the season again when there is one"
             )
             yield message % {"role": Organiser.Role(role).label, "address": address}
+    yield from _carrier_notices(season)
     scored = Phase.objects.filter(task__season=season, task__is_reported_only=False)
     for phase in scored.select_related("task"):
         name = f"{phase.task.slug}/{phase.slug}"
@@ -443,6 +445,12 @@ def _notices(
             yield _("gold %(gold)s: no phase is scored on it") % {
                 "gold": f"{gold.task.slug}/{gold.split}"
             }
+
+
+def _carrier_notices(season: Season) -> Iterator[str]:
+    for slug, task_type in declared_types(season.slug).items():
+        for warning in carrier_warnings(task_type.own_measures):
+            yield _("task %(task)s: %(warning)s") % {"task": slug, "warning": warning}
 
 
 _KEY = re.compile(

@@ -175,11 +175,20 @@ def read_measures(text: str, shown: str, faults: list[Problem]) -> OwnMeasures:
 
 def measure_warnings(text: str) -> list[str]:
     """Return a warning for each weighted measure that does not declare `carriers`."""
-    measures = read_measures(text, MEASURES, [])
     return [
         f"{MEASURES}: “{name}” does not declare `{CARRIERS}`, the columns of its matrix whose rows carry the "
         "value; its interval counts all units and may be too narrow where few of them decide"
-        for name, (kind, facts) in measures.classes.items()
+        for name in measures_without_carriers(text)
+    ]
+
+
+def measures_without_carriers(text: str) -> list[str]:
+    """Return the names of weighted measures that have intervals and do not declare
+    `carriers`.
+    """
+    return [
+        name
+        for name, (kind, facts) in read_measures(text, MEASURES, []).classes.items()
         if kind == KINDS["WeightedMetric"]
         and facts.get("has_interval", True)
         and CARRIERS not in facts

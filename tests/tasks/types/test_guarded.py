@@ -73,6 +73,9 @@ class TestJson:
         with pytest.raises(Unreadable, match=f"{text} is not a finite number"):
             read_json(text)
 
+    def test_a_caller_reads_constants_in_its_own_way(self):
+        assert read_json("[Infinity, 1]", constant=float) == [float("inf"), 1]
+
     def test_lines_are_read_together_up_to_the_same_depth(self):
         deepest = f'{{"a": {nested(JSON.depth - 1)}}}\n'
         assert len(read_json_objects(deepest * 3)) == 3

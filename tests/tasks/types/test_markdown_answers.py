@@ -187,6 +187,8 @@ def scored(capsys, folder, output: str, *more: str) -> dict:
         ("Rain falls and wind blows [1-2].", 100, 0),
         ("Rain falls [^1].", 100, 0),
         ("Rain falls [7].", 0, 0),
+        # The program looks for a bracket and digits alone.
+        ("Rain falls [1", 0, 100),
     ],
 )
 def test_the_rules_of_the_program_stay_as_they_are(

@@ -44,6 +44,7 @@ from scoring.offline.proposing import DAMAGED, ITSELF
 from scoring.worker import declaring, rescoring
 from tasks.gold.drafts import MAX_AGE, keep_draft
 from tasks.models import Season, Task
+from tasks.seasons.own_measures import carrier_warnings
 from tasks.submissions.uploads import received
 from tasks.types import Problem
 from tasks.types.declared.baselines import BASELINES
@@ -206,6 +207,7 @@ class DeclarationForm(forms.Form):
             **known,
         }
         text = draft["files"].get(MEASURES, "")
+        self.warnings = carrier_warnings(text)
         initial = {
             "title": self.task["title"],
             "card": draft["card"],
