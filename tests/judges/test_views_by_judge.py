@@ -622,7 +622,7 @@ def test_people_s_labels_of_a_sheet_of_disagreements_return_to_the_ledger(
     assert row.judge.season == sheet.phase.task.season
     later = {**second, "label": "no", "by": "assessor 2"}
     told = upload(client, sheet, [head, labelled, later])
-    assert "1 label of people added, 1 other was there" in told
+    assert "1 label of people added, 1 other" in told
     assert people_s_rows(sheet).count() == 2
     season = sheet.phase.task.season.slug
     told = text_of(client.get(reverse("organise-estimates", args=[season])))
