@@ -75,7 +75,8 @@ def _asked(phase: Phase, options: Mapping[str, Any]) -> disagreements.Asked:
     )
     if not form.is_valid():
         faults = (
-            f"{name}: {' '.join(messages)}" for name, messages in form.errors.items()
+            f"{name}: {' '.join(map(str, messages))}"
+            for name, messages in form.errors.items()
         )
         raise CommandError("\n".join(faults), returncode=REFUSED)
     return disagreements.Asked(
