@@ -4,14 +4,15 @@ import hashlib
 import heapq
 import json
 import secrets
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from citeboard.core import audit
+from citeboard.core import audit, storage
 from citeboard.core.confinement import UploadUnreadable
 from citeboard.core.words import counted
 from citeboard.teams.models import User
@@ -20,15 +21,21 @@ from scoring.human.sheets import SheetRefused
 from scoring.models import EstimateSheet, Judge
 from scoring.worker.child import RunFailed
 from scoring.worker.estimating import Sampling, all_rows, forms_of
-from scoring.worker.ledger import in_parts, look_up
+from scoring.worker.ledger import GivenRows, in_parts, look_up, read_file
+from scoring.worker.local_copies import FileRefused
 from tasks.models import Phase, Submission
+from tasks.types import Problem
 from tasks.types.judge_views import first_judge, further_judges, view_of
-from tasks.types.ledger import ENTAILS, NO_LABEL
+from tasks.types.ledger import ENTAILS, NO_LABEL, Judgement
+from tasks.types.problems import Problems
 
 #: The minimum and maximum number of pairs on a sheet.
 MIN_PAIRS, MAX_PAIRS = 10, 1000
 #: The name of the ledger's judge to which people's rows belong.
 PEOPLE = "people"
+#: The maximum length of a judge's name in the name of a sheet, and the length of the
+#: digest that ends a shortened name.
+MAX_NAME, DIGEST_CHARACTERS = 60, 12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,10 +57,19 @@ class Asked:
 
     @property
     def name(self) -> str:
-        return (
-            f"disagreements of {self.first_judge} and {self.judge}, {self.pairs} pairs, "
-            f"seed {self.seed}"
-        )
+        """Return the name of the sheet, which is the digest of its rows in the
+        ledger.
+        """
+        judges = f"{_short(self.first_judge)} and {_short(self.judge)}"
+        return f"disagreements of {judges}, {self.pairs} pairs, seed {self.seed}"
+
+
+def _short(judge: str) -> str:
+    """Return the name of a judge; shorten a long name, and mark it by its digest."""
+    if len(judge) <= MAX_NAME:
+        return judge
+    digest = hashlib.sha256(judge.encode()).hexdigest()[:DIGEST_CHARACTERS]
+    return f"{judge[: MAX_NAME - DIGEST_CHARACTERS - 1]}…{digest}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,6 +222,7 @@ def keep(
             judgements=lines.rows,
             file=lines.name,
             result={
+                "name": asked.name,
                 "judges": [asked.first_judge, asked.judge],
                 "common": found.common,
                 "differing": found.differing,
@@ -220,3 +237,59 @@ def keep(
             facts={"judgements": lines.rows, "runs": len(sampling.runs)},
         )
     return sheet
+
+
+def labels_of(sheet: EstimateSheet, path: Path, filename: str, by: User) -> GivenRows:
+    """Read people's labels of a sheet, without the pairs that nobody labelled.
+
+    Raises FileRefused unless each label is by a person and of a pair of the sheet.
+    """
+    name, pairs = _stored_sheet(sheet)
+    given = read_file(path, filename, "", by).labelled()
+    summary = given.summary
+    if (summary.kind, summary.judge, summary.digest) != (ENTAILS, PEOPLE, name):
+        message = _("these are not the lines of this sheet")
+        problem = Problem(
+            file=filename, message=message, expected=f"“digest”: “{name}”"
+        )
+        raise FileRefused([problem])
+    problems = Problems()
+    is_empty = True
+    for line, row in given:
+        is_empty = False
+        if message := _fault(row, pairs):
+            expected = _("the lines of the sheet, with “label” and “by”")
+            problems.append(
+                Problem(file=filename, line=line, message=message, expected=expected)
+            )
+    if is_empty:
+        message = _("there is no label in it")
+        expected = _("the lines of the sheet, with “label” and “by”")
+        problems.append(Problem(file=filename, message=message, expected=expected))
+    if problems:
+        raise FileRefused([*problems])
+    return given
+
+
+def _fault(row: Judgement, pairs: Collection[str]) -> str:
+    if not row.by:
+        return _("it does not say who labelled the pair")
+    return "" if row.items in pairs else _("the sheet has no such pair")
+
+
+def _stored_sheet(sheet: EstimateSheet) -> tuple[str, set[str]]:
+    """Return the name of a sheet and the items of its pairs."""
+    with storage.statistics.open(sheet.file) as file:
+        head, *rows = map(json.loads, file.read().splitlines())
+    return head["digest"], {next(forms_of(row)) for row in rows}
+
+
+def labels_in_ledger(sheet: EstimateSheet) -> int:
+    """Return the number of people's labels of a sheet in the season's ledger."""
+    judges = Judge.objects.filter(
+        season=sheet.phase.task.season_id,
+        kind=ENTAILS,
+        name=PEOPLE,
+        digest=sheet.result.get("name") or _stored_sheet(sheet)[0],
+    )
+    return sum(judges.values_list("decided", flat=True))

@@ -111,6 +111,35 @@ def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
+@dataclass(frozen=True)
+class _Totals:
+    """The stored totals of a judge: cost, replies, questions without a label, and
+    failures by cause.
+    """
+
+    spent: Decimal
+    replies: int
+    unlabelled: int
+    failures: Mapping[str, int]
+
+    @classmethod
+    def of(cls, row: PhaseJudge) -> _Totals:
+        return cls(row.spent, row.replies, row.unlabelled, dict(row.failures))
+
+    def with_answers(self, answers: Sequence[Answer]) -> _Totals:
+        spent, replies, failures = self.spent, self.replies, Counter(self.failures)
+        for answer in answers:
+            spent = _rounded_up(spent + answer.cost)
+            replies += len(answer.rows)
+            failures[answer.failure] += bool(answer.failure)
+        return _Totals(
+            spent=spent,
+            replies=replies,
+            unlabelled=self.unlabelled + _counts(answers)["unlabelled"],
+            failures={cause: number for cause, number in failures.items() if number},
+        )
+
+
 class _Asking:
     """The questions of one job to one judge."""
 
@@ -123,6 +152,9 @@ class _Asking:
         self._is_over_budget = False
         self._total = pairs_open(row)
         self._reserved: dict[str, Decimal] = {}
+        #: The totals of the last successful transaction. Only the job with the lease
+        #: changes them.
+        self._totals = _Totals.of(row)
 
     def run(self) -> dict[str, Any]:
         judge = offered_judges().judges.get(self._row.name)
@@ -158,9 +190,9 @@ class _Asking:
     def _settle_lost_requests(self) -> None:
         with transaction.atomic():
             self._keep_lease()
-            PhaseJudge.objects.filter(pk=self._row.pk).update(
-                spent=F("spent") + F("reserved"), reserved=Decimal(0)
-            )
+            own = PhaseJudge.objects.filter(pk=self._row.pk)
+            own.update(spent=F("spent") + F("reserved"), reserved=Decimal(0))
+            self._totals = _Totals.of(own.get())
 
     def _begin_import(self) -> None:
         source = self._row.source
@@ -247,7 +279,8 @@ class _Asking:
             if row.ended_at is not None or not self._has_terms_of(row):
                 self._stopped.set()
                 wanted = ()
-            self._store(row, answers)
+            totals = self._totals.with_answers(answers)
+            self._store(row, totals, answers)
             landed = {answer.question.items for answer in answers}
             reserved = {
                 items: most
@@ -261,11 +294,9 @@ class _Asking:
                     break
                 in_flight += most
                 reserved[question.items] = most
-            # Assign the value instead of incrementing it, so that a repeated
-            # transaction has the same effect.
             row.reserved = _rounded_up(in_flight)
             row.save()
-        self._reserved = reserved
+        self._totals, self._reserved = totals, reserved
         # The budget may suffice again once the reservations of running requests are
         # released.
         self._is_over_budget = is_over and not reserved
@@ -275,14 +306,13 @@ class _Asking:
     def _has_terms_of(self, row: PhaseJudge) -> bool:
         return bool(row.signature == self._row.signature)
 
-    def _store(self, row: PhaseJudge, answers: Sequence[Answer]) -> None:
-        failures = Counter(row.failures)
-        for answer in answers:
-            row.spent = _rounded_up(row.spent + answer.cost)
-            row.replies += len(answer.rows)
-            failures[answer.failure] += bool(answer.failure)
-        row.unlabelled += _counts(answers)["unlabelled"]
-        row.failures = {cause: number for cause, number in failures.items() if number}
+    def _store(
+        self, row: PhaseJudge, totals: _Totals, answers: Sequence[Answer]
+    ) -> None:
+        # Assign totals instead of increasing the stored values, so that a transaction
+        # that is repeated after its commit has no second effect.
+        row.spent, row.replies = totals.spent, totals.replies
+        row.unlabelled, row.failures = totals.unlabelled, dict(totals.failures)
         if self._has_terms_of(row):
             # Discard answers to an earlier prompt or model: they must not be mixed with
             # newer answers.

@@ -48,6 +48,7 @@ from tasks.types import Problem
 from tasks.types.ledger import (
     ENTAILS,
     MAX_JUDGE,
+    NO_LABEL,
     YES,
     GivenLabel,
     Judgement as Row,
@@ -95,13 +96,26 @@ class GivenRows:
         self, handle: int, summary: Summary, *, filename: str, sha256: str
     ) -> None:
         self.summary, self.filename, self.sha256 = summary, filename, sha256
-        self._handle = handle
+        self._handle, self._skips_unlabelled = handle, False
         weakref.finalize(self, os.close, handle)
+
+    def labelled(self) -> GivenRows:
+        """Return the rows that have a label; a form for people may have empty lines."""
+        rows = GivenRows(
+            os.dup(self._handle),
+            self.summary,
+            filename=self.filename,
+            sha256=self.sha256,
+        )
+        rows._skips_unlabelled = True
+        return rows
 
     def __iter__(self) -> Iterator[Placed]:
         with os.fdopen(os.dup(self._handle), "rb") as lines:
             lines.seek(0)
-            yield from placed_rows(lines)
+            for placed in placed_rows(lines):
+                if not (self._skips_unlabelled and placed.row.label == NO_LABEL):
+                    yield placed
 
 
 def read_file(path: Path, filename: str, judge: str, by: User | None) -> GivenRows:

@@ -29,8 +29,13 @@ Record = dict[str, Any]
 Parts = Sequence[tuple[str, str]]
 
 TYPE = "positional-citations"
-#: Whose labels the demo brings; not a model but a rule, as its name says.
-LABELLER = "demo-word-rule@1"
+#: The judges whose labels the demo brings, by the name of the file, and how often they
+#: err. They are no models but a rule, as their names say. The first judge determines the
+#: ranks; the second one has a view.
+JUDGES = {
+    "labels.jsonl": ("demo-word-rule@1", 0.0),
+    "labels-hasty.jsonl": ("demo-hasty-rule", 0.2),
+}
 #: A premise entails what shares so many of its words.
 ENTAILS = 0.8
 #: People who label the sample in turn, and how often they say something else than the rule.
@@ -263,7 +268,14 @@ def _labelled(row: Record) -> Record:
     return {**row, "label": label}
 
 
-def write_labels(path: Path, *, gold: Path, runs: Sequence[Path], parses: Path) -> None:
+def _judged(pair: Pair, judge: str, errors: float) -> bool:
+    errs = chance(judge, pair.premise, pair.hypothesis).random() < errors
+    return is_entailed(pair) != errs
+
+
+def write_labels(
+    folder: Path, *, gold: Path, runs: Sequence[Path], parses: Path
+) -> None:
     positional = task_type(TYPE)
     rules = positional.checked_rules(None)
     options = positional.checked_options({"parser": str(parses), "entailment": "none"})
@@ -279,11 +291,12 @@ def write_labels(path: Path, *, gold: Path, runs: Sequence[Path], parses: Path) 
         pairs |= dict.fromkeys(
             pending_pairs(metrics, positional.pair(split, answers, rules, options))
         )
-    records: list[Record] = [{"model": LABELLER}]
-    records.extend(
-        {**pair_line(pair), "entailed": int(is_entailed(pair))} for pair in pairs
-    )
-    write_lines(path, records)
+    for name, (judge, errors) in JUDGES.items():
+        labels = (
+            {**pair_line(pair), "entailed": int(_judged(pair, judge, errors))}
+            for pair in pairs
+        )
+        write_lines(folder / name, [{"model": judge}, *labels])
 
 
 def write_questions(path: Path) -> None:

@@ -189,7 +189,7 @@ def write_demo(folder: Path, written_by_hand: Sequence[Path]) -> None:
     # Parses and labels are of the answers as they were written.
     answers.write_parses(positional / "parses.jsonl")
     answers.write_labels(
-        positional / "labels.jsonl",
+        positional,
         gold=positional / "questions.json",
         runs=sorted((folder / "runs" / "positional").iterdir()),
         parses=positional / "parses.jsonl",

@@ -29,6 +29,7 @@ from scripts.demo.systems import write_demo, write_sample
 from scripts.write_demo import BY_HAND, FILES, SAMPLE, WRITERS
 from tasks.jobs.mails import send_mails
 from tasks.models import (
+    Job,
     Notification,
     Organiser,
     Phase,
@@ -355,10 +356,9 @@ def judged_phase() -> Phase:
 
 def test_sixty_labels_of_people_correct_the_scores_of_the_judged_phase(loaded, client):
     phase = judged_phase()
-    for run in phase.submissions.all():
-        score(run.jobs.earliest("pk").pk)
+    score_all(phase)
     assert publish_estimates()
-    [sheet] = phase.estimate_sheets.all()
+    sheet = phase.estimate_sheets.get(of="claims")
     assert (sheet.judgements, sheet.is_open) == (60, False)
     place = ("demo", "positional", "practice")
     facts = client.get(reverse("estimates-json", args=place)).json()
@@ -375,8 +375,36 @@ def test_sixty_labels_of_people_correct_the_scores_of_the_judged_phase(loaded, c
         == 200
     )
     # A second call changes nothing.
+    sheets = list(phase.estimate_sheets.all())
     assert publish_estimates()
-    assert phase.estimate_sheets.get() == sheet
+    assert list(phase.estimate_sheets.all()) == sheets
+
+
+def score_all(phase: Phase) -> None:
+    for job in Job.objects.filter(submission__phase=phase).order_by("pk"):
+        score(job.pk)
+
+
+def test_a_second_judge_of_the_judged_phase_has_a_view_a_page_and_a_sheet(
+    loaded, client
+):
+    phase = judged_phase()
+    score_all(phase)
+    assert publish_estimates()
+    facts = client.get(f"/api/v1/phases/{phase.pk}/judges/").json()
+    assert facts["first_judge"] == "demo-word-rule@1"
+    [view] = facts["views"]
+    assert view["judge"] == "demo-hasty-rule"
+    assert view["systems"] == len(view["ranks"]) == 4
+    assert 0 < view["kappa"] < 1
+    assert any(line["rank"] != line["first_rank"] for line in view["ranks"])
+    place = ("demo", "positional", "practice")
+    for name, query in (("board", {"view": "judges"}), ("board-judge", {})):
+        assert client.get(reverse(name, args=place), query).status_code == 200
+    sheet = phase.estimate_sheets.get(of="disagreements")
+    assert sheet.judgements == 20
+    assert sheet.result["judges"] == ["demo-word-rule@1", "demo-hasty-rule"]
+    assert sheet.result["differing"] >= 20
 
 
 def test_scores_are_not_estimated_while_a_run_waits(loaded):

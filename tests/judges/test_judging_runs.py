@@ -2,11 +2,13 @@
 
 import logging
 import threading
+from contextlib import contextmanager
 from dataclasses import replace
 from decimal import Decimal
+from types import SimpleNamespace
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection, transaction
 from django.urls import reverse
 
 from citeboard.core.database import database_now
@@ -17,7 +19,7 @@ from scoring.worker import judge_jobs
 from scoring.worker.judging import agree, ask_for_judging
 from scoring.worker.score import score
 from scoring.worker.withdrawal import withdraw_import
-from tasks.jobs import engine
+from tasks.jobs import engine, interruptions
 from tasks.jobs.work import take_job
 from tasks.models import Job, Phase
 from tasks.types.ledger import ENTAILS
@@ -143,6 +145,63 @@ def test_a_worker_that_was_killed_is_continued_and_nothing_stored_is_asked_again
     lost = len(before) - len(done)
     assert sum(stub.asked[prompt] - 1 for prompt in set(again)) <= lost <= 2
     assert JudgementImport.objects.count() == 1
+
+
+def test_a_commit_whose_reply_is_lost_counts_no_cost_and_no_reply_twice(
+    phase, offers, monkeypatch
+):
+    losses = []
+
+    @contextmanager
+    def losing():
+        """Commit, and then lose the connection once for each recorded answer."""
+        with transaction.atomic():
+            before = Judgement.objects.count()
+            yield
+            is_answer = Judgement.objects.count() > before
+        if is_answer:
+            losses.append("commit")
+            raise OperationalError("the connection was lost")
+
+    monkeypatch.setattr(interruptions, "PAUSE", 0)
+    monkeypatch.setattr(judge_jobs, "transaction", SimpleNamespace(atomic=losing))
+    with stub_endpoint(truthful) as stub:
+        offers(stub, at_once="1")
+        row = agreed(phase)
+        citing_run(phase)
+        work()
+    row.refresh_from_db()
+    stored = Judgement.objects.filter(judge__name="support-a")
+    assert losses
+    assert stored.count() == row.replies == len(stub.prompts) > 1
+    costs = stored.values_list("cost", flat=True)
+    assert float(row.spent) == pytest.approx(sum(costs), abs=1e-6 * len(costs))
+    assert (row.reserved, row.unlabelled, row.failures) == (0, 0, {})
+
+
+def test_a_lost_commit_counts_no_failure_twice(phase, offers, monkeypatch):
+    losses = []
+
+    @contextmanager
+    def losing():
+        with transaction.atomic():
+            before = PhaseJudge.objects.get().failed
+            yield
+            is_failure = PhaseJudge.objects.get().failed > before
+        if is_failure and not losses:
+            losses.append("commit")
+            raise OperationalError("the connection was lost")
+
+    monkeypatch.setattr(interruptions, "PAUSE", 0)
+    monkeypatch.setattr(judge_jobs, "transaction", SimpleNamespace(atomic=losing))
+    with stub_endpoint(lambda prompt, nth: status(400)) as stub:
+        offers(stub, at_once="1")
+        row = agreed(phase)
+        citing_run(phase)
+        work()
+    row.refresh_from_db()
+    assert losses
+    assert row.failed == len(stub.prompts)
 
 
 def test_the_cost_never_exceeds_the_budget_and_a_larger_one_continues(phase, offers):

@@ -4,11 +4,17 @@ import hashlib
 import json
 from datetime import timedelta
 from functools import partial
+from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
+from django.core.cache import caches
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 from scipy.stats import kendalltau
@@ -16,12 +22,19 @@ from sklearn.metrics import cohen_kappa_score
 
 from citeboard.core import storage
 from citeboard.core.refusals import Refused
-from scoring.human.disagreements import Asked, drawn, lines_of
-from scoring.human.estimates import computed, publish
+from scoring.human.disagreements import Asked, drawn, keep, lines_of
+from scoring.human.estimates import computed, publish, stored
 from scoring.human.sheets import SheetRefused
 from scoring.metrics.entailment import Pair
-from scoring.models import EstimateSheet, Evaluation, PhaseJudge, UsedJudgements
-from scoring.results.board.judges import judges_of, pairs_behind, shown_evaluations
+from scoring.models import (
+    EstimateSheet,
+    Evaluation,
+    Judgement,
+    PhaseJudge,
+    UsedJudgements,
+)
+from scoring.offline.ledger import ledger_row
+from scoring.results.board.judges import judges_of, pairs_behind
 from scoring.results.board.standings import standings
 from scoring.results.board.visibility import Audience
 from scoring.worker.entailment_labels import import_labels
@@ -29,6 +42,7 @@ from scoring.worker.ledger import short_digests
 from scoring.worker.score import score
 from tasks.jobs.leases import rescore
 from tasks.models import Job, Submission
+from tasks.models.seasons import bump_version
 from tests.background.background import followed, work_off
 from tests.factories import make_user
 from tests.kept_worlds import keep_world
@@ -397,11 +411,30 @@ def test_numbers_from_before_labels_were_stored_show_no_agreement(scored, judged
 def test_the_page_of_a_judge_counts_pairs_from_before_labels_were_stored(
     scored, judged, client
 ):
-    before = pairs_behind(shown_evaluations(board_of(scored)))
+    before = pairs_behind(board_of(scored))
     assert before > 0
     UsedJudgements.objects.update(labels=b"")
+    caches["results"].clear()
     told = text_of(page_of_judge(client, scored))
     assert f"Pairs behind the shown numbers {before}" in told
+
+
+def reads_of_labels(client, phase) -> int:
+    """Return how many statements of a judge's page read stored pairs."""
+    with CaptureQueriesContext(connection) as asked:
+        assert page_of_judge(client, phase).status_code == 200
+    table = UsedJudgements._meta.db_table
+    return sum(f'FROM "{table}"' in one["sql"] for one in asked)
+
+
+def test_the_page_of_a_judge_reads_the_pairs_once_for_each_version_of_the_board(
+    scored, judged, client
+):
+    assert reads_of_labels(client, scored) > 0
+    assert reads_of_labels(client, scored) == 0
+    assert "Pairs behind the shown numbers" in text_of(page_of_judge(client, scored))
+    bump_version(scored)
+    assert reads_of_labels(client, scored) > 0
 
 
 def test_programs_read_the_judges_of_a_board(scored, judged, client):
@@ -491,6 +524,21 @@ def test_the_pairs_on_which_judges_disagree_follow_from_the_seed(organised, orga
     assert one == found.rows[0]
 
 
+@pytest.mark.parametrize("first", ["m" * 200, "Modell ÄÖ " * 20, "judge-a"])
+def test_the_name_of_a_sheet_fits_the_ledger_and_tells_judges_apart(organised, first):
+    organised.task.options = {"entailment": f"store:{first}"}
+    names = {
+        asked(organised, judge=judge, pairs=1000, seed="s" * 32).name
+        for judge in ("b" * 200, "b" * 199 + "c", OTHER)
+    }
+    assert len(names) == 3
+    for name in names:
+        row = {"kind": "entails", "judge": "people", "digest": name, "label": "yes"}
+        texts = {"premise": "It rains.", "hypothesis": "It rains."}
+        assert ledger_row({**row, "texts": texts}).digest == name
+    assert any(OTHER in name for name in names), "a short name stays"
+
+
 def test_a_sheet_that_would_be_empty_is_refused_with_the_reason(
     organised, organiser, label
 ):
@@ -506,7 +554,7 @@ def test_a_sheet_that_would_be_empty_is_refused_with_the_reason(
         drawn(asked(organised, judge="judge-c"), by)
 
 
-def test_an_organiser_draws_a_sheet_that_only_the_ledger_takes(
+def test_an_organiser_draws_a_sheet_that_corrects_no_score(
     organised, organiser, client
 ):
     client.force_login(organiser)
@@ -525,11 +573,131 @@ def test_an_organiser_draws_a_sheet_that_only_the_ledger_takes(
     assert (sheet.of, sheet.seed, sheet.judgements) == ("disagreements", "7", 2)
     told = text_of(client.get(reverse("organise-estimates", args=[season])))
     assert "labelled 3 pairs of claims in common and disagree on 2" in told
-    assert "Upload the labels" not in told
+    assert "Upload the labels" in told
+    assert "Publish beside the board" not in told
     with pytest.raises(Refused):
         publish(sheet=sheet, by=organiser)
     with pytest.raises(SheetRefused):
         computed(sheet, Path("people.jsonl"), "people.jsonl")
+
+
+@pytest.fixture
+def sheet(organised, organiser):
+    """Return a sheet of the two pairs on which the judges disagree."""
+    request = asked(organised)
+    found = drawn(request, organiser)
+    return keep(request, found, stored(lines_of(request, found)), by=organiser)
+
+
+def form_of(sheet) -> list[dict]:
+    with storage.statistics.open(sheet.file) as file:
+        return [json.loads(line) for line in file.read().splitlines()]
+
+
+def upload(client, sheet, lines) -> str:
+    """Upload people's labels of a sheet, and return the page on which the job ends."""
+    content = "".join(f"{json.dumps(line)}\n" for line in lines).encode()
+    season = sheet.phase.task.season.slug
+    address = reverse("organise-estimates-labels", args=[season, sheet.pk])
+    file = SimpleUploadedFile("people.jsonl", content)
+    return text_of(followed(client, client.post(address, {"file": file})))
+
+
+def people_s_rows(sheet):
+    return Judgement.objects.filter(
+        judge__name="people", judge__digest=form_of(sheet)[0]["digest"]
+    )
+
+
+def test_people_s_labels_of_a_sheet_of_disagreements_return_to_the_ledger(
+    sheet, organiser, client
+):
+    client.force_login(organiser)
+    head, first, second = form_of(sheet)
+    labelled = {**first, "label": "yes", "by": "assessor 1"}
+    told = upload(client, sheet, [head, labelled, {**second, "by": "assessor 1"}])
+    assert "1 label of people added" in told
+    [row] = people_s_rows(sheet)
+    assert (row.label, row.by, row.is_standing) == ("yes", "assessor 1", True)
+    assert row.judge.season == sheet.phase.task.season
+    later = {**second, "label": "no", "by": "assessor 2"}
+    told = upload(client, sheet, [head, labelled, later])
+    assert "1 label of people added, 1 other" in told
+    assert people_s_rows(sheet).count() == 2
+    season = sheet.phase.task.season.slug
+    told = text_of(client.get(reverse("organise-estimates", args=[season])))
+    assert "It has 2 labels of this sheet" in told
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"label": "yes"}, "it does not say who labelled the pair"),
+        ({"label": "", "by": "A"}, "there is no label in it"),
+        ({"label": "maybe", "by": "A"}, "“label” is “maybe”"),
+        ({"label": "yes", "by": "A", "digest": "another"}, "not the lines of this"),
+        ({"label": "yes", "by": "A", "judge": "judge-a"}, "not the lines of this"),
+        (
+            {
+                "label": "yes",
+                "by": "A",
+                "texts": {"premise": "Snow.", "hypothesis": "It snows."},
+            },
+            "the sheet has no such pair",
+        ),
+    ],
+)
+def test_labels_that_are_not_people_s_of_the_sheet_are_refused(
+    sheet, organiser, client, changed, words
+):
+    client.force_login(organiser)
+    head, first, _second = form_of(sheet)
+    assert words in upload(client, sheet, [head, {**first, **changed}])
+    assert not people_s_rows(sheet)
+
+
+def draw(phase, by, *options) -> str:
+    task = phase.task
+    place = (task.season.slug, task.slug, phase.slug)
+    named = (*place, OTHER, "--organiser", by, *options)
+    call_command("draw_disagreements", *named, stdout=(out := StringIO()))
+    return out.getvalue()
+
+
+def test_a_command_draws_the_sheet_that_the_page_draws(organised, organiser, tmp_path):
+    lines = draw(organised, organiser.email, "--pairs", "10", "--seed", "1")
+    request = asked(organised)
+    assert lines.encode() == lines_of(request, drawn(request, organiser))
+    sheet = EstimateSheet.objects.get()
+    assert (sheet.judgements, sheet.seed, sheet.created_by) == (2, "1", organiser)
+    out = tmp_path / "sheet.jsonl"
+    assert draw(organised, organiser.email, "--seed", "1", "--out", str(out)) == ""
+    assert [line["label"] for line in map(json.loads, out.open())][1:] == ["", ""]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--pairs", "9"), "pairs: "),
+        (("--seed", "A b"), "seed: "),
+    ],
+)
+def test_the_command_refuses_what_the_page_refuses(
+    organised, organiser, options, words
+):
+    with pytest.raises(CommandError, match=words):
+        draw(organised, organiser.email, *options)
+    assert not EstimateSheet.objects.exists()
+
+
+def test_the_command_draws_for_organisers_and_views_alone(organised, organiser):
+    with pytest.raises(CommandError, match="does not organise"):
+        draw(organised, make_user().email)
+    organised.task.rules = ["corrected"]
+    organised.task.save()
+    with pytest.raises(CommandError, match="decides no view"):
+        draw(organised, organiser.email)
+    assert not EstimateSheet.objects.exists()
 
 
 def test_a_sheet_of_disagreements_that_is_not_recorded_leaves_no_file(

@@ -155,7 +155,7 @@ def _bring_labels(*, sheet: EstimateSheet, file: Any, by: User) -> BackgroundJob
 
 BRING_LABELS = by_organisers(
     _bring_labels,
-    "Bring people's labels of a sheet and estimate the scores; for organisers.",
+    "Bring people's labels of a sheet, for estimates or, of disagreements, for the ledger; for organisers.",
     form=PeoplesLabelsForm,
     subject="sheet",
     row="estimates",

@@ -47,7 +47,7 @@ from scoring.worker.background import Kind, State, ask, new_name
 from scoring.worker.child import RunFailed
 from scoring.worker.dry_runs import dry_score
 from scoring.worker.entailment_labels import go_on
-from scoring.worker.ledger import Imported, read_file, store
+from scoring.worker.ledger import GivenRows, Imported, read_file, store
 from scoring.worker.local_copies import storage_in_use
 from scoring.worker.release import ranking_of
 from tasks.gold.secrecy import secrecy_of
@@ -129,6 +129,10 @@ def prepared_estimates(job: BackgroundJob, by: User) -> Outcome:
     if sheet is None:
         raise SheetRefused("the sheet was deleted meanwhile")
     told(job, 0, gettext_noop("reading the labels"))
+    if not sheet.corrects_scores:
+        with sent_file(job) as path:
+            labels = disagreements.labels_of(sheet, path, job.filename, by)
+        return _stored_in_ledger(job, labels, by)
     with sent_file(job) as path:
         found = estimates.computed(sheet, path, job.filename)
     people = estimates.stored(found.rows)
@@ -156,6 +160,10 @@ def prepared_labels(job: BackgroundJob, by: User) -> Outcome:
     told(job, 0, gettext_noop("reading the file"))
     with sent_file(job) as path:
         given = read_file(path, job.filename, job.given["model"], by)
+    return _stored_in_ledger(job, given, by)
+
+
+def _stored_in_ledger(job: BackgroundJob, given: GivenRows, by: User) -> Outcome:
     told(job, 0.5, f"keeping {given.summary.rows} labels")
     stored: list[Imported] = []
 
@@ -532,12 +540,13 @@ def waits_for(job: BackgroundJob) -> str:
 
 def _outcome_of_sheet(job: BackgroundJob) -> tuple[str, str]:
     made, season = job.result, job.season.slug
+    if "added" in made:
+        return imported_labels(made, ""), reverse("organise-estimates", args=[season])
     if "estimates" in made:
         page = reverse("organise-estimates", args=[season])
         if "disagreements" in job.given:
             words = _(
-                "The sheet is made, with %(pairs)s. People label them, and you import the rows into the "
-                "ledger."
+                "The sheet is made, with %(pairs)s. People label them, and you upload the file."
             )
             words %= {"pairs": counted(made["pairs_found"], "pair")}
         elif "estimates" in job.given:

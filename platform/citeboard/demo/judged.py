@@ -1,4 +1,5 @@
-"""Publish estimated scores of the demo's judged phase.
+"""Publish estimated scores of the demo's judged phase, and draw a sheet of the pairs on
+which its judges disagree.
 
 People's labels of a sample correct the judge.
 """
@@ -20,13 +21,15 @@ from citeboard.demo.prepare import (
     patiently,
 )
 from citeboard.demo.systems import SAMPLE_SEED, SAMPLED_UNITS, SYSTEMS
-from scoring.human import estimates
+from scoring.human import disagreements, estimates
 from scoring.models import EstimateSheet
 from scoring.worker.estimating import Sampling, estimates_of
 from tasks.models import Gold, Phase, Submission
 
 #: The labelled sheet of the sample, in the format that organisers upload.
 PEOPLE: Path = EXAMPLES / "demo-season" / "claims-people.jsonl"
+#: The number of pairs on the sheet of disagreements.
+DISAGREEMENTS = 20
 
 
 def publish_estimates(*, patience: float = 0) -> bool:
@@ -45,6 +48,7 @@ def publish_estimates(*, patience: float = 0) -> bool:
     while runs := _runs_of(phase):
         if all(run.status == Submission.Status.SCORED for run in runs):
             _publish(phase, runs)
+            _draw_disagreements(phase)
             break
         if time.monotonic() > deadline:
             return False
@@ -60,6 +64,18 @@ def _runs_of(phase: Phase) -> list[Submission]:
     }
     is_complete = len(by_system) == len(names)
     return [by_system[name] for name in names] if is_complete else []
+
+
+def _draw_disagreements(phase: Phase) -> None:
+    """Draw the sheet, if the season has a second judge: earlier releases had one."""
+    organiser = account(ORGANISER)
+    for judge in disagreements.views_to_compare(phase):
+        asked = disagreements.Asked(
+            phase=phase, judge=judge, pairs=DISAGREEMENTS, seed=SAMPLE_SEED
+        )
+        found = patiently(disagreements.drawn, asked, organiser)
+        lines = estimates.stored(disagreements.lines_of(asked, found))
+        disagreements.keep(asked, found, lines, by=organiser)
 
 
 def _publish(phase: Phase, runs: Sequence[Submission]) -> None:

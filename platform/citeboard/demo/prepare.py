@@ -135,13 +135,12 @@ def finish_demo() -> None:
     """
     files = _files()
     if (mark := files / UNFINISHED).exists():
-        season, labels = (
-            Season.objects.get(slug=SEASON),
-            files / NEWEST_TASK / "labels.jsonl",
-        )
-        entailment_labels.import_labels(
-            path=labels, filename=labels.name, by=None, season=season
-        )
+        season = Season.objects.get(slug=SEASON)
+        # One file for each judge. An earlier release has unpacked the first file alone.
+        for labels in sorted((files / NEWEST_TASK).glob("labels*.jsonl")):
+            entailment_labels.import_labels(
+                path=labels, filename=labels.name, by=None, season=season
+            )
         send_runs(season, files / "runs")
         publish_ratings(season, account(ORGANISER))
         send_runs(

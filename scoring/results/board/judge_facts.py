@@ -17,7 +17,6 @@ from scoring.results.board.judges import (
     agreement_of,
     judges_of,
     pairs_behind,
-    shown_evaluations,
 )
 from scoring.results.board.standings import Board
 from scoring.results.board.visibility import shows_run_counts
@@ -78,7 +77,7 @@ class JudgeOfBoard:
         """Return the number of distinct labelled pairs behind the shown scores; None if
         scores are withheld.
         """
-        return pairs_behind(shown_evaluations(self.board))
+        return pairs_behind(self.board)
 
     @cached_property
     def agreements(self) -> list[tuple[str, Agreement]]:
@@ -88,9 +87,8 @@ class JudgeOfBoard:
             return []
         boards = {found.first_judge: found.first}
         boards |= {view.judge: view.board for view in found.views}
-        own = shown_evaluations(self.board)
         return [
-            (name, agreement_of(own, shown_evaluations(board)))
+            (name, agreement_of(self.board, board))
             for name, board in boards.items()
             if name != self.name
         ]

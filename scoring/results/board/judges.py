@@ -7,18 +7,21 @@ board, called its view. Only boards and evaluations that the audience sees are u
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from django.core.cache import caches
 from django.http import Http404
 from django.utils.translation import gettext as _
 from numpy.typing import NDArray
 
+from citeboard.core.release import release
 from scoring.models import Evaluation, UsedJudgements
 from scoring.models.ledger import LABEL_BYTES
+from scoring.results.board.cache import SECONDS, board_version, digest_of
 from scoring.results.board.standings import (
     Board,
     Row,
@@ -123,9 +126,7 @@ class JudgedView:
 
     @cached_property
     def agreement(self) -> Agreement:
-        return agreement_of(
-            shown_evaluations(self.first), shown_evaluations(self.board)
-        )
+        return agreement_of(self.first, self.board)
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -251,13 +252,45 @@ def shown_evaluations(board: Board) -> set[int]:
     return {row.evaluation for row in run_rows(board.rows) if row.evaluation}
 
 
-def agreement_of(first: Collection[int], other: Collection[int]) -> Agreement:
-    """Return the agreement of two judges on the labelled pairs behind their
-    evaluations.
+def agreement_of(first: Board, other: Board) -> Agreement:
+    """Return the agreement of two judges on the labelled pairs behind the scores that
+    their boards show.
 
     If scores are restricted to a part of the gold, the agreement is withheld: it
     depends on judgements of the whole gold.
     """
+    shown = shown_evaluations(first), shown_evaluations(other)
+    return _cached(
+        first.phase, ("agreement", *map(sorted, shown)), lambda: _agreement(*shown)
+    )
+
+
+def pairs_behind(board: Board) -> int | None:
+    """Return the number of distinct labelled pairs behind the scores that a board
+    shows; None if a part of the scores is withheld.
+    """
+    shown = shown_evaluations(board)
+    return _cached(board.phase, ("pairs", sorted(shown)), lambda: _pairs_behind(shown))
+
+
+T = TypeVar("T")
+
+
+def _cached(phase: Phase, facts: tuple[object, ...], number: Callable[[], T]) -> T:
+    """Return a number from the cache. Its key changes with the version of the board, as
+    the keys of pages do, and with ``facts``.
+
+    The number is stored in a tuple, because None is a valid number.
+    """
+    key = f"judges:{digest_of(release(), board_version(phase), *facts)}"
+    kept: tuple[T] | None = caches["results"].get(key)
+    if kept is None:
+        kept = (number(),)
+        caches["results"].set(key, kept, SECONDS)
+    return kept[0]
+
+
+def _agreement(first: Collection[int], other: Collection[int]) -> Agreement:
     if _has_withheld({*first, *other}):
         return Agreement(pairs=None, same=None, kappa=None, reason=PART_WITHHELD)
     left, right = _labels_behind(first), _labels_behind(other)
@@ -279,10 +312,7 @@ def agreement_of(first: Collection[int], other: Collection[int]) -> Agreement:
     )
 
 
-def pairs_behind(evaluations: Collection[int]) -> int | None:
-    """Return the number of distinct labelled pairs behind the evaluations; None if a
-    part of their scores is withheld.
-    """
+def _pairs_behind(evaluations: Collection[int]) -> int | None:
     if _has_withheld(evaluations):
         return None
     used = UsedJudgements.objects.filter(evaluation__in=evaluations, is_current=True)

@@ -14,7 +14,7 @@ from citeboard.background.kinds import jobs_of
 from citeboard.core import storage
 from citeboard.web import pages
 from citeboard.web.boards.estimates import shown_estimates
-from scoring.human.disagreements import views_to_compare
+from scoring.human.disagreements import labels_in_ledger, views_to_compare
 from scoring.human.estimates import kinds_of
 from scoring.models import EstimateSheet
 from scoring.results.board.estimates import estimates_of_sheet
@@ -85,6 +85,7 @@ def _sheet_context(
         "sheet": sheet,
         "systems": len(sheet.runs),
         "form": form,
+        "labels": None if sheet.corrects_scores else labels_in_ledger(sheet),
         "measures": shown_estimates(found) if found else [],
     }
 

@@ -1,0 +1,87 @@
+"""`manage.py draw_disagreements SEASON TASK PHASE JUDGE --organiser ADDRESS`"""
+
+from argparse import ArgumentParser
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from citeboard.acts.estimates import LABELS_AT_FIRST, DisagreementsForm
+from citeboard.core.words import counted
+from citeboard.management.commands.import_bundle import organiser_named
+from scoring.human import disagreements, estimates
+from scoring.human.sheets import SheetRefused
+from tasks.management.problems import REFUSED, refusing
+from tasks.models import Phase
+from tasks.seasons.access import may_organise
+
+
+class Command(BaseCommand):
+    help = (
+        "Draw a sheet of pairs on which a further judge disagrees with the first one, and write its lines; "
+        "docs/judges.md says how people's labels return."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        add = parser.add_argument
+        for name in ("season", "task", "phase"):
+            add(name, metavar=name.upper(), help=f"the slug of the {name}")
+        add("judge", metavar="JUDGE", help="a further judge of the phase")
+        add("--organiser", required=True, metavar="ADDRESS", help="who draws the sheet")
+        add("--pairs", type=int, default=LABELS_AT_FIRST, help="the most pairs on it")
+        add("--seed", default="", help="draws the same pairs again")
+        add("--out", type=Path, metavar="FILE", help="in place of the standard output")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        phase = (
+            Phase.objects.select_related("task__season")
+            .filter(
+                slug=options["phase"],
+                task__slug=options["task"],
+                task__season__slug=options["season"],
+            )
+            .first()
+        )
+        if phase is None:
+            raise CommandError("there is no such phase", returncode=REFUSED)
+        by = organiser_named(options["organiser"])
+        if by is None or not may_organise(by, phase.task.season):
+            words = f"{options['organiser']} does not organise the season"
+            raise CommandError(words, returncode=REFUSED)
+        asked = _asked(phase, options)
+        with refusing(SheetRefused):
+            found = disagreements.drawn(asked, by)
+        content = disagreements.lines_of(asked, found)
+        lines = estimates.stored(content)
+        try:
+            disagreements.keep(asked, found, lines, by=by)
+        finally:
+            estimates.discard(lines)
+        if options["out"]:
+            options["out"].write_bytes(content)
+        else:
+            self.stdout.write(content.decode(), ending="")
+        self.stderr.write(
+            f"{counted(lines.rows, 'pair')} of {found.differing} on which the judges disagree, "
+            f"of {found.common} that both labelled; seed {asked.seed}"
+        )
+
+
+def _asked(phase: Phase, options: Mapping[str, Any]) -> disagreements.Asked:
+    """Check the parameters of the sheet as the page does. Raises CommandError."""
+    form = DisagreementsForm(
+        {name: options[name] for name in ("judge", "pairs", "seed")}, of=phase
+    )
+    if not form.is_valid():
+        faults = (
+            f"{name}: {' '.join(map(str, messages))}"
+            for name, messages in form.errors.items()
+        )
+        raise CommandError("\n".join(faults), returncode=REFUSED)
+    return disagreements.Asked(
+        phase=phase,
+        judge=form.cleaned_data["judge"],
+        pairs=form.cleaned_data["pairs"],
+        seed=form.cleaned_data["seed"] or disagreements.new_seed(),
+    )
