@@ -107,6 +107,9 @@ SECRET = lines(GOLD)
         {"twice.zip.gz": gzip.compress(packed({"labels.txt": SECRET}))},
         {"closed_of_another_name.dat": b"7z\xbc\xaf\x27\x1c\0"},
         {"gold_of_a_later_phase.txt": lines(LATER)},
+        {"kit_in_a_kit.zip": packed({"starting-kit/labels.txt": SECRET})},
+        {"clutter.zip": packed({"__MACOSX/._labels.txt": SECRET})},
+        {"table_deep_inside.zip": packed({"a.zip": packed({"b.csv": "l\n" + SECRET})})},
     ],
     ids=lambda files: next(iter(files)),
 )
@@ -116,6 +119,19 @@ def test_reference_data_in_a_kit_in_any_form_and_closed_archives_stay_back(
     result, kit = drafting_of(with_kit(**{"README.md": "Begin.", **files}))
     assert set(kit) == {f"{KIT}/README.md", f"{KIT}/public_data/pictures.txt"}
     assert f"{next(iter(files))} is not given out" in said(result, DECIDE)
+
+
+def test_archives_in_archives_without_reference_data_are_given_out(drafting_of):
+    deep = packed({"deeper.zip": packed({"sample.txt": "cat\n"})})
+    _result, kit = drafting_of(with_kit(**{"README.md": "Begin.", "deep.zip": deep}))
+    assert kit[f"{KIT}/deep.zip"] == deep
+
+
+def test_a_bundle_may_name_its_folders_like_the_kit_of_the_site(drafting_of):
+    text = CODABENCH.replace("public_data: public\n", f"public_data: {KIT}\n")
+    files = codabench(**{"competition.yaml": text, f"{KIT}/nonce.txt": "A sample."})
+    _result, kit = drafting_of(files)
+    assert kit == {f"{KIT}/public_data/nonce.txt": b"A sample."}
 
 
 def with_tables_and_kit(kind: str, kit: dict[str, str]) -> dict[str, str | bytes]:
