@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from django.conf import settings
 from django.core.files import File
@@ -383,6 +383,38 @@ def _kit_in(name: str) -> dict[str, tuple[int, int]]:
         for member in members
         if member.filename.startswith(f"{KIT}/")
     }
+
+
+@lru_cache(maxsize=256)
+def _has_kit(name: str) -> bool:
+    with (
+        storage.gold.open(name, "rb") as stored,
+        zipfile.ZipFile(stored) as archive,
+    ):
+        return any(inside.startswith(f"{KIT}/") for inside in archive.namelist())
+
+
+def has_kit(gold: Gold) -> bool:
+    """Return True if the archive of the inputs has additional files for participants.
+    False if the archive is missing or damaged.
+    """
+    try:
+        return _has_kit(gold.public)
+    except (OSError, zipfile.BadZipFile):
+        return False
+
+
+def open_inputs_without_kit(gold: Gold) -> IO[bytes]:
+    """Return the archive of the inputs without the additional files. Clients of 0.3.0
+    would read these files as inputs.
+    """
+    archive = tempfile.NamedTemporaryFile(prefix="citeboard-inputs-")  # noqa: SIM115  (the caller closes it)
+    with _stored_files(gold.public) as files:
+        own = [file for file in files if not file.name.startswith(f"{KIT}/")]
+        packing.write_archive(
+            Path(archive.name), [(file.name, file.open) for file in own]
+        )
+    return cast("IO[bytes]", archive)
 
 
 def note_kit(
