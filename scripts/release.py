@@ -19,6 +19,20 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 RELEASES = ROOT / "docs" / "releases.md"
+MONTHS = [
+    "Jan",
+    "Feb",
+    "Mar",
+    "Apr",
+    "May",
+    "Jun",
+    "Jul",
+    "Aug",
+    "Sep",
+    "Oct",
+    "Nov",
+    "Dec",
+]
 CHANGELOG = ROOT / "CHANGELOG.md"
 PINS = ROOT / "deploy" / "pins.toml"
 VERSION = re.compile(r"\d+\.\d+\.\d+")
@@ -43,7 +57,7 @@ def main(arguments: list[str] | None = None) -> int:
     released = git("show", f"{commit}:pyproject.toml")
     if (found := tomllib.loads(released)["project"]["version"]) != given.version:
         parser.error(f"commit {commit[:8]} is of version {found}, not {given.version}")
-    day = git("show", "--no-patch", "--format=%cs", commit)
+    day = readable(git("show", "--no-patch", "--format=%cs", commit))
     wheel = hashlib.sha256(given.wheel.read_bytes()).hexdigest() if given.wheel else ""
     text = RELEASES.read_text(encoding="utf-8")
     RELEASES.write_text(
@@ -61,6 +75,16 @@ def main(arguments: list[str] | None = None) -> int:
         for name in unconfirmed:
             print(f"{name}: not confirmed; see deploy/pins.toml", file=sys.stderr)
     return 0
+
+
+def readable(day: str) -> str:
+    """Return an ISO date as pages write it.
+
+    >>> readable("2026-11-03")
+    '3 Nov 2026'
+    """
+    date = dt.date.fromisoformat(day)
+    return f"{date.day} {MONTHS[date.month - 1]} {date.year}"
 
 
 def row(version: str, day: str, commit: str, wheel: str, image: str) -> str:

@@ -117,7 +117,7 @@ def data(args: argparse.Namespace) -> int:
     path = args.out or Path(
         f"{phase['season']}-{phase['task']}-{phase['slug']}-inputs.zip"
     )
-    size = site.download(phase["inputs"], path)
+    size = site.download(inputs_address(phase), path)
     return say(args, {"file": str(path), "bytes": size}, f"{path}: {size:,} bytes")
 
 
@@ -384,6 +384,11 @@ def phase_detail(site: connection.Connection, named: str) -> dict[str, Any]:
     phase = site.get(f"phases/{phase_id(site, named)}/")
     task = site.get(f"tasks/{phase['task']}/")
     return {**phase, "task": task["slug"], "type": task["type"]}
+
+
+def inputs_address(phase: Mapping[str, Any]) -> str:
+    """Return the URL of the inputs, with the organisers' files if the phase has any."""
+    return str(phase.get("starting_kit") or phase["inputs"])
 
 
 def refuse_unread_terms(site: connection.Connection, season: str) -> None:

@@ -12,7 +12,13 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scoring.client.actions import ENDED, pause_after, phase_id, sent_as_file
+from scoring.client.actions import (
+    ENDED,
+    inputs_address,
+    pause_after,
+    phase_id,
+    sent_as_file,
+)
 from scoring.client.connection import Connection, chosen_site
 from tasks.types.problems import lacking_package
 
@@ -111,7 +117,8 @@ class Phase(Thing):
 
     def inputs(self, path: Path | str) -> Path:
         """Download the public inputs as a zip archive."""
-        self.site.download(self.site.get(f"phases/{self.id}/")["inputs"], Path(path))
+        phase = self.site.get(f"phases/{self.id}/")
+        self.site.download(inputs_address(phase), Path(path))
         return Path(path)
 
     def check(self, run: Path | str) -> Fact:

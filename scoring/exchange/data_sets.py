@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from html import escape
 from itertools import chain, islice, product
@@ -40,7 +40,7 @@ from tasks.models import Gold, Phase, Task
 from tasks.seasons.access import may_have_inputs
 from tasks.seasons.cards import card, section
 from tasks.seasons.file.licences import spdx
-from tasks.types.files import KIT, InputFile, open_input
+from tasks.types.files import KIT, InputFile, is_in_kit, open_input
 from tasks.types.guarded.json_reader import read_json
 from tasks.types.judge_views import further_judges
 from tasks.types.positional_citations.options import ENTAILMENT
@@ -428,6 +428,22 @@ _NO_WORD = re.compile(r"\W+", re.ASCII)
 
 class NoLines(Exception):
     """The task has no JSON Lines files, the only format that the Hub's loaders read."""
+
+
+def has_lines(golds: Iterable[Gold]) -> bool:
+    """Return True if the inputs of a version have JSON Lines files, which the data set
+    for the Hub consists of.
+    """
+    for gold in golds:
+        with (
+            suppress(OSError, zipfile.BadZipFile),
+            storage.gold.open(gold.public, "rb") as stored,
+            zipfile.ZipFile(stored) as archive,
+        ):
+            names = map(PurePosixPath, archive.namelist())
+            if any(name.suffix == LINES and not is_in_kit(name) for name in names):
+                return True
+    return False
 
 
 def write_data_set(out: IO[bytes], task: Task, splits: Sequence[GivenSplit]) -> None:

@@ -51,6 +51,8 @@ READY = (
 )
 #: Modules that must be imported before the process loses access to their folders.
 OURS = ("scoring.worker.program_sandbox", "csv", "pickle")
+#: The site's packages, which no program can import.
+SITE_PACKAGES = frozenset({"citeboard", "scoring", "tasks"})
 #: Limits on the files that a program may write. Scorers have separate limits.
 FILE_MB, TOTAL_MB, TOTAL_FILES, OPEN_FILES = 64, 256, 1_000, 32
 #: The time limit for one run of the program is the scorer's time limit divided by this
@@ -189,6 +191,21 @@ def _can_be_opened(path: str) -> bool:
     return True
 
 
+def _forget_site_modules() -> dict[str, ModuleType]:
+    """Remove the site's modules from the imported ones, and return them.
+
+    Programs often have modules named `scoring` or `tasks`, which they would not get.
+    """
+    own = {
+        name: module
+        for name, module in sys.modules.items()
+        if name.partition(".")[0] in SITE_PACKAGES
+    }
+    for name in own:
+        del sys.modules[name]
+    return own
+
+
 def answer(_arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Run the program in this confined process. Return its scores or the kind of its
     failure.
@@ -211,6 +228,7 @@ def answer(_arguments: Mapping[str, Any]) -> dict[str, Any]:
     os.environ.clear()
     os.environ.update(placed.variables)
     os.chdir(app / PROGRAM)
+    site_modules = _forget_site_modules()
     own_folder = placed.entry.rpartition("/")[0]
     sys.path[:] = [own_folder, *folders]
     sys.meta_path.append(_OwnModules(own_folder))
@@ -227,4 +245,5 @@ def answer(_arguments: Mapping[str, Any]) -> dict[str, Any]:
         ended = {"failed": type(error).__name__}
     finally:
         os.fchdir(home)
+        sys.modules.update(site_modules)
     return ended or {"scores": scores_in(app)}

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from django.conf import settings
 from django.core.files import File
@@ -42,6 +42,7 @@ from tasks.types.files import (
     KIT,
     NONCE_FILE,
     READING_VERSION,
+    InputFile,
     open_inputs,
     open_kit,
 )
@@ -253,6 +254,9 @@ def record_gold(
                 Gold.objects.filter(pk=present.pk).update(**columns)
                 present.refresh_from_db()
                 note_content(present, *kept.contents)
+            elif columns := _with_kit_of(kept, present):
+                Gold.objects.filter(pk=present.pk).update(**columns)
+                present.refresh_from_db()
             return present, False
         earlier = next((gold for gold in versions if gold.holds(kept.digests)), None)
         if earlier is not None and not (again or anew):
@@ -317,15 +321,57 @@ def _in_given_order(
         }
 
 
+def _with_kit_of(kept: KeptGold, present: Gold) -> dict[str, str]:
+    """Store the gold and the inputs of a version again with the additional files of
+    ``kept``, which has the same content in another order. Return the names of the
+    files. Raises InputRefused.
+    """
+    if _kit_in(kept.columns["public"]) == kit_of(present):
+        return {}
+    place = present.file.rpartition("/")[0]
+    columns = {}
+    with (
+        tempfile.TemporaryDirectory(prefix="citeboard-gold-") as folder,
+        _stored_files(kept.columns["public"]) as given,
+    ):
+        kit = [file for file in given if file.name.startswith(f"{KIT}/")]
+        for column, base in (("file", packing.GOLD), ("public", packing.PUBLIC)):
+            path = Path(folder) / base
+            with _stored_files(getattr(present, column)) as stored:
+                own = [file for file in stored if not file.name.startswith(f"{KIT}/")]
+                if column == "file":
+                    packing.refuse_kit(kit, own, Path(folder))
+                files = [(file.name, file.open) for file in (*own, *kit)]
+                packing.write_archive(path, files)
+            columns[column] = _kept(path, place)
+    return columns
+
+
+@contextmanager
+def _stored_files(name: str) -> Iterator[list[InputFile]]:
+    with (
+        storage.gold.open(name, "rb") as stored,
+        zipfile.ZipFile(stored) as archive,
+    ):
+        yield [
+            InputFile(inside, inside, partial(archive.open, inside))
+            for inside in archive.namelist()
+        ]
+
+
 def kit_of(gold: Gold) -> dict[str, tuple[int, int]]:
     """Return the size and checksum of each additional file for participants, by file
     name.
 
     The result is empty if the archive is missing or damaged.
     """
+    return _kit_in(gold.public)
+
+
+def _kit_in(name: str) -> dict[str, tuple[int, int]]:
     try:
         with (
-            storage.gold.open(gold.public, "rb") as stored,
+            storage.gold.open(name, "rb") as stored,
             zipfile.ZipFile(stored) as archive,
         ):
             members = archive.infolist()
@@ -336,6 +382,38 @@ def kit_of(gold: Gold) -> dict[str, tuple[int, int]]:
         for member in members
         if member.filename.startswith(f"{KIT}/")
     }
+
+
+@lru_cache(maxsize=256)
+def _has_kit(name: str) -> bool:
+    with (
+        storage.gold.open(name, "rb") as stored,
+        zipfile.ZipFile(stored) as archive,
+    ):
+        return any(inside.startswith(f"{KIT}/") for inside in archive.namelist())
+
+
+def has_kit(gold: Gold) -> bool:
+    """Return True if the archive of the inputs has additional files for participants.
+    False if the archive is missing or damaged.
+    """
+    try:
+        return _has_kit(gold.public)
+    except (OSError, zipfile.BadZipFile):
+        return False
+
+
+def open_inputs_without_kit(gold: Gold) -> IO[bytes]:
+    """Return the archive of the inputs without the additional files. Clients of 0.3.0
+    would read these files as inputs.
+    """
+    archive = tempfile.NamedTemporaryFile(prefix="citeboard-inputs-")  # noqa: SIM115  (the caller closes it)
+    with _stored_files(gold.public) as files:
+        own = [file for file in files if not file.name.startswith(f"{KIT}/")]
+        packing.write_archive(
+            Path(archive.name), [(file.name, file.open) for file in own]
+        )
+    return cast("IO[bytes]", archive)
 
 
 def note_kit(

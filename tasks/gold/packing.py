@@ -13,10 +13,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from citeboard.core.confined import UPLOAD
+from tasks.gold.kits import MAX_DEPTH, NO_TEXT, KitFiles, Unopened, digest_of
 from tasks.types import (
     Index,
     InputRefused,
@@ -207,7 +209,7 @@ def prepare_gold(
     split = task_type.gold_of(files, checked)
     members = [file for file in files if task_type.is_gold_file(file.name)]
     _refuse_shared_names([*members, *kit])
-    _refuse_kit(kit, members)
+    refuse_kit(kit, members, folder)
     odd = Findings()
     odd.name(keys_in(split.index))
     contents = (
@@ -340,37 +342,42 @@ def _refuse_shared_names(files: Sequence[InputFile]) -> None:
         raise InputRefused(shared)
 
 
-def _refuse_kit(kit: Sequence[InputFile], gold: Sequence[InputFile]) -> None:
-    """Raise InputRefused if the additional files for participants are too many, too
-    large, or equal to a file of the gold.
+def refuse_kit(
+    kit: Sequence[InputFile], gold: Sequence[InputFile], folder: Path
+) -> None:
+    """Raise InputRefused if the additional files for participants are too many or too
+    large, or if one of them is a file of the gold, also within archives. Line endings
+    and empty lines make no difference. ``folder`` is for copies of archives.
     """
     if len(kit) > MAX_KIT_FILES:
         message, expected = f"{len(kit):,} files", f"at most {MAX_KIT_FILES:,}"
         raise InputRefused([Problem(file=KIT, message=message, expected=expected)])
-    secret = {_sha256_of(file): file.shown for file in gold} if kit else {}
     size = 0
-    found = []
+    for chunk in chain.from_iterable(file.chunks() for file in kit):
+        size += len(chunk)
+        if size > MAX_KIT:
+            expected = f"at most {MAX_KIT >> 20} MB to give out"
+            problem = Problem(
+                file=KIT, message="the files are larger", expected=expected
+            )
+            raise InputRefused([problem])
+    secret = {digest_of(file): file.shown for file in gold} if kit else {}
+    secret.pop(NO_TEXT, None)
+    kit_files, found = KitFiles(folder), []
     for file in kit:
-        for chunk in file.chunks():
-            size += len(chunk)
-            if size > MAX_KIT:
-                expected = f"at most {MAX_KIT >> 20} MB to give out"
-                problem = Problem(
-                    file=KIT, message="the files are larger", expected=expected
-                )
-                raise InputRefused([problem])
-        if name := secret.get(_sha256_of(file)):
-            expected = "files that teams may have"
-            found.append(file.problem(f"this is the gold, {name}", expected))
+        try:
+            for inner in kit_files.inside(file):
+                if name := secret.get(digest_of(inner)):
+                    expected = "files that teams may have"
+                    found.append(inner.problem(f"this is the gold, {name}", expected))
+        except Unopened as reason:
+            expected = (
+                f"zip, tar or gzip archives, nested at most {MAX_DEPTH} deep; give"
+                " other archives out at an address of your own"
+            )
+            found.append(file.problem(str(reason), expected))
     if found:
         raise InputRefused(found)
-
-
-def _sha256_of(file: InputFile) -> bytes:
-    digest = sha256()
-    for chunk in file.chunks():
-        digest.update(chunk)
-    return digest.digest()
 
 
 #: The earliest time that a zip archive can store.

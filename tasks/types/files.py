@@ -319,6 +319,9 @@ class Limits:
     nested: tuple[str, ...] = ()
     #: True if all folders may contain archives. Each archive has separate limits.
     nests_anywhere: bool = False
+    #: True if the folder ``KIT`` and the file with the nonce are read like all others.
+    #: Archives of other platforms give these names no meaning.
+    reads_kit: bool = False
 
 
 DEFAULT_LIMITS = Limits()
@@ -376,7 +379,9 @@ def _opened(
                 partial(_open_member, archive, member),
             )
             for member in sorted(members, key=lambda member: member.filename)
-            if not _is_passed_over(PurePosixPath(member.filename), is_kit=is_kit)
+            if not _is_passed_over(
+                PurePosixPath(member.filename), limits, is_kit=is_kit
+            )
         ]
     if is_kit:
         return []
@@ -425,10 +430,12 @@ def _digest(file: InputFile) -> str:
     return digest.hexdigest()
 
 
-def _is_passed_over(name: PurePath, *, is_kit: bool = False) -> bool:
-    if CLUTTER.intersection(name.parts) or name.parts == (NONCE_FILE,):
+def _is_passed_over(name: PurePath, limits: Limits, *, is_kit: bool = False) -> bool:
+    if CLUTTER.intersection(name.parts):
         return True
-    return is_kit != is_in_kit(name)
+    if limits.reads_kit:
+        return False
+    return name.parts == (NONCE_FILE,) or is_kit != is_in_kit(name)
 
 
 def is_in_kit(name: PurePath) -> bool:
@@ -447,7 +454,7 @@ def _folder_files(
         name = path.relative_to(folder)
         if path.is_symlink() or not path.is_file():
             continue
-        if _is_passed_over(name, is_kit=is_kit):
+        if _is_passed_over(name, limits, is_kit=is_kit):
             continue
         # Keep the name of the folder, since a folder of a topic has the name of the
         # topic.

@@ -15,7 +15,7 @@ PAGE = """# Releases
 
 | release | day | commit | wheel | image | notes |
 | --- | --- | --- | --- | --- | --- |
-| 0.1.0 | 2026-01-01 | `a` | not published | not published | x |
+| 0.1.0 | 1 Jan 2026 | `a` | not published | not published | x |
 """
 PINS = """[actions."a/b"]
 tag = "v1"
@@ -30,20 +30,32 @@ checked = 2026-01-02
 
 
 def test_a_new_row_stands_above_those_of_earlier_releases():
-    lines = release.with_row(PAGE, "| 0.2.0 | 2026-02-01 |").splitlines()
+    lines = release.with_row(PAGE, "| 0.2.0 | 1 Feb 2026 |").splitlines()
     assert [line.split(" |")[0] for line in lines[8:]] == ["| 0.2.0", "| 0.1.0"]
 
 
 def test_a_release_has_one_row():
-    text = release.with_row(PAGE, "| 0.1.0 | 2026-02-01 |")
+    text = release.with_row(PAGE, "| 0.1.0 | 1 Feb 2026 |")
     assert re.findall(r"^\| 0\.1\.0 .*$", text, re.MULTILINE) == [
-        "| 0.1.0 | 2026-02-01 |"
+        "| 0.1.0 | 1 Feb 2026 |"
     ]
 
 
 def test_the_notes_lead_to_the_heading_of_the_changelog():
     text = "## 0.3.0 (2026-11-23)\n"
     assert release.anchor(text, "0.3.0") == "030-2026-11-23"
+
+
+@pytest.mark.parametrize(
+    ("day", "words"), [("2026-11-03", "3 Nov 2026"), ("2026-05-31", "31 May 2026")]
+)
+def test_a_row_writes_its_day_as_pages_do(day, words):
+    assert release.readable(day) == words
+
+
+def test_a_text_that_is_no_date_is_no_day():
+    with pytest.raises(ValueError, match="Invalid isoformat"):
+        release.readable("yesterday")
 
 
 def test_a_release_without_a_heading_in_the_changelog_is_refused():

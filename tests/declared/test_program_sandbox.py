@@ -241,3 +241,25 @@ def test_a_program_has_the_packages_of_the_site(pool):
     finally:
         own.close()
         (pool._folder / "packages").rmdir()
+
+
+@pytest.mark.parametrize("name", ["scoring", "tasks", "citeboard"])
+def test_a_module_named_like_a_package_of_the_site_is_that_of_the_program(pool, name):
+    files = {
+        "score.py": f"import {name}.own\nimport {name}\n{name}.own.write({name}.VALUE)",
+        f"{name}/__init__.py": "VALUE = 0.5",
+        f"{name}/own.py": "def write(value):\n"
+        "    text = '{\"acc\": %s}' % value\n"
+        "    open('/app/output/scores.json', 'w').write(text)",
+    }
+    call = called("", text=written_program("python3 score.py", files))
+    assert computed(pool, limits(), call).tolist() == [0.5]
+    assert run_unconfined(call).tolist() == [0.5]
+
+
+@pytest.mark.parametrize(
+    "name", ["scoring.metrics", "tasks.types", "citeboard.core.confined.pool"]
+)
+def test_a_program_cannot_import_the_site(pool, name):
+    with pytest.raises(ProgramFailed, match="ended in ModuleNotFoundError"):
+        run(pool, f"import {name}")

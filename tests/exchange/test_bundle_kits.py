@@ -4,21 +4,25 @@ import datetime as dt
 import gzip
 import io
 import zipfile
+from urllib.parse import urlsplit
 
 import pytest
+from django.core.files import File
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.utils import timezone
 
 from citeboard.core import storage
 from citeboard.core.audit import history
+from scoring.client.actions import inputs_address
 from scoring.exchange.bundles import drafting
 from scoring.exchange.bundles.importing import drafted, make_season
 from scoring.exchange.bundles.report import DECIDE, UNDERSTOOD
-from tasks.gold.gold_files import kit_of
+from tasks.gold.gold_files import kit_of, open_inputs_without_kit
 from tasks.models import Gold, Phase, Season
 from tasks.registration.entries import accept_terms
 from tests import factories
+from tests.api.conftest import API
 from tests.exchange.bundles import CODABENCH, GOLD, LATER, codabench, lines, packed
 from tests.exchange.test_bundles_imported import LABELS, said, table, with_tables
 from tests.web.reading import text_of
@@ -107,6 +111,9 @@ SECRET = lines(GOLD)
         {"twice.zip.gz": gzip.compress(packed({"labels.txt": SECRET}))},
         {"closed_of_another_name.dat": b"7z\xbc\xaf\x27\x1c\0"},
         {"gold_of_a_later_phase.txt": lines(LATER)},
+        {"kit_in_a_kit.zip": packed({"starting-kit/labels.txt": SECRET})},
+        {"clutter.zip": packed({"__MACOSX/._labels.txt": SECRET})},
+        {"table_deep_inside.zip": packed({"a.zip": packed({"b.csv": "l\n" + SECRET})})},
     ],
     ids=lambda files: next(iter(files)),
 )
@@ -116,6 +123,19 @@ def test_reference_data_in_a_kit_in_any_form_and_closed_archives_stay_back(
     result, kit = drafting_of(with_kit(**{"README.md": "Begin.", **files}))
     assert set(kit) == {f"{KIT}/README.md", f"{KIT}/public_data/pictures.txt"}
     assert f"{next(iter(files))} is not given out" in said(result, DECIDE)
+
+
+def test_archives_in_archives_without_reference_data_are_given_out(drafting_of):
+    deep = packed({"deeper.zip": packed({"sample.txt": "cat\n"})})
+    _result, kit = drafting_of(with_kit(**{"README.md": "Begin.", "deep.zip": deep}))
+    assert kit[f"{KIT}/deep.zip"] == deep
+
+
+def test_a_bundle_may_name_its_folders_like_the_kit_of_the_site(drafting_of):
+    text = CODABENCH.replace("public_data: public\n", f"public_data: {KIT}\n")
+    files = codabench(**{"competition.yaml": text, f"{KIT}/nonce.txt": "A sample."})
+    _result, kit = drafting_of(files)
+    assert kit == {f"{KIT}/public_data/nonce.txt": b"A sample."}
 
 
 def with_tables_and_kit(kind: str, kit: dict[str, str]) -> dict[str, str | bytes]:
@@ -299,3 +319,82 @@ def test_organisers_change_the_kit_with_the_gold_and_history_says_so(client, sea
     gold = Gold.objects.filter(task__season=season, split="practice").latest("number")
     assert list(kit_of(gold)) == [f"{KIT}/new.md"]
     assert history(season).filter(action="kit-changed").count() == 1
+
+
+def sign_in(client, season: Season) -> None:
+    """Sign in as somebody who accepted the terms of the season, which is public."""
+    user = factories.make_user()
+    season.is_public = True
+    season.save()
+    accept_terms(season=season, number=1, user=user)
+    client.force_login(user)
+
+
+def open_practice() -> Phase:
+    now = timezone.now()
+    Phase.objects.filter(slug="practice").update(
+        opens=now - dt.timedelta(days=1), closes=now + dt.timedelta(days=1)
+    )
+    return Phase.objects.get(slug="practice")
+
+
+def names_at(client, address: str) -> list[str]:
+    parts = urlsplit(address)
+    answer = client.get(f"{parts.path}?{parts.query}")
+    assert answer.status_code == 200
+    with zipfile.ZipFile(io.BytesIO(answer.getvalue())) as archive:
+        return archive.namelist()
+
+
+@pytest.mark.django_db
+def test_the_api_names_an_archive_without_the_kit_for_clients_of_0_3_0(client, season):
+    sign_in(client, season)
+    phase = open_practice()
+    detail = client.get(f"{API}/phases/{phase.pk}/").json()
+    inputs, kit = (names_at(client, detail[key]) for key in ("inputs", "starting_kit"))
+    assert [name for name in kit if name.startswith(KIT)] == GIVEN
+    assert inputs == [name for name in kit if not name.startswith(KIT)]
+    assert inputs
+
+
+@pytest.mark.django_db
+def test_a_phase_without_a_kit_has_one_archive(client, season):
+    sign_in(client, season)
+    phase = open_practice()
+    gold = Gold.objects.current(phase)
+    with open_inputs_without_kit(gold) as archive:
+        name = storage.gold.save("plain.zip", File(archive))
+    Gold.objects.filter(pk=gold.pk).update(public=name)
+    detail = client.get(f"{API}/phases/{phase.pk}/").json()
+    assert detail["inputs"].endswith("/practice/inputs.zip")
+    assert detail["starting_kit"] is None
+    assert names_at(client, f"{detail['inputs']}?kit=no") == names_at(
+        client, detail["inputs"]
+    )
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("value", ["", "yes", "0"])
+def test_another_value_of_the_switch_is_refused(client, season, value):
+    sign_in(client, season)
+    open_practice()
+    answer = client.get(f"/seasons/pets/pets/practice/inputs.zip?kit={value}")
+    assert answer.status_code == 400
+
+
+@pytest.mark.django_db
+def test_a_phase_whose_inputs_are_not_out_names_no_kit(client, season):
+    phase = Phase.objects.get(slug="practice")
+    sign_in(client, season)
+    assert client.get(f"{API}/phases/{phase.pk}/").json()["starting_kit"] is None
+    for query in ("", "?kit=no"):
+        where = f"/seasons/pets/pets/practice/inputs.zip{query}"
+        assert client.get(where).status_code == 404
+
+
+def test_the_client_takes_the_kit_where_there_is_one():
+    phase = {"inputs": "https://a.example/inputs.zip?kit=no"}
+    assert inputs_address(phase) == phase["inputs"]
+    assert inputs_address({**phase, "starting_kit": None}) == phase["inputs"]
+    whole = "https://a.example/inputs.zip"
+    assert inputs_address({**phase, "starting_kit": whole}) == whole

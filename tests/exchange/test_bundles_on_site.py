@@ -8,7 +8,15 @@ from citeboard.teams.models import Token
 from tasks.models import Gold, Season
 from tests import factories
 from tests.api.conftest import API
-from tests.exchange.bundles import codabench, codalab, packed, with_two_candidates
+from tests.exchange.bundles import (
+    MATRIX,
+    SQUARES,
+    codabench,
+    codalab,
+    lines,
+    packed,
+    with_two_candidates,
+)
 from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
@@ -164,3 +172,57 @@ def test_the_command_takes_the_choice(tmp_path, capsys):
     assert golds() == {"practice": 8, "final": 4}
     with pytest.raises(CommandError):
         call_command("import_bundle", path, "--gold", "other.txt", "--slug", "more")
+
+
+def with_signs(phase: str, file: str) -> dict[str, str | bytes]:
+    """Return a bundle of CodaLab whose first phase has this name and two files of gold."""
+    text = str(codalab()["competition.yaml"])
+    assert "\n  1: {" in text
+    program = PROGRAM_WITHOUT_NAMES
+    return codalab(
+        **{
+            "competition.yaml": text.replace("\n  1: {", f'\n  "{phase}": {{'),
+            "program.zip": packed(program),
+            "reference.zip": packed(
+                {"gold.txt": lines(MATRIX), file: lines(MATRIX[::-1])}
+            ),
+        }
+    )
+
+
+PROGRAM_WITHOUT_NAMES = {
+    "score.py": SQUARES.replace('"/ref/gold.txt"', '"/ref/" + sys.argv[3]'),
+    "metadata": "command: python $program/score.py $input $output",
+}
+
+
+@pytest.mark.parametrize(
+    ("phase", "file"),
+    [
+        ("a=b", "other.txt"),
+        ("1", "a=b.txt"),
+        ("a=b", "c=d.txt"),
+        ("1.reference_data=x", "other.txt"),
+    ],
+)
+def test_a_choice_of_gold_may_have_the_separator_in_both_parts(
+    tmp_path, capsys, phase, file
+):
+    path = tmp_path / "bundle.zip"
+    path.write_bytes(packed(with_signs(phase, file)))
+    place = f"phases.{phase}.reference_data"
+    call_command("import_bundle", path, "--dry-run")
+    assert f"{place}: 2 files could be the gold" in capsys.readouterr().out
+    call_command("import_bundle", path, "--gold", f"{place}={file}", "--dry-run")
+    out = capsys.readouterr().out
+    assert f"{place}: {file} is the gold, as you chose" in out
+    assert "no such gold to choose" not in out
+
+
+def test_a_choice_for_a_key_that_is_not_there_is_named_to_its_first_separator(
+    tmp_path, capsys
+):
+    path = tmp_path / "bundle.zip"
+    path.write_bytes(packed(with_signs("a=b", "other.txt")))
+    call_command("import_bundle", path, "--gold", "phases.a=c=other.txt", "--dry-run")
+    assert "phases.a: the bundle has no such gold to choose" in capsys.readouterr().out

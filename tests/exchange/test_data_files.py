@@ -288,3 +288,20 @@ def test_a_licence_that_the_hub_does_not_know_is_named(client, recommendation):
     ) as archive:
         front = yaml.safe_load(archive.read("README.md").decode().split("---\n")[1])
     assert (front["license"], front["license_name"]) == ("other", "ask_us_first")
+
+
+def test_the_page_of_a_task_names_the_layouts_that_its_data_have(
+    client, recommendation
+):
+    page = got(client, "task", recommendation).decode()
+    for name in ("data-hugging-face", "data-trec"):
+        assert f'href="{address(name, recommendation)}"' in page
+
+
+def test_the_page_of_a_task_without_json_lines_names_no_layout_of_others(client):
+    phase = over(factories.make_phase(task=factories.make_task(type="clsumm-1a")))
+    assert client.get(address("data-hugging-face", phase)).status_code == 404
+    page = got(client, "task", phase).decode()
+    assert address("croissant", phase) in page
+    assert address("data-hugging-face", phase) not in page
+    assert "layouts of others" not in page

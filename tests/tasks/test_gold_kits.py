@@ -1,17 +1,25 @@
 """Files below `starting-kit` in gold are given out as they are; readers of gold and runs skip them."""
 
+import gzip
+import io
 import json
+import shutil
+import tarfile
 import zipfile
 
 import pytest
 
+from citeboard.core import storage
 from tasks.gold import packing
 from tasks.gold.gold_files import load_gold
-from tasks.types import InputRefused
+from tasks.gold.kits import MAX_DEPTH
+from tasks.models.declarations import keep
+from tasks.types import InputRefused, task_type
 from tasks.types.files import KIT, open_input, open_kit
 from tests import factories
 from tests.declared.small_tasks import SMALL_TASKS, declare
 from tests.exchange.bundles import packed
+from tests.tasks.test_secret_digests import EXAMPLES, POOL
 
 SMALL = SMALL_TASKS["labels"]
 GOLD = SMALL.gold_files()
@@ -127,3 +135,161 @@ def test_the_same_gold_with_another_kit_stays_the_same_version(tmp_path):
     (folder / KIT / "b.md").write_bytes((folder / next(iter(GOLD))).read_bytes())
     with pytest.raises(InputRefused, match="this is the gold"):
         load_gold(**facts, reason="The gold as a kit.")
+
+
+TEXT = next(iter(GOLD.values()))
+
+
+def tar_of(**files: bytes) -> bytes:
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w") as archive:
+        for name, text in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(text)
+            archive.addfile(member, io.BytesIO(text))
+    return content.getvalue()
+
+
+def nested(depth: int, text: str = TEXT) -> bytes:
+    """Return the text in a zip in a zip, and so on to the depth."""
+    content: str | bytes = text
+    for number in range(depth):
+        content = packed({f"{number}.bin": content})
+    assert isinstance(content, bytes)
+    return content
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        {"other_ends.txt": TEXT.replace("\n", "\r\n\r\n")},
+        {"packed.gz": gzip.compress(TEXT.encode())},
+        {"zip.zip": nested(1)},
+        {"in_a_zip_in_a_zip.zip": nested(2)},
+        {"three_deep.dat": nested(MAX_DEPTH)},
+        {"behind_a_program.exe": b"MZ" + nested(1)},
+        {"tar.tar": tar_of(a=TEXT.encode())},
+        {"tar.tgz": gzip.compress(tar_of(a=b"", b=nested(1)))},
+        {"tar_after_tar.tar": tar_of(a=b"x") + tar_of(b=TEXT.encode())},
+        {"clutter.zip": packed({"__MACOSX/.DS_Store": TEXT})},
+        {"a_kit_in_the_kit.zip": packed({f"{KIT}/a.txt": TEXT, "nonce.txt": TEXT})},
+        {"behind_a_cut_zip.zip": nested(1)[:30] + nested(1)},
+        {"folder_with_text.zip": packed({"folder/": TEXT})},
+    ],
+    ids=lambda file: next(iter(file)),
+)
+def test_gold_within_archives_of_the_kit_is_refused(pack, tmp_path, file):
+    assert "this is the gold" in pack({**GOLD, **kit(**file)})[0]
+    assert not list(tmp_path.glob("kit-*"))
+
+
+@pytest.mark.parametrize(
+    ("file", "reason"),
+    [
+        ({"four_deep.zip": nested(MAX_DEPTH + 1)}, "nested more than 3 deep"),
+        ({"deep.zip": nested(MAX_DEPTH + 1, "no gold")}, "nested more than 3 deep"),
+        ({"a.7z": b"7z\xbc\xaf\x27\x1c"}, "not looked into"),
+        ({"of_another_name.txt": b"Rar!\x1a\x07"}, "not looked into"),
+        ({"a.xz": b"no archive"}, "not looked into"),
+        ({"in.zip": packed({"a.bz2": b"BZh"})}, "not looked into"),
+        ({"broken.zip": b"PK\x03\x04 and no more"}, "not looked into"),
+        ({"cut.gz": gzip.compress(TEXT.encode())[:-9]}, "damaged"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_an_archive_that_cannot_be_looked_into_is_refused(pack, tmp_path, file, reason):
+    assert reason in pack({**GOLD, **kit(**file)})[0]
+    assert not list(tmp_path.glob("kit-*"))
+
+
+@pytest.mark.parametrize(
+    ("limit", "file"),
+    [
+        ("MAX_BYTES", {"bomb.gz": gzip.compress(b"0" * 5000)}),
+        ("MAX_BYTES", {"a.zip": nested(2, "0" * 5000)}),
+        ("MAX_FILES", {"a.zip": packed({str(number): "" for number in range(101)})}),
+    ],
+    ids=["gzip", "bytes", "files"],
+)
+def test_archives_of_the_kit_have_limits(pack, monkeypatch, limit, file):
+    monkeypatch.setattr(f"tasks.gold.kits.{limit}", 100)
+    assert "more than" in pack({**GOLD, **kit(**file)})[0]
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        {"deep.zip": nested(MAX_DEPTH, "no gold")},
+        {"sample.tgz": gzip.compress(tar_of(a=b"no gold"))},
+        {"table.xlsx": packed({"xl/workbook.xml": "<x/>"})},
+        {"empty.txt": ""},
+        {"end_record_of_a_zip.png": b"\x89PNG PK\x05\x06 \0"},
+    ],
+    ids=lambda file: next(iter(file)),
+)
+def test_archives_without_gold_are_given_out(pack, file):
+    _gold, public = pack({**GOLD, **kit(**file)})
+    assert f"{KIT}/{next(iter(file))}" in public
+
+
+@pytest.fixture
+def reordered(db, tmp_path):
+    """Load gold with a pool of documents and a kit, and write the pool in another order.
+
+    Return the version, the arguments to load the gold again, and the pool as it was.
+    """
+    declared = task_type(str(EXAMPLES / "tasks" / POOL))
+    task = factories.make_task(
+        type=declared.slug, declaration=keep(declared), rules=list(declared.rules)
+    )
+    phase = factories.make_phase(task=task, with_gold=False)
+    folder = tmp_path / "gold"
+    shutil.copytree(EXAMPLES / "field-tasks" / POOL / "gold", folder)
+    (folder / KIT).mkdir()
+    (folder / KIT / "old.md").write_text("Old.")
+    facts = {"task": task, "split": phase.split, "paths": [folder]}
+    first, _ = load_gold(**facts, reason="First release.")
+    pool = folder / "corpus.jsonl"
+    before = pool.read_bytes()
+    pool.write_bytes(b"".join(reversed(before.splitlines(keepends=True))))
+    (folder / KIT / "old.md").unlink()
+    return first, facts, before
+
+
+def names_in(name):
+    with storage.gold.open(name, "rb") as stored:
+        return zipfile.ZipFile(stored).namelist()
+
+
+def kit_in(name):
+    return [inside for inside in names_in(name) if inside.startswith(f"{KIT}/")]
+
+
+@pytest.mark.both_databases
+def test_the_same_gold_in_another_order_takes_the_new_kit(reordered):
+    first, facts, before = reordered
+    (facts["paths"][0] / KIT / "new.md").write_text("New.")
+    again, is_new = load_gold(**facts, reason="Another order.")
+    assert (again.pk, is_new) == (first.pk, False)
+    assert kit_in(again.public) == kit_in(again.file) == [f"{KIT}/new.md"]
+    assert set(names_in(again.file)) - set(names_in(first.file)) == {f"{KIT}/new.md"}
+    # Runs and pages follow the order of the first upload.
+    with storage.gold.open(again.file, "rb") as stored:
+        assert zipfile.ZipFile(stored).read("gold/corpus.jsonl") == before
+
+
+@pytest.mark.both_databases
+def test_the_same_gold_in_another_order_without_a_kit_takes_the_kit_away(reordered):
+    first, facts, _before = reordered
+    again, is_new = load_gold(**facts, reason="Another order.")
+    assert (again.pk, is_new) == (first.pk, False)
+    assert kit_in(again.public) == kit_in(again.file) == []
+
+
+def test_the_gold_in_its_present_order_is_no_kit(reordered):
+    first, facts, before = reordered
+    (facts["paths"][0] / KIT / "sample.zip").write_bytes(packed({"a": before}))
+    with pytest.raises(InputRefused, match="this is the gold"):
+        load_gold(**facts, reason="Another order.")
+    first.refresh_from_db()
+    assert kit_in(first.public) == [f"{KIT}/old.md"]

@@ -8,7 +8,10 @@ from html.parser import HTMLParser
 
 import pytest
 
+from scoring.models import Score
+from scoring.results.board.standings import standings
 from tasks.models import Phase
+from tasks.models.seasons import bump_version
 from tests import factories
 from tests.kept_worlds import KeptWorld, keep_world
 from tests.scoring import boards
@@ -255,3 +258,19 @@ def test_more_than_three_phases_are_in_a_menu(client, small):
     page = read(client, small)
     assert "summary" in page.above
     assert len(page.above) <= 8
+
+
+def test_the_form_sends_the_column_that_sorts_also_where_the_table_hides_it(
+    client, small
+):
+    last = standings(small, None).main_first[-1]
+    Score.objects.filter(shared__metric=last.metric).update(value=None)
+    bump_version(small.pk)
+    board = standings(small, None)
+    assert last.name in [column.name for column in board.columns]
+    assert last.name not in [column.name for column in board.filled]
+    for sort in (last.name, f"-{last.name}"):
+        answer = client.get(
+            boards.address("board", small), {"adjust": "yes", "sort": sort}
+        )
+        assert f'<option value="{sort}" selected>' in answer.content.decode()

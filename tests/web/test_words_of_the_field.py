@@ -11,6 +11,7 @@ from citeboard.core.templatetags.page import sentence_case
 from scoring.results.runs.results import is_empty
 from tests import factories
 from tests.scoring import boards
+from tests.web.reading import text_of
 
 
 def explained(page: str) -> list[str]:
@@ -83,3 +84,18 @@ def test_a_metric_without_any_value_has_no_row(numbers, is_left_out):
         ]
     }
     assert is_empty(line) == is_left_out
+
+
+@pytest.mark.django_db
+def test_the_page_of_a_score_leaves_out_metrics_that_no_run_has(client):
+    phase = boards.make_phase(rules=("corrected",))
+    run, other = (
+        boards.make_run(phase, boards.make_team(phase, name)) for name in ("A", "B")
+    )
+    boards.score(run, 0.5, rouge_l_f1=None, rouge_s_star_f1=None)
+    boards.score(other, 0.4, rouge_l_f1=0.3, rouge_s_star_f1=None)
+    where = boards.address("board", phase) + f"runs/{run.pk}/"
+    page = text_of(client.get(where))
+    assert "ROUGE-S* F1" not in page
+    # Another run has this metric: its cell on the board leads here.
+    assert "ROUGE-L F1" in page

@@ -91,7 +91,7 @@ class PresetForm(NewSeasonForm):
             "help_text": "Such as Europe/Rome or AoE.",
         },
         "organisers": "E-mail addresses of the accounts of those who organise it with you.",
-        "dates": "When it begins and ends, such as {“opens”: “2026-05-01 00:00”}; each preset says which. "
+        "dates": "When it begins and ends, such as {“opens”: “YYYY-MM-DD HH:MM”}; each preset says which. "
         "Also results_at, papers_until, camera_ready_until and workshop_at.",
     }
 

@@ -37,6 +37,7 @@ from scoring.results.board.public_results import (
 )
 from scoring.results.publications.published import described_results, published_of
 from tasks.gold.early import kept_back
+from tasks.gold.gold_files import has_kit
 from tasks.gold.secrecy import own_runs_show, with_gold, with_phases
 from tasks.models import ExtraTries, Gold, Phase, Season, Task
 from tasks.seasons.access import (
@@ -244,12 +245,12 @@ class PhaseDetail(PhaseSerializer):
     season = serializers.SlugField(source="task.season.slug")
     task = serializers.IntegerField(source="task_id")
     gold = GoldSerializer(allow_null=True, source="current_gold")
-    inputs = Address(
-        "inputs",
-        "task.season.slug",
-        "task.slug",
-        "slug",
-        help_text="The public inputs, as an archive, once released.",
+    inputs = serializers.SerializerMethodField(
+        help_text="The public inputs, as an archive, once released."
+    )
+    starting_kit = serializers.SerializerMethodField(
+        help_text="The same archive with files of the organisers in the folder `starting-kit`; null "
+        "without such files."
     )
     commitments = serializers.SerializerMethodField(
         help_text="What fixes the gold and the draw of its public part before they are released."
@@ -263,9 +264,27 @@ class PhaseDetail(PhaseSerializer):
             "task",
             "gold",
             "inputs",
+            "starting_kit",
             "commitments",
             "teams",
         ]
+
+    def get_inputs(self, phase: Phase) -> str:
+        # Clients of 0.3.0 read every file of the archive as an input.
+        return self._inputs(phase) + ("?kit=no" if self._has_kit(phase) else "")
+
+    @extend_schema_field(serializers.CharField(allow_null=True))
+    def get_starting_kit(self, phase: Phase) -> str | None:
+        return self._inputs(phase) if self._has_kit(phase) else None
+
+    def _inputs(self, phase: Phase) -> str:
+        names = phase.task.season.slug, phase.task.slug, phase.slug
+        return address(self.context["request"], "inputs", *names)
+
+    @staticmethod
+    def _has_kit(phase: Phase) -> bool:
+        gold: Gold | None = phase.current_gold  # type: ignore[attr-defined]
+        return gold is not None and has_kit(gold)
 
     @extend_schema_field(CommitmentsSerializer(allow_null=True))
     def get_commitments(self, phase: Phase) -> dict[str, Any] | None:

@@ -62,6 +62,9 @@ MAX_SAMPLES = 6
 HAS_KIT = (
     f"The archive of the inputs has files of the organisers in the folder `{KIT}`."
 )
+#: The separator between the key path and the file name in an organiser's choice of
+#: gold.
+CHOOSES = "="
 Values = dict[str, Any]
 
 
@@ -77,7 +80,7 @@ def draft(given: Mapping[str, Any]) -> Values:
     try:
         files = BundleFiles(Path(UPLOAD), given["filename"])
         competition = read_competition(files, report)
-        drafting = _Drafting(files, competition, report, given.get("gold", {}))
+        drafting = _Drafting(files, competition, report, given.get("gold", []))
         season = drafting.season()
         drafting.note_unused_choices()
     except Prevented as prevented:
@@ -144,11 +147,11 @@ class _Drafting:
         bundle: BundleFiles,
         competition: Competition,
         report: Report,
-        chosen_gold: Mapping[str, str],
+        chosen_gold: Sequence[str],
     ) -> None:
         self.bundle, self.competition, self.report = bundle, competition, report
         #: For each key path of the description: the gold file that the organiser chose.
-        self._chosen_gold = chosen_gold
+        self._chosen_gold = dict(map(self._choice_in, chosen_gold))
         #: For each key path of the description: the files that could be the gold.
         self.choices: dict[str, Values] = {}
         #: ``files`` maps file names to texts of the draft; ``parts`` has the names of
@@ -277,11 +280,27 @@ class _Drafting:
             self.report.decide(place, message)
         return None
 
-    def note_unused_choices(self) -> None:
-        places = {
+    def _choice_in(self, item: str) -> tuple[str, str]:
+        """Return the key path and the file name of a choice `PLACE=FILE`.
+
+        Both may contain the separator. The key path is the longest one that the
+        description has, or the text before the first separator.
+        """
+        parts = item.split(CHOOSES)
+        places = self._places_of_gold()
+        for end in range(len(parts) - 1, 0, -1):
+            place, file = CHOOSES.join(parts[:end]), CHOOSES.join(parts[end:])
+            if place.strip() in places and file.strip():
+                return place.strip(), file.strip()
+        return parts[0].strip(), CHOOSES.join(parts[1:]).strip()
+
+    def _places_of_gold(self) -> set[str]:
+        return {
             f"{task.place}.reference_data" for task in self.competition.tasks.values()
         }
-        for place in sorted(self._chosen_gold.keys() - places):
+
+    def note_unused_choices(self) -> None:
+        for place in sorted(self._chosen_gold.keys() - self._places_of_gold()):
             self.report.decide(place, "the bundle has no such gold to choose")
 
     def _add(
@@ -681,15 +700,13 @@ class _Drafting:
         self._with_kits |= {phase.place for phase in phases}
         if not any(phase.public or phase.kit for phase in phases):
             return []
-        return files_to_give_out(
-            self.bundle, split.phases, done, self.secrets(), self.report
-        )
+        return files_to_give_out(split.phases, done, self.secrets(), self.report)
 
     def secrets(self) -> Secrets:
         if self._secrets is None:
             self._secrets = Secrets()
             for task in self.competition.tasks.values():
-                self._secrets.add_files(self.bundle, task.reference)
+                self._secrets.add_files(task.reference)
                 for gold in own_answers.chosen(task.reference, frozenset()):
                     if isinstance(gold, Lines):
                         self._secrets.add_gold(gold)

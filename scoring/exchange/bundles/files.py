@@ -12,8 +12,8 @@ from scoring.exchange.bundles.report import Prevented
 from tasks.types import InputRefused
 from tasks.types.files import InputFile, Limits, open_input
 
-LIMITS = Limits(files=20_000, nests_anywhere=True)
-INNER = Limits(files=20_000, bytes=1 << 28, nests_anywhere=True)
+LIMITS = Limits(files=20_000, nests_anywhere=True, reads_kit=True)
+INNER = Limits(files=20_000, bytes=1 << 28, nests_anywhere=True, reads_kit=True)
 MAX_INNER = 200
 #: The maximum size in bytes of a text that is read as a whole.
 MAX_TEXT = 1 << 20

@@ -21,7 +21,7 @@ from citeboard.core.confinement import (
     read_upload,
 )
 from citeboard.teams.models import User
-from scoring.exchange.bundles.drafting import PROGRAM
+from scoring.exchange.bundles.drafting import CHOOSES, PROGRAM
 from scoring.exchange.bundles.report import DECIDE, MAX_LINES, VERDICTS, Line
 from tasks.gold.packing import write_archive
 from tasks.models import Season
@@ -36,9 +36,6 @@ IMPORTED = "bundle-imported"
 #: Season settings that a draft may contain. A bundle cannot set people or visibility.
 SEASON_KEYS = ("title", "summary", "registration", "time_zone", "terms")
 PLANNED = "planned_phases"
-#: The separator between the key path and the file name in an organiser's choice of
-#: gold.
-CHOOSES = "="
 PART = re.compile(r"part-\d{1,6}")
 
 
@@ -88,7 +85,7 @@ def drafted(
     Each item of ``gold`` has the form `PLACE=FILE`. It chooses one of several possible
     gold files for the key at the path PLACE.
     """
-    given = {"filename": filename, "gold": _chosen_gold(gold)}
+    given = {"filename": filename, "gold": _checked_choices(gold)}
     with tempfile.TemporaryDirectory(prefix="citeboard-bundle-") as scratch:
         try:
             with read_upload(
@@ -118,19 +115,21 @@ def drafted(
         yield Draft(report, values, season_zip, choices)
 
 
-def _chosen_gold(items: Sequence[str]) -> dict[str, str]:
-    """Return the chosen file for each key path. Raises InputRefused."""
-    chosen: dict[str, str] = {}
+def _checked_choices(items: Sequence[str]) -> list[str]:
+    """Return the choices of gold. Raises InputRefused for a text of another form.
+
+    Key paths and file names may contain the separator, so only the confined process,
+    which reads the description, splits a choice.
+    """
     for item in items:
-        place, sign, file = item.partition(CHOOSES)
-        if not (place.strip() and sign and file.strip()):
+        place, _sign, file = item.partition(CHOOSES)
+        if not (place.strip() and file.strip()):
             problem = Problem(
                 message=f"“{item[:100]}” chooses no gold",
                 expected="PLACE=FILE, as the report names them",
             )
             raise InputRefused([problem])
-        chosen[place.strip()] = file.strip()
-    return chosen
+    return list(items)
 
 
 def _opener(path: Path) -> Callable[[], IO[bytes]]:

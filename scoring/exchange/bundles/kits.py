@@ -6,34 +6,23 @@ This module does not import Django.
 import csv
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from hashlib import sha256
+from pathlib import Path
 
 from scoring.exchange.bundles.answers import Lines, raw_lines
-from scoring.exchange.bundles.files import BundleFiles
 from scoring.exchange.bundles.reading import BundlePhase
 from scoring.exchange.bundles.report import Report
+from tasks.gold.kits import KitFiles, Unopened, digest_of
 from tasks.gold.packing import MAX_KIT, MAX_KIT_FILES
 from tasks.types import InputRefused
-from tasks.types.files import KIT, NESTED, InputFile
-from tasks.types.guarded.encodings import GZIP
+from tasks.types.files import KIT, InputFile
 from tasks.types.guarded.json_reader import read_json
 
 #: Folder of the kit for public data. The folder of the starting kit contains this
 #: folder.
 PUBLIC_DATA = "public_data"
 _PARTED = (re.compile(r"[,\t;]"), re.compile(r"\s+"))
-_ZIP = b"PK\x03\x04"
-#: The first bytes of other archives.
-_CLOSED = (
-    b"7z\xbc\xaf\x27\x1c",
-    b"Rar!\x1a\x07",
-    b"\xfd7zXZ\0",
-    b"BZh",
-    b"\x28\xb5\x2f\xfd",
-)
-#: The bytes by which tar archives are recognised, and their offset.
-_TAR, _TAR_AT = b"ustar", 257
 
 
 @dataclass
@@ -43,11 +32,12 @@ class Secrets:
     digests: set[bytes] = field(default_factory=set)
     columns: set[tuple[str, ...]] = field(default_factory=set)
 
-    def add_files(self, bundle: BundleFiles, files: Iterable[InputFile]) -> None:
+    def add_files(self, files: Iterable[InputFile]) -> None:
+        kit_files = KitFiles(Path())
         for file in files:
             self.digests.add(digest_of(file))
-            for inner in _unpacked(bundle, file) or ():
-                self.digests.add(digest_of(inner))
+            with suppress(Unopened):
+                self.digests |= set(map(digest_of, kit_files.inside(file)))
 
     def add_gold(self, gold: Lines) -> None:
         self.columns.add(tuple(" ".join(own) for own in gold.values))
@@ -109,69 +99,7 @@ def _named_columns(rows: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]
                 yield name.strip(), tuple(value.strip() for value in values)
 
 
-def digest_of(file: InputFile) -> bytes:
-    """Return a digest of a text that ignores line endings and empty lines; for a binary
-    file, a digest of its bytes.
-    """
-    digest = sha256()
-    try:
-        for line in file.lines():
-            if text := line.strip():
-                digest.update(text + b"\n")
-    except InputRefused:
-        digest = sha256()
-        for chunk in file.chunks():
-            digest.update(chunk)
-    return digest.digest()
-
-
-def _inside(bundle: BundleFiles, file: InputFile) -> list[InputFile] | None:
-    inner = _unpacked(bundle, file)
-    if inner is None or any(_is_archive(own) for own in inner):
-        return None
-    is_closed = not inner and _is_archive(file) and not _is_packed_text(file)
-    return None if is_closed else inner
-
-
-def _unpacked(bundle: BundleFiles, file: InputFile) -> list[InputFile] | None:
-    is_named = file.base.lower().endswith(".zip")
-    if not is_named and not _begin(file).startswith(_ZIP):
-        return []
-    named = file if is_named else replace(file, name=f"{file.name}.zip")
-    try:
-        inner = bundle.unpacked(named)
-    except InputRefused:
-        return None
-    return None if inner == [named] else inner
-
-
-def _begin(file: InputFile) -> bytes:
-    try:
-        return next(iter(file.chunks()), b"")
-    except InputRefused:
-        return b""
-
-
-def _is_archive(file: InputFile) -> bool:
-    begin = _begin(file)
-    has_mark = begin[_TAR_AT:].startswith(_TAR) or begin.startswith(
-        (_ZIP, GZIP, *_CLOSED)
-    )
-    return has_mark or any(file.base.lower().endswith(ending) for ending in NESTED)
-
-
-def _is_packed_text(file: InputFile) -> bool:
-    if not _begin(file).startswith(GZIP):
-        return False
-    try:
-        first = next(iter(file.lines()), b"")
-    except InputRefused:
-        return False
-    return bool(first) and b"\0" not in first and not first.startswith(_CLOSED)
-
-
 def files_to_give_out(
-    bundle: BundleFiles,
     phases: Sequence[BundlePhase],
     done: Collection[str],
     secrets: Secrets,
@@ -185,11 +113,11 @@ def files_to_give_out(
     """
     first, *later = sorted(phases, key=lambda phase: phase.opens)
     found: dict[str, InputFile] = {}
-    size = 0
+    size, kit_files = 0, KitFiles(Path())
     own = [] if first.place in done else list(_files_of(first))
     for given in own:
         file = given.file
-        reason = _reason_against(bundle, file, secrets)
+        reason = _reason_against(kit_files, file, secrets)
         size += 0 if reason else sum(map(len, file.chunks()))
         if not reason and (size > MAX_KIT or len(found) >= MAX_KIT_FILES):
             reason = (
@@ -238,14 +166,11 @@ def _files_of(phase: BundlePhase) -> Iterator[_Given]:
         yield _Given(f"{phase.place}.public_data", name, file)
 
 
-def _reason_against(bundle: BundleFiles, file: InputFile, secrets: Secrets) -> str:
-    inner = _inside(bundle, file)
-    if inner is None:
-        return (
-            "an archive that is not looked into; give it out at an address of your own"
-        )
+def _reason_against(kit_files: KitFiles, file: InputFile, secrets: Secrets) -> str:
     try:
-        has_gold = any(map(secrets.has, (file, *inner)))
+        has_gold = any(map(secrets.has, kit_files.inside(file)))
+    except Unopened as reason:
+        return f"{reason}; give it out at an address of your own"
     except InputRefused:
         return "it cannot be read"
     return "it has reference data" if has_gold else ""

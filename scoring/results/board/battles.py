@@ -204,6 +204,14 @@ class BattleBoard:
         ).decode()
 
 
+def _preferences(
+    sheets: QuerySet[Sheet], runs: QuerySet[Submission]
+) -> QuerySet[Preference]:
+    return Preference.objects.filter(
+        annotator__sheet__in=sheets, left__in=runs, right__in=runs
+    )
+
+
 def board_of_sheets(
     phase: Phase,
     sheets: QuerySet[Sheet],
@@ -217,9 +225,7 @@ def board_of_sheets(
     """
     runs = compared_runs(phase, at)
     rows = list(
-        Preference.objects.filter(
-            annotator__sheet__in=sheets, left__in=runs, right__in=runs
-        )
+        _preferences(sheets, runs)
         .order_by("pk")
         .values_list("instance__name", "left", "right", "label", "annotator")
     )
@@ -265,4 +271,6 @@ def has_battles(phase: Phase, audience: Audience) -> bool:
         return False
     if visibility_of_battles(phase, audience) != Visibility.SCORES:
         return False
-    return published_sheets(phase, frozen_at(phase, audience)).exists()
+    at = frozen_at(phase, audience)
+    # A sheet has no board while the runs that it compares are not scored.
+    return _preferences(published_sheets(phase, at), compared_runs(phase, at)).exists()

@@ -377,8 +377,19 @@ class BoardPage:
             declared=tuple(
                 (label, tuple(words.items())) for label, words in self.declared.items()
             ),
-            heads=tuple((head.name, head.label) for head in self.table.heads),
+            heads=self._sort_labels,
         )
+
+    @property
+    def _sort_labels(self) -> tuple[tuple[str, str], ...]:
+        """Return name and label of each column of the table. A hidden column by which
+        the table is sorted comes last, so that the form sends its name again.
+        """
+        heads = {head.name: head.label for head in self.table.heads}
+        for column in self.board.columns:
+            if column.name == self.query.column:
+                heads.setdefault(column.name, metric_label(column.metric))
+        return tuple(heads.items())
 
     @cached_property
     def rows(self) -> list[Row]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.db.models import Q
 from django.http import FileResponse, Http404, HttpRequest, HttpResponseBase
 from django.shortcuts import render
 from django.template.loader import render_to_string
@@ -118,7 +119,7 @@ def _numbers(
     task = board.phase.task
     assert board.gold is not None
     newest = _by_rules(board.gold, run, board.frozen_at)
-    return [
+    groups = [
         (
             rules,
             list(results.explained(_scores(own), own, task.type, run.neutral_filename)),
@@ -126,6 +127,34 @@ def _numbers(
         for rules in task.rules
         if (own := newest.get(rules))
     ]
+    left_out = _without_any_value(board, groups)
+    return [
+        (rules, [number for number in numbers if number.metric not in left_out])
+        for rules, numbers in groups
+    ]
+
+
+def _without_any_value(
+    board: standings.Board, groups: Sequence[tuple[str, Sequence[results.Explained]]]
+) -> set[str]:
+    """Return the metrics that no run of the phase has, such as those that need a list
+    of stop words in a task without one.
+    """
+    empty = {
+        number.metric
+        for _rules, numbers in groups
+        for number in numbers
+        if results.is_empty({"numbers": [number]})
+    }
+    if not empty:
+        return empty
+    scores = Score.objects.filter(
+        evaluation__phase=board.phase,
+        evaluation__gold=board.gold,
+        shared__metric__in=empty,
+    )
+    has_value = scores.filter(Q(value__isnull=False) | Q(is_infinite=True))
+    return empty - set(has_value.values_list("shared__metric", flat=True))
 
 
 def _by_rules(

@@ -1,5 +1,6 @@
 """The home page, the page of a season, and cards and downloads of its tasks."""
 
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -13,14 +14,14 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from citeboard.core import storage, words
-from citeboard.core.query import whole_number
-from citeboard.core.storage.downloads import download
+from citeboard.core.query import chosen_value, whole_number
+from citeboard.core.storage.downloads import download, download_opened
 from citeboard.teams import api
 from citeboard.web.pages import Answer, season_readers, task_readers
 from citeboard.web.seasons.home_page import HomePage
 from citeboard.web.seasons.season_page import SeasonPage
 from scoring.exchange import citations, linked_data
-from scoring.exchange.data_sets import released_phases
+from scoring.exchange.data_sets import has_lines, released_phases
 from scoring.results.board import counting, open_gold
 from scoring.results.board.cache import (
     Page,
@@ -30,6 +31,7 @@ from scoring.results.board.cache import (
     page_key,
 )
 from scoring.results.comparison.drawing import drawn_example
+from tasks.gold.gold_files import has_kit, open_inputs_without_kit
 from tasks.gold.secrecy import with_phases
 from tasks.models import (
     Gold,
@@ -109,6 +111,7 @@ def task(request: HttpRequest, task: Task) -> Answer:
         "citation": citations.of_task(task),
         "is_released": bool(released),
         "described": linked_data.data_set_in_page(task, released) if released else "",
+        "has_lines": has_lines(released.values()),
         "has_trec": task.task_type.trec is not None,
         "has_data_sets": task.task_type.statistics is not None,
         "phases": [
@@ -136,7 +139,10 @@ def inputs(
 ) -> HttpResponseBase:
     """Return the inputs of a split, never its gold. Participants sign in by session or
     token.
+
+    With `kit=no`, the archive lacks the organisers' files in the folder `starting-kit`.
     """
+    with_kit = chosen_value(request.GET, "kit", ["no"]) is None
     person = api.asking_user(request)
     found = access.phase_for(person, season, task, phase)
     try:
@@ -152,6 +158,14 @@ def inputs(
     if gold is None:
         raise Http404(_("The inputs of this phase are not published yet."))
     name = f"{found.task.season.slug}-{found.task.slug}-{found.split}-inputs.zip"
+    if not with_kit and has_kit(gold):
+        return download_opened(
+            request,
+            f"{gold.public}?kit=no",
+            partial(open_inputs_without_kit, gold),
+            filename=name,
+            content_type="application/zip",
+        )
     return download(
         request,
         storage.gold,

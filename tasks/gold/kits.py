@@ -1,0 +1,172 @@
+"""Look into the archives among the files that participants get with the inputs.
+
+This module does not import Django.
+"""
+
+import gzip
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import IO
+
+from tasks.types import InputRefused
+from tasks.types.files import DAMAGE, METHODS, NESTED, InputFile, listed_files
+from tasks.types.guarded.encodings import GZIP
+
+#: Archives in archives are opened to this depth: a zip in a zip in a zip.
+MAX_DEPTH = 3
+#: The maximum numbers of files and bytes in all archives of a kit, at all depths.
+MAX_FILES, MAX_BYTES = 20_000, 1 << 29
+_ZIP, _ZIP_END = b"PK\x03\x04", b"PK\x05\x06"
+_TAR, _TAR_AT = b"ustar", 257
+#: The first bytes of archives that are not opened.
+_CLOSED = (
+    b"7z\xbc\xaf\x27\x1c",
+    b"Rar!\x1a\x07",
+    b"\xfd7zXZ\0",
+    b"BZh",
+    b"\x28\xb5\x2f\xfd",
+)
+_BEGIN = 512
+#: The end record of a zip archive and the longest comment after this record.
+_END = 22 + (1 << 16)
+_NOT_READ = "an archive that is not looked into"
+
+Open = Callable[[], IO[bytes]]
+
+
+class Unopened(Exception):
+    """The archive cannot be looked into, for the reason in the message."""
+
+
+@dataclass
+class KitFiles:
+    """Opens archives as copies in ``folder``, within limits for all files of a kit."""
+
+    folder: Path
+    files: int = 0
+    size: int = 0
+    copies: int = 0
+
+    def inside(self, file: InputFile, depth: int = 0) -> Iterator[InputFile]:
+        """Yield the file and the files in it, at all depths. Of a gzip file, yield the
+        content alone. A yielded file can be read until the next one is requested.
+        Raises Unopened.
+        """
+        begin, end = self._ends(file, is_inner=depth > 0)
+        is_zip = _ZIP_END in end
+        is_tar = begin[_TAR_AT:].startswith(_TAR)
+        is_gzip = begin.startswith(GZIP)
+        if not is_gzip:
+            yield file
+        is_named = any(file.base.lower().endswith(ending) for ending in NESTED)
+        if not (is_zip or is_tar or is_gzip):
+            if is_named or begin.startswith((_ZIP, *_CLOSED)):
+                raise Unopened(_NOT_READ)
+            return
+        if depth == MAX_DEPTH:
+            raise Unopened(f"archives in it are nested more than {MAX_DEPTH} deep")
+        if is_gzip:
+            name = file.name.removesuffix(".gz")
+            inner = InputFile(name, file.shown, partial(_unpacked, file.open))
+            yield from self.inside(inner, depth + 1)
+        for is_kind, members in ((is_zip, self._in_zip), (is_tar, self._in_tar)):
+            if is_kind:
+                with self._copy(file) as copy:
+                    for name, opener in members(copy, begin):
+                        inner = InputFile(name, f"{file.shown}!{name}", opener)
+                        yield from self.inside(inner, depth + 1)
+
+    def _ends(self, file: InputFile, *, is_inner: bool) -> tuple[bytes, bytes]:
+        """Return the first and the last bytes of a file. Raises Unopened for a file in
+        an archive that exceeds the limits.
+        """
+        self.files += is_inner
+        begin = end = b""
+        try:
+            for chunk in file.chunks():
+                self.size += len(chunk) if is_inner else 0
+                if self.files > MAX_FILES or self.size > MAX_BYTES:
+                    words = f"{MAX_FILES:,} files or {MAX_BYTES >> 20} MB"
+                    raise Unopened(f"the archives have more than {words}")
+                begin = begin or chunk[:_BEGIN]
+                end = (end + chunk)[-_END:]
+        except InputRefused as refused:
+            raise Unopened(refused.problems[0].message) from refused
+        except (*DAMAGE, tarfile.TarError) as damage:
+            raise Unopened("it cannot be read") from damage
+        return begin, end
+
+    @contextmanager
+    def _copy(self, file: InputFile) -> Iterator[Path]:
+        self.copies += 1
+        copy = self.folder / f"kit-{self.copies}"
+        try:
+            with copy.open("wb") as target:
+                target.writelines(file.chunks())
+            yield copy
+        finally:
+            copy.unlink()
+
+    def _in_zip(self, copy: Path, begin: bytes) -> Iterator[tuple[str, Open]]:
+        try:
+            with copy.open("rb") as listing:
+                if listed_files(listing, MAX_FILES) > MAX_FILES:
+                    raise Unopened(f"it has more than {MAX_FILES:,} files")
+            archive = zipfile.ZipFile(copy)
+        except DAMAGE as damage:
+            if begin.startswith(_ZIP):
+                raise Unopened("it cannot be read") from damage
+            # The end record of a zip archive was part of another kind of file.
+            return
+        with archive:
+            for member in archive.infolist():
+                if member.flag_bits & 1 or member.compress_type not in METHODS:
+                    raise Unopened(_NOT_READ)
+                if member.file_size or not member.is_dir():
+                    yield member.filename, partial(archive.open, member)
+
+    def _in_tar(self, copy: Path, _begin: bytes) -> Iterator[tuple[str, Open]]:
+        try:
+            with tarfile.open(copy, "r:", ignore_zeros=True) as archive:
+                for member in archive:
+                    if member.isfile():
+                        yield member.name, partial(_extracted, archive, member)
+        except tarfile.TarError as damage:
+            raise Unopened("it cannot be read") from damage
+
+
+def _unpacked(open_packed: Open) -> IO[bytes]:
+    return gzip.open(open_packed())  # type: ignore[return-value]
+
+
+def _extracted(archive: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
+    stream = archive.extractfile(member)
+    if stream is None:
+        raise EOFError(member.name)
+    return stream
+
+
+def digest_of(file: InputFile) -> bytes:
+    """Return a digest of a text that ignores line endings and empty lines; for a binary
+    file, a digest of its bytes.
+    """
+    digest = sha256()
+    try:
+        for line in file.lines():
+            if text := line.strip():
+                digest.update(text + b"\n")
+    except InputRefused:
+        digest = sha256()
+        for chunk in file.chunks():
+            digest.update(chunk)
+    return digest.digest()
+
+
+#: The digest of a file without text.
+NO_TEXT = sha256().digest()
