@@ -65,8 +65,8 @@ class EarlierGold(refusals.Refused):
 
     def __init__(self, earlier: Gold) -> None:
         words = _(
-            "this is the content of v%(version)s of %(task)s, which has been corrected since; say that "
-            "it is to be published again"
+            "this is the content of v%(version)s of %(task)s, which has been corrected "
+            "since; confirm that it is to be published again"
         )
         super().__init__(words % {"version": earlier.number, "task": earlier.task})
 

@@ -44,7 +44,8 @@ class NotInThisState(refusals.Refused):
 class PhaseOver(NotInThisState):
     def __init__(self, phase: Phase) -> None:
         words = _(
-            "%(phase)s closed at %(instant)s; from then on only organisers change what stands"
+            "%(phase)s closed at %(instant)s; from then on only organisers change "
+            "anything"
         )
         super().__init__(
             words % {"phase": phase, "instant": instants.utc_minute(phase.closes)}
@@ -430,7 +431,7 @@ def give_tries(
         faults["tries"] = _("give from 1 to %(number)s tries") % {
             "number": f"{MAX_TRIES:,}"
         }
-    words = _("the reason has %(found)s characters; at most %(most)s fit")
+    words = _("the reason has %(found)s characters; at most %(most)s are allowed")
     if fault := plain_text.too_long(reason, MAX_REASON, words) or (
         "" if reason else _("say why: the team reads it")
     ):
@@ -484,7 +485,7 @@ def acknowledge(
     repeated call changes nothing.
     """
     note = plain_text.one_line(note)
-    words = _("the note has %(found)s characters; at most %(most)s fit")
+    words = _("the note has %(found)s characters; at most %(most)s are allowed")
     plain_text.check_length("note", note, MAX_NOTE, words)
     with transaction.atomic():
         held = Submission.objects.select_for_update(of=("self",)).select_related(

@@ -87,7 +87,9 @@ def _judged(known: CardField, value: object) -> str:
     if not text:
         return ""
     if fault := plain_text.too_long(
-        text, known.max_length, _("this has %(found)s characters; at most %(most)s fit")
+        text,
+        known.max_length,
+        _("this has %(found)s characters; at most %(most)s are allowed"),
     ):
         raise ValueError(fault)
     if known.values and text not in known.values:
@@ -145,14 +147,14 @@ def unknown_fields(sent: Iterable[str], known: Collection[str]) -> list[Problem]
     unknown = [name for name in sent if name not in known]
     problems = []
     for name in map(quoted, unknown[:MAX_UNKNOWN]):
-        words = _("the field “%(name)s” is unknown, and was not kept")
+        words = _("the field “%(name)s” is unknown, and was not stored")
         near = nearest(name, known)
         expected = f"“{near}”" if near else ", ".join(known)
         problems.append(
             Problem(message=words % {"name": name}, expected=expected, fatal=False)
         )
     if len(unknown) > MAX_UNKNOWN:
-        words = _("%(number)s more fields are unknown, and were not kept")
+        words = _("%(number)s more fields are unknown, and were not stored")
         problems.append(
             Problem(message=words % {"number": len(unknown) - MAX_UNKNOWN}, fatal=False)
         )
@@ -276,9 +278,9 @@ def findings_of(
 def checked_later(*, is_busy: bool = False) -> Problem:
     if is_busy:
         words = _(
-            "all readers of files were busy: the run is taken, and checked in its turn; one that is refused "
-            "then costs nothing, and may be replaced for %(minutes)s minutes, even if the phase closes "
-            "meanwhile"
+            "all readers of files were busy: the run is accepted, and checked in its "
+            "turn; one that is refused then costs nothing, and may be replaced for "
+            "%(minutes)s minutes, even if the phase closes meanwhile"
         )
     else:
         words = _(
@@ -331,12 +333,12 @@ def checked_details(
     faults = {}
     if not given.system:
         faults["system"] = _("give the system a name")
-    words = _("the name has %(found)s characters; at most %(most)s fit")
+    words = _("the name has %(found)s characters; at most %(most)s are allowed")
     if fault := plain_text.too_long(given.system, MAX_SYSTEM, words):
         faults["system"] = fault
     if fault := plain_text.too_long(given.seeds_of, MAX_SYSTEM, words):
         faults["seeds_of"] = fault
-    words = _("the description has %(found)s characters; at most %(most)s fit")
+    words = _("the description has %(found)s characters; at most %(most)s are allowed")
     if fault := plain_text.too_long(
         given.description, plain_text.MAX_DESCRIPTION, words
     ):

@@ -122,7 +122,7 @@ def test_the_check_names_what_is_missing_and_who_supplies_it(
         for found in checked.json()["warnings"]
         if MISSING in found["message"]
     ]
-    assert "those who run the site have to supply it" in warning
+    assert "the site's staff have to supply it" in warning
 
 
 @pytest.mark.both_databases

@@ -261,7 +261,7 @@ def test_a_run_that_failed_by_the_sites_fault_is_scored_again(phase):
 @pytest.mark.parametrize("status", ["withdrawn", "cancelled"])
 def test_what_its_team_took_back_stays_so(phase, status):
     run = factories.make_submission(phase=phase, status=status)
-    with pytest.raises(Refused, match=f"a run that is {status} cannot be scored again"):
+    with pytest.raises(Refused, match=f"a run that is {status} cannot be rescored"):
         score_again(submission=run, by=None)
     ask_for_phase(phase=phase, by=None)
     run.refresh_from_db()

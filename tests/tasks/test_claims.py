@@ -322,7 +322,7 @@ class TestWhatTheLaterSeasonFollows:
         )
         assert (answer.status_code, answer.json()["detail"]) == (
             409,
-            "The inputs are not given out yet; runs are checked once they are.",
+            "The inputs are not released yet; runs are checked once they are.",
         )
 
     def test_a_version_without_the_texts_frees_its_board(self, pair):
@@ -355,7 +355,7 @@ class TestWhatTheLaterSeasonFollows:
                 reverse("board", args=[task.season.slug, task.slug, pair.later.slug])
             )
         )
-        assert "scores are kept back until staff of the site have decided" in page
+        assert "scores are withheld until the site's staff have decided" in page
         assert written_day(closes) not in page
         assert "Earlier" not in page
 

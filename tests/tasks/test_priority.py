@@ -130,7 +130,7 @@ def test_the_order_is_the_team_s_until_the_close_and_then_the_organisers_with_a_
     assert order(phase) == ["c", "a", "b"]
     assert Phase.objects.get(pk=phase.pk).version == version + 1
     entry = history(phase.task.season)[0]
-    assert "given another priority run 3 (c)" in entry.words
+    assert "gave another priority to run 3 (c)" in entry.words
     Phase.objects.update(closes=timezone.now() - dt.timedelta(minutes=1))
     with pytest.raises(PhaseOver):
         set_priority(runs[2], user, place=3)
@@ -188,9 +188,7 @@ def test_a_team_gives_and_changes_priorities_in_the_browser(client, phase, team)
     place = [phase.task.season.slug, phase.task.slug, phase.slug]
     first = send(phase, team, "a")
     upload = reverse("upload", args=place)
-    assert "the first 2 runs of a team stand on the board" in text_of(
-        client.get(upload)
-    )
+    assert "the first 2 runs of a team are on the board" in text_of(client.get(upload))
     sent = client.post(
         upload,
         {

@@ -132,7 +132,7 @@ class TestALaterPhaseBeyondTheBudget:
         page = client.post(where, values)
         assert page.status_code == 409
         words = text_of(page)
-        assert "This would tell more of the gold than its budget" in words
+        assert "This would reveal more of the gold than its budget allows" in words
         assert "before its time" not in words
         assert "Spans, Second: scores by corrected" in words
         assert slugs() == {"first"}

@@ -404,9 +404,7 @@ def test_one_run_is_scored_again_from_its_page_by_organisers_alone(
     assert act(client, "submission-rescore", run.pk).status_code == 404
     client.force_login(organiser)
     assert "Rescore this run" in text_of(client.get(address))
-    assert "The run is scored again." in text_of(
-        act(client, "submission-rescore", run.pk)
-    )
+    assert "The run is rescored." in text_of(act(client, "submission-rescore", run.pk))
     assert "scored again already" in text_of(act(client, "submission-rescore", run.pk))
     assert run.jobs.get().state == "queued"
 

@@ -225,7 +225,7 @@ def test_a_phase_has_no_more_measures_than_fit(phase, organiser):
     }
     for number in range(MAX_MEASURES):
         enter_measure(**given, name=f"m{number}", values=lines(phase, 1.0))
-    with pytest.raises(ValidationError, match="the most that fit"):
+    with pytest.raises(ValidationError, match="more are not allowed"):
         enter_measure(**given, name="one more", values=lines(phase, 1.0))
 
 

@@ -66,7 +66,7 @@ def test_an_organiser_adds_helpers_and_organisers_and_removes_them(
     client, season, olga, ada
 ):
     client.force_login(olga)
-    assert "Ada is what you chose now." in text_of(
+    assert "Ada has the chosen role now." in text_of(
         give(client, season, "ADA@example.org", "helper")
     )
     assert roles(season) == {"Olga": "organiser", "Ada": "helper"}

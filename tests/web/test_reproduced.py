@@ -250,10 +250,10 @@ def test_what_a_paper_concludes_is_held_to_print_and_board(client, phase, tmp_pa
     text = text_of(client.get(address(phase)))
     assert (
         "topic by topic ( Table 2 ) Fails on its own table : "
-        "cannot be told: in 1 of 2 cases, by −4.500 on average –" in text
+        "cannot be decided: in 1 of 2 cases, by −4.500 on average –" in text
     )
-    assert "cannot be told: in 2 of 2 cases, by +15.000 on average" in text
-    assert "cannot be told: in 1 of 1 cases, by +15.000 on average" in text
+    assert "cannot be decided: in 2 of 2 cases, by +15.000 on average" in text
+    assert "cannot be decided: in 1 of 1 cases, by +15.000 on average" in text
     listed = text_of(client.get(reverse("papers")))
     _, _, failing = listed.partition("Claims that fail on their own tables")
     assert "Heron is above Ibis, topic by topic" in failing
@@ -283,7 +283,7 @@ def test_a_conclusion_on_one_pair_of_systems_is_decided_by_their_runs_on_the_sam
     ]
     Task.objects.filter(pk=phase.task_id).update(published=placements)
     kite = boards.scored_run(phase, None, 0.4, system="Kite")
-    said = "cannot be told: in 1 of 1 cases, by +0.090 on average"
+    said = "cannot be decided: in 1 of 1 cases, by +0.090 on average"
     assert said in text_of(client.get(address(phase)))
     owl = phase.submissions.get(system="Owl")
     Comparison.objects.create(

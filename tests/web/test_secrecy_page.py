@@ -36,7 +36,7 @@ HOUR = dt.timedelta(hours=1)
 
 @pytest.fixture
 def phase(client) -> Phase:
-    """Open, with a board for organisers alone."""
+    """Open, with a board for organisers only."""
     organiser = factories.make_user()
     client.force_login(organiser)
     task = factories.make_task(
@@ -191,7 +191,7 @@ class TestLettingOutEarly:
         )
         assert Phase.objects.get().board == "everyone"
         told = [entry.words for entry in history(phase.task.season)]
-        assert any(words.startswith("let out before its time: ") for words in told)
+        assert any(words.startswith("revealed before its time: ") for words in told)
         assert any(words.endswith(": All teams agreed.") for words in told)
 
     def test_once_it_has_closed_nothing_is_asked(self, client, phase):
@@ -219,7 +219,7 @@ class TestLettingOutEarly:
         client.logout()
         assert "keeps scores back" not in text_of(client.get(board))
         Phase.objects.filter(pk=after.pk).update(let_out=[], version=9)
-        assert "Another phase on the same gold keeps scores back until" in text_of(
+        assert "Another phase on the same gold withholds scores until" in text_of(
             client.get(board)
         )
 
@@ -278,7 +278,7 @@ class TestLettingOutEarly:
         )
         assert page.status_code == 409
         assert (
-            "the scores of all of Spans, Practice, which Spans, Test keeps back"
+            "the scores of all of Spans, Practice, which Spans, Test withholds"
             in text_of(page)
         )
         named = f"{phase.task.season.slug}/{phase.task.slug}"
@@ -305,7 +305,7 @@ class TestLettingOutEarly:
         values["tasks"][0]["phases"].append(more)
         with pytest.raises(
             EmbargoBreach,
-            match="the scores of all of Spans, More, which Spans, Test keeps back",
+            match="the scores of all of Spans, More, which Spans, Test withholds",
         ):
             load_values(values, by=None, slug=season.slug)
         values["tasks"][0]["gold"] = [{"split": phase.split, "paths": ["gold"]}]
@@ -421,9 +421,7 @@ class TestLettingOutEarly:
             before = list(Phase.objects.values_list("pk"))
             answer = client.post(where, sent | lacking)
             assert answer.status_code == 409
-            said = (
-                "the scores of all of Spans, Afterwards, which Spans, Test keeps back"
-            )
+            said = "the scores of all of Spans, Afterwards, which Spans, Test withholds"
             assert said in text_of(answer)
             assert bool(lacking) == (
                 "What was typed is not the name" in text_of(answer)
@@ -461,7 +459,7 @@ class TestLettingOutEarly:
             task=phase.task, title="Later", opens=opens, closes=opens + HOUR
         )
         until = f"{utc_minute(phase.closes)}"
-        words = f"the scores of all of Spans, Later, which Spans, Test keeps back (free from {until})"
+        words = f"the scores of all of Spans, Later, which Spans, Test withholds (free from {until})"
         # By its own settings as another phase on other gold.
         factories.make_phase(
             task=phase.task, split="other", with_gold=False, title="Other"

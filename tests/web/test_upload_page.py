@@ -203,7 +203,9 @@ def test_when_nothing_is_left_the_page_says_when_it_renews(client, phase, member
         assert send(client, phase, factories.other_run(number)).status_code == 302
     response = send(client, phase, factories.other_run(7))
     assert response.status_code == 422
-    assert "No run is left in this phase; the next may be sent at" in text_of(response)
+    assert "No run is left in this phase; the next may be submitted at" in text_of(
+        response
+    )
     assert Submission.objects.count() == 2
 
 

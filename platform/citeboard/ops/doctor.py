@@ -366,7 +366,9 @@ def _workers() -> Said:
     busy = Job.objects.filter(state=Job.State.RUNNING, lease_expires_at__gt=from_now())
     owners = {host_of(owner) for owner in busy.values_list("lease_owner", flat=True)}
     if not groups and not owners and (trouble := _heartbeat_error()):
-        advice = _("Mend that first; whether there are workers is not known before.")
+        advice = _(
+            "Fix that first; until then it is unknown whether there are workers."
+        )
         words = _("no sign of life can be kept where workers leave them: %(trouble)s")
         return State.BAD, words % {"trouble": trouble}, advice
     if not groups and not owners:
@@ -401,7 +403,7 @@ def _heartbeat_error() -> str:
 
 def _sweeper() -> Said:
     if (last := last_sweep()) is None and (trouble := _heartbeat_error()):
-        advice = _("Mend that first; whether somebody sweeps is not known before.")
+        advice = _("Fix that first; until then it is unknown whether anybody sweeps.")
         words = _("no sign of life can be kept where sweepers leave them: %(trouble)s")
         return State.BAD, words % {"trouble": trouble}, advice
     advice = _(
@@ -533,7 +535,7 @@ def _receipts() -> Said:
         )
         return (
             State.BAD,
-            _("%(receipts)s cannot be signed, since %(reason)s") % facts,
+            _("%(receipts)s cannot be signed, because %(reason)s") % facts,
             advice,
         )
     if (key := current_key()) is None:

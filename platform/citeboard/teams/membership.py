@@ -381,7 +381,7 @@ def new_team(name: str) -> Team:
         raise ValidationError({"name": _("a name has at least one letter or digit")})
     slug = team_slug(name)
     if len(name) > MAX_NAME:
-        words = _("the name has %(length)s characters; at most %(most)s fit")
+        words = _("the name has %(length)s characters; at most %(most)s are allowed")
         raise ValidationError({"name": words % {"length": len(name), "most": MAX_NAME}})
     taken = ValidationError(
         {"name": _("another team has this name, or one very much like it")}

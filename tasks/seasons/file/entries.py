@@ -644,7 +644,7 @@ def _phase(table: Table) -> PhaseEntry:
         words = _("the board would be revealed before it is frozen")
         table.refuse("frozen_until", words, _("a time after “frozen_from”"))
     if phase.gold_from is not None and not phase.gold_is_public:
-        words = _("the gold would not be given out at all")
+        words = _("the gold would not be released at all")
         table.refuse("gold_from", words, _("“gold_public = true” beside it"))
     opens, closes = values["opens"], values["closes"]
     if opens and closes and closes <= opens:

@@ -89,7 +89,7 @@ class Table:
         value = self.text(name, default, longest=60)
         if value and not _SLUG.fullmatch(value):
             words = _("“%(value)s” cannot stand in an address") % {"value": value}
-            self.refuse(name, words, _("small letters, digits and single hyphens"))
+            self.refuse(name, words, _("lower-case letters, digits and single hyphens"))
         return value
 
     def choice(
