@@ -40,8 +40,8 @@ def entry(action: str, text: str) -> AuditEntry:
         ),
         (
             "run-withdrawn",
-            "withdrew run 3 (BM25 (tuned)) of Owls in Final: asked to",
-            "<withdrew run 3 (BM25 (tuned)) of Owls in Final>: asked to",
+            "withdrawn run 3 (BM25 (tuned)) of Owls in Final: asked to",
+            "<withdrawn run 3 (BM25 (tuned)) of Owls in Final>: asked to",
         ),
         (
             "board-changed",

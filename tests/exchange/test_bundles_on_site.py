@@ -43,7 +43,7 @@ def test_the_page_reports_first_and_then_makes_the_draft(client, olga):
     season = Season.objects.get()
     assert (season.title, season.is_public) == ("Pets", False)
     assert season.organisers.get().user == olga
-    assert "created the draft of the bundle bundle.zip" in text_of(
+    assert "made the draft of the bundle bundle.zip" in text_of(
         client.get("/seasons/pets/organise/history/")
     )
     assert (

@@ -130,7 +130,7 @@ def test_the_order_is_the_team_s_until_the_close_and_then_the_organisers_with_a_
     assert order(phase) == ["c", "a", "b"]
     assert Phase.objects.get(pk=phase.pk).version == version + 1
     entry = history(phase.task.season)[0]
-    assert "gave another priority to run 3 (c)" in entry.words
+    assert "given another priority run 3 (c)" in entry.words
     Phase.objects.update(closes=timezone.now() - dt.timedelta(minutes=1))
     with pytest.raises(PhaseOver):
         set_priority(runs[2], user, place=3)

@@ -145,7 +145,7 @@ def test_gold_goes_out_to_who_types_the_password_and_the_history_has_it(client, 
     [entry] = history(season).filter(action="season-exported")
     assert (entry.actor_name, entry.words) == (
         "Ada",
-        "downloaded the season with its gold, as season.zip",
+        "took the season with its gold, as season.zip",
     )
 
 

@@ -442,7 +442,7 @@ def test_ratings_of_somebody_who_does_not_sign_in_come_as_a_file(client, sheet, 
         client.get(reverse("organise-history", args=[phase.task.season.slug]))
     )
     assert f"added the annotator Dora to sheet {sheet.pk}" in told
-    assert f"uploaded 12 ratings of Dora for sheet {sheet.pk}" in told
+    assert f"brought 12 ratings of Dora for sheet {sheet.pk}" in told
 
 
 def test_nobody_rates_the_texts_of_their_own_team(client, sheet, phase, runs):
@@ -645,7 +645,7 @@ def test_the_history_of_the_season_tells_what_was_done(client, phase, sheet, run
     told = text_of(
         client.get(reverse("organise-history", args=[phase.task.season.slug]))
     )
-    assert "created a sheet for human evaluation: 4 instances of 3 runs" in told
+    assert "made a sheet for human evaluation: 4 instances of 3 runs" in told
     assert "published a human evaluation" in told
 
 

@@ -224,7 +224,7 @@ def test_what_changed_in_a_team_is_told_to_its_members(client, team, lead):
     post(client, lead, "team-lead", team.slug, bob.pk)
     page = text_of(client.get(reverse("team", args=[team.slug])))
     for words in (
-        "Ada created an invitation link",
+        "Ada made an invitation link",
         "Bob joined",
         "Ada handed the lead over to Bob",
     ):

@@ -294,10 +294,10 @@ def test_another_file_takes_the_ratings_of_the_first_off_the_board_and_the_histo
     assert JudgedRun.objects.get().published_at is None
     words = [entry.words for entry in AuditEntry.objects.order_by("pk")]
     assert words[-4:] == [
-        f"imported people's judgements of {run}",
+        f"brought people's judgements of {run}",
         f"put people's ratings of {run} on the board",
         f"took people's ratings of {run} off the board",
-        f"imported people's judgements of {run}",
+        f"brought people's judgements of {run}",
     ]
 
 

@@ -126,7 +126,7 @@ def test_an_organiser_brings_labels_and_the_run_goes_on(client, phase, organiser
     run.refresh_from_db()
     assert run.status == "scored"
     assert JudgementImport.objects.get().imported_by == organiser
-    assert AuditEntry.objects.get().words == f"imported 6 labels of {MODEL}"
+    assert AuditEntry.objects.get().words == f"brought 6 labels of {MODEL}"
     lines = downloaded(client, phase, "organise-labels", model=MODEL)
     assert lines[0] == {"model": MODEL, "kept": True}
     assert {line["premise_sha256"] for line in lines[1:]} == {

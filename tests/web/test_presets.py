@@ -57,7 +57,7 @@ def test_a_season_like_semeval_practises_evaluates_in_the_dark_and_goes_on(
     )
     assert evaluation.closes.isoformat() == "2026-06-09T11:59:00+00:00"
     assert (post.has_end, post.split, post.board) == (False, "test", "everyone")
-    assert history(season)[0].words == "created Ours from the preset “Like SemEval”"
+    assert history(season)[0].words == "made Ours from the preset “Like SemEval”"
 
 
 @pytest.mark.parametrize("slug", PRESETS)

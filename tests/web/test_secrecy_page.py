@@ -191,7 +191,7 @@ class TestLettingOutEarly:
         )
         assert Phase.objects.get().board == "everyone"
         told = [entry.words for entry in history(phase.task.season)]
-        assert any(words.startswith("revealed before its time: ") for words in told)
+        assert any(words.startswith("let out before its time: ") for words in told)
         assert any(words.endswith(": All teams agreed.") for words in told)
 
     def test_once_it_has_closed_nothing_is_asked(self, client, phase):

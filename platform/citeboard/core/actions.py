@@ -21,8 +21,8 @@ INVITED = _("Somebody invited")
 
 ACTIONS = {
     # Teams
-    "team-described": _("changed the team's description"),
-    "invitation-renewed/first": _("created an invitation link"),
+    "team-described": _("changed what the team says of itself"),
+    "invitation-renewed/first": _("made an invitation link"),
     "invitation-renewed": _("renewed the invitation link"),
     "invitation-revoked": _("revoked the invitation link"),
     "invitation-mailed": _("invited somebody by e-mail"),
@@ -32,16 +32,16 @@ ACTIONS = {
     "member-left": _("left"),
     "member-removed": _("removed %(person)s"),
     "lead-handed-over": _("handed the lead over to %(person)s"),
-    "first-organiser": _("created the first account that may organise"),
+    "first-organiser": _("made the first account that may organise"),
     "seasons-allowed": _("gave %(person)s the right to create seasons"),
     "seasons-allowed/not": _("took the right to create seasons from %(person)s"),
     "second-factor-removed": _("removed the second factor of %(person)s"),
     "join-asked": _("asked to join"),
-    "join-taken-back": _("withdrew the request to join"),
+    "join-taken-back": _("took back asking to join"),
     "join-accepted": _("accepted %(person)s, who had asked"),
     "join-declined": _("declined %(person)s, who had asked"),
-    "merge-proposed": _("proposed that %(team)s merge into %(into)s"),
-    "merge-dropped": _("dropped the proposal that %(team)s merge into %(into)s"),
+    "merge-proposed": _("proposed that %(team)s merges into %(into)s"),
+    "merge-dropped": _("dropped that %(team)s merges into %(into)s"),
     "teams-merged": _("merged %(team)s into %(into)s, with %(runs)s"),
     # Entering
     "team-entered": _("entered %(team)s"),
@@ -49,31 +49,31 @@ ACTIONS = {
     "team-approved": _("approved %(team)s"),
     "team-refused": _("refused %(team)s"),
     "entry-taken-back": _("took back the entry of %(team)s"),
-    "entry-changed/open": _("opened entry to every team"),
-    "entry-changed/approval": _("opened entry by approval of an organiser"),
-    "entry-changed/list": _("opened entry to the addresses on a list"),
-    "entry-changed/closed": _("closed entry"),
+    "entry-changed/open": _("made entering open to every team"),
+    "entry-changed/approval": _("made entering by approval of an organiser"),
+    "entry-changed/list": _("made entering open to the addresses on a list"),
+    "entry-changed/closed": _("made entering closed"),
     "list-changed": _("changed the list of who may enter to %(lines)s"),
     "team-limits": _("changed the limits of teams: %(limits)s"),
     "terms-published": _("published version %(version)s of the terms"),
     "terms-accepted": _("accepted version %(version)s of the terms"),
     # Seasons
-    "season-exported": _("downloaded the season with its gold, as season.zip"),
+    "season-exported": _("took the season with its gold, as season.zip"),
     "season-loaded": _("loaded the season file: %(changes)s"),
-    "bundle-imported": _("created the draft of the bundle %(file)s: %(decisions)s"),
-    "runs-scored-again": _("had %(runs)s of another platform rescored in %(phase)s"),
+    "bundle-imported": _("made the draft of the bundle %(file)s: %(decisions)s"),
+    "runs-scored-again": _("had %(runs)s of another site scored again in %(phase)s"),
     "settings-changed": _("changed the settings: %(changes)s"),
     "phase-changed": _("changed the settings: %(changes)s"),
     "declared-anew": _("declared %(task)s anew: %(declaration)s"),
-    "season-made": _("created %(season)s from the preset “%(preset)s”"),
+    "season-made": _("made %(season)s from the preset “%(preset)s”"),
     "season-cloned": _("cloned %(season)s as %(clone)s"),
     "season-deleted": _("deleted the draft %(season)s (%(address)s)"),
     "deleted/task": _("deleted the task %(name)s"),
     "deleted/phase": _("deleted the phase %(name)s"),
     "deleted": _("deleted the %(kind)s %(name)s"),
-    "restored": _("restored %(name)s"),
+    "restored": _("brought back %(name)s"),
     "changed-in-admin": _("changed %(name)s in the admin: %(fields)s"),
-    "mail-tested": _("sent an e-mail to test the mail server"),
+    "mail-tested": _("sent a mail to see whether mails arrive"),
     "organiser-added": _("made %(person)s an organiser"),
     "helper-added": _("made %(person)s a helper"),
     "organiser-removed": _("removed %(person)s as an organiser"),
@@ -83,25 +83,25 @@ ACTIONS = {
     "announced": _("announced: %(text)s"),
     "announced/removed": _("removed the announcement"),
     "announcement-edited": _("edited an announcement: %(text)s"),
-    "teams-mailed": _("sent an e-mail, “%(subject)s”, to %(group)s: %(teams)s"),
+    "teams-mailed": _("sent a mail, “%(subject)s”, to %(group)s: %(teams)s"),
     "question-asked": _("asked a question"),
     "question-answered/public": _("answered a question in public"),
     "question-answered": _("answered a question to who asked it"),
     "reported": _("reported abuse"),
     "report-closed": _("closed a report"),
     "measures-brought": _(
-        "uploaded measures of a task's own (%(digest)s), which wait for approval"
+        "brought measures of a task's own (%(digest)s), which wait for approval"
     ),
-    "measures-brought/approved": _("uploaded measures of a task's own (%(digest)s)"),
+    "measures-brought/approved": _("brought measures of a task's own (%(digest)s)"),
     "measures-approved": _("approved measures of a task's own (%(digest)s)"),
     "measures-withdrawn": _(
         "withdrew the approval of measures of a task's own (%(digest)s)"
     ),
     "program-brought": _(
-        "uploaded the official program of a task (%(digest)s), which waits for approval"
+        "brought the official program of a task (%(digest)s), which waits for approval"
     ),
     "program-brought/approved": _(
-        "uploaded the official program of a task (%(digest)s)"
+        "brought the official program of a task (%(digest)s)"
     ),
     "program-approved": _("approved the official program of a task (%(digest)s)"),
     "program-withdrawn": _(
@@ -115,7 +115,7 @@ ACTIONS = {
         "released the later of two seasons with the same texts: %(reason)s"
     ),
     "mails-queued-again": _("queued %(mails)s again that had been given up"),
-    "webhook-made": _("created a webhook"),
+    "webhook-made": _("made a webhook"),
     "webhook-renewed": _("gave a webhook another secret"),
     "webhook-removed": _("removed a webhook"),
     "webhook-repeated": _("asked for a delivery (%(kind)s) to be posted again"),
@@ -137,17 +137,17 @@ ACTIONS = {
     "erratum": _("published an erratum of %(phase)s"),
     "outside-scores": _("entered %(scores)s by hand as “%(name)s” of %(phase)s"),
     "outside-scores/removed": _(
-        "removed what was entered by hand as “%(name)s” of %(phase)s"
+        "took away what was entered by hand as “%(name)s” of %(phase)s"
     ),
     "confirmation-ended": _("ended the confirmation of results of %(phase)s"),
     "confirmation-reopened": _("reopened the confirmation of results of %(phase)s"),
     "baselines-asked": _("had baselines of %(phase)s computed: %(names)s"),
-    "rescore-asked": _("had %(phase)s rescored"),
-    "run-rescored": _("had %(run)s in %(phase)s rescored"),
-    "rescore-stopped": _("stopped rescoring %(phase)s"),
-    "went-on": _("went on despite the warning: %(what)s"),
+    "rescore-asked": _("had %(phase)s scored again"),
+    "run-rescored": _("had %(run)s in %(phase)s scored again"),
+    "rescore-stopped": _("stopped scoring %(phase)s again"),
+    "went-on": _("went on: %(what)s"),
     "taken-back": _("took back: %(what)s"),
-    "let-out": _("revealed before its time: %(what)s"),
+    "let-out": _("let out before its time: %(what)s"),
     "part-drawn-again": _("drew the public part of %(phase)s again"),
     "gold-sealed": _("sealed gold v%(version)s of %(task)s"),
     "gold-deleted": _("deleted gold v%(version)s of %(task)s"),
@@ -165,24 +165,24 @@ ACTIONS = {
     "run-described": _(
         "described run %(number)s (%(system)s) of %(team)s in %(phase)s"
     ),
-    "run-emptied": _(
-        "deleted the file of run %(number)s (%(system)s) of %(team)s in %(phase)s"
-    ),
+    "run-emptied": _("emptied run %(number)s (%(system)s) of %(team)s in %(phase)s"),
     "run-cancelled": _(
         "cancelled run %(number)s (%(system)s) of %(team)s in %(phase)s"
     ),
-    "run-withdrawn": _("withdrew run %(number)s (%(system)s) of %(team)s in %(phase)s"),
+    "run-withdrawn": _(
+        "withdrawn run %(number)s (%(system)s) of %(team)s in %(phase)s"
+    ),
     "run-accepted": _("accepted run %(number)s (%(system)s) of %(team)s in %(phase)s"),
-    "run-chosen": _("chose run %(number)s (%(system)s) of %(team)s in %(phase)s"),
+    "run-chosen": _("chosen run %(number)s (%(system)s) of %(team)s in %(phase)s"),
     "run-disqualified": _(
         "disqualified run %(number)s (%(system)s) of %(team)s in %(phase)s"
     ),
-    "run-hidden": _("hid run %(number)s (%(system)s) of %(team)s in %(phase)s"),
+    "run-hidden": _("hidden run %(number)s (%(system)s) of %(team)s in %(phase)s"),
     "run-reinstated": _(
         "reinstated run %(number)s (%(system)s) of %(team)s in %(phase)s"
     ),
     "run-given another priority": _(
-        "gave another priority to run %(number)s (%(system)s) of %(team)s in %(phase)s"
+        "given another priority run %(number)s (%(system)s) of %(team)s in %(phase)s"
     ),
     "run-declared a seed": _(
         "changed of which system run %(number)s (%(system)s) of %(team)s in %(phase)s is a seed"
@@ -198,7 +198,7 @@ ACTIONS = {
         "not acknowledged: the scoring under %(rules)s of %(run)s"
     ),
     # Labels and people's judgements
-    "labels-imported": _("imported %(labels)s labels of %(model)s"),
+    "labels-imported": _("brought %(labels)s labels of %(model)s"),
     "judgements-withdrawn": _("withdrew %(labels)s judgements of %(model)s: %(why)s"),
     "judge-agreed": _(
         "lets the judge %(judge)s read texts of %(phase)s; they go to %(host)s"
@@ -206,12 +206,12 @@ ACTIONS = {
     "judge-dismissed": _("does not let the judge %(judge)s read texts of %(phase)s"),
     "judge-asked": _("asked the judge %(judge)s about runs of %(phase)s"),
     "labels-shared": _("shared %(labels)s labels of %(model)s with all seasons"),
-    "judgements-imported": _("imported people's judgements of %(run)s"),
+    "judgements-imported": _("brought people's judgements of %(run)s"),
     "judgements-imported/published": _("put people's ratings of %(run)s on the board"),
     "judgements-imported/removed": _("took people's ratings of %(run)s off the board"),
-    "sheet": _("created a sheet for human evaluation: %(instances)s of %(runs)s"),
+    "sheet": _("made a sheet for human evaluation: %(instances)s of %(runs)s"),
     "annotator-added": _("added the annotator %(annotator)s to sheet %(sheet)s"),
-    "ratings-brought": _("uploaded %(ratings)s of %(annotator)s for sheet %(sheet)s"),
+    "ratings-brought": _("brought %(ratings)s of %(annotator)s for sheet %(sheet)s"),
     "annotator-removed": _("removed the annotator %(annotator)s with %(ratings)s"),
     "sheet-adjudication/none": _(
         "lets annotators' ratings stand as they are on sheet %(sheet)s"
@@ -225,8 +225,8 @@ ACTIONS = {
     "sheet/published early": _(
         "published a human evaluation without waiting for %(names)s"
     ),
-    "sheet-of-pairs": _("created a sheet of %(pairs)s of %(runs)s"),
-    "battles-brought": _("uploaded %(judgements)s of pairs as sheet %(sheet)s"),
+    "sheet-of-pairs": _("made a sheet of %(pairs)s of %(runs)s"),
+    "battles-brought": _("brought %(judgements)s of pairs as sheet %(sheet)s"),
     "battles/published": _(
         "published the judgements of sheet %(sheet)s on the board of battles"
     ),
@@ -234,8 +234,8 @@ ACTIONS = {
         "took the judgements of sheet %(sheet)s off the board of battles"
     ),
     "sheet-reopened": _("reopened sheet %(sheet)s to its judges"),
-    "estimate-sheet": _("created a sheet of %(judgements)s for estimates of %(runs)s"),
-    "estimate-sheet/labels": _("uploaded people's labels for estimate sheet %(sheet)s"),
+    "estimate-sheet": _("made a sheet of %(judgements)s for estimates of %(runs)s"),
+    "estimate-sheet/labels": _("brought people's labels for estimate sheet %(sheet)s"),
     "estimate-sheet/published": _(
         "published the estimated scores of estimate sheet %(sheet)s"
     ),

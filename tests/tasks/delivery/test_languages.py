@@ -118,7 +118,7 @@ def _describe(phase: Phase, team, by) -> None:
 @pytest.mark.parametrize(
     ("act", "kept"),
     [
-        (_enter, "opened entry by approval of an organiser"),
+        (_enter, "made entering by approval of an organiser"),
         (_list, "changed the list of who may enter to 2 lines"),
         (_give_tries, "gave 2 more tries to Owls in 1A, End: The site was away"),
         (
