@@ -98,7 +98,7 @@ def test_why_a_number_has_no_interval_fits_a_narrow_page(page, live_server, scen
     Signature.objects.filter(pk=score.shared_id).update(text=text)
     page.goto(live_server.url + OPEN_TO_ALL["standing"](scene))
     turn(page, "narrow and dark")
-    assert page.get_by_text("no interval: without some unit").is_visible()
+    assert page.get_by_text("no interval: leaving out one of the units").is_visible()
     assert not is_too_wide(page)
 
 

@@ -216,7 +216,7 @@ def test_exact_times_are_chosen_once_for_all_pages(page, live_server, scene):
     page.goto(live_server.url + scene.address("board"))
     shown = "document.querySelector('[data-countdown] time')"
     is_exact = f"{shown}.textContent === {shown}.dataset.exact"
-    page.click("text=Exact times")
+    page.click("text=Show exact times")
     wait_for(page, is_exact)
     page.reload()
     page.wait_for_selector("text=Show times from now")

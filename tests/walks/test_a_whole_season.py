@@ -260,7 +260,7 @@ def would_publish_a_doubled_line_and_leaves_the_gold(olga: Person, gold: Path) -
 def gives_tries_and_takes_them_back(olga: Person, ants: Person) -> None:
     # Show times from now become others meanwhile.
     ants.go(f"{BOARD}submit/")
-    ants.page.click("text=Exact times")
+    ants.page.click("text=Show exact times")
     before = ants.go(f"{BOARD}submit/")
     olga.go(f"{ORGANISE}tries/")
     olga.page.select_option("#id_team", label="Counting Ants")
@@ -425,13 +425,13 @@ def shows(olga: Person, reader: Person) -> None:
 
 def lets_out(olga: Person, reason: str) -> None:
     """What was kept back until its time, against the advice of the page."""
-    assert "let something out before its time" in olga.said
+    assert "reveal something before its time" in olga.said
     label = olga.page.get_by_label("type the name of the task")
     label.fill(
         olga.page.locator("label[for=let-out-task]").inner_text().partition("task: ")[2]
     )
     olga.page.get_by_label("Reason, which stands in the history").fill(reason)
-    olga.press("Let it out")
+    olga.press("Reveal it")
 
 
 def freezes(olga: Person, reader: Person) -> None:

@@ -101,7 +101,9 @@ class TestALaterPhaseBeyondTheBudget:
             "Spans, Second: scores by corrected",
             "Spans, First: ranks by corrected",
         ]
-        assert "tell more of the gold than its budget: Spans, First:" in told["detail"]
+        assert (
+            "reveal more of the gold than its budget: Spans, First:" in told["detail"]
+        )
         assert "at most 52 bits are expected" in told["detail"]
         assert "Spans, Second: scores by corrected" in told["detail"]
         assert slugs() == {"first"}

@@ -435,7 +435,7 @@ def test_ratings_of_somebody_who_does_not_sign_in_come_as_a_file(client, sheet, 
         == 302
     )
     assert Annotator.objects.get().user is None
-    assert "Dora 12 of 12 as a file" in text_of(
+    assert "Dora 12 of 12 in a file" in text_of(
         client.get(organise("organise-sheet", phase, sheet))
     )
     told = text_of(

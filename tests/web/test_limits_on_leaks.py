@@ -239,7 +239,7 @@ def test_the_settings_of_a_phase_say_how_much_its_scores_can_tell_and_warn(
     other.delete()
     phase.board = "organisers"
     phase.save()
-    assert "What scores can tell" not in text_of(client.get(address))
+    assert "What scores can reveal" not in text_of(client.get(address))
 
 
 def test_what_registered_teams_are_told_together_is_counted_and_warned_of_alike(

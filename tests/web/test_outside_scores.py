@@ -96,7 +96,7 @@ def test_those_of_runs_that_do_not_count_are_kept_and_stand_apart(
         client, organiser, phase, values=f"{lines(phase, FIRST)}\n{worse.pk} {SECOND}"
     )
     page = text_of(client.get(place(phase)))
-    assert "Of runs that do not count They are kept" in page
+    assert "Of runs that do not count They are stored" in page
     assert page.index("Of runs that do not count") < page.index(f"{worse.pk} {SECOND}")
     assert "Worse" not in text_of(client.get(boards.address("outside", phase)))
     run = reverse("submission", args=[worse.pk])

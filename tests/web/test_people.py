@@ -351,7 +351,7 @@ def test_an_annotator_is_removed_with_what_they_rated_while_the_sheet_is_open(
         "organise-annotator-remove", args=[season.slug, sheet.pk, annotator.pk]
     )
     type(sheet).objects.update(published_at=timezone.now())
-    assert "take it back before" in text_of(client.post(where, follow=True))
+    assert "unpublish it before" in text_of(client.post(where, follow=True))
     type(sheet).objects.update(published_at=None)
     assert "Ada is off the sheet, with 1 rating." in text_of(
         client.post(where, follow=True)

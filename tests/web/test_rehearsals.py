@@ -296,7 +296,7 @@ def test_what_lets_something_out_before_its_time_is_asked_once(browser, phase):
     Phase.objects.update(board="organisers")
     where = reverse("organise-reveal", args=["one", phase.pk])
     asked = browser.post(where)
-    assert "let something out before its time" in text_of(asked)
+    assert "reveal something before its time" in text_of(asked)
     typed = {"let_out_task": "Spans", "let_out_reason": "All teams agreed."}
     assert go_on(browser, where, asked, **typed).status_code == 302
     assert Phase.objects.get().board == "everyone"
@@ -438,7 +438,7 @@ def test_a_program_takes_back_what_a_person_has_done_and_a_second_time_is_refuse
     again = browser.post(address)
     assert (again.status_code, again.json()["detail"]) == (
         409,
-        "This can not be taken back any more.",
+        "This cannot be taken back any more.",
     )
 
 
@@ -575,7 +575,7 @@ def test_after_ten_minutes_nothing_can_be_taken_back(browser, phase):
         browser.post(where, {**form_of(browser, where), "runs_per_day": "2"}),
     )
     AuditEntry.objects.update(at=timezone.now() - dt.timedelta(minutes=11))
-    assert "can not be taken back any more" in take_back(browser, "phase-changed")
+    assert "cannot be taken back any more" in take_back(browser, "phase-changed")
     assert Phase.objects.get().runs_per_day == 2
 
 

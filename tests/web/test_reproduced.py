@@ -204,11 +204,13 @@ def test_a_board_without_published_tables_is_shown_as_others_of_its_kind_are_pri
     phase = boards.make_phase()
     boards.scored_run(phase, None, 0.31, system="Owl")
     where = boards.address("board", phase) + "paper/"
-    assert "No table is published of this kind of task" in text_of(client.get(where))
+    assert "The site knows no published table for this kind of task" in text_of(
+        client.get(where)
+    )
     printed = factories.make_task(published=PLACEMENTS, is_reported_only=True)
     assert paper_lines(client, phase)[-1][1] == "0.310"
     page = client.get(where)
-    assert "columns can be compared and numbers cannot" in text_of(page)
+    assert "compare columns, not numbers" in text_of(page)
     assert "paper-chart" not in page.content.decode(), "one axis would compare them"
     # No class of Table 2 is on the board, whose number is of all instances.
     by_class = paper_lines(client, phase, "?table=3")
@@ -217,7 +219,9 @@ def test_a_board_without_published_tables_is_shown_as_others_of_its_kind_are_pri
         ["Owl baseline", "all", "31.0"],
     )
     Season.objects.filter(pk=printed.season_id).update(is_public=False)
-    assert "No table is published of this kind of task" in text_of(client.get(where))
+    assert "The site knows no published table for this kind of task" in text_of(
+        client.get(where)
+    )
 
 
 def test_the_paper_view_tells_nothing_of_a_board_whose_numbers_are_hidden(

@@ -217,7 +217,7 @@ class TestLettingOutEarly:
             "board", args=[phase.task.season.slug, phase.task.slug, after.slug]
         )
         client.logout()
-        assert "keeps scores back" not in text_of(client.get(board))
+        assert "withholds scores" not in text_of(client.get(board))
         Phase.objects.filter(pk=after.pk).update(let_out=[], version=9)
         assert "Another phase on the same gold withholds scores until" in text_of(
             client.get(board)
@@ -282,7 +282,7 @@ class TestLettingOutEarly:
             in text_of(page)
         )
         named = f"{phase.task.season.slug}/{phase.task.slug}"
-        with pytest.raises(CommandError, match="Spans, Test keeps back"):
+        with pytest.raises(CommandError, match="Spans, Test withholds"):
             call_command(
                 "load_gold", named, archive, "--reason", "More.", "--split", "practice"
             )
@@ -406,7 +406,7 @@ class TestLettingOutEarly:
 
     @pytest.fixture
     def after(self, phase) -> Phase:
-        """Open with its board, on gold that the other phase keeps back."""
+        """Open with its board, on gold that the other phase withholds."""
         return factories.make_phase(task=phase.task, title="Afterwards")
 
     def asked_and_done(self, client, where, sent=()) -> None:
@@ -492,7 +492,7 @@ class TestLettingOutEarly:
         )
         assert client.get(f"{API}/phases/{later.pk}/").json()["kept_back"] == []
         for name in ("organise", "organise-phases"):
-            assert "keeps back" not in text_of(client.get(address(name, phase)))
+            assert "withholds" not in text_of(client.get(address(name, phase)))
 
     def test_the_admin_asks_before_it_deletes_or_brings_back_and_then_all_or_nothing(
         self, client, phase, after
@@ -509,7 +509,7 @@ class TestLettingOutEarly:
         }
         self.asked_and_done(client, reverse("admin:tasks_phase_changelist"), chosen)
         assert list(Phase.objects.all()) == [after]
-        # Brought back it keeps back what the other one shows by then: nothing is let out by that.
+        # Brought back it withholds what the other one shows by then: nothing is let out by that.
         back = reverse("admin:core_auditentry_changelist")
         deleted = history(phase.task.season).filter(
             action__startswith="deleted", subject_id=phase.pk

@@ -267,7 +267,7 @@ def test_a_second_run_says_which_one_stands_on_the_board(client, scored):
     assert "Run 1, My system, is on the board for your team." in show(client, worse)
     contrastive = boards.make_run(scored.phase, scored.team, kind="contrastive")
     boards.score(contrastive, 0.9, gold=gold)
-    assert "does not stand on the board" in show(client, contrastive)
+    assert "is not on the board" in show(client, contrastive)
 
 
 def test_where_ranks_alone_are_shown_a_team_sees_its_own_numbers_if_the_phase_says_so(

@@ -529,4 +529,4 @@ def test_home_and_season_say_where_baselines_stand_alone_and_the_season_that_a_p
     assert "open, no end" in page
     boards.scored_run(phase, boards.make_team(phase, "Ada"), 0.5)
     bump_version(phase.pk)
-    assert "baselines alone" not in text_of(client.get("/"))
+    assert "only baselines so far" not in text_of(client.get("/"))

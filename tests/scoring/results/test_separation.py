@@ -131,7 +131,7 @@ def test_the_board_its_page_and_the_api_say_so_in_words(client):
     page = text_of(client.get(boards.address("board", phase)))
     answer = client.get(f"/api/v1/phases/{phase.pk}/leaderboard/").json()["separation"]
     assert words in page
-    assert "would hold" not in page
+    assert "stays ahead" not in page
     assert words in answer["words"]
     assert (answer["unit"], answer["units"], answer["can_differ"]) == (
         "topic",
