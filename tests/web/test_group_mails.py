@@ -124,7 +124,7 @@ def test_it_waits_ten_minutes_in_the_list_and_is_taken_back_until_then(browser, 
         )
     )
     assert not Notification.objects.exists()
-    assert "Taken back. 0 people are told" in text_of(browser.get(WHERE))
+    assert "Taken back. 0 people are notified" in text_of(browser.get(WHERE))
 
 
 def test_who_ends_such_mails_by_their_link_without_signing_in_still_gets_those_about_dates(

@@ -146,7 +146,7 @@ def test_the_problems_are_a_csv_that_no_spreadsheet_calculates(client, phase, me
 
 def test_a_check_stores_nothing_and_needs_no_name(client, phase, member):
     response = send(client, phase, do="check", system="")
-    assert "This run can be scored" in text_of(response)
+    assert "this run can be scored" in text_of(response)
     assert response.status_code == 200
     assert not Submission.objects.exists()
 
