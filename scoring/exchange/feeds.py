@@ -258,7 +258,7 @@ def _events(season: Season) -> Iterator[Event]:
             f"season-{season.pk}-{name}", f"{SEASON}.{name}", at, words, address
         )
     said = {
-        "inputs_from": _("%(season)s: inputs of %(task)s, %(phase)s, are given out"),
+        "inputs_from": _("%(season)s: inputs of %(task)s, %(phase)s, are released"),
         "opens": _("%(season)s: %(task)s, %(phase)s, opens"),
         "closes": _("%(season)s: %(task)s, %(phase)s, closes"),
     }

@@ -33,7 +33,8 @@ class ConverterBusy(PoolFull):
     def __init__(self) -> None:
         super().__init__(
             _(
-                "another figure is being converted; please ask for it again in a few seconds"
+                "another chart is being converted; please ask for it again in a few "
+                "seconds"
             )
         )
 

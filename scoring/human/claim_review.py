@@ -111,7 +111,7 @@ def publish(*, submission: Submission, by: User | None) -> None:
                 _("another file has taken the place of these judgements meanwhile")
             )
         if locked.published_at is not None:
-            raise refusals.Refused(_("the ratings stand on the board already"))
+            raise refusals.Refused(_("the ratings are on the board already"))
         scores = HumanScore.objects.bulk_create(_scores(locked, agreed))
         if not scores:
             raise refusals.Refused(_("no whole response is rated in the file"))

@@ -215,7 +215,8 @@ def change_distance(*, sheet: Sheet, distance: int | None, by: User) -> None:
         if locked.is_published:
             raise Refused(
                 _(
-                    "the sheet is published; take it back before you change what it rests on"
+                    "the sheet is published; unpublish it before you change what it "
+                    "rests on"
                 )
             )
         before = locked.adjudicated_from

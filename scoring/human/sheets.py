@@ -352,7 +352,7 @@ def add_name(*, sheet: Sheet, name: str, by: User | None = None) -> Annotator:
     rater = sheet.annotators.filter(name=name).first()
     if rater is not None and rater.user is not None:
         raise AnnotatorRefused(
-            _("%(name)s rates in the site, and can bring a file there")
+            _("%(name)s rates on the site, and can upload a file there")
             % {"name": rater}
         )
     return rater or _add(sheet, name, None, by)
@@ -363,7 +363,7 @@ def remove_annotator(*, annotator: Annotator, by: User) -> int:
         sheet = Sheet.objects.select_for_update().get(pk=annotator.sheet_id)
         if sheet.is_published:
             raise AnnotatorRefused(
-                _("the sheet is published; take it back before you remove who rated it")
+                _("the sheet is published; unpublish it before you remove annotators")
             )
         ratings = annotator.ratings.count() + annotator.preferences.count()
         facts = {"annotator": annotator, "ratings": ratings}

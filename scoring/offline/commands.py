@@ -395,7 +395,7 @@ def report_on_gold(args: argparse.Namespace) -> int:
         )
         lines.append(f"{finding.kind}: {finding.message}{where}")
     if not report.findings:
-        lines.append("nothing is odd about the gold")
+        lines.append("no problems found in the gold")
     for name, shares in report.trivial.items():
         values = ", ".join(
             f"{metric} {'undefined' if share is None else f'{share:.4f}'}"

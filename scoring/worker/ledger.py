@@ -147,7 +147,7 @@ def _refusals(given: GivenRows, judge: str) -> list[Problem]:
         message = _("these are labels of “%(model)s”") % {"model": said.judge}
         expected = _("those of “%(model)s”") % {"model": judge}
     elif len(name) > MAX_JUDGE or not name.isprintable() or name != name.strip():
-        message = _("the model's name cannot be kept")
+        message = _("the model's name cannot be stored")
         expected = _("at most %(number)s printable characters") % {"number": MAX_JUDGE}
     if not message:
         return []
@@ -369,10 +369,12 @@ def _contradictions(
         label = known.get(_key(row), row.label)
         if label == row.label:
             continue
-        message = _("these items are kept as “%(label)s”") % {"label": label}
+        message = _("these items are stored as “%(label)s”") % {"label": label}
         expected = _("what a judge has said once; a further answer has “repeat”")
         if row.kind == ENTAILS and not row.by:
-            message = _("this pair is kept as %(label)s") % {"label": int(label == YES)}
+            message = _("this pair is stored as %(label)s") % {
+                "label": int(label == YES)
+            }
             expected = _(
                 "what a model has decided once; another model goes by another name"
             )

@@ -117,11 +117,11 @@ def score_again(*, submission: Submission, by: User | None) -> int:
     phase = submission.phase
     gold = Gold.objects.current(phase)
     if submission.status not in ENDED or gold is None:
-        words = _("a run that is %(status)s cannot be scored again")
+        words = _("a run that is %(status)s cannot be rescored")
         raise Refused(words % {"status": submission.get_status_display()})
     if submission.status == Status.FAILED and submission.problems:
         raise Refused(
-            _("a refused file cannot be scored again; its team sends a corrected one")
+            _("a refused file cannot be rescored; its team submits a corrected one")
         )
     stood = Evaluation.objects.known_at(phase.frozen_from).filter(
         submission=submission, gold=gold
@@ -129,7 +129,8 @@ def score_again(*, submission: Submission, by: User | None) -> int:
     if phase.is_frozen() and stood.exists():
         raise Refused(
             _(
-                "the board is frozen with this run's scores; it can be scored again once it is revealed"
+                "the board is frozen with this run's scores; it can be rescored once "
+                "it is revealed"
             )
         )
     with transaction.atomic():

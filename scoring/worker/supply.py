@@ -27,7 +27,7 @@ def needs_of(task: Task) -> list[Requirement]:
     first = stored_model(options)
     for model in [first, *further_judges(task.rules)] if first else ():
         deciding = Judge.objects.deciding(model, task.season)
-        place = _("kept by this site: %(labels)s")
+        place = _("stored by this site: %(labels)s")
         place %= {"labels": counted(sum(kept.decided for kept in deciding), "label")}
         wanted[Requirement(kind="entailment labels", name=model, place=place)] = None
     return list(wanted)
@@ -38,8 +38,8 @@ def supply_warnings(task: Task) -> list[Problem]:
     wait.
     """
     words = _(
-        "a run cannot be scored yet: %(missing)s; those who run the site have to supply it, and until then "
-        "the run waits and spends no try"
+        "a run cannot be scored yet: %(missing)s; the site's staff have to supply it, "
+        "and until then the run waits and spends no try"
     )
     return [
         Problem(message=words % {"missing": need.missing}, fatal=False)

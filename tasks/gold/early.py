@@ -62,7 +62,7 @@ class Early:
         }
         said = _("%(what)s of %(phase)s")
         if self.kept_by:
-            said = _("%(what)s of %(phase)s, which %(who)s keeps back")
+            said = _("%(what)s of %(phase)s, which %(who)s withholds")
         if self.free_from == NEVER:
             return said % facts
         at = day_and_time(self.free_from)
@@ -133,13 +133,14 @@ class EmbargoBreach(refusals.Refused):
         self.told = told
         self.task = told[0].phase.task.title
         message = _(
-            "this would let out before its time: %(what)s. To go on nevertheless, type the name of the "
-            "task, “%(task)s”, and a reason"
+            "this would reveal before its time: %(what)s. To go on nevertheless, type "
+            "the name of the task, “%(task)s”, and a reason"
         )
         if not self.too_early:
             message = _(
-                "this would tell more of the gold than its budget: %(what)s. To go on nevertheless, type the "
-                "name of the task, “%(task)s”, and a reason"
+                "this would reveal more of the gold than its budget allows: %(what)s. "
+                "To go on nevertheless, type the name of the task, “%(task)s”, and a "
+                "reason"
             )
         super().__init__(
             message

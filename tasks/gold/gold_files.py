@@ -66,8 +66,8 @@ class EarlierGold(refusals.Refused):
 
     def __init__(self, earlier: Gold) -> None:
         message = _(
-            "this is the content of v%(version)s of %(task)s, which has been corrected since; say that "
-            "it is to be published again"
+            "this is the content of v%(version)s of %(task)s, which has been corrected "
+            "since; confirm that it is to be published again"
         )
         super().__init__(message % {"version": earlier.number, "task": earlier.task})
 
@@ -343,7 +343,7 @@ def _with_kit_of(kept: KeptGold, present: Gold) -> dict[str, str]:
                     packing.refuse_kit(kit, own, Path(folder))
                 files = [(file.name, file.open) for file in (*own, *kit)]
                 packing.write_archive(path, files)
-            columns[column] = _kept(path, place)
+            columns[column] = _store_file(path, place)
     return columns
 
 

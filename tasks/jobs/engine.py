@@ -76,7 +76,9 @@ class Kind:
     is_given_up = True
     lost_reason = "The worker that was at it was gone."
     stopped_reason = ""
-    fault = gettext_noop("The site failed by a fault of its own, which its log has.")
+    fault = gettext_noop(
+        "The site failed because of an error of its own, which is in its log."
+    )
 
     @property
     def rows(self) -> QuerySet[Any]:

@@ -320,11 +320,11 @@ def notification_mail(*told: Notification) -> EmailMessage:
         for row in told
     }
     choose = f"{settings.BASE_URL}{reverse('message-choices')}"
-    foot = [_("Choose what you are told of: %(address)s") % {"address": choose}]
+    foot = [_("Change your notification settings: %(address)s") % {"address": choose}]
     for kind, path in kinds.items():
         foot.append(_("Sent for: %(kind)s.") % {"kind": Kind(kind).label})
         foot.append(
-            _("No more such e-mails: %(address)s")
+            _("Stop these e-mails: %(address)s")
             % {"address": f"{settings.BASE_URL}{path}"}
         )
     # A title may contain names that users chose. The subject must be a single line.

@@ -25,11 +25,11 @@ from tasks.models.submissions import Submission
 class Kind(models.TextChoices):
     SCORED = "run-scored", _("A run of your team was scored")
     FAILED = "run-failed", _("A run of your team could not be scored")
-    REFUSED = "run-refused", _("A run of your team was refused after it was sent")
-    RESCORED = "runs-rescored", _("Runs of your team were scored again")
+    REFUSED = "run-refused", _("A run of your team was refused after it was submitted")
+    RESCORED = "runs-rescored", _("Runs of your team were rescored")
     DEADLINE = "deadline-near", _("A phase closes within 48 hours")
     MOVED = "deadline-moved", _("A deadline was moved")
-    LIMITS = "limits-changed", _("How many runs a team may send was changed")
+    LIMITS = "limits-changed", _("How many runs a team may submit was changed")
     TRIES = "tries-given", _("Your team was given more tries")
     CONFIRM = "results-to-confirm", _("Results of your team wait to be confirmed")
     EXCLUDED = (
@@ -37,17 +37,20 @@ class Kind(models.TextChoices):
         _("A run of your team was hidden, disqualified or reinstated"),
     )
     ANNOUNCED = "announced", _("Announcements of your seasons")
-    MAILED = "teams-mailed", _("Mails of organisers to some of the teams")
+    MAILED = "teams-mailed", _("E-mails of organisers to some of the teams")
     TERMS = "terms-published", _("The terms of a season of yours have a new version")
-    DECIDED = "team-decided", _("Your team was let into a season, or not")
+    DECIDED = "team-decided", _("Your team was approved for a season, or refused")
     ROLE = "role-given", _("You were made an organiser or a helper")
     SHEET = "sheet-to-rate", _("Texts wait for your ratings")
     JOIN_ASKED = "join-asked", _("Somebody asks to join your team")
     JOIN_DECIDED = "join-decided", _("A team that you asked to join has decided")
-    ASKED = "team-asks", _("A team asks to enter a season that you run")
+    ASKED = "team-asks", _("A team asks to enter a season that you organise")
     MERGE_ASKED = "merge-asked", _("A team asks to merge into yours")
     MERGED = "teams-merged", _("Your team was merged with another")
-    QUESTION = "question-asked", _("Somebody asks a question on a season that you run")
+    QUESTION = (
+        "question-asked",
+        _("Somebody asks a question on a season that you organise"),
+    )
     ANSWERED = "question-answered", _("A question of yours was answered")
     REPORTED = "abuse-reported", _("Abuse is reported on a site that you run")
     SHARED = "texts-shared", _("A season that you organise shares texts with another")

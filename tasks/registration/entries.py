@@ -261,7 +261,8 @@ def take_back_entry(*, registration: Registration, by: User) -> None:
         Registration.objects.select_for_update().get(pk=registration.pk)
         if Submission.objects.filter(team=team, phase__task__season=season).exists():
             message = _(
-                "%(team)s has sent runs in %(season)s; they can be withdrawn, the entry stays"
+                "%(team)s has submitted runs in %(season)s; they can be withdrawn, the "
+                "entry stays"
             )
             raise EntryRefused(message % {"team": team, "season": season})
         registration.delete()

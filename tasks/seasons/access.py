@@ -69,7 +69,7 @@ def may_organise(user: object, season: Season) -> bool:
 
 def staff(user: object) -> User:
     if not isinstance(user, User) or not user.is_staff:
-        raise Http404(_("This page is for those who run the site."))
+        raise Http404(_("This page is for the site's staff."))
     return user
 
 
@@ -77,7 +77,8 @@ def creator_of_seasons(user: object) -> object:
     if not may_create_seasons(user):
         raise Http404(
             _(
-                "Seasons are created by staff of the site, and by whom they give the right."
+                "The site's staff create seasons, and so do people to whom they give "
+                "the right."
             )
         )
     return user

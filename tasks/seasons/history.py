@@ -88,7 +88,7 @@ def delete_phase(*, phase: Phase, by: User) -> None:
 
 
 def delete_task(*, task: Task, by: User) -> None:
-    refusal = _("%(task)s has runs, which stays; its phases can be closed and hidden")
+    refusal = _("%(task)s has runs, which stay; its phases can be closed and hidden")
     if Gold.objects.filter(task=task).exists():
         refusal = _(
             "%(task)s has gold, which stays; its phases can be closed and hidden"

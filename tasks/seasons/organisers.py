@@ -89,7 +89,7 @@ def remove_organiser(*, organiser: Organiser, by: User | None) -> None:
 def take_removal_back(*, season: Season, user: User, role: str, by: User) -> None:
     if Organiser.objects.filter(season=season, user=user).exists():
         raise refusals.Refused(
-            _("%(person)s runs the season again already") % {"person": user}
+            _("%(person)s organises the season again already") % {"person": user}
         )
     add_organiser(season=season, user=user, by=by, role=role)
 
@@ -154,7 +154,8 @@ def make_first_organiser(*, secret: str, email: str, name: str, password: str) -
         if not is_good or not is_awaited():
             raise refusals.Refused(
                 _(
-                    "this token is not good, or not any more; “manage.py doctor” prints another"
+                    "this token is wrong or has expired; “manage.py doctor” prints "
+                    "another"
                 )
             )
         user = User.objects.create_superuser(email, password, name=name)

@@ -49,7 +49,7 @@ def bring_measures(text: str, *, by: User | None, season: Season | None = None) 
     row = _store_measures(text, by=by, season=season, is_approved=is_approved)
     if not is_approved:
         message = _(
-            "measures.py (%(digest)s) waits until those who run the site have approved it"
+            "measures.py (%(digest)s) waits until the site's staff have approved it"
         )
         raise MeasuresRefused(message % {"digest": row.digest[:12]})
 
@@ -88,7 +88,7 @@ def why_program_waits(text: str) -> str:
         return _(
             "this machine has no sandbox for official programs: the program is stored and not run"
         )
-    return _("the official program waits until those who run the site approve it")
+    return _("the official program waits until the site's staff approve it")
 
 
 def _store_measures(

@@ -92,13 +92,14 @@ _TREC = Preset(
     "trec",
     _("Like TREC"),
     _(
-        "The inputs are given out first; then each team sends up to five runs and puts them into an order "
-        "of priority, by which the first two count. Organisers alone see the board until they open it."
+        "The inputs are released first; then each team submits up to five runs and "
+        "puts them into an order of priority, by which the first two count. Organisers "
+        "alone see the board until they open it."
     ),
     {
-        "inputs": _("Inputs are given out"),
-        "opens": _("Runs are taken from"),
-        "closes": _("Runs are taken until"),
+        "inputs": _("Inputs are released"),
+        "opens": _("Runs are accepted from"),
+        "closes": _("Runs are accepted until"),
     },
     (
         PhasePlan(
@@ -125,7 +126,7 @@ PRESETS = {preset.slug: preset for preset in (_SEMEVAL, _TREC, _OPEN)}
 def preset_for(user: object, preset: str) -> Preset:
     creator_of_seasons(user)
     if preset not in PRESETS:
-        raise Http404(gettext("Seasons are created by staff of the site."))
+        raise Http404(gettext("The site's staff create seasons."))
     seasons = list(
         Season.objects.organised_by(user).order_by("-created_at")[:MAX_EARLIER]
     )

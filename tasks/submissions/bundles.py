@@ -271,8 +271,9 @@ def parts_of(
     if not parts:
         names = ", ".join(str(phase.task) for phase in phases)
         message = _(
-            "the file has the format of none of the tasks that accept runs now (%(names)s); a file for "
-            "one task alone can be sent on that task's own page, which says what is wrong with it"
+            "the file has the format of none of the tasks that accept runs now "
+            "(%(names)s); a file for one task alone can be submitted on that task's "
+            "own page, which says what is wrong with it"
         )
         raise refusals.RunUnusable(message % {"names": names})
     return parts

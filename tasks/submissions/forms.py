@@ -15,7 +15,7 @@ from tasks.submissions.run_card import MAX_SYSTEM, TEAM_KINDS, TeamMeasure
 from tasks.submissions.uploads import upload_limit
 
 KINDS = {
-    Submission.Kind.PRIMARY: _("Primary: may stand on the board"),
+    Submission.Kind.PRIMARY: _("Primary: may be on the board"),
     Submission.Kind.CONTRASTIVE: _("Contrastive: scored, but never ranked"),
 }
 
@@ -52,7 +52,7 @@ class RunForm(forms.Form):
             "empty": _("The file is empty."),
         },
     )
-    again = forms.BooleanField(label=_("Send this file once more"), required=False)
+    again = forms.BooleanField(label=_("Submit this file again"), required=False)
     metadata = forms.FileField(
         label=_("File of ir_metadata"),
         required=False,
@@ -64,7 +64,7 @@ class RunForm(forms.Form):
     system = forms.CharField(
         label=_("System"),
         max_length=MAX_SYSTEM,
-        help_text=_("The name that will stand on the board."),
+        help_text=_("The name on the board."),
         error_messages={"required": _("Give the system a name.")},
     )
     description = forms.CharField(
@@ -221,8 +221,8 @@ class BundleForm(RunForm):
         required=False,
         widget=forms.CheckboxSelectMultiple,
         help_text=_(
-            "Check some to enter these alone; with none checked the file enters every task whose "
-            "format it carries."
+            "Tick tasks to limit the upload; with none ticked the file goes to every "
+            "task whose format it has."
         ),
     )
 

@@ -87,7 +87,9 @@ class QuotaExceeded(RunNotTaken):
 
     def __init__(self, left: int, renews_at: dt.datetime | None) -> None:
         self.left, self.renews_at = left, renews_at
-        message = _("no run is left in this phase; the next may be sent at %(instant)s")
+        message = _(
+            "no run is left in this phase; the next may be submitted at %(instant)s"
+        )
         never = _("no run is left in this phase")
         super().__init__(
             message % {"instant": utc_minute(renews_at)} if renews_at else never
@@ -161,7 +163,7 @@ class InputsNotReleased(RunNotTaken):
         words = _("the inputs are not given out yet; runs are checked once they are")
         if at is not None:
             words = _(
-                "the inputs are given out at %(instant)s; runs are checked from then on"
+                "the inputs are released at %(instant)s; runs are checked from then on"
             )
             words %= {"instant": utc_minute(at)}
         super().__init__(words)

@@ -44,7 +44,8 @@ class NotInThisState(refusals.Refused):
 class PhaseOver(NotInThisState):
     def __init__(self, phase: Phase) -> None:
         message = _(
-            "%(phase)s closed at %(instant)s; from then on only organisers change what stands"
+            "%(phase)s closed at %(instant)s; from then on only organisers change "
+            "anything"
         )
         super().__init__(
             message % {"phase": phase, "instant": instants.utc_minute(phase.closes)}
@@ -432,7 +433,7 @@ def give_tries(
         faults["tries"] = _("give from 1 to %(number)s tries") % {
             "number": f"{MAX_TRIES:,}"
         }
-    message = _("the reason has %(found)s characters; at most %(most)s fit")
+    message = _("the reason has %(found)s characters; at most %(most)s are allowed")
     if fault := plain_text.too_long(reason, MAX_REASON, message) or (
         "" if reason else _("say why: the team reads it")
     ):
@@ -486,7 +487,7 @@ def acknowledge(
     repeated call changes nothing.
     """
     note = plain_text.one_line(note)
-    message = _("the note has %(found)s characters; at most %(most)s fit")
+    message = _("the note has %(found)s characters; at most %(most)s are allowed")
     plain_text.check_length("note", note, MAX_NOTE, message)
     with transaction.atomic():
         held = Submission.objects.select_for_update(of=("self",)).select_related(

@@ -89,7 +89,7 @@ def _checked_value(card_field: CardField, value: object) -> str:
     if fault := plain_text.too_long(
         text,
         card_field.max_length,
-        _("this has %(found)s characters; at most %(most)s fit"),
+        _("this has %(found)s characters; at most %(most)s are allowed"),
     ):
         raise ValueError(fault)
     if card_field.values and text not in card_field.values:
@@ -147,14 +147,14 @@ def unknown_fields(sent: Iterable[str], known: Collection[str]) -> list[Problem]
     unknown = [name for name in sent if name not in known]
     problems = []
     for name in map(quoted, unknown[:MAX_UNKNOWN]):
-        message = _("the field “%(name)s” is unknown, and was not kept")
+        message = _("the field “%(name)s” is unknown, and was not stored")
         near = nearest(name, known)
         expected = f"“{near}”" if near else ", ".join(known)
         problems.append(
             Problem(message=message % {"name": name}, expected=expected, fatal=False)
         )
     if len(unknown) > MAX_UNKNOWN:
-        message = _("%(number)s more fields are unknown, and were not kept")
+        message = _("%(number)s more fields are unknown, and were not stored")
         problems.append(
             Problem(
                 message=message % {"number": len(unknown) - MAX_UNKNOWN}, fatal=False
@@ -279,9 +279,9 @@ def findings_of(
 def checked_later(*, is_busy: bool = False) -> Problem:
     if is_busy:
         message = _(
-            "all readers of files were busy: the run is taken, and checked in its turn; one that is refused "
-            "then costs nothing, and may be replaced for %(minutes)s minutes, even if the phase closes "
-            "meanwhile"
+            "all readers of files were busy: the run is accepted, and checked in its "
+            "turn; one that is refused then costs nothing, and may be replaced for "
+            "%(minutes)s minutes, even if the phase closes meanwhile"
         )
     else:
         message = _(
@@ -333,12 +333,14 @@ def checked_details(
     faults = {}
     if not run_details.system:
         faults["system"] = _("give the system a name")
-    message = _("the name has %(found)s characters; at most %(most)s fit")
+    message = _("the name has %(found)s characters; at most %(most)s are allowed")
     if fault := plain_text.too_long(run_details.system, MAX_SYSTEM, message):
         faults["system"] = fault
     if fault := plain_text.too_long(run_details.seeds_of, MAX_SYSTEM, message):
         faults["seeds_of"] = fault
-    message = _("the description has %(found)s characters; at most %(most)s fit")
+    message = _(
+        "the description has %(found)s characters; at most %(most)s are allowed"
+    )
     if fault := plain_text.too_long(
         run_details.description, plain_text.MAX_DESCRIPTION, message
     ):

@@ -56,7 +56,7 @@ def declare_seed(
     independent again.
     """
     group = plain_text.one_line(seeds_of)
-    message = _("the name has %(found)s characters; at most %(most)s fit")
+    message = _("the name has %(found)s characters; at most %(most)s are allowed")
     plain_text.check_length("seeds_of", group, run_card.MAX_SYSTEM, message)
     team = submission.team
     if team is None:

@@ -90,6 +90,13 @@ class InputFile:
         return PurePosixPath(self.name.lower().removesuffix(PACKED)).suffix
 
     @property
+    def kind_by_name(self) -> str:
+        """Return words for the kind of the file, by the extension of its name."""
+        if not self.suffix:
+            return "a file whose name has no ending"
+        return f"a “{self.suffix}” file"
+
+    @property
     def folders(self) -> tuple[str, ...]:
         return PurePosixPath(self.name).parts[:-1]
 

@@ -241,7 +241,7 @@ def run_files(files: Files, form: AnswerForm, problems: Problems) -> list[InputF
     is_readable = set(map(id, readable))
     for file in files:
         if id(file) not in is_readable:
-            message = f"a “{file.suffix or 'nameless'}” file"
+            message = file.kind_by_name
             problems.append(file.problem(message, form.files, fatal=not readable))
     return readable
 

@@ -133,7 +133,7 @@ class Problems(list[Problem]):
         if self._found[fatal] == self._max[fatal]:
             last, message = (
                 make(),
-                f"not read any further, after {self._max[fatal]:,} errors",
+                f"stopped after {self._max[fatal]:,} errors",
             )
             last_words = Problem(file=last.file, line=last.line, message=message)
             raise TooManyProblems([*self, *self.rest(), last_words])

@@ -126,7 +126,7 @@ def _kind_of(file: InputFile, form: RunForm, problems: int, index: Index) -> str
     if kind := binary_kind(beginning, file.suffix):
         # For a text without a byte order mark, the reader reports more details.
         is_text = kind.endswith(UNMARKED)
-        return "" if is_text else f"this is {kind}, which holds no answers"
+        return "" if is_text else f"this is {kind}, not a run file"
     is_table = form.columns and file.suffix in TABLE_SUFFIXES
     is_own = form.is_own(beginning) or is_table
     if is_own or _names_instances(beginning, index):

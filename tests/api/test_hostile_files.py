@@ -16,7 +16,7 @@ from tasks.models import Submission
 from tests.api.sending import check
 
 LIMITS = "the file could not be read within the limits of the site"
-FAULT = "the site failed to read the file by a fault of its own"
+FAULT = "the site could not read the file because of an error of its own"
 
 
 def read_by_hostile_reader(program, *arguments, **given):

@@ -23,7 +23,7 @@ def later(world):
 def test_a_check_says_when_the_inputs_come_and_nothing_of_the_file(world, later):
     refused = check(world.member, later)
     assert refused.status_code == 409
-    assert "the inputs are given out at" in refused.json()["detail"].lower()
+    assert "the inputs are released at" in refused.json()["detail"].lower()
     assert check(world.ask("organiser"), later).status_code == 200
 
 

@@ -303,9 +303,9 @@ class TestRuns:
         warnings = {
             row["message"]: row["expected"] for row in response.json()["warnings"]
         }
-        near = warnings["the field “wall_second” is unknown, and was not kept"]
+        near = warnings["the field “wall_second” is unknown, and was not stored"]
         assert near == "“wall_seconds”"
-        assert "the field “warmth” is unknown, and was not kept" in warnings
+        assert "the field “warmth” is unknown, and was not stored" in warnings
         assert (
             Submission.objects.get(pk=response.json()["id"]).warnings
             == response.json()["warnings"]
@@ -325,7 +325,7 @@ class TestRuns:
         ]
         assert (
             warning["message"]
-            == "the field “knowledge_cutof” is unknown, and was not kept"
+            == "the field “knowledge_cutof” is unknown, and was not stored"
         )
         assert warning["expected"] == "“knowledge_cutoff”"
         assert not warning["fatal"]
@@ -338,7 +338,7 @@ class TestRuns:
         )
         assert response.status_code == 201
         for run in response.json()["submissions"]:
-            assert "the field “descripton” is unknown, and was not kept" in [
+            assert "the field “descripton” is unknown, and was not stored" in [
                 row["message"] for row in run["warnings"]
             ]
 
@@ -349,7 +349,7 @@ class TestRuns:
         )
         messages = [row["message"] for row in response.json()["warnings"]]
         assert sum("unknown" in message for message in messages) == 21
-        assert "30 more fields are unknown, and were not kept" in messages
+        assert "30 more fields are unknown, and were not stored" in messages
 
     def test_a_run_without_unknown_fields_has_no_such_warning(self, world):
         world, _ids = world

@@ -139,7 +139,7 @@ def test_an_organiser_has_it_made_by_a_button_and_only_organisers_get_it(
         client, client.post(where, {"version": "2026/1", "with_gold": "on"})
     )
     assert (
-        "The archive is made, with 2 boards, 2 runs and 1 version of gold."
+        "The archive is ready, with 2 boards, 2 runs and 1 version of gold."
         in text_of(page)
     )
     [made] = re.findall(r'href="([^"]+)" download', page.content.decode())

@@ -194,7 +194,7 @@ def test_programs_ask_with_202_and_follow(client, phase, run):
     sent = {"instances": 2, "runs": str(run.pk)}
     asked = client.post(f"/api/v1/phases/{phase.pk}/sheets/", sent)
     assert asked.status_code == 202, asked.content
-    assert asked.json()["waits_for"] == "It waits since no worker is running."
+    assert asked.json()["waits_for"] == "It waits because no worker is running."
     work_off()
     told = client.get(asked["Location"]).json()
     assert (told["state"], told["progress"], told["problems"]) == ("done", 1.0, [])

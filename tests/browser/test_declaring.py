@@ -41,7 +41,7 @@ def test_a_task_is_made_from_its_gold_without_scripts_in_a_few_steps(
         steps.append(where)
 
     press('nav[aria-label="Organiser\'s pages"] a:text-is("Settings")')
-    press('a:text-is("Make a task from its gold")')
+    press('a:text-is("Create a task from its gold")')
     page.focus("#id_title")
     page.keyboard.type("Why cite")
     page.set_input_files("#id_file", gold)

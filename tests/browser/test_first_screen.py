@@ -189,8 +189,8 @@ def test_a_board_on_paper_has_its_table_and_the_opened_tab(page, live_server, sc
 #: Words of controls of a board, its tabs and the head and foot of the site.
 CONTROLS = (
     "Adjust table", "Close choices", "Apply", "Submit a run", "Cite", "Share", "Over time",
-    "Show these", "CSV", "Figure", "Download", "Read them", "Sign in", "Dark colours",
-    "Words:", "Skip to the content", "hold Ctrl", "Exact times",
+    "Show these", "CSV", "Chart", "Download", "Read them", "Sign in", "Use dark colours",
+    "Words:", "Skip to the content", "hold Ctrl", "Show exact times",
 )  # fmt: skip
 
 

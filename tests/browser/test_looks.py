@@ -98,7 +98,7 @@ def test_why_a_number_has_no_interval_fits_a_narrow_page(page, live_server, scen
     Signature.objects.filter(pk=score.shared_id).update(text=text)
     page.goto(live_server.url + OPEN_TO_ALL["standing"](scene))
     turn(page, "narrow and dark")
-    assert page.get_by_text("no interval: without some unit").is_visible()
+    assert page.get_by_text("no interval: leaving out one of the units").is_visible()
     assert not is_too_wide(page)
 
 
@@ -114,12 +114,12 @@ def test_a_switched_theme_is_remembered_from_page_to_page(visit, live_server, sc
     page.goto(live_server.url)
     paper = "getComputedStyle(document.body).backgroundColor"
     light = page.evaluate(paper)
-    page.click("text=Dark colours")
+    page.click("text=Use dark colours")
     wait_for(page, f"{paper} !== '{light}'")
     dark = page.evaluate(paper)
     page.goto(live_server.url + reverse("about"))
     assert page.evaluate(paper) == dark
-    page.click("text=Light colours")
+    page.click("text=Use light colours")
     wait_for(page, f"{paper} === '{light}'")
 
 
@@ -128,7 +128,7 @@ def test_charts_follow_the_theme(page, live_server, scene):
     reveal(page)
     ink = "getComputedStyle(document.querySelector('#bars .xtick text')).fill"
     before = page.evaluate(ink)
-    page.click("text=Dark colours")
+    page.click("text=Use dark colours")
     wait_for(page, f"{ink} !== '{before}'")
     assert page.evaluate(ink) == page.evaluate("getComputedStyle(document.body).color")
 

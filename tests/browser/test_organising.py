@@ -157,7 +157,7 @@ def test_a_team_is_founded_joined_by_its_link_and_entered_without_scripts(
     page.click("text=Teams")
     page.fill("input[name=name]", "Night Shift")
     page.click("text=Create it")
-    page.click("text=Make an invitation link")
+    page.click("text=Create an invitation link")
     link = page.inner_text("#invitation-link")
 
     invited = visit(java_script_enabled=False)

@@ -126,7 +126,7 @@ def test_a_participant_checks_corrects_submits_and_follows_a_run(
     assert Submission.objects.filter(system="Second system").count() == 0
     page.click("button[value=submit]")
     comes_to(page, "/submissions/")
-    assert "Waiting for a scorer" in page.inner_text("#run-status")
+    assert "Waiting to be scored" in page.inner_text("#run-status")
 
     run = Submission.objects.get(system="Second system")
     now = timezone.now()
@@ -200,7 +200,7 @@ def test_without_scripts_a_board_is_read_and_a_run_is_sent(
     run.write_bytes(factories.run_bytes(sentences=("3",)))
     page.set_input_files("#id_run", run)
     page.click("button[value=submit]")
-    page.wait_for_selector("main >> text=Waiting for a scorer")
+    page.wait_for_selector("main >> text=Waiting to be scored")
     until(lambda: Submission.objects.filter(system="Without scripts").exists())
 
 
@@ -216,12 +216,12 @@ def test_exact_times_are_chosen_once_for_all_pages(page, live_server, scene):
     page.goto(live_server.url + scene.address("board"))
     shown = "document.querySelector('[data-countdown] time')"
     is_exact = f"{shown}.textContent === {shown}.dataset.exact"
-    page.click("text=Exact times")
+    page.click("text=Show exact times")
     wait_for(page, is_exact)
     page.reload()
-    page.wait_for_selector("text=Times from now")
+    page.wait_for_selector("text=Show times from now")
     wait_for(page, is_exact)
-    page.click("text=Times from now")
+    page.click("text=Show times from now")
     wait_for(page, f"{shown}.textContent === 'in 29 days'")
     page.reload()
     assert page.inner_text("[data-countdown] time >> nth=0") == "in 29 days"

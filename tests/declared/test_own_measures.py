@@ -214,7 +214,7 @@ def test_who_may_bring_one_is_the_sites_choice_and_an_approval_is_of_that_very_t
         make_user(is_staff=True),
     )
     with pytest.raises(
-        MeasuresRefused, match="waits until those who run the site have approved it"
+        MeasuresRefused, match="waits until the site's staff have approved it"
     ):
         bring_measures(MEASURES, by=organiser, season=season)
     row = MeasuresFile.objects.get()
@@ -288,9 +288,7 @@ def test_an_organiser_brings_one_in_the_form_of_a_task_and_it_counts_once_staff_
     answer = declaring.begun(client, declaring.lines(declaring.sentences()))
     sent = declaring.filled(answer, own_measures=MEASURES)
     page = client.post(declaring.place(), {**sent, "preview": ""})
-    assert (
-        "waits until those who run the site have approved it" in page.content.decode()
-    )
+    assert "waits until the site's staff have approved it" in page.content.decode()
     decide_measures(
         measures=MeasuresFile.objects.get(),
         decision="approve",

@@ -251,7 +251,7 @@ def test_of_single_instances_stands_what_one_has_and_where_there_is_no_interval_
     assert "Accuracy" in page
     assert "Macro F1" not in page
 
-    why = "no interval: a class is there in fewer than five units"
+    why = "no interval: a class occurs in fewer than five units"
     row = boards.address("board", phase) + f"runs/{runs[0].pk}/"
     of_macro_f1 = runs[0].evaluations.get().scores.get(shared__metric="macro_f1").pk
     number = client.get(row, {"score": of_macro_f1}).content.decode()

@@ -91,7 +91,7 @@ def test_nobody_gets_labels_where_the_gold_is_not_given_out_and_is_told_so(
     refused = answer(client, phase)
     assert refused.status_code == 404
     assert (
-        "every phase that they decide gives out its inputs and its gold"
+        "every phase that they decide releases its inputs and its gold"
         in refused.content.decode()
     )
 

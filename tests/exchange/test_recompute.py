@@ -125,7 +125,7 @@ def test_where_the_gold_is_secret_the_page_says_what_can_be_checked(client, run)
     Phase.objects.update(gold_is_public=False)
     page = standing(client, run)
     assert "curl" not in page
-    assert "The gold is not given out" in page
+    assert "The gold is not released" in page
     assert run.sha256 in page
 
 

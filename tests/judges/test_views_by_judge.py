@@ -568,7 +568,7 @@ def test_an_organiser_draws_a_sheet_that_corrects_no_score(
     ):
         assert client.post(make, bad).status_code == 422
     answer = client.post(make, {"judge": OTHER, "pairs": 10, "seed": "7"})
-    assert "The sheet is made, with 2 pairs" in text_of(followed(client, answer))
+    assert "The sheet is created, with 2 pairs" in text_of(followed(client, answer))
     sheet = EstimateSheet.objects.get()
     assert (sheet.of, sheet.seed, sheet.judgements) == ("disagreements", "7", 2)
     told = text_of(client.get(reverse("organise-estimates", args=[season])))

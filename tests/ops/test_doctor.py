@@ -107,7 +107,7 @@ def test_signs_of_life_that_cannot_be_kept_are_told_from_none(name, monkeypatch)
     monkeypatch.setattr(FileBasedCache, "set", refuse)
     found = finding(name)
     assert (found.state, "No space left on device" in found.found) == (State.BAD, True)
-    assert found.advice.startswith("Mend that first")
+    assert found.advice.startswith("Fix that first")
 
 
 def test_a_mail_server_is_asked(settings):

@@ -279,7 +279,9 @@ def test_two_teams_do_not_merge_to_send_more_runs_than_one_may(
         for _ in range(3):
             boards.make_run(phase, team)
     proposal = propose_merge(season=season, team=night, into=day, by=bob)
-    with pytest.raises(EntryRefused, match=r"sent 6 runs in .* where one may send 5"):
+    with pytest.raises(
+        EntryRefused, match=r"submitted 6 runs in .* where one may submit 5"
+    ):
         accept_merge(proposal=proposal, by=ada)
     give_tries(phase=phase, team=day, tries=1, reason="They merge.", by=olga)
     assert accept_merge(proposal=proposal, by=ada) == 3

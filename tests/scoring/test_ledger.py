@@ -112,7 +112,7 @@ def test_equal_rows_are_kept_once_also_within_a_file(tmp_path):
 def test_a_contradiction_is_refused_by_its_line_and_leaves_nothing(tmp_path):
     bring(tmp_path, [HEADER, row("a")])
     told = refused(tmp_path, [HEADER, row("b"), row("a", "none")])
-    kept = "rows.jsonl:3: these items are kept as “full”"
+    kept = "rows.jsonl:3: these items are stored as “full”"
     once = "what a judge has said once; a further answer has “repeat”"
     assert told == [f"{kept}; expected {once}"]
     assert Judgement.objects.count() == 1

@@ -80,7 +80,7 @@ def test_a_plain_installation_lacks_the_packages_of_two_baselines_of_texts(monke
     found = lacking(phase)
     assert set(found) == {"citation-text-lexrank", "citation-text-textrank"}
     assert "the package lexrank is not installed here" in found["citation-text-lexrank"]
-    assert "those who run the site" in found["citation-text-lexrank"]
+    assert "the site's staff" in found["citation-text-lexrank"]
 
 
 def test_a_baseline_whose_worker_lacks_a_model_fails_with_its_name_and_is_not_begun_again(
@@ -122,7 +122,7 @@ def test_the_check_names_what_is_missing_and_who_supplies_it(
         for found in checked.json()["warnings"]
         if MISSING in found["message"]
     ]
-    assert "those who run the site have to supply it" in warning
+    assert "the site's staff have to supply it" in warning
 
 
 @pytest.mark.both_databases

@@ -489,7 +489,7 @@ class TestKeys:
         assert log.give_places() == 0
         [found] = examine(["receipts"])
         assert found.state == State.BAD
-        assert "1 receipt cannot be signed, since the key " in found.found
+        assert "1 receipt cannot be signed, because the key " in found.found
         assert "was made with another secret key than the site has now" in found.found
         assert "New receipts wait" in Client().get("/log/").content.decode()
         with pytest.raises(CommandError, match="--replace makes another key"):

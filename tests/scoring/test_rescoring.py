@@ -261,7 +261,7 @@ def test_a_run_that_failed_by_the_sites_fault_is_scored_again(phase):
 @pytest.mark.parametrize("status", ["withdrawn", "cancelled"])
 def test_what_its_team_took_back_stays_so(phase, status):
     run = factories.make_submission(phase=phase, status=status)
-    with pytest.raises(Refused, match=f"a run that is {status} cannot be scored again"):
+    with pytest.raises(Refused, match=f"a run that is {status} cannot be rescored"):
         score_again(submission=run, by=None)
     ask_for_phase(phase=phase, by=None)
     run.refresh_from_db()
@@ -328,7 +328,7 @@ def test_a_new_version_of_a_metric_or_its_intervals_is_followed_while_a_phase_ta
     assert rescoring.follow_release() == (0 if is_over else 1)
     assert waiting(phase) == (0 if is_over else 3)
     page = client.get(boards.address("board", phase)).content.decode()
-    assert ("scores the runs of this board again" in page) is not is_over
+    assert ("rescores the runs of this board" in page) is not is_over
 
 
 def test_what_rules_parsed_is_scored_again_by_itself_once_a_pipeline_is_there(

@@ -298,7 +298,7 @@ class TestImporting:
         expected = (
             "expected what a model has decided once; another model goes by another name"
         )
-        assert told == [f"labels.jsonl:2: this pair is kept as 1; {expected}"]
+        assert told == [f"labels.jsonl:2: this pair is stored as 1; {expected}"]
         assert (Judgement.objects.count(), JudgementImport.objects.count()) == (6, 1)
         bring(tmp_path, decided((OSLO, CLAIM), entailed=lambda _: 0, model="another"))
         assert Judgement.objects.filter(label="no", judge__name="another").count() == 1
@@ -345,12 +345,12 @@ class TestImporting:
             (
                 [entailment_label(OSLO, CLAIM, 1, model="x" * 201)],
                 {},
-                "the model's name cannot be kept",
+                "the model's name cannot be stored",
             ),
             (
                 [entailment_label(OSLO, CLAIM, 1, model="a\u202eb")],
                 {},
-                "the model's name cannot be kept",
+                "the model's name cannot be stored",
             ),
         ],
     )

@@ -365,7 +365,7 @@ class TestPages:
         )
         page = answer.content.decode()
         assert answer.status_code == 422
-        assert "all parts of a file are taken, or none" in page
+        assert "all parts of a file are accepted, or none" in page
         assert page.count("The part for this task cannot be scored.") == 1
         assert "can be scored" in page
         assert not Submission.objects.exists()

@@ -299,7 +299,7 @@ def test_a_file_meant_to_fill_the_memory_is_read_no_further(phase, line, filenam
     assert len(found) < 1_010
     told = {each.message for each in found}
     assert told & {
-        "not read any further, after 1,000 errors",
+        "stopped after 1,000 errors",
         "this looks like plain text",
     }
 

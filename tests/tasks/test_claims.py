@@ -35,7 +35,9 @@ from tests.web.reading import text_of
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 HOUR = dt.timedelta(hours=1)
-SENTENCE = "shares texts with a season of another organiser; staff can say more"
+SENTENCE = (
+    "shares texts with a season of another organiser; the site's staff can say more"
+)
 
 
 def texts(first: int, last: int, answer: str = "1") -> list[list]:
@@ -322,7 +324,7 @@ class TestWhatTheLaterSeasonFollows:
         )
         assert (answer.status_code, answer.json()["detail"]) == (
             409,
-            "The inputs are not given out yet; runs are checked once they are.",
+            "The inputs are not released yet; runs are checked once they are.",
         )
 
     def test_a_version_without_the_texts_frees_its_board(self, pair):
@@ -355,7 +357,7 @@ class TestWhatTheLaterSeasonFollows:
                 reverse("board", args=[task.season.slug, task.slug, pair.later.slug])
             )
         )
-        assert "scores are kept back until staff of the site have decided" in page
+        assert "scores are withheld until the site's staff have decided" in page
         assert written_day(closes) not in page
         assert "Earlier" not in page
 
@@ -367,14 +369,14 @@ class TestWhatTheLaterSeasonFollows:
     def test_a_kept_page_follows_a_decision(self, pair):
         task, client = pair.later.task, Client()
         where = reverse("board", args=[task.season.slug, task.slug, pair.later.slug])
-        assert "kept back" in text_of(client.get(where))
+        assert "withheld" in text_of(client.get(where))
         decide_claim(
             claim=pair.claim,
             decision="release",
             reason="Agreed.",
             by=factories.make_user(),
         )
-        assert "kept back" not in text_of(client.get(where))
+        assert "withheld" not in text_of(client.get(where))
 
 
 class TestWhatStaffDecide:

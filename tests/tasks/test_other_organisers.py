@@ -114,7 +114,7 @@ def told(sides: Sides, tmp_path, right: int) -> dict[str, str]:
                 ]
             ]
         ),
-        "kept back": str(
+        "withheld": str(
             sides.rival.get(f"{API}/phases/{sides.theirs.pk}/").json()["kept_back"]
         ),
     }
@@ -122,7 +122,7 @@ def told(sides: Sides, tmp_path, right: int) -> dict[str, str]:
         page = text_of(sides.page(sides.rival, name))
         assert "in common" not in page
         assert "another season" not in page
-        found[name] = str("keeps back" in page)
+        found[name] = str("withholds" in page)
     return found
 
 
@@ -148,7 +148,7 @@ def test_a_right_guess_hides_nothing_of_the_rival_s_own_season(sides):
             )
         )
     )
-    assert "keeps scores back" not in board
+    assert "withholds scores" not in board
 
 
 class TestSwitchingOff:
@@ -206,7 +206,7 @@ class TestSwitchingOff:
                 reverse("board", args=[task.season.slug, task.slug, attacked.own.slug])
             )
         )
-        assert "keeps scores back" not in page
+        assert "withholds scores" not in page
 
     def test_the_validator_of_a_kept_page_does_not_follow_what_the_rival_does(
         self, sides

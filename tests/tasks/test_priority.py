@@ -188,9 +188,7 @@ def test_a_team_gives_and_changes_priorities_in_the_browser(client, phase, team)
     place = [phase.task.season.slug, phase.task.slug, phase.slug]
     first = send(phase, team, "a")
     upload = reverse("upload", args=place)
-    assert "the first 2 runs of a team stand on the board" in text_of(
-        client.get(upload)
-    )
+    assert "the first 2 runs of a team are on the board" in text_of(client.get(upload))
     sent = client.post(
         upload,
         {

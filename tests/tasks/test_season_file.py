@@ -243,7 +243,7 @@ FAULTS = [
         "runs_in_total = 5",
         "runs_in_total = 5\ngold_from = 2031-01-02T12:00:00Z",
         [
-            "season.toml:29: the gold would not be given out at all; expected “gold_public = true” beside it"
+            "season.toml:29: the gold would not be released at all; expected “gold_public = true” beside it"
         ],
     ),
     (

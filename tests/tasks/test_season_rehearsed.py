@@ -64,11 +64,11 @@ def test_who_sees_what_and_which_ranks_and_who_is_told_stand_below_the_plan(
     assert "the scores of all" in " ".join(
         part(told, "Who will see what they do not see now")
     )
-    (mail,) = part(told, "Who will be told")
+    (mail,) = part(told, "Who will be notified")
     assert mail.startswith(
-        "1 person, 1 by e-mail: How many runs a team may send to Cited text spans, Practice"
+        "1 person, 1 by e-mail: How many runs a team may submit to Cited text spans, Practice"
     )
-    assert part(told, "What can be undone")[0].startswith(
+    assert part(told, "What can be taken back")[0].startswith(
         "The settings, by the file as it was before"
     )
     client.force_login(ada)
@@ -87,7 +87,7 @@ def test_new_gold_is_compared_and_what_is_scored_again_is_told(folder):
     (gold,) = part(told, "The gold")
     assert gold.startswith("Cited text spans, test: v1 → v2, ")
     assert "With another answer" in gold
-    assert any("Practice" in line for line in part(told, "Scored again"))
+    assert any("Practice" in line for line in part(told, "Rescored"))
     assert Gold.objects.count() == 1
 
 
@@ -115,7 +115,7 @@ def test_a_new_season_is_told_with_its_phases_and_a_conflict_leaves_nothing_to_r
 ):
     folder = write_season(tmp_path / "season")
     told = load(folder, dry_run=True)
-    practice, final = part(told, "What would be made")
+    practice, final = part(told, "What would be created")
     assert practice.startswith(
         "Cited text spans, Practice: 1 Jan 2020, 00:00 – 1 Jan 2090, 00:00; organ"
     )

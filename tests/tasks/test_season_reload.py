@@ -1,4 +1,4 @@
-"""A season that was changed in the site is not set back by its file unless somebody says so."""
+"""A season that was changed on the site is not set back by its file unless somebody says so."""
 
 import datetime as dt
 import json
@@ -56,7 +56,7 @@ def test_an_extension_that_was_given_in_the_site_is_not_revoked_by_a_reload(
     )
     says = "the file says 2090-01-01T00:00:00Z, which said 2090-01-01T00:00:00Z before"
     assert conflicts(folder) == [
-        f"{CLOSES}: changed in the site to 2091-01-01T00:00:00Z; {says}"
+        f"{CLOSES}: changed on the site to 2091-01-01T00:00:00Z; {says}"
     ]
     after = (
         list(Season.objects.values()),
@@ -70,7 +70,7 @@ def test_a_phase_that_was_closed_in_the_site_is_not_opened_by_a_reload(
     folder, organiser
 ):
     close_now(phase=practice(), by=organiser)
-    assert conflicts(folder)[0].startswith(f"{CLOSES}: changed in the site to ")
+    assert conflicts(folder)[0].startswith(f"{CLOSES}: changed on the site to ")
     assert not practice().is_open()
 
 
@@ -126,7 +126,7 @@ def test_a_dry_run_shows_both_kinds_of_change_and_makes_none(folder, organiser, 
     assert keys_told(folder, dry_run=True) == [
         "tasks.1a.phases.practice.runs_per_day: 3 → 4"
     ]
-    assert f"{CLOSES}: changed in the site" in capsys.readouterr().err
+    assert f"{CLOSES}: changed on the site" in capsys.readouterr().err
     assert list(Phase.objects.values()) == before
 
 
@@ -142,7 +142,7 @@ def test_gold_that_was_fixed_in_the_site_is_not_set_back_by_a_reload(folder, tmp
     )
     load_gold(task=practice().task, split="test", paths=[corpus], reason="A fix.")
     assert conflicts(folder)[0].startswith(
-        "tasks.1a.gold.test: changed in the site to "
+        "tasks.1a.gold.test: changed on the site to "
     )
     load(folder, keep=["tasks.1a.gold.test"])
     assert Gold.objects.count() == 2
@@ -158,7 +158,7 @@ def test_an_organiser_who_was_removed_in_the_site_does_not_come_back_by_a_reload
     add_organiser(season=ada.season, user=organiser, by=organiser)
     remove_organiser(organiser=ada, by=organiser)
     assert conflicts(folder)[0].startswith(
-        "season.organisers.ada@example.org: changed in the site to false"
+        "season.organisers.ada@example.org: changed on the site to false"
     )
     assert [person.user for person in Organiser.objects.all()] == [organiser]
 
@@ -234,7 +234,7 @@ def test_what_no_file_has_said_is_the_sites(folder):
     SeasonFile.objects.all().delete()
     edit(folder, ("runs_per_day = 3", "runs_per_day = 4"))
     assert conflicts(folder) == [
-        "tasks.1a.phases.practice.runs_per_day: changed in the site to 3; the file says 4"
+        "tasks.1a.phases.practice.runs_per_day: changed on the site to 3; the file says 4"
     ]
 
 

@@ -110,7 +110,7 @@ def test_an_act_that_reads_the_gold_again_reads_and_scores_its_runs_again(phase)
         READING_VERSION,
     )
     assert (answer.json()["instances"], answer.json()["rows"]) == (2, 2)
-    assert [*runs[1].jobs.filter(state="queued")], "its runs are scored again"
+    assert [*runs[1].jobs.filter(state="queued")], "its runs are rescored"
     score(runs[1])
     found = values(phase)
     assert found["B, v2"][0] == 0.5

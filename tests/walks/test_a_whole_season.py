@@ -258,9 +258,9 @@ def would_publish_a_doubled_line_and_leaves_the_gold(olga: Person, gold: Path) -
 
 
 def gives_tries_and_takes_them_back(olga: Person, ants: Person) -> None:
-    # Times from now become others meanwhile.
+    # Show times from now become others meanwhile.
     ants.go(f"{BOARD}submit/")
-    ants.page.click("text=Exact times")
+    ants.page.click("text=Show exact times")
     before = ants.go(f"{BOARD}submit/")
     olga.go(f"{ORGANISE}tries/")
     olga.page.select_option("#id_team", label="Counting Ants")
@@ -282,7 +282,7 @@ def excludes_a_team_and_takes_it_back(olga: Person, reader: Person) -> None:
     entry.get_by_label("Reason, which the team reads").fill("By mistake.")
     olga.press("Exclude Busy Bees")
     assert "not on the board" in olga.asked
-    assert "Who will be told" in olga.asked
+    assert "Who will be notified" in olga.asked
     assert rows_of(reader) == ["ant-1"]
     olga.press("Take it back")
     assert rows_of(reader) == ["bee-1", "ant-1"]
@@ -327,8 +327,8 @@ def publishes_other_terms_an_hour_before_the_end_and_takes_them_back(
     olga.go(f"{ORGANISE}terms/")
     olga.page.fill("#id_text", "For nothing at all.")
     olga.press("Publish these terms")
-    told = olga.asked.partition("Who will be told")[2]
-    assert "who has not accepted it gets no data and sends no run" in told
+    told = olga.asked.partition("Who will be notified")[2]
+    assert "people who have not accepted it get no data and cannot submit runs" in told
     assert "Accept version 2" in ants.go("/terms/walk-2031/")
     assert "Changed within 48 hours of an end" in olga.go(ORGANISE)
     olga.press("Take it back")
@@ -364,7 +364,7 @@ def changes_what_is_half_confirmed_and_takes_it_back(
         if part == "Evaluation":
             olga.leaves_it()
             assert choice.input_value() != value
-    assert "Scored again" in olga.said
+    assert "Rescored" in olga.said
     reason.fill("By mistake.")
     olga.page.get_by_label("type the name of the season").fill("The walk 2031")
     olga.press("Do it")
@@ -425,13 +425,13 @@ def shows(olga: Person, reader: Person) -> None:
 
 def lets_out(olga: Person, reason: str) -> None:
     """What was kept back until its time, against the advice of the page."""
-    assert "let something out before its time" in olga.said
+    assert "reveal something before its time" in olga.said
     label = olga.page.get_by_label("type the name of the task")
     label.fill(
         olga.page.locator("label[for=let-out-task]").inner_text().partition("task: ")[2]
     )
     olga.page.get_by_label("Reason, which stands in the history").fill(reason)
-    olga.press("Let it out")
+    olga.press("Reveal it")
 
 
 def freezes(olga: Person, reader: Person) -> None:
@@ -474,8 +474,8 @@ def takes_it_all_away(olga: Person, reader: Person) -> None:
     reader.go(SEASON)
     with reader.page.expect_navigation():
         reader.page.click("text=Tables and charts for papers")
-    reader.press("Make the zip")
-    reader.page.wait_for_selector("text=The zip is made.", timeout=120_000)
+    reader.press("Create the zip")
+    reader.page.wait_for_selector("text=The zip is created.", timeout=120_000)
     with reader.page.expect_download() as download:
         reader.page.click("text=Download it")
     with zipfile.ZipFile(download.value.path()) as archive:
@@ -498,7 +498,7 @@ def clones(olga: Person, reader: Person) -> None:
     olga.go(f"{ORGANISE}clone/")
     olga.page.fill("#id_title", "The walk 2032")
     olga.page.fill("#id_slug", "walk-2032")
-    olga.press("Make the draft")
+    olga.press("Create the draft")
     assert "The walk 2032 is a draft" in olga.said
     assert "Nobody but its organisers sees the draft" in olga.asked
     assert "organisers only" in olga.asked

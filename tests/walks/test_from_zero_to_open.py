@@ -107,7 +107,7 @@ def makes_the_first_account(olga: Organiser) -> None:
         "Password": "correct horse battery",
     }.items():  # fmt: skip
         olga.fill(label, text)
-    olga.press("Make the account")
+    olga.press("Create the account")
     assert "From a preset" in olga.said
 
 
@@ -140,7 +140,7 @@ def brings_gold(olga: Organiser, files: dict[str, Path]) -> None:
 
 def does_the_rest(olga: Organiser) -> None:
     olga.press("Compute a baseline for every phase")
-    olga.press("Send me a test mail")
+    olga.press("Send me a test e-mail")
     olga.press("Terms", role="link")
     olga.fill("Terms", "For research, and for nothing else.")
     olga.press("Publish these terms")

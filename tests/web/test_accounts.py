@@ -153,7 +153,7 @@ def test_pages_that_wait_for_a_mail_say_where_it_is_when_there_is_no_mail_server
         assert "console" not in text_of(client.get(page))
     settings.EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
     for page in pages:
-        assert "writes its mails to the console" in text_of(client.get(page))
+        assert "writes its e-mails to the console" in text_of(client.get(page))
 
 
 OF_ALLAUTH = (

@@ -121,15 +121,15 @@ def test_a_scoring_that_failed_is_acknowledged_apart_from_its_run(
     Job.objects.filter(pk=job.pk).update(
         state="failed", reason=REASON, finished_at=timezone.now()
     )
-    assert "Scored runs that could not be scored again 1" in attention(client, phase)
+    assert "Scored runs that could not be rescored 1" in attention(client, phase)
     assert "has not failed; it is scored" in acknowledge(client, phase, run)
     page = acknowledge(client, phase, run, job=job.pk)
-    assert "could not be scored again" not in page
+    assert "could not be rescored" not in page
     assert "Acknowledged failures: 1" in page
     Job.objects.filter(pk=job.pk).update(
         finished_at=timezone.now() + dt.timedelta(seconds=1)
     )
-    assert "Scored runs that could not be scored again 1" in attention(client, phase)
+    assert "Scored runs that could not be rescored 1" in attention(client, phase)
     other = boards.scored_run(phase, boards.make_team(phase, "Cy"), 0.4)
     for number in (job.pk, "x", "0", 2**70):
         where = reverse("organise-acknowledge", args=[phase.task.season.slug, other.pk])

@@ -188,7 +188,7 @@ def test_a_request_is_taken_back(client, team, season):
     bob = factories.make_user()
     post(client, bob, "ask-to-join", season.slug, team=team.slug)
     page = text_of(post(client, bob, "join-take-back", JoinRequest.objects.get().pk))
-    assert "You do not ask to join Night Shift any more." in page
+    assert "Your request to join Night Shift is withdrawn." in page
     assert not JoinRequest.objects.exists()
 
 

@@ -137,7 +137,7 @@ def test_a_sheet_has_the_plan_of_its_stored_seed(world):
     fields = {"instances": 4, "battles": 2, "seed": 7, "runs": [run.pk for run in runs]}
     response = client.post(organise("pairs-make", phase, phase.pk), fields)
     page = text_of(followed(client, response))
-    assert "The sheet is made. Say now who judges it." in page
+    assert "The sheet is created. Say now who judges it." in page
     sheet = Sheet.objects.get()
     names = list(sheet.instances.values_list("name", flat=True))
     pairs = SheetPair.objects.order_by("position").select_related("left", "right")

@@ -24,7 +24,7 @@ CONTENTS = {
     "classes": "Systems in the bars and the table",
     "over-time": "Best so far",
     "published": "These figures were not computed here",
-    "paper": "As the paper prints it",
+    "paper": "In the layout of the paper",
     "cite": "@misc{",
     "share": "Every Eval Ever",
 }

@@ -101,7 +101,9 @@ class TestALaterPhaseBeyondTheBudget:
             "Spans, Second: scores by corrected",
             "Spans, First: ranks by corrected",
         ]
-        assert "tell more of the gold than its budget: Spans, First:" in told["detail"]
+        assert (
+            "reveal more of the gold than its budget: Spans, First:" in told["detail"]
+        )
         assert "at most 52 bits are expected" in told["detail"]
         assert "Spans, Second: scores by corrected" in told["detail"]
         assert slugs() == {"first"}
@@ -132,7 +134,7 @@ class TestALaterPhaseBeyondTheBudget:
         page = client.post(where, values)
         assert page.status_code == 409
         words = text_of(page)
-        assert "This would tell more of the gold than its budget" in words
+        assert "This would reveal more of the gold than its budget allows" in words
         assert "before its time" not in words
         assert "Spans, Second: scores by corrected" in words
         assert slugs() == {"first"}

@@ -174,7 +174,7 @@ def test_a_run_of_another_phase_is_not_compared(client, phase, own):
 def test_the_comparison_of_a_run_with_itself_asks_for_another(client, phase, own):
     page = page_of(client, phase, (own[0], own[0]))
     assert "Choose two different runs." in page
-    assert "has not got them yet" not in page
+    assert "does not have two yet" not in page
 
 
 def difference(label: str, low: float | None, high: float | None) -> ClassDifference:

@@ -59,7 +59,7 @@ def test_every_metric_has_both_values_the_difference_and_its_test(client, phase,
     assert low < float(difference) < high
     assert float(p) == pytest.approx(2 / 2**6, abs=0.0005)
     assert float(corrected) > float(p)
-    assert better == "not told apart"
+    assert better == "no significant difference"
 
 
 def test_a_difference_that_is_sure_names_the_better_run(client, phase):

@@ -255,7 +255,7 @@ def test_nothing_is_said_where_teams_are_not_asked_and_before_the_phase_has_clos
     Phase.objects.update(confirms_results=False)
     assert told(client, phase) is None
     answer = say(client, ada, run(phase))
-    assert "asks no team" in answer.content.decode()
+    assert "does not ask teams" in answer.content.decode()
     Phase.objects.update(confirms_results=True, closes=timezone.now() + HOUR)
     assert told(client, phase) is None
     assert (

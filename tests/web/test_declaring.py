@@ -203,7 +203,7 @@ HOSTILE = {
     "digits": (f"a = 1\nb = {'9' * 5000}", "5,000 digits (limit: 60) in line 2"),
     "hexadecimal": (f"a = 0x{'f' * 5000}", "5,000 digits (limit: 60) in line 1"),
     "parts of a key": ("a." * 5_000 + "a = 1", "more than 50 parts in line 1"),
-    "no table": ("task = 1", "is no declaration"),
+    "no table": ("task = 1", "is not a declaration"),
 }
 
 

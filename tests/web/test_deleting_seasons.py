@@ -1,4 +1,4 @@
-"""An organiser deletes a draft: never a season that was public, or in which a team has sent a run."""
+"""An organiser deletes a draft: never a season that was public, or in which a team has submitted a run."""
 
 import pytest
 from django.contrib.auth import get_user_model

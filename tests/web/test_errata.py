@@ -1,4 +1,4 @@
-"""An erratum stands on the board and on every board that was kept before it, for whoever sees them."""
+"""An erratum is shown on the board and on every board that was kept before it, for whoever sees them."""
 
 import pytest
 from django.urls import reverse

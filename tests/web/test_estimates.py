@@ -90,7 +90,7 @@ def drawn(organiser, phase, of="citations", labels=60) -> EstimateSheet:
     response = client.post(
         organise("-make", phase, phase.pk), {"of": of, "labels": labels}
     )
-    assert "The sheet is made." in text_of(followed(client, response))
+    assert "The sheet is created." in text_of(followed(client, response))
     return EstimateSheet.objects.latest("pk")
 
 

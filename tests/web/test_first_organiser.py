@@ -71,7 +71,7 @@ def test_the_store_knows_no_token_and_only_the_newest_are_good():
     assert not any(secret in digest for secret in secrets for digest in kept)
     wrong = Client().post(HERE, {**GIVEN, "secret": secrets[0]})
     assert (wrong.status_code, User.objects.count()) == (422, 0)
-    assert "This token is not good" in text_of(wrong)
+    assert "This token is wrong" in text_of(wrong)
     assert Client().post(HERE, {**GIVEN, "secret": secrets[1]}).status_code == 302
 
 

@@ -114,7 +114,7 @@ class TestOpeningAtOnce:
         after = self.later(hidden.task, split=hidden.split)
         with pytest.raises(
             EmbargoBreach,
-            match=r"the scores of all of .*, Afterwards, which .*, Test keeps back",
+            match=r"the scores of all of .*, Afterwards, which .*, Test withholds",
         ):
             open_now(phase=after, by=factories.make_user())
         assert not Phase.objects.get(pk=after.pk).is_open()

@@ -301,7 +301,7 @@ def test_a_team_learns_that_its_score_changed_and_why(
     corrected(client, phase, runs, organiser, tmp_path)
     client.force_login(run.submitted_by)
     told = text_of(client.get(address))
-    assert "this run was scored again: Citance 1 cites the fourth sentence." in told
+    assert "this run was rescored: Citance 1 cites the fourth sentence." in told
     assert re.search(
         r"Overlap F1, micro was 0\.\d+ on gold v1 and is 0\.0000 on v2", told
     )
@@ -314,7 +314,7 @@ def test_where_nobody_sees_scores_a_team_learns_no_number_by_a_correction(
     Phase.objects.filter(pk=phase.pk).update(board="nobody")
     corrected(client, phase, runs, organiser, tmp_path)
     client.force_login(runs["1"].submitted_by)
-    assert "was scored again" not in text_of(
+    assert "was rescored" not in text_of(
         client.get(reverse("submission", args=[runs["1"].pk]))
     )
 
@@ -404,10 +404,8 @@ def test_one_run_is_scored_again_from_its_page_by_organisers_alone(
     assert act(client, "submission-rescore", run.pk).status_code == 404
     client.force_login(organiser)
     assert "Rescore this run" in text_of(client.get(address))
-    assert "The run is scored again." in text_of(
-        act(client, "submission-rescore", run.pk)
-    )
-    assert "scored again already" in text_of(act(client, "submission-rescore", run.pk))
+    assert "The run is rescored." in text_of(act(client, "submission-rescore", run.pk))
+    assert "rescored already" in text_of(act(client, "submission-rescore", run.pk))
     assert run.jobs.get().state == "queued"
 
 

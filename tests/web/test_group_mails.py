@@ -114,7 +114,7 @@ def test_it_waits_ten_minutes_in_the_list_and_is_taken_back_until_then(browser, 
     assert sent.status_code == 302
     assert send_mails() == 0
     assert (
-        "1 person is told, 0 by e-mails that were sent. 1 e-mail waits until"
+        "1 person is notified, 0 by e-mails that were sent. 1 e-mail waits until"
         in text_of(browser.get(WHERE))
     )
     browser.post(
@@ -124,7 +124,7 @@ def test_it_waits_ten_minutes_in_the_list_and_is_taken_back_until_then(browser, 
         )
     )
     assert not Notification.objects.exists()
-    assert "Taken back. 0 people are told" in text_of(browser.get(WHERE))
+    assert "Taken back. 0 people are notified" in text_of(browser.get(WHERE))
 
 
 def test_who_ends_such_mails_by_their_link_without_signing_in_still_gets_those_about_dates(
@@ -138,7 +138,7 @@ def test_who_ends_such_mails_by_their_link_without_signing_in_still_gets_those_a
     send(browser, group="without-run", phase=phase.pk)
     Job.all_kinds.update(due_at=timezone.now())
     send_mails()
-    assert "2 people are told, 2 by e-mails that were sent." in text_of(
+    assert "2 people are notified, 2 by e-mails that were sent." in text_of(
         browser.get(WHERE)
     )
     [letter] = [letter for letter in mail.outbox if letter.to == [silent.email]]
@@ -149,7 +149,7 @@ def test_who_ends_such_mails_by_their_link_without_signing_in_still_gets_those_a
         .partition("//")[2]
         .partition("/")[2]
     )
-    assert "Mails of organisers to some of the teams" in text_of(
+    assert "E-mails of organisers to some of the teams" in text_of(
         Client().post(f"/{link}")
     )
     assert choices_of(silent)[Kind.MAILED] == Channel.SITE

@@ -56,7 +56,7 @@ def test_who_is_removed_is_shown_first_told_by_mail_and_brought_back(
     row = Organiser.objects.create(season=season, user=eve, role="helper")
     shown = remove(client, row, rehearsed="other")
     assert shown.status_code == 409
-    assert "You do not run One any more" in text_of(shown)
+    assert "You do not organise One any more" in text_of(shown)
     assert season.organisers.filter(user=eve).exists()
     remove(client, row)
     assert not season.organisers.filter(user=eve).exists()

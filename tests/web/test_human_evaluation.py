@@ -49,7 +49,7 @@ def make_sheet():
     organiser, phase, runs = make_runs()
     client = Client()
     client.force_login(organiser)
-    assert "The sheet is made. Say now who rates it." in text_of(
+    assert "The sheet is created. Say now who rates it." in text_of(
         make(client, phase, runs)
     )
     return organiser, phase, runs, Sheet.objects.get()
@@ -191,7 +191,7 @@ def test_a_text_with_a_character_that_no_database_keeps_is_judged(
 ):
     client.force_login(organiser)
     run = make_run(phase, tmp_path, NONE, "A\0text on [0].")
-    assert "The sheet is made." in text_of(make(client, phase, [run], instances=1))
+    assert "The sheet is created." in text_of(make(client, phase, [run], instances=1))
     assert SheetText.objects.get().text == "A\ufffdtext on [0]."
 
 
@@ -435,7 +435,7 @@ def test_ratings_of_somebody_who_does_not_sign_in_come_as_a_file(client, sheet, 
         == 302
     )
     assert Annotator.objects.get().user is None
-    assert "Dora 12 of 12 as a file" in text_of(
+    assert "Dora 12 of 12 in a file" in text_of(
         client.get(organise("organise-sheet", phase, sheet))
     )
     told = text_of(

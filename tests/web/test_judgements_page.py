@@ -117,11 +117,11 @@ def cells(told: str, title: str) -> list[str]:
 
 
 def test_people_and_automatic_labels_stand_side_by_side(client, run):
-    assert "The judgements are kept." in text_of(bring(client, run, JUDGED))
+    assert "The judgements are stored." in text_of(bring(client, run, JUDGED))
     told = client.get(page(run)).content.decode()
     # The last is AC1: the two agree on 2 of 3, and each label has half of all, so that (2/3 - 1/2) / (1/2).
     # A's mean over responses is (1/2 + 1) / 2, B's (1/2 + 0) / 2; the automatic labels are A's.
-    why = " (no interval: fewer than three units carry this number)"
+    why = " (no interval: fewer than three units contribute to this number)"
     assert cells(told, "Citation recall, claims") == [
         "3", "2", f"50.00{why}", "75.00", f"A 1.0000{why}, B 0.4000{why}", f"0.7000{why}", f"0.3333{why}",
         f"0.4444{why}", f"0.3333{why}",
@@ -221,7 +221,7 @@ def test_published_ratings_are_columns_of_the_board_for_everybody_until_they_are
 ):
     bring(client, run, JUDGED)
     assert "Human" not in text_of(client.get(boards.address("board", run.phase)))
-    assert "The ratings stand on the board." in text_of(settle(client, run, "publish"))
+    assert "The ratings are on the board." in text_of(settle(client, run, "publish"))
     client.logout()
     told = text_of(client.get(boards.address("board", run.phase)))
     assert (
@@ -315,7 +315,7 @@ def test_claims_alone_and_what_stands_there_already_are_not_published(client, ru
     bring(client, run, JUDGED)
     settle(client, run, "publish")
     assert (
-        "the ratings stand on the board already"
+        "the ratings are on the board already"
         in text_of(settle(client, run, "publish")).lower()
     )
 

@@ -104,11 +104,11 @@ def test_a_number_that_is_not_told_is_null_with_its_reason_wherever_it_stands(
     assert "withheld" in text_of(client.get(board(phase)))
     page = text_of(client.get(reverse("submission", args=[second.pk])))
     assert f"Withheld: {words}." in page
-    assert "organisers alone see it" not in page
+    assert "only organisers see it" not in page
     compared = client.get(board(phase, f"compare/?a={first.pk}&b={second.pk}"))
     assert "nothing by which two of them could be compared" in text_of(compared)
     client.force_login(people["organiser"])
-    assert "organisers alone see it" in text_of(
+    assert "only organisers see it" in text_of(
         client.get(reverse("submission", args=[second.pk]))
     )
 
@@ -239,7 +239,7 @@ def test_the_settings_of_a_phase_say_how_much_its_scores_can_tell_and_warn(
     other.delete()
     phase.board = "organisers"
     phase.save()
-    assert "What scores can tell" not in text_of(client.get(address))
+    assert "What scores can reveal" not in text_of(client.get(address))
 
 
 def test_what_registered_teams_are_told_together_is_counted_and_warned_of_alike(
@@ -252,7 +252,7 @@ def test_what_registered_teams_are_told_together_is_counted_and_warned_of_alike(
     slug = phase.task.season.slug
     addresses = [reverse("organise-secrecy", args=[slug])]
     addresses.append(reverse("organise-settings-phase", args=[slug, phase.pk]))
-    told = r"tells at most (\d+) bits .* The 3 teams that are registered are told at most (\d+) bits together"
+    told = r"tells at most (\d+) bits .* The 3 teams that are registered learn at most (\d+) bits together"
     for enough, warns in ((1000.0, False), (20.0, True)):
         monkeypatch.setattr("scoring.results.board.leak_budget.BITS_NEEDED", enough)
         for _number in range(3 - phase.task.season.registrations.count()):

@@ -101,7 +101,7 @@ def unsubscribing(person, kind=Kind.ANNOUNCED) -> str:
 def test_one_click_ends_mails_of_a_kind_without_signing_in(phase, ada):
     program = Client(enforce_csrf_checks=True)
     where = unsubscribing(ada)
-    assert "No more such e-mails" in text_of(program.get(where))
+    assert "Stop these e-mails" in text_of(program.get(where))
     assert choices_of(ada)[Kind.ANNOUNCED] == Channel.MAIL
     said = program.post(where, {"List-Unsubscribe": "One-Click"})
     assert said.status_code == 200

@@ -151,7 +151,7 @@ def test_a_scored_run_that_could_not_be_scored_again_is_told(client, phase):
         reason="The gold has no topic.", finished_at=timezone.now(),
     )  # fmt: skip
     page = attention(client, phase)
-    assert "Scored runs that could not be scored again 1" in page
+    assert "Scored runs that could not be rescored 1" in page
     assert "under corrected, gold v2: The gold has no topic." in page
 
 
@@ -193,7 +193,7 @@ def test_a_phase_without_gold_and_a_board_behind_its_gold_are_told(client, phase
     boards.make_gold(phase, 2)
     page = attention(client, phase)
     assert "The split “blind” has no gold, so that no run is accepted." in page
-    assert "The board stands on gold v1; 1 run has not been scored against v2." in page
+    assert "The board rests on gold v1; 1 run has not been scored against v2." in page
 
 
 def test_teams_that_wait_and_teams_without_a_score_are_told(client, phase):

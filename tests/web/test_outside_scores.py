@@ -96,7 +96,7 @@ def test_those_of_runs_that_do_not_count_are_kept_and_stand_apart(
         client, organiser, phase, values=f"{lines(phase, FIRST)}\n{worse.pk} {SECOND}"
     )
     page = text_of(client.get(place(phase)))
-    assert "Of runs that do not count They are kept" in page
+    assert "Of runs that do not count They are stored" in page
     assert page.index("Of runs that do not count") < page.index(f"{worse.pk} {SECOND}")
     assert "Worse" not in text_of(client.get(boards.address("outside", phase)))
     run = reverse("submission", args=[worse.pk])
@@ -225,7 +225,7 @@ def test_a_phase_has_no_more_measures_than_fit(phase, organiser):
     }
     for number in range(MAX_MEASURES):
         enter_measure(**given, name=f"m{number}", values=lines(phase, 1.0))
-    with pytest.raises(ValidationError, match="the most that fit"):
+    with pytest.raises(ValidationError, match="more are not allowed"):
         enter_measure(**given, name="one more", values=lines(phase, 1.0))
 
 

@@ -1,4 +1,4 @@
-"""Scores of a board by when they were sent, and the best so far."""
+"""Scores of a board by time of submission, and the best so far."""
 
 import datetime as dt
 

@@ -295,7 +295,7 @@ def test_a_hidden_board_is_there_for_who_runs_the_season_alone(
             client.force_login(person)
         assert client.get(where).status_code == 404
         page = text_of(client.get(reverse("overview-paper", args=[season.slug])))
-        assert "Tables and charts stand here once a board shows scores to you." in page
+        assert "Tables and charts appear here once a board shows scores to you." in page
         assert b"0.6000" not in b"".join(zipped(client, season).values())
     client.force_login(User.objects.get(email="org@example.org"))
     assert client.get(where).status_code == 200
@@ -321,11 +321,11 @@ def test_the_zip_is_made_once_for_what_the_season_shows(client, season, phase):
     assert made(client, season) == job
     page = text_of(client.get(reverse("overview-paper", args=[season.slug])))
     assert "Download the zip" in page
-    assert "Make it anew" not in page
+    assert "Create it again" not in page
     bump_version(phase.pk)
     page = text_of(client.get(reverse("overview-paper", args=[season.slug])))
     assert "the season shows something else since" in page
-    assert "Make it anew" in page
+    assert "Create it again" in page
     assert made(client, season) != job
 
 
@@ -451,7 +451,7 @@ def test_programs_get_the_same(client, season, phase):
     assert (asked.status_code, asked["Location"]) == (202, asked.json()["url"])
     work_off()
     followed = client.get(asked["Location"]).json()
-    assert (followed["state"], followed["detail"]) == ("done", "The zip is made.")
+    assert (followed["state"], followed["detail"]) == ("done", "The zip is created.")
     assert client.get(base + "files/").getvalue()[:2] == b"PK"
     again = client.post(base + "archive/")
     assert (again.status_code, again.json()["id"]) == (200, followed["id"])

@@ -65,11 +65,11 @@ def test_what_the_paper_finds_is_held_to_the_systems_of_the_board(client, phase)
     """Two systems are too few for an interval: neither holds and neither fails."""
     told = client.get(address(phase)).content.decode()
     assert (
-        "What the paper finds, ALiiCE recall below ALCE recall, cannot be told here: in "
+        "What the paper finds, ALiiCE recall below ALCE recall, cannot be decided here: in "
         in told
     )
     assert (
-        "What the paper finds, ALiiCE precision above ALCE precision, cannot be told here: in "
+        "What the paper finds, ALiiCE precision above ALCE precision, cannot be decided here: in "
         in told
     )
     assert "of 2 systems, a mean difference of" in told

@@ -86,7 +86,7 @@ def test_the_very_same_file_is_asked_about_and_taken_once_that_is_confirmed(
     send(client, phase)
     asked = send(client, phase)
     assert asked.status_code == 422
-    assert "This very file was sent before, as run 1 (Mine)." in text_of(asked)
+    assert "This very file was submitted before, as run 1 (Mine)." in text_of(asked)
     assert 'name="again"' in asked.content.decode()
     assert Submission.objects.count() == 1
     assert send(client, phase, again="on").status_code == 302
@@ -188,7 +188,7 @@ def test_who_is_in_no_team_of_the_season_reads_what_to_do_next(client, phase):
 def test_a_first_invitation_speaks_of_none_before(client, team):
     renew = reverse("team-invitation-renew", args=[team.slug])
     assert "does not work any more" not in text_of(client.post(renew, follow=True))
-    assert "the one before does not work any more" in text_of(
+    assert "the previous one does not work any more" in text_of(
         client.post(renew, follow=True)
     )
 

@@ -66,7 +66,7 @@ def test_an_organiser_adds_helpers_and_organisers_and_removes_them(
     client, season, olga, ada
 ):
     client.force_login(olga)
-    assert "Ada is what you chose now." in text_of(
+    assert "Ada has the chosen role now." in text_of(
         give(client, season, "ADA@example.org", "helper")
     )
     assert roles(season) == {"Olga": "organiser", "Ada": "helper"}
@@ -351,7 +351,7 @@ def test_an_annotator_is_removed_with_what_they_rated_while_the_sheet_is_open(
         "organise-annotator-remove", args=[season.slug, sheet.pk, annotator.pk]
     )
     type(sheet).objects.update(published_at=timezone.now())
-    assert "take it back before" in text_of(client.post(where, follow=True))
+    assert "unpublish it before" in text_of(client.post(where, follow=True))
     type(sheet).objects.update(published_at=None)
     assert "Ada is off the sheet, with 1 rating." in text_of(
         client.post(where, follow=True)

@@ -35,7 +35,7 @@ def asked(client, phase):
 
 def test_a_season_without_runs_says_so(client, phase):
     page = read(client, phase)
-    assert "No team has sent a run yet." in page
+    assert "No team has submitted a run yet." in page
     assert "Nothing of the season is in a queue." in page
     assert asked(client, phase)["days"] == []
 

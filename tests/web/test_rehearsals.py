@@ -120,11 +120,11 @@ def test_what_changes_something_is_asked_once_with_who_is_told_in_which_words(
     assert asked.status_code == 409
     said = text_of(asked)
     assert "Nothing has been done yet" in said
-    assert "Scored again" not in said
+    assert "Rescored" not in said
     moved = f"Spans, Test closes at {utc_minute(END)}"
     assert f"1 person, 1 by e-mail, at once: {moved}" in said
     assert (
-        "1 person, 1 by e-mail, after ten minutes: How many runs a team may send to Spans, Test was"
+        "1 person, 1 by e-mail, after ten minutes: How many runs a team may submit to Spans, Test was"
         in said
     )
     assert "tasks.1a.phases.test.runs_per_day : 3 → 2" in said
@@ -296,7 +296,7 @@ def test_what_lets_something_out_before_its_time_is_asked_once(browser, phase):
     Phase.objects.update(board="organisers")
     where = reverse("organise-reveal", args=["one", phase.pk])
     asked = browser.post(where)
-    assert "let something out before its time" in text_of(asked)
+    assert "reveal something before its time" in text_of(asked)
     typed = {"let_out_task": "Spans", "let_out_reason": "All teams agreed."}
     assert go_on(browser, where, asked, **typed).status_code == 302
     assert Phase.objects.get().board == "everyone"
@@ -438,7 +438,7 @@ def test_a_program_takes_back_what_a_person_has_done_and_a_second_time_is_refuse
     again = browser.post(address)
     assert (again.status_code, again.json()["detail"]) == (
         409,
-        "This can not be taken back any more.",
+        "This cannot be taken back any more.",
     )
 
 
@@ -463,7 +463,7 @@ def test_a_clone_is_shown_before_it_is_made_with_phases_dates_and_who_sees_what(
         in said
     )
     assert "Spans, Test 11 Mar 2031, 00:00 19 Mar 2031, 12:00 organisers only" in said
-    assert "it is not not given out" in said
+    assert "it is not not released" in said
     _token, secret = Token.objects.issue(user=organiser, name="program")
     told = Client().post(
         f"{API}/seasons/one/clone/?dry_run=true",
@@ -575,7 +575,7 @@ def test_after_ten_minutes_nothing_can_be_taken_back(browser, phase):
         browser.post(where, {**form_of(browser, where), "runs_per_day": "2"}),
     )
     AuditEntry.objects.update(at=timezone.now() - dt.timedelta(minutes=11))
-    assert "can not be taken back any more" in take_back(browser, "phase-changed")
+    assert "cannot be taken back any more" in take_back(browser, "phase-changed")
     assert Phase.objects.get().runs_per_day == 2
 
 
@@ -661,7 +661,7 @@ def test_letting_a_team_back_is_asked_too_and_what_it_sent_meanwhile_is_told(
     )
     assert "It has been decided anew since." in anew
     factories.make_submission(phase=phase, team=ada)
-    assert "1 run was sent meanwhile." in take_back(browser, "team-approved")
+    assert "1 run was submitted meanwhile." in take_back(browser, "team-approved")
     assert Registration.objects.get(team=ada).reason == "By mistake."
 
 
@@ -718,20 +718,20 @@ def test_extra_tries_are_told_before_they_are_given_and_taken_back_with_their_ma
     }
     asked = browser.post(where, sent)
     said = text_of(asked)
-    assert "Ada may send 5 runs to Spans, Test, then; now 3" in said
-    assert "after ten minutes: Ada may send 2 more runs to Spans, Test" in said
+    assert "Ada may submit 5 runs to Spans, Test, then; now 3" in said
+    assert "after ten minutes: Ada may submit 2 more runs to Spans, Test" in said
     assert not asked.context["rehearsal"].asks_for_name
     assert not ExtraTries.objects.exists()
     go_on(browser, where, asked)
     assert ExtraTries.objects.get().tries == 2
     factories.make_submission(phase=phase, team=ada)
-    assert "1 run was sent meanwhile." in take_back(browser, "tries-given")
+    assert "1 run was submitted meanwhile." in take_back(browser, "tries-given")
     assert not ExtraTries.objects.exists()
     assert not Notification.objects.exists()
     go_on(browser, where, browser.post(where, sent))
     where = reverse("organise-tries-back", args=["one", ExtraTries.objects.get().pk])
     asked = browser.post(where)
-    assert "Ada may send 2 runs to Spans, Test, then; now 4" in text_of(asked)
+    assert "Ada may submit 2 runs to Spans, Test, then; now 4" in text_of(asked)
     assert ExtraTries.objects.exists()
     go_on(browser, where, asked)
     assert not ExtraTries.objects.exists()

@@ -204,11 +204,13 @@ def test_a_board_without_published_tables_is_shown_as_others_of_its_kind_are_pri
     phase = boards.make_phase()
     boards.scored_run(phase, None, 0.31, system="Owl")
     where = boards.address("board", phase) + "paper/"
-    assert "No table is published of this kind of task" in text_of(client.get(where))
+    assert "The site knows no published table for this kind of task" in text_of(
+        client.get(where)
+    )
     printed = factories.make_task(published=PLACEMENTS, is_reported_only=True)
     assert paper_lines(client, phase)[-1][1] == "0.310"
     page = client.get(where)
-    assert "columns can be compared and numbers cannot" in text_of(page)
+    assert "compare columns, not numbers" in text_of(page)
     assert "paper-chart" not in page.content.decode(), "one axis would compare them"
     # No class of Table 2 is on the board, whose number is of all instances.
     by_class = paper_lines(client, phase, "?table=3")
@@ -217,7 +219,9 @@ def test_a_board_without_published_tables_is_shown_as_others_of_its_kind_are_pri
         ["Owl baseline", "all", "31.0"],
     )
     Season.objects.filter(pk=printed.season_id).update(is_public=False)
-    assert "No table is published of this kind of task" in text_of(client.get(where))
+    assert "The site knows no published table for this kind of task" in text_of(
+        client.get(where)
+    )
 
 
 def test_the_paper_view_tells_nothing_of_a_board_whose_numbers_are_hidden(
@@ -261,10 +265,10 @@ def test_what_a_paper_concludes_is_held_to_print_and_board(client, phase, tmp_pa
     text = text_of(client.get(address(phase)))
     assert (
         "topic by topic ( Table 2 ) Fails on its own table : "
-        "cannot be told: in 1 of 2 cases, by −4.500 on average –" in text
+        "cannot be decided: in 1 of 2 cases, by −4.500 on average –" in text
     )
-    assert "cannot be told: in 2 of 2 cases, by +15.000 on average" in text
-    assert "cannot be told: in 1 of 1 cases, by +15.000 on average" in text
+    assert "cannot be decided: in 2 of 2 cases, by +15.000 on average" in text
+    assert "cannot be decided: in 1 of 1 cases, by +15.000 on average" in text
     listed = text_of(client.get(reverse("papers")))
     _, _, failing = listed.partition("Claims that fail on their own tables")
     assert "Heron is above Ibis, topic by topic" in failing
@@ -296,7 +300,7 @@ def test_a_conclusion_on_one_pair_of_systems_is_decided_by_their_runs_on_the_sam
     ]
     Task.objects.filter(pk=phase.task_id).update(published=placements)
     kite = boards.scored_run(phase, None, 0.4, system="Kite")
-    said = "cannot be told: in 1 of 1 cases, by +0.090 on average"
+    said = "cannot be decided: in 1 of 1 cases, by +0.090 on average"
     assert said in text_of(client.get(address(phase)))
     owl = phase.submissions.get(system="Owl")
     Comparison.objects.create(

@@ -247,7 +247,7 @@ def test_a_board_is_filtered_by_what_cards_declare_alike_on_page_csv_and_api(cli
     assert '<option value="knowledge_cutoff:2025">before 2025</option>' in page
     assert '<a id="show-all" href="?adjust=yes">' in page
     assert (
-        "No row here is what you filter by."
+        "No row matches the filter."
         in client.get(where + "?declared=model:none").content.decode()
     )
 

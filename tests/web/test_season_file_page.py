@@ -1,4 +1,4 @@
-"""A season file that is uploaded: its plan first, and a question for what was changed in the site."""
+"""A season file that is uploaded: its plan first, and a question for what was changed on the site."""
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -96,7 +96,7 @@ def test_a_change_in_the_site_is_set_back_only_where_somebody_says_so(
     assert f'name="decision:{CLOSES}"' in upload(client, edited()).text
     answer = client.post(WHERE, {"text": edited(), "load": "yes"})
     assert (answer.status_code, practice().runs_per_day) == (409, 3)
-    assert "1 key was changed in the site" in text_of(answer)
+    assert "1 key was changed on the site" in text_of(answer)
     client.post(WHERE, {"text": edited(), "load": "yes", f"decision:{CLOSES}": "keep"})
     assert (practice().closes, practice().runs_per_day) == (LATER, 4)
     client.post(WHERE, {"text": edited(), "load": "yes", f"decision:{CLOSES}": "apply"})

@@ -237,7 +237,7 @@ def test_a_season_contradicts_no_shared_label_and_adds_to_them(
     share_from_the_shell(tmp_path, decided(*PAIRS[:3]))
     refused = bring(client, organisers[0], phases[0], contrary())
     assert "This file cannot be taken." in refused.content.decode()
-    assert "this pair is kept as 1" in refused.content.decode()
+    assert "this pair is stored as 1" in refused.content.decode()
     told = bring(client, organisers[0], phases[0], decided()).content.decode()
     assert f"3 labels of {MODEL} added, 3 others were there." in told
     run = citing_run(phases[0])

@@ -36,7 +36,7 @@ HOUR = dt.timedelta(hours=1)
 
 @pytest.fixture
 def phase(client) -> Phase:
-    """Open, with a board for organisers alone."""
+    """Open, with a board for organisers only."""
     organiser = factories.make_user()
     client.force_login(organiser)
     task = factories.make_task(
@@ -217,9 +217,9 @@ class TestLettingOutEarly:
             "board", args=[phase.task.season.slug, phase.task.slug, after.slug]
         )
         client.logout()
-        assert "keeps scores back" not in text_of(client.get(board))
+        assert "withholds scores" not in text_of(client.get(board))
         Phase.objects.filter(pk=after.pk).update(let_out=[], version=9)
-        assert "Another phase on the same gold keeps scores back until" in text_of(
+        assert "Another phase on the same gold withholds scores until" in text_of(
             client.get(board)
         )
 
@@ -278,11 +278,11 @@ class TestLettingOutEarly:
         )
         assert page.status_code == 409
         assert (
-            "the scores of all of Spans, Practice, which Spans, Test keeps back"
+            "the scores of all of Spans, Practice, which Spans, Test withholds"
             in text_of(page)
         )
         named = f"{phase.task.season.slug}/{phase.task.slug}"
-        with pytest.raises(CommandError, match="Spans, Test keeps back"):
+        with pytest.raises(CommandError, match="Spans, Test withholds"):
             call_command(
                 "load_gold", named, archive, "--reason", "More.", "--split", "practice"
             )
@@ -305,7 +305,7 @@ class TestLettingOutEarly:
         values["tasks"][0]["phases"].append(more)
         with pytest.raises(
             EmbargoBreach,
-            match="the scores of all of Spans, More, which Spans, Test keeps back",
+            match="the scores of all of Spans, More, which Spans, Test withholds",
         ):
             load_values(values, by=None, slug=season.slug)
         values["tasks"][0]["gold"] = [{"split": phase.split, "paths": ["gold"]}]
@@ -406,7 +406,7 @@ class TestLettingOutEarly:
 
     @pytest.fixture
     def after(self, phase) -> Phase:
-        """Open with its board, on gold that the other phase keeps back."""
+        """Open with its board, on gold that the other phase withholds."""
         return factories.make_phase(task=phase.task, title="Afterwards")
 
     def asked_and_done(self, client, where, sent=()) -> None:
@@ -421,9 +421,7 @@ class TestLettingOutEarly:
             before = list(Phase.objects.values_list("pk"))
             answer = client.post(where, sent | lacking)
             assert answer.status_code == 409
-            said = (
-                "the scores of all of Spans, Afterwards, which Spans, Test keeps back"
-            )
+            said = "the scores of all of Spans, Afterwards, which Spans, Test withholds"
             assert said in text_of(answer)
             assert bool(lacking) == (
                 "What was typed is not the name" in text_of(answer)
@@ -461,7 +459,7 @@ class TestLettingOutEarly:
             task=phase.task, title="Later", opens=opens, closes=opens + HOUR
         )
         until = f"{utc_minute(phase.closes)}"
-        words = f"the scores of all of Spans, Later, which Spans, Test keeps back (free from {until})"
+        words = f"the scores of all of Spans, Later, which Spans, Test withholds (free from {until})"
         # By its own settings as another phase on other gold.
         factories.make_phase(
             task=phase.task, split="other", with_gold=False, title="Other"
@@ -494,7 +492,7 @@ class TestLettingOutEarly:
         )
         assert client.get(f"{API}/phases/{later.pk}/").json()["kept_back"] == []
         for name in ("organise", "organise-phases"):
-            assert "keeps back" not in text_of(client.get(address(name, phase)))
+            assert "withholds" not in text_of(client.get(address(name, phase)))
 
     def test_the_admin_asks_before_it_deletes_or_brings_back_and_then_all_or_nothing(
         self, client, phase, after
@@ -511,7 +509,7 @@ class TestLettingOutEarly:
         }
         self.asked_and_done(client, reverse("admin:tasks_phase_changelist"), chosen)
         assert list(Phase.objects.all()) == [after]
-        # Brought back it keeps back what the other one shows by then: nothing is let out by that.
+        # Brought back it withholds what the other one shows by then: nothing is let out by that.
         back = reverse("admin:core_auditentry_changelist")
         deleted = history(phase.task.season).filter(
             action__startswith="deleted", subject_id=phase.pk

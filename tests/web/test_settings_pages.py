@@ -161,7 +161,7 @@ def test_a_phase_that_was_closed_by_hand_opens_again_until_its_planned_end(
     where = reverse("organise-phases", args=["one"])
     client.post(reverse("organise-close", args=["one", phase.pk]))
     assert Phase.objects.get().closes < planned
-    assert "Open again until" in text_of(client.get(where))
+    assert "Reopen until" in text_of(client.get(where))
     client.post(reverse("organise-open", args=["one", phase.pk]))
     assert Phase.objects.get().closes == planned
 

@@ -62,7 +62,7 @@ def scored(waiting) -> Submission:
 
 def test_a_waiting_run_says_what_happens_and_asks_for_news(client, waiting):
     page = show(client, waiting)
-    assert "Waiting for a scorer. It is next." in page
+    assert "Waiting to be scored. It is next." in page
     assert f'hx-get="{reverse("submission-status", args=[waiting.pk])}?seen=' in page
     assert waiting.sha256[:12] in page
     assert "Cancel this run" in page
@@ -110,7 +110,7 @@ def test_where_teams_choose_none_chosen_is_said(client, scored):
     """On the board, where runs were scored, and on the page of the run."""
     Phase.objects.update(counting="selected", board="everyone")
     scored.phase.refresh_from_db()
-    assert "Nothing stands on the board for a team until it chooses a run." in show(
+    assert "Nothing is on the board for a team until it chooses a run." in show(
         client, scored
     )
     assert "No team has chosen a run." in text_of(
@@ -264,10 +264,10 @@ def test_a_second_run_says_which_one_stands_on_the_board(client, scored):
     gold = scored.phase.task.gold.get()
     worse = boards.make_run(scored.phase, scored.team, system="worse")
     boards.score(worse, 0.1, gold=gold)
-    assert "Run 1, My system, stands on the board for your team." in show(client, worse)
+    assert "Run 1, My system, is on the board for your team." in show(client, worse)
     contrastive = boards.make_run(scored.phase, scored.team, kind="contrastive")
     boards.score(contrastive, 0.9, gold=gold)
-    assert "does not stand on the board" in show(client, contrastive)
+    assert "is not on the board" in show(client, contrastive)
 
 
 def test_where_ranks_alone_are_shown_a_team_sees_its_own_numbers_if_the_phase_says_so(
@@ -354,7 +354,7 @@ def test_after_the_phase_a_team_changes_nothing(client, over, how):
     assert "Withdraw this run" not in page
     assert "Let this run count" not in page
     refused = client.post(reverse(f"submission-{how}", args=[over.pk]), follow=True)
-    assert "from then on only organisers change what stands" in text_of(refused)
+    assert "from then on only organisers change anything" in text_of(refused)
     over.refresh_from_db()
     assert (over.status, over.is_selected) == ("scored", False)
 

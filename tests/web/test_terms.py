@@ -202,7 +202,7 @@ def test_an_organiser_publishes_terms_and_exports_who_accepted_which_version(
 ):
     client.force_login(organiser)
     where = reverse("organise-terms", args=[season.slug])
-    assert "the data are given to everybody" in text_of(client.get(where))
+    assert "everybody gets the data" in text_of(client.get(where))
     assert "Write the terms." in text_of(client.post(where, {"text": " "}))
     client.post(where, {"text": "First."})
     client.force_login(ada)
@@ -247,7 +247,7 @@ def test_a_version_that_counts_later_locks_nobody_out_before_its_day_and_everybo
     client.post(reverse("organise-terms", args=[season.slug]), sent)
     told = words_of(Notification.objects.get(user=ada, kind="terms-published"))
     assert "Version 2 of the terms" in told.title
-    assert f"It counts from {utc_minute(day)}" in told.text
+    assert f"It applies from {utc_minute(day)}" in told.text
     assert terms_to_accept(season, ada) is None
     # Who comes new accepts what will hold.
     assert terms_to_accept(season, factories.make_user()).number == 2

@@ -51,7 +51,7 @@ def test_the_answer_that_is_filled_in_has_a_number_of_every_metric_or_the_reason
     assert len(cells) == len(kind.rules["corrected"])
     assert all(cells)
     metrics = metrics_of(kind, "corrected", kind.checked_options({}))
-    # A type of correlations has most of its numbers of whole runs alone.
+    # A type of correlations has most of its numbers only for whole runs.
     expected = min(len(cells) / 2, len(metrics_of_instances(metrics)))
     assert sum(bool(re.search(r"\d", cell)) for cell in cells) >= expected
     assert not Submission.objects.exists()

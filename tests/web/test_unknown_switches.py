@@ -167,13 +167,13 @@ class TestUploads:
     def test_the_page_of_a_run_warns_of_a_field_that_was_not_kept(self, client, phase):
         assert self.sent(client, phase, wall_second="7", do="submit").status_code == 302
         page = text_of(client.get(f"/submissions/{Submission.objects.get().pk}/"))
-        assert "the field “wall_second” is unknown, and was not kept" in page
+        assert "the field “wall_second” is unknown, and was not stored" in page
         assert "“wall_seconds”" in page
 
     def test_a_check_on_the_page_warns_of_it_and_keeps_nothing(self, client, phase):
         response = self.sent(client, phase, wall_second="7", do="check")
         assert response.status_code == 200
-        assert "the field “wall_second” is unknown, and was not kept" in text_of(
+        assert "the field “wall_second” is unknown, and was not stored" in text_of(
             response
         )
         assert not Submission.objects.exists()

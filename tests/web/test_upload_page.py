@@ -146,7 +146,7 @@ def test_the_problems_are_a_csv_that_no_spreadsheet_calculates(client, phase, me
 
 def test_a_check_stores_nothing_and_needs_no_name(client, phase, member):
     response = send(client, phase, do="check", system="")
-    assert "This run can be scored" in text_of(response)
+    assert "this run can be scored" in text_of(response)
     assert response.status_code == 200
     assert not Submission.objects.exists()
 
@@ -203,7 +203,9 @@ def test_when_nothing_is_left_the_page_says_when_it_renews(client, phase, member
         assert send(client, phase, factories.other_run(number)).status_code == 302
     response = send(client, phase, factories.other_run(7))
     assert response.status_code == 422
-    assert "No run is left in this phase; the next may be sent at" in text_of(response)
+    assert "No run is left in this phase; the next may be submitted at" in text_of(
+        response
+    )
     assert Submission.objects.count() == 2
 
 

@@ -274,7 +274,7 @@ sys.path.append({unpacked!r})
 from argparse import Namespace
 from citeboard_client import actions
 value = {{"value": 0.5, "low": None, "high": None, "n": 2, "scale": 1,
-         "signature": "macro_f1|no_interval:fewer than three units carry this number"}}
+         "signature": "macro_f1|no_interval:fewer than three units contribute to this number"}}
 run = {{"id": 1, "system": "A", "phase": 1, "submission": 1, "kind": "baseline", "exclusion": "",
        "scores": {{"metrics": {{"macro_f1": value}}}}}}
 site = Namespace(get=lambda path: {{"rows": [], "shows": "scores"}})
@@ -288,7 +288,9 @@ def test_scores_are_printed_without_the_packages_of_others(unpacked):
     told = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (told.returncode, told.stderr) == (0, "")
     assert "0.500000" in told.stdout
-    assert "no interval: fewer than three units carry this number" in told.stdout
+    assert (
+        "no interval: fewer than three units contribute to this number" in told.stdout
+    )
 
 
 def test_a_run_is_checked_without_the_packages_of_others(unpacked, sample):

@@ -8,7 +8,7 @@ from tasks.seasons import announcements as news
 
 
 def _announcement_text(*, required: bool) -> forms.CharField:
-    help_text = _("Markdown. Leave it empty to take the announcement away.")
+    help_text = _("Markdown. Leave it empty to remove the announcement.")
     return long_text(
         _("Announcement"), news.MAX_TEXT, 8, required=required, help_text=help_text
     )
@@ -36,7 +36,7 @@ ANNOUNCE = by_helpers(
     lambda season, _filled: (
         gettext("The announcement stands on the season's page now.")
         if season.announcement
-        else gettext("The announcement is taken away.")
+        else gettext("The announcement is removed.")
     ),
     form=AnnouncementForm,
     subject="season",
@@ -44,7 +44,7 @@ ANNOUNCE = by_helpers(
 EDIT_ANNOUNCEMENT = by_helpers(
     news.edit_announcement,
     "Change what an announcement says; for organisers.",
-    _("The announcement is edited; what it said before can be read too."),
+    _("The announcement is edited; its earlier text can still be read."),
     form=EditForm,
     subject="announcement",
 )

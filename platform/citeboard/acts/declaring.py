@@ -80,7 +80,7 @@ def _task_table(text: str, slug: str) -> dict[str, Any] | None:
     try:
         return {**read_toml(text)["task"], "slug": slug} if text else None
     except (Unreadable, KeyError, TypeError) as wrong:
-        message = gettext("This is no declaration: %(why)s.") % {"why": wrong}
+        message = gettext("This is not a declaration: %(why)s.") % {"why": wrong}
         raise ValidationError({"declaration": message}) from wrong
 
 
@@ -201,7 +201,7 @@ DECLARE_ANEW = with_rehearsal(
     declaring.change_task,
     "Declare a task of one's own anew; for organisers.",
     lambda again, _filled: (
-        _("%(task)s is saved; its runs are scored again.")
+        _("%(task)s is saved; its runs are rescored.")
         if again
         else _("%(task)s is saved.")
     ),

@@ -117,7 +117,7 @@ class MadePhase:
             board=describe_board(phase),
             own_scores=str(Phase.OwnRuns(phase.own_runs_show).label),
             frozen=describe_freeze(phase),
-            gold=_("given out") if phase.gold_is_public else _("not given out"),
+            gold=_("released") if phase.gold_is_public else _("not released"),
         )
 
 
@@ -308,7 +308,9 @@ def _extra_tries(season: Season) -> QuerySet[ExtraTries]:
 
 
 def _tries_in_words(row: ExtraTries, left: int) -> str:
-    message = _("%(team)s may send %(runs)s to %(task)s, %(phase)s, then; now %(now)s")
+    message = _(
+        "%(team)s may submit %(runs)s to %(task)s, %(phase)s, then; now %(now)s"
+    )
     return message % {
         "team": row.team,
         "task": row.phase.task,

@@ -84,7 +84,8 @@ class DisagreementsForm(ActForm):
         label=_("Seed"),
         required=False,
         help_text=_(
-            "Draws the same pairs again: up to 32 small letters and digits. Empty: the site draws one."
+            "Draws the same pairs again: up to 32 lower-case letters and digits. "
+            "Empty: the site draws one."
         ),
     )
     api = {

@@ -123,8 +123,8 @@ class GoldForm(ActForm):
         if not golds.filter(reading_version__lt=READING_VERSION).exists():
             self.fields["read_again"].widget = forms.HiddenInput()
         self.fields["file"].help_text = gettext(
-            "One file, or a zip of files, at most %(megabytes)s. Larger gold is loaded by "
-            "manage.py load_gold where the site runs."
+            "One file, or a zip of files, at most %(megabytes)s. The command manage.py "
+            "load_gold on the server loads larger gold."
         ) % {"megabytes": counted(upload_limit() >> 20, "megabyte")}
 
     def clean(self) -> dict[str, Any]:

@@ -47,7 +47,7 @@ IMPORT_JUDGEMENTS = Act(
 PUBLISH_JUDGEMENTS = Act(
     claim_review.publish,
     "Put people's ratings of a run's responses on the board; for organisers.",
-    _("The ratings stand on the board."),
+    _("The ratings are on the board."),
     role=run_to_judge,
     subject="submission",
 )

@@ -39,8 +39,9 @@ class LabelsForm(ActForm):
         choices = [(name, name) for name in models_of_season(of)]
         self.fields["model"].choices = choices  # type: ignore[attr-defined]
         self.fields["file"].help_text = gettext(
-            "JSON lines as “python -m scoring decide” writes them, at most %(megabytes)s. Larger files are "
-            "brought by “manage.py import_labels” where the site runs."
+            "JSON lines as “python -m scoring decide” writes them, at most "
+            "%(megabytes)s. The command “manage.py import_labels” on the server "
+            "imports larger files."
         ) % {"megabytes": counted(upload_limit() >> 20, "megabyte")}
 
 
@@ -80,7 +81,8 @@ def _describe_shared(
     words = gettext("%(labels)s of %(model)s added for all seasons.")
     if done.known:
         words = gettext(
-            "%(labels)s of %(model)s added for all seasons, %(others)s were there."
+            "%(labels)s of %(model)s added for all seasons, %(others)s were there "
+            "before."
         )
     if done.resumed:
         words += " " + gettext("%(scorings)s continued.")

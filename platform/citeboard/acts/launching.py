@@ -267,6 +267,6 @@ COMPUTE_FIRST = by_organisers(
 TEST_MAIL = by_organisers(
     send_test_mail,
     "Send a mail to the organiser who asks, to see whether the mail server takes it.",
-    _("The mail server has taken a mail to you."),
+    _("The mail server has accepted an e-mail to you."),
     subject="season",
 )

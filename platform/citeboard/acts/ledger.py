@@ -43,8 +43,9 @@ class LedgerForm(ActForm):
     def __init__(self, data: Any = None, files: Any = None, *, of: Season) -> None:
         super().__init__(data, files, of=of)
         self.fields["file"].help_text = gettext(
-            "JSON lines with kind, items or texts, judge and label, at most %(megabytes)s. Larger files are "
-            "brought by “manage.py import_labels” where the site runs."
+            "JSON lines with kind, items or texts, judge and label, at most "
+            "%(megabytes)s. The command “manage.py import_labels” on the server "
+            "imports larger files."
         ) % {"megabytes": counted(upload_limit() >> 20, "megabyte")}
 
 

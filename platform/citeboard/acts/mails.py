@@ -49,7 +49,7 @@ class MailForm(ActForm):
 MAIL_TEAMS = with_rehearsal(
     group_mails.mail_teams,
     "Send a mail to the members of teams that a query finds; for organisers.",
-    _("The mail goes out after ten minutes; until then it can be taken back."),
+    _("The e-mail goes out after ten minutes; until then it can be taken back."),
     form=MailForm,
     subject="season",
 )

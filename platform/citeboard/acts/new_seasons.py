@@ -29,7 +29,7 @@ class NewSeasonForm(ActForm):
     slug = forms.CharField(
         label=_("Name in addresses"),
         max_length=60,
-        help_text=_("Small letters, digits and single hyphens."),
+        help_text=_("Lower-case letters, digits and single hyphens."),
     )
 
 
@@ -41,10 +41,10 @@ class CloneForm(NewSeasonForm):
         min_value=0,
         max_value=MAX_DAYS,
         initial=A_YEAR,
-        help_text=_("By how many phases move."),
+        help_text=_("The number of days by which phases move."),
     )
     api = {
-        "slug": "Small letters, digits and single hyphens.",
+        "slug": "Lower-case letters, digits and single hyphens.",
         "days": {
             "required": False,
             "default": A_YEAR,
@@ -82,7 +82,7 @@ class PresetForm(NewSeasonForm):
         "dates": forms.JSONField(),
     }
     api = {
-        "slug": "Small letters, digits and single hyphens.",
+        "slug": "Lower-case letters, digits and single hyphens.",
         "task_type": "A task type, such as clsumm-1a, or a task of yours, as SEASON/TASK; several with "
         "commas between. Without one the phases wait for tasks that are made from their gold.",
         "time_zone": {
@@ -152,7 +152,7 @@ def _from_preset(
 CLONE = with_rehearsal(
     clone_season,
     "Make next year's season: its tasks and phases, later, without people, gold and runs.",
-    _("%(season)s is a draft; its phases and its gold are yours to look through."),
+    _("%(season)s is a draft; check its phases and its gold."),
     form=CloneForm,
     makes_season=True,
     subject="season",
@@ -161,7 +161,7 @@ FROM_PRESET = Act(
     _from_preset,
     "Create a season from a preset: semeval, trec or open; for staff.",
     lambda season, _filled: (
-        _("%(season)s is a draft. Bring its gold next, and look through its settings."),
+        _("%(season)s is a draft. Upload its gold next, and check its settings."),
         {"season": season},
     ),
     role=preset_for,

@@ -28,7 +28,7 @@ class RoleForm(ActForm):
 
     email = forms.EmailField(label=_("E-mail address of their account"))
     role = forms.ChoiceField(
-        label=_("They become"),
+        label=_("New role"),
         choices=[
             *models.Organiser.Role.choices,
             (HAND_OVER, _("organiser in my place")),
@@ -73,13 +73,13 @@ def _give_role(
 GIVE_ROLE = by_organisers(
     _give_role,
     "Make somebody an organiser or a helper, or neither; for organisers.",
-    lambda made, _filled: (_("%(name)s is what you chose now."), {"name": made.user}),
+    lambda made, _filled: (_("%(name)s has the chosen role now."), {"name": made.user}),
     form=RoleForm,
     subject="season",
 )
 REMOVE_ORGANISER = with_rehearsal(
     remove_organiser,
     "Let somebody run the season no more; for organisers.",
-    _("%(person)s does not run the season any more."),
+    _("%(person)s does not organise the season any more."),
     subject="organiser",
 )

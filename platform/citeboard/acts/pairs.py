@@ -162,7 +162,7 @@ def _bring_battles(
 BRING_BATTLES = by_organisers(
     _bring_battles,
     "Bring judgements of pairs from a file; for organisers.",
-    _("The judgements are kept. Publish them when they are to count."),
+    _("The judgements are stored. Publish them when they are to count."),
     form=BattlesForm,
     subject="phase",
 )
@@ -201,7 +201,7 @@ def _publish(*, sheet: Sheet, unfinished: bool | None, by: User) -> None:
 PUBLISH_PAIRS = by_organisers(
     _publish,
     "Close a sheet of pairs and let its judgements count on the board of battles; for organisers.",
-    _("The judgements stand on the board of battles."),
+    _("The judgements are on the board of battles."),
     form=PublishSheetForm,
     subject="sheet",
     row="pairs",

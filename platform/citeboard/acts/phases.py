@@ -168,8 +168,8 @@ class OutsideForm(ActForm):
         strip=False,
         widget=forms.Textarea(attrs={"rows": 8}),
         help_text=_(
-            "On each line the number of a run and its value, such as “41 0.532”. Left empty, the "
-            "measure of this name is taken away."
+            "On each line the number of a run and its value, such as “41 0.532”. Left "
+            "empty, the measure of this name is removed."
         ),
     )
     only_on_pages = ("better",)
@@ -276,7 +276,7 @@ TAKE_TRIES_BACK = with_rehearsal(
 PUBLISH_ERRATUM = by_organisers(
     publish_erratum,
     "Publish an erratum, which stands on the board and on every board kept before; for organisers.",
-    _("The erratum stands on the board of %(task)s, %(phase)s."),
+    _("The erratum is on the board of %(task)s, %(phase)s."),
     form=ErratumForm,
     subject="phase",
 )
@@ -286,7 +286,7 @@ ENTER_MEASURE = by_organisers(
     lambda measure, _filled: (
         _("“%(name)s” stands beside the board.")
         if measure
-        else _("“%(name)s” is taken away.")
+        else _("“%(name)s” is removed.")
     ),
     form=OutsideForm,
     subject="phase",

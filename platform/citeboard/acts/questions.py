@@ -61,7 +61,7 @@ class AnswerForm(ActForm):
 ASK = by_readers(
     news.ask,
     "Ask the organisers of a season.",
-    _("The organisers have your question. You are told when they answer."),
+    _("The organisers have your question. You get a message when they answer."),
     form=QuestionForm,
     subject="season",
 )

@@ -20,6 +20,6 @@ class ReportForm(ActForm):
         _("What is wrong"),
         news.MAX_TEXT,
         6,
-        help_text=_("Those who run the site read it, with your name and address."),
+        help_text=_("The site's staff read it, with your name and address."),
     )
     api = {"address": "The page."}

@@ -33,23 +33,21 @@ def _ask_for_season(*, season: Season, by: User) -> int:
 
 def _describe_rescoring(made: int, _filled: object) -> str:
     if made:
-        return gettext("The run is scored again.")
-    return gettext("The run is being scored again already.")
+        return gettext("The run is rescored.")
+    return gettext("The run is being rescored already.")
 
 
 DRAW_AGAIN = with_rehearsal(
     drawing.draw_again,
     "Draw the public part of a phase again, by a secret in the place of a seed; for organisers.",
-    _(
-        "The public part of %(task)s, %(phase)s, is drawn again. Its runs are scored again."
-    ),
+    _("The public part of %(task)s, %(phase)s, is drawn again. Its runs are rescored."),
     is_final=True,
     subject="phase",
 )
 RESCORE = by_organisers(
     rescoring.ask_for_phase,
     "Score again what is out of date in a phase; for organisers.",
-    _("%(task)s, %(phase)s: what is out of date is scored again."),
+    _("%(task)s, %(phase)s: what is out of date is rescored."),
     subject="phase",
 )
 STOP_RESCORING = by_organisers(

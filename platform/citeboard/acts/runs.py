@@ -224,18 +224,18 @@ CHANGES = {
     "hide": by_organisers(
         run_acts.hide,
         "Keep a run off every board; for organisers.",
-        _("Run %(number)s of %(team)s stands on no board now."),
+        _("Run %(number)s of %(team)s is on no board now."),
     ),
     "reinstate": by_organisers(
         run_acts.reinstate,
         "Let a run that was disqualified or hidden stand on the board again; for organisers.",
-        _("Run %(number)s of %(team)s may stand on the board again."),
+        _("Run %(number)s of %(team)s may be on the board again."),
     ),
 }
 DESCRIBE = Act(
     run_acts.describe_run,
     "Change the description, the links and the card of a run; for its team.",
-    _("What you say of the run is saved."),
+    _("The details of the run are saved."),
     role=run_of_own_team,
     subject="submission",
 )

@@ -12,15 +12,14 @@ CHANGE_SETTINGS = with_rehearsal(
     subject="season",
 )
 WITH_REST = _(
-    "%(title)s is deleted, with what the site computed in it. The history can bring its settings back."
+    "%(title)s is deleted, with what the site computed in it. The history can restore "
+    "its settings."
 )
 DELETE_TASK = with_rehearsal(
     delete_task,
     "Delete a task without runs of teams, and without gold if the season was public; for organisers.",
     lambda has_more, _filled: (
-        WITH_REST
-        if has_more
-        else _("%(task)s is deleted. The history can bring it back.")
+        WITH_REST if has_more else _("%(task)s is deleted. The history can restore it.")
     ),
     subject="task",
 )
@@ -30,7 +29,7 @@ DELETE_PHASE = with_rehearsal(
     lambda has_more, _filled: (
         WITH_REST
         if has_more
-        else _("%(phase)s is deleted. The history can bring it back.")
+        else _("%(phase)s is deleted. The history can restore it.")
     ),
     subject="phase",
 )

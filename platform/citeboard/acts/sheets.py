@@ -120,7 +120,7 @@ def _publish(*, sheet: Sheet, unfinished: bool | None, by: User) -> Any:
 PUBLISH_SHEET = by_organisers(
     _publish,
     "Close a sheet and show its outcome beside the board; for organisers.",
-    _("The human evaluation stands on the board."),
+    _("The human evaluation is on the board."),
     form=PublishSheetForm,
     subject="sheet",
 )

@@ -131,7 +131,7 @@ FOUND = Act(
 DESCRIBE_TEAM = by_members(
     membership.describe_team,
     "Change what a team of yours says of itself on its public page.",
-    _("What the team says of itself is saved."),
+    _("The team's description is saved."),
     form=TeamDescriptionForm,
     subject="team",
 )
@@ -185,7 +185,7 @@ HAND_OVER = by_leads(
 TAKE_BACK_REQUEST = Act(
     entries.take_back_request,
     "Ask no more to join a team.",
-    _("You do not ask to join %(team)s any more."),
+    _("Your request to join %(team)s is withdrawn."),
     role=request_of,
     subject="asked",
     actor="",

@@ -21,7 +21,8 @@ class TermsForm(ActForm):
         max_length=entries.MAX_LENGTH,
         widget=forms.Textarea(attrs={"rows": 16}),
         help_text=_(
-            "Markdown. Another text is a new version, to be accepted before data are given out again."
+            "Markdown. Another text is a new version, to be accepted before data are "
+            "released again."
         ),
         error_messages={"required": _("Write the terms.")},
     )
@@ -29,7 +30,8 @@ class TermsForm(ActForm):
         label=_("Counts from"),
         required=False,
         help_text=_(
-            "Until then the version before holds for who has accepted that. Empty: at once, for everybody."
+            "Until then the previous version applies to those who have accepted it. "
+            "Empty: the new version applies at once, to everybody."
         ),
     )
     api = {"text": "Markdown."}
@@ -70,7 +72,7 @@ PUBLISH_TERMS = with_rehearsal(
     lambda terms, _filled: (
         _("Version %(number)s of the terms is published.")
         if terms.counts_from and terms.counts_from > timezone.now()
-        else _("Version %(number)s of the terms holds now.")
+        else _("Version %(number)s of the terms applies now.")
     ),
     form=TermsForm,
     subject="season",

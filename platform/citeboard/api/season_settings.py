@@ -186,7 +186,7 @@ class SeasonFileForm(serializers.Serializer[Any]):
         max_length=200, help_text="season.toml, at most 1 MB, or season.zip."
     )
     apply = text_list(
-        "Keys that were changed in the site and take what the file says; all for every key.",
+        "Keys that were changed on the site and take what the file says; all for every key.",
         required=False,
     )
     keep = text_list("Keys that stay as the site has them.", required=False)
@@ -208,7 +208,7 @@ LoadedSerializer = serializer(
     differences=DifferenceSerializer(many=True),
     conflicts=DifferenceSerializer(
         many=True,
-        help_text="Of a dry run: what was changed in the site since the file was last loaded.",
+        help_text="Of a dry run: what was changed on the site since the file was last loaded.",
     ),
     notices=list[str],
     rehearsal=operations.RehearsalSerializer(
@@ -218,7 +218,7 @@ LoadedSerializer = serializer(
 )
 ConflictsSerializer = serializer(
     "Conflicts",
-    "Nothing was loaded, since it would undo what was changed in the site.",
+    "Nothing was loaded, since it would undo what was changed on the site.",
     detail=str,
     conflicts=DifferenceSerializer(many=True),
 )

@@ -187,7 +187,7 @@ def prepared_judgements(job: BackgroundJob, by: User) -> Outcome:
     told(job, 0, gettext_noop("reading the file"))
     with sent_file(job) as path:
         read_agreement(submission, path, job.filename, by)
-    told(job, 0.5, gettext_noop("keeping the judgements"))
+    told(job, 0.5, gettext_noop("storing the judgements"))
 
     def keep() -> Mapping[str, Any]:
         with sent_file(job) as path:
@@ -344,7 +344,7 @@ def prepared_paper(job: BackgroundJob) -> Outcome:
     # outdated.
     facts = {"rights": rights_of(paper), "state": state_of(paper)}
     content = paper.archive(partial(told, job))
-    told(job, 1, gettext_noop("keeping the archive"))
+    told(job, 1, gettext_noop("storing the archive"))
     with storage_in_use():
         name = storage.statistics.save(new_name("zip"), ContentFile(content))
     return Outcome(lambda: {**facts, "bytes": len(content)}, file=name)
@@ -534,7 +534,7 @@ def waits_for(job: BackgroundJob) -> str:
     if job.reason:
         return job.reason
     if cause := queue_choice.why_unserved(job.job.queue):
-        return _("It waits since %(cause)s.") % {"cause": cause}
+        return _("It waits because %(cause)s.") % {"cause": cause}
     return _("A worker takes it within a few seconds.")
 
 
@@ -546,11 +546,12 @@ def _outcome_of_sheet(job: BackgroundJob) -> tuple[str, str]:
         page = reverse("organise-estimates", args=[season])
         if "disagreements" in job.given:
             words = _(
-                "The sheet is made, with %(pairs)s. People label them, and you upload the file."
+                "The sheet is created, with %(pairs)s. People label them, and you upload "
+                "the file."
             )
             words %= {"pairs": counted(made["pairs_found"], "pair")}
         elif "estimates" in job.given:
-            words = _("The sheet is made. People label it, and you upload the file.")
+            words = _("The sheet is created. People label it, and you upload the file.")
         else:
             words = _(
                 "The scores are estimated. Publish them to show them beside the board."
@@ -558,9 +559,9 @@ def _outcome_of_sheet(job: BackgroundJob) -> tuple[str, str]:
         return words, page
     if "pairs" in made:
         page = reverse("organise-pair-sheet", args=[season, made["pairs"]])
-        return _("The sheet is made. Say now who judges it."), page
+        return _("The sheet is created. Say now who judges it."), page
     page = reverse("organise-sheet", args=[season, made["sheet"]])
-    return _("The sheet is made. Say now who rates it."), page
+    return _("The sheet is created. Say now who rates it."), page
 
 
 def outcome_of(job: BackgroundJob) -> tuple[str, str]:
@@ -570,7 +571,7 @@ def outcome_of(job: BackgroundJob) -> tuple[str, str]:
     if job.kind in (Kind.LABELS, Kind.LEDGER):
         return imported_labels(made, job.given["model"]), begun_from(job)
     if job.kind == Kind.JUDGEMENTS:
-        return _("The judgements are kept."), reverse(
+        return _("The judgements are stored."), reverse(
             "submission-judgements", args=[job.submission_id]
         )
     if job.kind == Kind.JUDGE:
@@ -578,10 +579,10 @@ def outcome_of(job: BackgroundJob) -> tuple[str, str]:
     if job.kind == Kind.OLD_RUNS:
         return old_runs_outcome(made), reverse("organise-runs", args=[season])
     if job.kind == Kind.DRY_RUN:
-        words = _("%(runs)s scored; nothing of it is kept.")
+        words = _("%(runs)s scored; no result is stored.")
         return words % {"runs": counted(len(made["scores"]), "run")}, ""
     if job.kind == Kind.ARCHIVE:
-        words = _("The archive is made, with %(boards)s, %(runs)s and %(gold)s.")
+        words = _("The archive is ready, with %(boards)s, %(runs)s and %(gold)s.")
         counts = {"gold": counted(made["gold"], "version of gold", "versions of gold")}
         words %= {
             **counts,
@@ -595,7 +596,7 @@ def outcome_of(job: BackgroundJob) -> tuple[str, str]:
             words = f"{words} {left_out % {'phases': listed(made['withheld'])}}"
         return words, reverse("organise-archive-zip", args=[season, job.pk])
     view = "" if job.asked_by_id else "?as=everybody"
-    return _("The zip is made."), reverse("overview-paper-zip", args=[season]) + view
+    return _("The zip is created."), reverse("overview-paper-zip", args=[season]) + view
 
 
 def begun_from(job: BackgroundJob) -> str:

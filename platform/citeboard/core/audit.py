@@ -224,6 +224,6 @@ def restore(*, entry: AuditEntry, by: Any) -> None:
             )
     except DatabaseError as refused:
         message = _(
-            "%(name)s cannot be brought back: something else has its place or its name"
+            "%(name)s cannot be restored: something else has its place or its name"
         )
         raise NotRestored(message % {"name": entry.subject}) from refused

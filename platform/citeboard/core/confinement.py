@@ -46,7 +46,8 @@ UNDECIDED = 300
 #: Factor by which the time limit for organisers' files exceeds the limit for runs.
 PATIENCE_WITH_ORGANISERS = 6
 _FAILURE_MESSAGE = gettext_lazy(
-    "the site failed to read the file by a fault of its own, which its log has; the file may be right"
+    "the site could not read the file because of an error of its own, which is in its "
+    "log; the file may be fine"
 )
 
 

@@ -57,7 +57,9 @@ def check_length(field: str, text: str, most: int, words: str) -> None:
 
 def checked_description(text: str) -> str:
     plain = plain_paragraphs(text)
-    message = _("the description has %(found)s characters; at most %(most)s fit")
+    message = _(
+        "the description has %(found)s characters; at most %(most)s are allowed"
+    )
     check_length("description", plain, MAX_DESCRIPTION, message)
     return plain
 
@@ -65,7 +67,7 @@ def checked_description(text: str) -> str:
 def checked_links(links: Iterable[str]) -> list[str]:
     lines = list(dict.fromkeys(filter(None, map(one_line, links))))
     if len(lines) > MAX_LINKS:
-        message = _("there are %(found)s links; at most %(most)s fit")
+        message = _("there are %(found)s links; at most %(most)s are allowed")
         raise ValidationError(
             {"links": message % {"found": len(lines), "most": MAX_LINKS}}
         )

@@ -367,7 +367,9 @@ def _workers() -> Said:
     busy = Job.objects.filter(state=Job.State.RUNNING, lease_expires_at__gt=from_now())
     owners = {host_of(owner) for owner in busy.values_list("lease_owner", flat=True)}
     if not groups and not owners and (trouble := _heartbeat_error()):
-        advice = _("Mend that first; whether there are workers is not known before.")
+        advice = _(
+            "Fix that first; until then it is unknown whether there are workers."
+        )
         message = _("no sign of life can be kept where workers leave them: %(trouble)s")
         return State.BAD, message % {"trouble": trouble}, advice
     if not groups and not owners:
@@ -402,7 +404,7 @@ def _heartbeat_error() -> str:
 
 def _sweeper() -> Said:
     if (last := last_sweep()) is None and (trouble := _heartbeat_error()):
-        advice = _("Mend that first; whether somebody sweeps is not known before.")
+        advice = _("Fix that first; until then it is unknown whether anybody sweeps.")
         message = _(
             "no sign of life can be kept where sweepers leave them: %(trouble)s"
         )
@@ -538,7 +540,7 @@ def _receipts() -> Said:
         )
         return (
             State.BAD,
-            _("%(receipts)s cannot be signed, since %(reason)s") % facts,
+            _("%(receipts)s cannot be signed, because %(reason)s") % facts,
             advice,
         )
     if (key := current_key()) is None:

@@ -81,7 +81,8 @@ def mail_teams(
     members = Membership.objects.filter(team__in=teams, user__is_active=True)
     if not (people := set(members.values_list("user_id", flat=True)) - {by.pk}):
         message = _(
-            "nobody is told: there are no %(group)s now, or you are the only member"
+            "nobody gets the e-mail: there are no %(group)s now, or you are the only "
+            "member"
         )
         raise Refused(message % {"group": Group(group).label})
     said = {"subject": " ".join(subject.split()), "text": text.strip()}

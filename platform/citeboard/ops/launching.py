@@ -84,7 +84,7 @@ def steps(season: Season) -> list[Step]:
     def page_url(page: str) -> str:
         return reverse(page, args=[season.slug])
 
-    walks = _("A participant can enter, accept the terms and send runs")
+    walks = _("A participant can enter, accept the terms and submit runs")
     return [
         Step("gold", _("Gold is in"), *in_all(has_gold), page_url("organise-gold")),
         Step(
@@ -95,7 +95,7 @@ def steps(season: Season) -> list[Step]:
         ),
         Step(
             "baselines",
-            _("A baseline stands on the board"),
+            _("A baseline is on the board"),
             *in_all(baselines),
             page_url("organise-baselines"),
         ),
@@ -104,14 +104,14 @@ def steps(season: Season) -> list[Step]:
         ),
         Step(
             "secrets",
-            _("No phase shows what another keeps back"),
+            _("No phase shows what another withholds"),
             not early,
             early,
             page_url("organise-secrecy"),
         ),
         Step(
             "mail",
-            _("The mail server has taken a mail"),
+            _("The mail server has accepted an e-mail"),
             is_mail_tested,
             "",
             "#mail-test",
@@ -161,8 +161,8 @@ def participants_walk(season: Season) -> list[str]:
 def send_test_mail(*, season: Season, by: User) -> Season:
     named = {"season": season}
     subject, text = (
-        _("A mail of %(season)s"),
-        _("Mails of %(season)s arrive at this address."),
+        _("An e-mail of %(season)s"),
+        _("E-mails of %(season)s arrive at this address."),
     )
     try:
         with get_connection(timeout=MAIL_PATIENCE) as connection:
@@ -172,7 +172,7 @@ def send_test_mail(*, season: Season, by: User) -> Season:
             connection.send_messages([mail])
     except (OSError, SMTPException) as trouble:
         raise Refused(
-            _("the mail server does not take it: %(why)s") % {"why": trouble}
+            _("the mail server does not accept it: %(why)s") % {"why": trouble}
         ) from trouble
     audit.record(MAIL_TESTED, actor=by, subject=season, place=season, facts={})
     return season

@@ -112,8 +112,9 @@ def accept_merge(*, proposal: MergeProposal, by: User) -> int:
             most = (phase.runs_in_total or 0) + (extra or 0)
             if sent > most:
                 message = _(
-                    "together the teams have sent %(runs)s in %(task)s, %(phase)s, where one may send "
-                    "%(most)s; an organiser can merge them"
+                    "together the teams have submitted %(runs)s in %(task)s, "
+                    "%(phase)s, where one may submit %(most)s; an organiser can merge "
+                    "them"
                 )
                 named = {
                     "runs": counted(sent, "run"),

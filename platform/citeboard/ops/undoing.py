@@ -94,7 +94,7 @@ def take_back(*, season: Season, entry: AuditEntry, by: User) -> str:
     the text is empty. Raises Refused.
     """
     if entry not in to_take_back(season):
-        raise Refused(_("this can not be taken back any more"))
+        raise Refused(_("this cannot be taken back any more"))
     with transaction.atomic():
         # Lock the season, so that two requests cannot undo the action twice.
         Season.objects.select_for_update().get(pk=season.pk)
@@ -237,7 +237,7 @@ def _take_version_back(season: Season, pk: int) -> tuple[int, str]:
             scored.delete()
             gold.delete()
     except ProtectedError as kept:
-        raise Refused(_("a board that was kept stands on it")) from kept
+        raise Refused(_("a stored board rests on it")) from kept
     told = f"-rescored-{pk}-"
     mails = Notification.objects.filter(season=season, event__contains=told).exclude(
         job=None
@@ -307,8 +307,8 @@ def _take_removal_back(season: Season, entry: AuditEntry, by: User) -> str:
 def _sentence_on_later_runs(entry: AuditEntry, runs: QuerySet[Submission]) -> str:
     sent = runs.filter(submitted_at__gt=entry.at).count()
     message = ngettext(
-        "%(number)s run was sent meanwhile.",
-        "%(number)s runs were sent meanwhile.",
+        "%(number)s run was submitted meanwhile.",
+        "%(number)s runs were submitted meanwhile.",
         sent,
     )
     return message % {"number": sent} if sent else ""

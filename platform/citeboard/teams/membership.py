@@ -383,7 +383,7 @@ def new_team(name: str) -> Team:
         raise ValidationError({"name": _("a name has at least one letter or digit")})
     slug = team_slug(name)
     if len(name) > MAX_NAME:
-        message = _("the name has %(length)s characters; at most %(most)s fit")
+        message = _("the name has %(length)s characters; at most %(most)s are allowed")
         raise ValidationError(
             {"name": message % {"length": len(name), "most": MAX_NAME}}
         )

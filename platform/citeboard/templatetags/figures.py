@@ -89,7 +89,7 @@ def _files(address: Callable[[str], str] | None, key: str, title: str) -> SafeSt
             for form in figure_forms()
         ),
     )
-    return format_html('<p class="figure-files">{} {}</p>', _("Figure as"), links)
+    return format_html('<p class="figure-files">{} {}</p>', _("Chart as"), links)
 
 
 @register.simple_tag

@@ -107,7 +107,7 @@ TRIES = {"first_organiser": "10/m/ip"}
 @require_http_methods(["GET", "HEAD", "POST"])
 def first_organiser(request: HttpRequest) -> HttpResponse:
     if not is_awaited():
-        raise Http404(_("This site has somebody who organises already."))
+        raise Http404(_("Somebody organises on this site already."))
     form = FirstOrganiserForm(
         request.POST if request.method == "POST" else None, label_suffix=""
     )

@@ -59,7 +59,7 @@ def choices(request: HttpRequest, user: User) -> Answer:
             user=user,
             wanted={kind: way for kind, way in posted.items() if way in Channel.values},
         )
-        return _("What you are told of is saved.")
+        return _("Your notification settings are saved.")
     lines = [{"kind": kind, "channel": channel} for kind, channel in chosen.items()]
     return {"lines": lines, "channels": Channel.choices}
 

@@ -61,7 +61,7 @@ def report(request: HttpRequest, user: User) -> Answer:
     with refusals_at(form, "text"):
         if form.is_valid():
             announcements.report_abuse(by=user, **form.cleaned_data)
-            return _("Those who run the site have your report.")
+            return _("The site's staff have your report.")
     return {"form": form}
 
 

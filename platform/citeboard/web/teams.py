@@ -295,10 +295,12 @@ def renew(request: pages.SignedInRequest, team: models.Team) -> pages.Answer:
     team_acts.RENEW_INVITATION(team, request.user)
     if had_one:
         return _(
-            "The team has a new invitation link; the one before does not work any more."
+            "The team has a new invitation link; the previous one does not work any "
+            "more."
         )
     return _(
-        "The team has an invitation link now: copy it from below and send it to those who shall join."
+        "The team has an invitation link now: copy it from below and send it to the "
+        "people who are to join."
     )
 
 

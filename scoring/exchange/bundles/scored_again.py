@@ -76,7 +76,7 @@ def phase_for_old_runs(phase: Phase) -> Phase:
     gold.
     """
     if Gold.objects.current(phase) is None or phase.task.task_type.declared is None:
-        words = _("runs are scored again on a declared task whose split has gold")
+        words = _("runs are rescored on a declared task whose split has gold")
         raise NotScoredAgain(words)
     return phase
 
@@ -249,7 +249,7 @@ def _entered(season: int, name: str) -> Team | None:
     if present is None:
         return None
     if present.team.memberships.exists():
-        words = _("“%(name)s” is a team with members, who alone send its runs")
+        words = _("“%(name)s” is a team with members; only they submit its runs")
         raise ValidationError({"file": words % {"name": name}})
     return present.team
 

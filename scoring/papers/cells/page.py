@@ -113,7 +113,7 @@ def _conclusions(paper: Paper) -> Iterator[str]:
 def _verdict(conclusion: Conclusion, outcome: Outcome) -> str:
     if conclusion.form == OPEN:
         return f"no figures decide it: {conclusion.why}"
-    words = {True: "holds", False: "does not hold", None: "cannot be told"}[
+    words = {True: "holds", False: "does not hold", None: "cannot be decided"}[
         conclusion.holds(outcome)
     ]
     if isinstance(outcome, Ranking):

@@ -546,7 +546,7 @@ class Pairing:
         verdicts = {
             True: _("holds here"),
             False: _("fails here"),
-            None: _("cannot be told here"),
+            None: _("cannot be decided here"),
         }
         facts = {
             "claim": claim % {"metric": up, "measure": across},

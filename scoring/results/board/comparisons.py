@@ -435,11 +435,12 @@ class Separation:
                 )
             sentences.append(words % facts)
         if self.p is not None:
-            words = _("First and second are not told apart (p %(p)s).")
+            words = _("First and second could be tied (p %(p)s).")
             sentences.append(words % {"p": in_decimals(f"{self.p:.2g}")})
         if self.order_chance is not None:
             words = _(
-                "With %(units)s their order would hold with a chance of about %(chance)s %%."
+                "If %(units)s behave like these, the first stays ahead of the second "
+                "with a chance of about %(chance)s %%."
             )
             more = counted_units(self.units, self.unit, are_more=True)
             sentences.append(

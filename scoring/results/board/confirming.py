@@ -199,7 +199,9 @@ def confirmation_of(board: Board) -> Confirmation | None:
 def why_not(phase: Phase) -> str:
     """Return the reason why no team can confirm results now; empty if teams can."""
     if not phase.confirms_results:
-        return _("%(phase)s asks no team to confirm its results") % {"phase": phase}
+        return _("%(phase)s does not ask teams to confirm their results") % {
+            "phase": phase
+        }
     if now() < phase.closes:
         return _("results are confirmed once %(phase)s has closed") % {"phase": phase}
     if phase.confirmation_ended_at is not None:
@@ -231,7 +233,7 @@ def publish_erratum(*, phase: Phase, text: str, by: User) -> Erratum:
     text = text.replace("\r\n", "\n").strip()
     if not text:
         raise ValidationError({"text": _("say what was wrong, and what holds now")})
-    words = _("the text has %(characters)s characters; at most %(most)s fit")
+    words = _("the text has %(characters)s characters; at most %(most)s are allowed")
     plain_text.check_length("text", text, MAX_TEXT, words)
     at = timezone.now()
     with transaction.atomic():

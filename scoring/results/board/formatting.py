@@ -265,18 +265,24 @@ def reason_in_words(reason: str) -> str:
         "words-not-seen": gettext(
             "switched off: it cannot see the words of the gold, and the task names no tokenizer"
         ),
-        "few-units": gettext("no interval: fewer than three units carry this number"),
-        "few-carriers": gettext("no interval: fewer than five units carry this number"),
+        "few-units": gettext(
+            "no interval: fewer than three units contribute to this number"
+        ),
+        "few-carriers": gettext(
+            "no interval: fewer than five units contribute to this number"
+        ),
         "too-far": gettext(
             "not compared: answers are over a thousand standard deviations from the gold"
         ),
         "few-of-a-class": gettext(
-            "no interval: a class is there in fewer than five units"
+            "no interval: a class occurs in fewer than five units"
         ),
-        "undefined": gettext("no interval: without some unit the number is undefined"),
+        "undefined": gettext(
+            "no interval: leaving out one of the units makes the number undefined"
+        ),
         "all-equal": gettext("no interval: all units are equal"),
         "not-honest": gettext(
-            "no interval: none of this number holds as often as it says"
+            "no interval: no known interval of this number holds as often as it claims"
         ),
     }
     return words.get(reason, "")

@@ -118,7 +118,7 @@ class Budget:
             "enough": enough,
         }
         line = _(
-            "The %(teams)s that are registered are told at most %(bits)s bits together."
+            "The %(teams)s that are registered learn at most %(bits)s bits together."
         )
         if enough <= self.teams:
             line += " " + _(
@@ -187,7 +187,7 @@ class Budget:
     @property
     def _of_own(self) -> Iterator[str]:
         if not self.own:
-            yield _("A team is told no score of this phase.")
+            yield _("A team sees no score of this phase.")
             return
         if self._numbers:
             yield _(

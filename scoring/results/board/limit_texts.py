@@ -20,23 +20,22 @@ def limits_in_words(phase: Phase) -> Iterator[str]:
             yield _ranks_in_words(times_a_year(phase))
     if phase.ladder and now() < phase.takes_runs_until:
         yield _(
-            "While runs are taken a team is told a new score only where its run is better than its best one "
-            "by more than a standard error, rounded to that."
+            "While runs are accepted a team sees a new score only if its run is better "
+            "than its best one by more than a standard error, rounded to that."
         )
     if phase.min_answered_share:
         share = {"share": phase.min_answered_share}
         yield (
             _(
-                "A run that answers less than %(share)s %% of the instances is told no score."
+                "A run that answers less than %(share)s %% of the instances gets no "
+                "score."
             )
             % share
         )
     if phase.min_answered:
         few = {"instances": counted(phase.min_answered, "instance")}
         yield (
-            _(
-                "Of classes in which a run answers fewer than %(instances)s nothing is told."
-            )
+            _("Classes in which a run answers fewer than %(instances)s are not shown.")
             % few
         )
     if phase.shares_tries:

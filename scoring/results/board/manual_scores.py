@@ -70,7 +70,9 @@ def _refuse_texts(name: str, source: str, *, has_values: bool) -> None:
     """Raise ValidationError if the name or the source of a measure is missing or too long."""
     faults = {}
     if not name or len(name) > MAX_NAME:
-        words = _("the name has %(characters)s characters; from 1 to %(most)s fit")
+        words = _(
+            "the name has %(characters)s characters; from 1 to %(most)s are allowed"
+        )
         faults["name"] = words % {"characters": len(name), "most": MAX_NAME}
     if has_values and (not source or len(source) > MAX_SOURCE):
         words = _("say who measured it and where, in at most %(most)s characters")
@@ -102,7 +104,7 @@ def enter_measure(
             before is None
             and ManualMeasure.objects.filter(phase=locked).count() >= MAX_MEASURES
         ):
-            words = _("the phase has %(most)s measures, the most that fit") % {
+            words = _("the phase has %(most)s measures; more are not allowed") % {
                 "most": MAX_MEASURES
             }
             raise ValidationError({"name": words})

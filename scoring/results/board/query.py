@@ -138,7 +138,7 @@ def board_of(
         raise Http404(str(unknown)) from unknown
     if gold is not None and board.gold is None:
         raise Http404(
-            _("The board is frozen, and did not stand on gold v%(number)s.")
+            _("The board is frozen, and did not rest on gold v%(number)s.")
             % {"number": gold_number}
         )
     return board

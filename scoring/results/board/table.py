@@ -257,7 +257,7 @@ def _heads(
     if ranking:
         heads.append(_metric_head(query, ranking, "n"))
     heads += [_metric_head(query, column, "n rest") for column in others]
-    heads.append(_head(query, DATE, _("Sent"), "date rest", rises=False))
+    heads.append(_head(query, DATE, _("Submitted"), "date rest", rises=False))
     return heads
 
 

@@ -71,8 +71,8 @@ ASKED = {
     base.MARKS: gettext_lazy(
         "Answer from the passages, with a mark where each claim comes from."
     ),
-    base.LABELS: gettext_lazy("Which label fits what is given?"),
-    base.LINES: gettext_lazy("What fits what is given?"),
+    base.LABELS: gettext_lazy("Which label is right?"),
+    base.LINES: gettext_lazy("What is the answer?"),
     base.MARKED_TEXT: gettext_lazy("Which parts of this text are meant?"),
     base.EVIDENCE: gettext_lazy("Which sentences support or contradict this claim?"),
     base.REPORTS: gettext_lazy(
@@ -307,8 +307,8 @@ def _candidate(line: str) -> str:
 def _whose(kind: str) -> str:
     return {
         BOTH: _("gold and answer"),
-        GOLD: _("gold alone"),
-        ANSWER: _("answer alone"),
+        GOLD: _("only in the gold"),
+        ANSWER: _("only in the answer"),
     }.get(kind, "")
 
 

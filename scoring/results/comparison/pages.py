@@ -318,6 +318,6 @@ def chart_in_words(lines: Sequence[ClassDifference], a: str, b: str) -> str:
             % facts
         )
     return _(
-        "Of %(classes)s, “%(a)s” has more in %(more)s, “%(b)s” in %(less)s; "
-        "in %(sure)s the interval leaves out zero."
+        "Of %(classes)s, “%(a)s” has more in %(more)s, “%(b)s” in %(less)s; in "
+        "%(sure)s the interval excludes zero."
     ) % {**facts, "sure": sum(low * high > 0 for low, high in ends) or _("none")}

@@ -436,7 +436,7 @@ def _verdict(conclusion: Conclusion, outcome: Outcome) -> str:
     if not outcome.units:
         return ""
     holds = conclusion.holds(outcome)
-    word = {True: _("holds"), False: _("does not hold"), None: _("cannot be told")}[
+    word = {True: _("holds"), False: _("does not hold"), None: _("cannot be decided")}[
         holds
     ]
     if isinstance(outcome, Ranking):

@@ -52,7 +52,7 @@ def contest_result(
     message = message.replace("\r\n", "\n").strip()
     if not message:
         raise ValidationError({"message": _("say what is wrong with the result")})
-    words = _("the message has %(characters)s characters; at most %(most)s fit")
+    words = _("the message has %(characters)s characters; at most %(most)s are allowed")
     plain_text.check_length("message", message, MAX_MESSAGE, words)
     return _say(submission, State.CONTESTED, message, by, seen)
 
@@ -113,16 +113,21 @@ def end_confirmation(*, phase: Phase, reason: str, by: User) -> Phase:
     reason = reason.strip()
     if not reason:
         raise ValidationError(
-            {"reason": _("say why the results are official without every team's word")}
+            {
+                "reason": _(
+                    "say why the results are official before every team has confirmed"
+                )
+            }
         )
-    words = _("the reason has %(characters)s characters; at most %(most)s fit")
+    words = _("the reason has %(characters)s characters; at most %(most)s are allowed")
     plain_text.check_length("reason", reason, MAX_REASON, words)
     now = timezone.now()
     with transaction.atomic():
         locked = locked_phase(phase)
         if not locked.confirms_results:
             raise NotInThisState(
-                _("%(phase)s asks no team to confirm its results") % {"phase": locked}
+                _("%(phase)s does not ask teams to confirm their results")
+                % {"phase": locked}
             )
         if now < locked.closes:
             raise NotInThisState(_("%(phase)s has not closed yet") % {"phase": locked})

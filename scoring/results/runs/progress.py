@@ -80,7 +80,8 @@ def progress_of(submission: Submission) -> Progress:
 def received_alone(submission: Submission) -> Progress:
     at = submission.submitted_at
     advice = _(
-        "In this phase teams do not see whether their runs are scored yet; you are told if one fails."
+        "In this phase teams do not see whether their runs are scored yet; you get a "
+        "message if one fails."
     )
     steps = [
         Step(_("received"), "done", at),
@@ -93,7 +94,7 @@ def received_alone(submission: Submission) -> Progress:
 
 def _oddities(submission: Submission) -> str:
     warnings = sum(warning.get("count", 1) for warning in submission.warnings)
-    return counted(warnings, "warning") if warnings else _("nothing odd")
+    return counted(warnings, "warning") if warnings else _("no problems")
 
 
 def expected_wait(submission: Submission, place: int | None) -> float | None:
@@ -118,13 +119,14 @@ ADVICE = {
         "and submit it again; if it does not, write to the organisers and name this run."
     ),
     Status.WAITING: gettext_lazy(
-        "Your file need not be sent again: scoring goes on by itself as soon as what is missing is there."
+        "You need not submit the file again: the site scores the run once what is "
+        "missing has been supplied."
     ),
     Status.CANCELLED: gettext_lazy(
         "A cancelled run does not count against your team's limit."
     ),
     Status.WITHDRAWN: gettext_lazy(
-        "A withdrawn run stands on no board. It still counts against your team's limit."
+        "A withdrawn run is on no board. It still counts against your team's limit."
     ),
 }
 
@@ -147,7 +149,7 @@ UNWRITTEN = {
     Status.FAILED: gettext_lazy("The run could not be computed."),
 }
 ORGANISERS = gettext_lazy(
-    "Organisers can have it computed again, here or on their page of baselines."
+    "Organisers can have it recomputed, here or on their page of baselines."
 )
 
 
@@ -167,11 +169,11 @@ def _sentence(submission: Submission, place: int | None, wait: float | None) -> 
             else _("Scored in about %(time)s.") % {"time": duration(wait)}
         )
         return " ".join(
-            filter(None, [_("Waiting for a scorer."), _before(place), about])
+            filter(None, [_("Waiting to be scored."), _before(place), about])
         )
     return {
         Status.SCORING: _("Being scored now."),
-        Status.WAITING: _("Waiting for something that is missing here."),
+        Status.WAITING: _("Cannot be scored yet: something is missing on this site."),
         Status.SCORED: _("Scored."),
         Status.FAILED: _("This run could not be scored."),
         Status.CANCELLED: _("Cancelled before it was scored."),
@@ -240,7 +242,7 @@ def _steps(submission: Submission, job: Job | None) -> list[Step]:
 def _waits_for(job: Job | None) -> str:
     if job is None:
         return ""
-    again = _("begun before, and begun again") if job.attempt else ""
+    again = _("begun again after an interruption") if job.attempt else ""
     queue = (
         ""
         if job.queue == Job.LIGHT
@@ -257,7 +259,7 @@ def _unfinished_check(submission: Submission, check: Job) -> list[Step]:
         return [Step(name, state, submission.status_since)]
     name = _("waiting") if submission.status == Status.WAITING else _("checking")
     note = (
-        _("begun before, and begun again")
+        _("begun again after an interruption")
         if check.attempt and check.state == Job.State.QUEUED
         else ""
     )

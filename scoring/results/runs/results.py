@@ -200,16 +200,14 @@ def place(submission: Submission, viewer: object) -> dict[str, object]:
     """
     phase = submission.phase
     if submission.kind == Submission.Kind.CONTRASTIVE and phase.shows_contrastive:
-        return {"reason": _("A contrastive run stands on the board without a rank.")}
+        return {"reason": _("A contrastive run is on the board without a rank.")}
     if submission.kind == Submission.Kind.CONTRASTIVE:
-        return {
-            "reason": _("A contrastive run is scored and does not stand on the board.")
-        }
+        return {"reason": _("A contrastive run is scored and is not on the board.")}
     rules = phase.task.rules
     board = standings.cached_standings(phase, viewer, rules[0] if rules else None)
     if mean := board.mean_of(submission.pk):
         words = _(
-            "A seed of %(system)s, whose mean over %(number)s runs stands on the board."
+            "A seed of %(system)s, whose mean over %(number)s runs is on the board."
         )
         return {"reason": words % {"system": mean.system, "number": len(mean.runs)}}
     for row in board.rows:
@@ -224,12 +222,12 @@ def place(submission: Submission, viewer: object) -> dict[str, object]:
     )
     words = ""
     if mine is None and phase.counting == Phase.Counting.SELECTED:
-        words = _("Nothing stands on the board for a team until it chooses a run.")
+        words = _("Nothing is on the board for a team until it chooses a run.")
     elif mine is not None and phase.counting == Phase.Counting.PRIORITY:
-        words = _("The first %(runs)s of a team by priority stand on the board.")
+        words = _("The first %(runs)s of a team by priority are on the board.")
         words %= {"runs": counted(phase.judged_runs, "run")}
     elif mine is not None:
-        words = _("Run %(number)s, %(system)s, stands on the board for your team.")
+        words = _("Run %(number)s, %(system)s, is on the board for your team.")
         words %= {"number": mine.number, "system": mine.system}
     return {"reason": words}
 
@@ -418,8 +416,8 @@ def caution(metric: Metric, score: Score) -> str:
     if score.n < SETTLED:
         reasons.append(
             _(
-                "So few instances do not tell of a kind that hardly any of them is: of two kinds, 85 to 15, "
-                "such an interval held in 80 of 100 test sets of ten instances."
+                "So few instances can lack a rare kind: of two kinds, 85 to 15, such "
+                "an interval held in 80 of 100 test sets of ten instances."
             )
         )
     if not metric.holds_with_rare_classes:

@@ -34,14 +34,17 @@ def words_of(told: Notification) -> Words:
 def _scored(told: Notification) -> Words:
     title = _("%(run)s was scored") % {"run": _run(told)}
     text = _(
-        "All its answers were compared with the gold of %(phase)s. Its page has the scores that are shown."
+        "Every answer was compared with the gold of %(phase)s. The page of the run "
+        "shows the scores that you may see."
     )
     return Words(title, text % {"phase": _phase(told)}, _page_of_run(told))
 
 
 def _failed(notification: Notification) -> Words:
     reason = notification.submission.reason if notification.submission else ""
-    text = "\n\n".join(filter(None, (reason, _("Its page says what you can do."))))
+    text = "\n\n".join(
+        filter(None, (reason, _("The page of the run says what you can do.")))
+    )
     return Words(
         _("%(run)s could not be scored") % {"run": _run(notification)},
         text,
@@ -51,8 +54,8 @@ def _failed(notification: Notification) -> Words:
 
 def _refused(notification: Notification) -> Words:
     text = _(
-        "The file was checked after it was sent, and cannot be scored as it is. Its page lists every problem "
-        "by line. It has not used up a try."
+        "The file was checked after it was submitted, and cannot be scored as it is. "
+        "The page of the run lists every problem by line. It has not used up a try."
     )
     return Words(
         _("%(run)s was refused") % {"run": _run(notification)},
@@ -62,15 +65,21 @@ def _refused(notification: Notification) -> Words:
 
 
 def _rescored(notification: Notification) -> Words:
-    title = _("Runs of %(team)s in %(phase)s were scored again")
+    title = _("Runs of %(team)s in %(phase)s were rescored")
     texts = {
         "gold": _(
-            "They are scored against version %(version)s of the gold. Nothing has to be sent again."
+            "They are scored against version %(version)s of the gold. Nothing has to "
+            "be submitted again."
         ),
-        "options": _("Options of the task were changed. Nothing has to be sent again."),
-        "rules": _("The rules of the task were changed. Nothing has to be sent again."),
+        "options": _(
+            "Options of the task were changed. Nothing has to be submitted again."
+        ),
+        "rules": _(
+            "The rules of the task were changed. Nothing has to be submitted again."
+        ),
         "nothing": _(
-            "Gold, options and rules are the same as before. Nothing has to be sent again."
+            "Gold, options and rules are the same as before. Nothing has to be "
+            "submitted again."
         ),
     }
     text = texts[
@@ -113,7 +122,7 @@ def _limits(told: Notification) -> Words:
         "before": _limit(told.facts["before"]),
         "after": _limit(told.facts["after"]),
     }
-    title = _("How many runs a team may send to %(phase)s was changed") % {
+    title = _("How many runs a team may submit to %(phase)s was changed") % {
         "phase": _phase(told)
     }
     return Words(title, text, _board(told))
@@ -122,8 +131,8 @@ def _limits(told: Notification) -> Words:
 def _tries(notification: Notification) -> Words:
     tries = notification.facts["tries"]
     title = ngettext(
-        "%(team)s may send %(number)s more run to %(phase)s",
-        "%(team)s may send %(number)s more runs to %(phase)s",
+        "%(team)s may submit %(number)s more run to %(phase)s",
+        "%(team)s may submit %(number)s more runs to %(phase)s",
         tries,
     ) % {
         "team": notification.team,
@@ -202,11 +211,13 @@ def _mailed(notification: Notification) -> Words:
 def _terms(told: Notification) -> Words:
     since = told.facts["counts_from"]
     text = _(
-        "It counts at once: who has not accepted it gets no data and sends no run."
+        "It applies at once: people who have not accepted it get no data and cannot "
+        "submit runs."
     )
     if since:
         text = _(
-            "It counts from %(instant)s: from then on who has not accepted it gets no data and sends no run."
+            "It applies from %(instant)s: people who have not accepted it then get no "
+            "data and cannot submit runs."
         )
         text %= {"instant": _instant(since)}
     title = _("Version %(version)s of the terms of %(season)s")
@@ -231,7 +242,7 @@ def _decided(told: Notification) -> Words:
 
 def _role(notification: Notification) -> Words:
     if not notification.facts["role"]:
-        title = _("You do not run %(season)s any more") % {
+        title = _("You do not organise %(season)s any more") % {
             "season": notification.season
         }
         text = _("Its pages for organisers are closed to you.")
@@ -272,7 +283,7 @@ def _sheet(notification: Notification) -> Words:
 def _asked(told: Notification) -> Words:
     says, says_nothing = (
         _("It says: %(message)s"),
-        _("It sends no runs until somebody approves it."),
+        _("It submits no runs until somebody approves it."),
     )
     text = (says if told.facts["message"] else says_nothing) % told.facts
     address = reverse("organise-teams", args=[_slug(told)])
@@ -375,7 +386,8 @@ _CLAIMED = {
         "That season came later, and nothing follows from it until they decide."
     ),
     ("earlier", "binding"): gettext_lazy(
-        "That season came later: until they release it, it keeps back what yours keeps back of these texts."
+        "That season came later: until they release it, it withholds what yours "
+        "withholds of these texts."
     ),
     ("earlier", "released"): gettext_lazy(
         "That season came later, and they have released it."
@@ -395,7 +407,10 @@ def _shared(notification: Notification) -> Words:
     title = _("%(season)s and another season show the same texts") % {
         "season": notification.season
     }
-    text = _("It shares texts with a season of another organiser; staff can say more.")
+    text = _(
+        "It shares texts with a season of another organiser; the site's staff can say "
+        "more."
+    )
     if notification.facts:
         text += f" {_CLAIMED[notification.facts['side'], notification.facts['state']]}"
         reason = notification.facts["reason"]
@@ -407,11 +422,11 @@ def _shared(notification: Notification) -> Words:
 
 def _claim(notification: Notification) -> Words:
     text = _(
-        "%(later)s came after %(season)s and shows many of its texts. You decide whether it follows what "
-        "that one keeps back."
+        "%(later)s came after %(season)s and shows many of its texts. You decide "
+        "whether it follows what that one withholds."
     )
     return Words(
-        _("A claim on texts waits for you"),
+        _("Seasons with the same texts wait for your decision"),
         text % notification.facts,
         reverse("operate-claims"),
     )

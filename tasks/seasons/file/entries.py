@@ -640,7 +640,7 @@ def _phase(table: Table) -> PhaseEntry:
         message = _("the board would be revealed before it is frozen")
         table.refuse("frozen_until", message, _("a time after “frozen_from”"))
     if phase.gold_from is not None and not phase.gold_is_public:
-        message = _("the gold would not be given out at all")
+        message = _("the gold would not be released at all")
         table.refuse("gold_from", message, _("“gold_public = true” beside it"))
     opens, closes = values["opens"], values["closes"]
     if opens and closes and closes <= opens:

@@ -104,8 +104,8 @@ class LoadConflicts(refusals.Refused):
     def __init__(self, conflicts: list[Difference]) -> None:
         self.conflicts = conflicts
         message = ngettext(
-            "%(number)s key was changed in the site since the file was last loaded",
-            "%(number)s keys were changed in the site since the file was last loaded",
+            "%(number)s key was changed on the site since the file was last loaded",
+            "%(number)s keys were changed on the site since the file was last loaded",
             len(conflicts),
         )
         super().__init__(message % {"number": len(conflicts)})

@@ -89,7 +89,9 @@ class Table:
         value = self.text(name, default, longest=60)
         if value and not _SLUG.fullmatch(value):
             message = _("“%(value)s” cannot stand in an address") % {"value": value}
-            self.refuse(name, message, _("small letters, digits and single hyphens"))
+            self.refuse(
+                name, message, _("lower-case letters, digits and single hyphens")
+            )
         return value
 
     def choice(

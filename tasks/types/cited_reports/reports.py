@@ -120,7 +120,7 @@ def read_reports(files: Files, problems: Problems) -> list[Report]:
         elif file.suffix in MARKDOWN:
             reports.append(_of_markdown(file))
         else:
-            message = f"a “{file.suffix or 'nameless'}” file"
+            message = file.kind_by_name
             problems.append(file.problem(message, DESCRIBED))
     return reports
 

@@ -148,13 +148,14 @@ def _run_files(files: Files, problems: list[Problem]) -> Iterator[InputFile]:
             yield file
         elif len(files) == 1:
             problems.append(
-                file.problem(f"a “{file.suffix or 'nameless'}” file", FORMS)
+                file.problem(
+                    file.kind_by_name,
+                    FORMS,
+                )
             )
             return
         else:
-            problems.append(
-                file.problem("passed over: it holds no answers", FORMS, fatal=False)
-            )
+            problems.append(file.problem("ignored: not a run file", FORMS, fatal=False))
     if not has_answers:
         problems.append(
             Problem(message="the input holds no file that can be a run", expected=FORMS)

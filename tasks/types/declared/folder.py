@@ -66,7 +66,7 @@ SAMPLE_CHECK = "scoring.offline.sample:faults"
 SECTIONS = ("Format", "Data", "Rules", "Citation")
 #: Matches task slugs and names of rule sets.
 SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-SLUG_WORDS = "small letters, digits and single hyphens"
+SLUG_WORDS = "lower-case letters, digits and single hyphens"
 #: Keys of [task] that cannot change scores. They are not part of the digest.
 WORDS = ("title", "names", "baselines", "public_sample", VIEW)
 READINGS = ("year", "words", "characters", "count")

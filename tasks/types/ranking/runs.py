@@ -67,9 +67,7 @@ def read_ranked_run(
         if not file.stem.lower().startswith("readme"):
             readable.append(file)
         else:
-            problems.append(
-                file.problem("passed over: it holds no rankings", FORMS, fatal=False)
-            )
+            problems.append(file.problem("ignored: not a run file", FORMS, fatal=False))
     if not readable:
         problems.append(
             Problem(message="the input holds no file that can be a run", expected=FORMS)

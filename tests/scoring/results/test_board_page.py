@@ -525,8 +525,8 @@ def test_home_and_season_say_where_baselines_stand_alone_and_the_season_that_a_p
     boards.scored_run(phase, None, 0.3, system="Lead")
     for address in ("/", reverse("season", args=[phase.task.season.slug])):
         page = text_of(client.get(address))
-        assert "baselines alone so far, no run of a team" in page
+        assert "only baselines so far, no run of a team" in page
     assert "open, no end" in page
     boards.scored_run(phase, boards.make_team(phase, "Ada"), 0.5)
     bump_version(phase.pk)
-    assert "baselines alone" not in text_of(client.get("/"))
+    assert "only baselines so far" not in text_of(client.get("/"))

@@ -62,8 +62,11 @@ def test_on_a_board_of_any_size_many_units_can_tell_systems_apart(units, rows):
 def test_a_settled_board_keeps_the_p_and_the_chance_of_its_first_two():
     found = told(10, 3, chance=0.712)
     assert found.sentences == [
-        "First and second are not told apart (p 0.2).",
-        "With 10 more topics their order would hold with a chance of about 71 %.",
+        "First and second could be tied (p 0.2).",
+        (
+            "If 10 more topics behave like these, "
+            "the first stays ahead of the second with a chance of about 71 %."
+        ),
     ]
 
 
@@ -128,7 +131,7 @@ def test_the_board_its_page_and_the_api_say_so_in_words(client):
     page = text_of(client.get(boards.address("board", phase)))
     answer = client.get(f"/api/v1/phases/{phase.pk}/leaderboard/").json()["separation"]
     assert words in page
-    assert "would hold" not in page
+    assert "stays ahead" not in page
     assert words in answer["words"]
     assert (answer["unit"], answer["units"], answer["can_differ"]) == (
         "topic",

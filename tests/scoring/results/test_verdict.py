@@ -220,9 +220,9 @@ def test_a_board_that_was_settled_before_verdicts_keeps_its_sentences_until_it_o
     Phase.objects.update(opens=closed - dt.timedelta(days=9), closes=closed)
     BoardOrder.objects.update(settled_at=closed)
     page = text_of(client.get(boards.address("board", phase)))
-    assert "First and second are not told apart (p " in page
+    assert "First and second could be tied (p " in page
     assert "ranked systems" not in page
-    assert "not told apart from 1 other" in text_of(client.get("/"))
+    assert "could be tied with 1 other" in text_of(client.get("/"))
     assert (
         client.get(f"/api/v1/phases/{phase.pk}/leaderboard/").json()["verdict"] is None
     )

@@ -163,8 +163,8 @@ def test_a_scored_run_is_told_on_the_site_and_by_mail_to_who_wants_it(phase, tea
         (
             "[Citeboard] Run 1, “Owl”, of Night Shift was scored\n\n"
             "Run 1, “Owl”, of Night Shift was scored.\n\n"
-            "All its answers were compared with the gold of Task 1A, Final. "
-            "Its page has the scores that are shown.\n\n"
+            "Every answer was compared with the gold of Task 1A, Final. The page of "
+            "the run shows the scores that you may see.\n\n"
             f"https://board.example.org/submissions/{run.pk}/"
         )
     ]
@@ -179,7 +179,7 @@ def test_a_failed_run_is_told_with_its_reason(phase, team, ada):
         (
             "[Citeboard] Run 1, “Owl”, of Night Shift could not be scored\n\n"
             "Run 1, “Owl”, of Night Shift could not be scored.\n\n"
-            "The scorer ran out of memory.\n\nIts page says what you can do.\n\n"
+            "The scorer ran out of memory.\n\nThe page of the run says what you can do.\n\n"
             f"https://board.example.org/submissions/{run.pk}/"
         )
     ]
@@ -199,8 +199,9 @@ def test_a_run_that_is_refused_after_it_was_sent_is_told(phase, team, ada):
         (
             "[Citeboard] Run 1, “Owl”, of Night Shift was refused\n\n"
             "Run 1, “Owl”, of Night Shift was refused.\n\n"
-            "The file was checked after it was sent, and cannot be scored as it is. Its page lists every "
-            "problem by line. It has not used up a try.\n\n"
+            "The file was checked after it was submitted, and cannot be scored as it "
+            "is. The page of the run lists every problem by line. It has not used up a "
+            "try.\n\n"
             f"https://board.example.org/submissions/{run.pk}/"
         )
     ]
@@ -216,9 +217,9 @@ def test_runs_that_are_scored_again_are_told_once_for_all_of_a_team(phase, team,
     Job.all_kinds.filter(kind="mail").update(due_at=timezone.now())
     assert letters_to(ada) == [
         (
-            "[Citeboard] Runs of Night Shift in Task 1A, Final were scored again\n\n"
-            "Runs of Night Shift in Task 1A, Final were scored again.\n\n"
-            "Gold, options and rules are the same as before. Nothing has to be sent again.\n\n"
+            "[Citeboard] Runs of Night Shift in Task 1A, Final were rescored\n\n"
+            "Runs of Night Shift in Task 1A, Final were rescored.\n\n"
+            "Gold, options and rules are the same as before. Nothing has to be submitted again.\n\n"
             "https://board.example.org/runs/"
         )
     ]
@@ -250,7 +251,7 @@ def test_what_is_told_of_runs_that_are_scored_again_names_what_changed(
     leases.complete(engine.claim(job.pk, "worker"), lambda: None)
     Job.all_kinds.filter(kind="mail").update(due_at=timezone.now())
     [letter] = letters_to(ada)
-    assert f"were scored again.\n\n{words} Nothing has to be sent again." in letter
+    assert f"were rescored.\n\n{words} Nothing has to be submitted again." in letter
 
 
 def test_a_deadline_within_48_hours_is_told_once(phase, team, ada):
@@ -292,8 +293,8 @@ def test_a_change_of_limits_is_told(phase, team, ada):
     tell_changed_phase(phase, PhaseFacts.of(phase), at=timezone.now(), by=None)
     assert letters_to(ada) == [
         (
-            "[Citeboard] How many runs a team may send to Task 1A, Final was changed\n\n"
-            "How many runs a team may send to Task 1A, Final was changed.\n\n"
+            "[Citeboard] How many runs a team may submit to Task 1A, Final was changed\n\n"
+            "How many runs a team may submit to Task 1A, Final was changed.\n\n"
             f"It was any number; it is 3 runs a day and 20 runs in total now.\n\n{BOARD}"
         )
     ]
@@ -311,8 +312,8 @@ def test_more_tries_and_an_excluded_run_are_told_with_their_reasons(
     disqualify(run, organiser, "It used the test gold.")
     assert letters_to(ada) == [
         (
-            "[Citeboard] Night Shift may send 2 more runs to Task 1A, Final\n\n"
-            "Night Shift may send 2 more runs to Task 1A, Final.\n\n"
+            "[Citeboard] Night Shift may submit 2 more runs to Task 1A, Final\n\n"
+            "Night Shift may submit 2 more runs to Task 1A, Final.\n\n"
             f"The organisers say: The site was away.\n\n{BOARD}"
         ),
         (

@@ -230,7 +230,7 @@ def test_a_run_of_nothing_and_of_other_files_is_refused(capsys, gold, tmp_path):
     picture = tmp_path / "run.png"
     picture.write_bytes(b"\x89PNG")
     assert (
-        "this is a picture, which holds no answers; expected JSON lines"
+        "this is a picture, not a run file; expected JSON lines"
         in refusals(capsys, TYPE, [gold], picture)[0]
     )
 

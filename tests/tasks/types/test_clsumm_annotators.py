@@ -234,7 +234,7 @@ def test_scores_lie_beside_a_run_and_are_passed_over(capsys, gold, tmp_path):
     assert counts(scores, "ada")[0] == 1
     assert [
         w["message"] for w in scores["warnings"] if "passed over" in w["message"]
-    ] == ["passed over: it holds no answers"]
+    ] == ["ignored: not a run file"]
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,7 @@ def test_reading_ends_where_nobody_counts_any_more(tmp_path):
     last = refused.value.problems[-1]
     assert (last.line, last.message) == (
         100_001,
-        "not read any further, after 100,000 errors",
+        "stopped after 100,000 errors",
     )
     assert len(refused.value.problems) == MAX_PROBLEMS + 2
 

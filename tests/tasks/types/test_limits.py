@@ -419,7 +419,7 @@ def test_a_text_is_binary_where_more_than_two_in_a_hundred_bytes_are_control_cha
         "citation-text",
         file("run.jsonl", b"\1" * controls + b"\x1b\t" + b"x" * (98 - controls)),
     )
-    assert ("this is binary data, which holds no answers" in said) is is_binary
+    assert ("this is binary data, not a run file" in said) is is_binary
 
 
 @pytest.mark.parametrize(("words", "field"), [(4, "text"), (3, "id")])

@@ -29,15 +29,15 @@ WORDS = (
     _("Not copied: select the text"),
     _("Or drop the file anywhere on this form."),
     _("The run did not reach the site. Nothing was stored or counted; try again."),
-    _("Exact times"),
-    _("Times from now"),
-    _("Dark colours"),
-    _("Light colours"),
+    _("Show exact times"),
+    _("Show times from now"),
+    _("Use dark colours"),
+    _("Use light colours"),
     _("just now"),
     _("in less than a minute"),
     _("here"),
     _("What you typed here is back. It has not been sent."),
-    _("Discard it"),
+    _("Discard the text"),
 )
 
 register = template.Library()

@@ -73,7 +73,7 @@ class Command(BaseCommand):
             ("--apply", "the file's value"),
             ("--keep", "the site's value"),
         ):
-            message = f"keys that were changed in the site since the last load and take {value}, or all"
+            message = f"keys that were changed on the site since the last load and take {value}, or all"
             add(
                 name,
                 nargs="+",
@@ -143,5 +143,5 @@ class Command(BaseCommand):
             )
             here, there = setting(row.site, row.key), setting(row.file, row.key)
             self.stderr.write(
-                f"{row.key}: changed in the site to {here}; the file says {there}{last}"
+                f"{row.key}: changed on the site to {here}; the file says {there}{last}"
             )

@@ -189,7 +189,7 @@ def gold(
         task=found.task_id, split=found.split, number=number
     ).first()
     if own is None or not open_gold.may_have_gold(found, person, own):
-        raise Http404(_("The gold of this phase is not given out."))
+        raise Http404(_("The gold of this phase is not released."))
     name = f"{season}-{task}-{own.split}-gold-v{number}.zip"
     return download_opened(
         request,
@@ -209,7 +209,7 @@ def standing_run(
     found = phase_for(person, season, task, phase)
     run = open_gold.open_run(found, person, submission)
     if run is None:
-        raise Http404(_("The runs of this board are not given out."))
+        raise Http404(_("The runs of this board are not released."))
     name = f"{season}-{task}-{run.pk}-{run.neutral_filename}"
     return download(
         request,
@@ -235,8 +235,9 @@ def labels(
     if not deciding:
         raise Http404(
             _(
-                "The entailment labels of this phase are not given out. They are where a site keeps them and "
-                "every phase that they decide gives out its inputs and its gold."
+                "The entailment labels of this phase are not released. They are where "
+                "a site keeps them and every phase that they decide releases its "
+                "inputs and its gold."
             )
         )
     out = tempfile.TemporaryFile()  # noqa: SIM115  (the answer closes it)

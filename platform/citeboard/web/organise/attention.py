@@ -148,8 +148,8 @@ def _failed_runs(season: Season) -> Concern:
         failed_runs(season).exclude(Acknowledgement.objects.of_run()),
         lambda run: replace(_run_line(run, run.reason), failure={"submission": run.pk}),
         _(
-            "Their tries came back to their teams. Where the reason is on our side, mend it and score the "
-            "runs again."
+            "The tries came back to their teams. Where the reason is on our side, fix "
+            "it and rescore the runs."
         ),
         f"{_address('organise-runs', season)}?status=failed",
     )
@@ -169,7 +169,7 @@ def _failed_rescorings(season: Season) -> Concern:
         "Until you acknowledge them the board keeps the numbers of the older gold; then it goes on without "
         "these runs."
     )
-    title = _("Scored runs that could not be scored again")
+    title = _("Scored runs that could not be rescored")
     return Concern("failed-rescorings", title, lines, jobs.count(), advice)
 
 
@@ -190,8 +190,10 @@ def _gold_problems(season: Season) -> Concern:
         elif standing and standing.pk != newest.pk:
             waiting = counting.unsettled(phase, newest).count()
             words = ngettext(
-                "The board stands on gold v%(gold)s; %(runs)s has not been scored against v%(newest)s.",
-                "The board stands on gold v%(gold)s; %(runs)s have not been scored against v%(newest)s.",
+                "The board rests on gold v%(gold)s; %(runs)s has not been scored "
+                "against v%(newest)s.",
+                "The board rests on gold v%(gold)s; %(runs)s have not been scored "
+                "against v%(newest)s.",
                 waiting,
             )
             if not waiting:
@@ -215,9 +217,10 @@ def _embargoes_of_others(season: Season) -> Concern:
         for early in kept_back(scored_phases(season).filter(closes__gt=now()))
     ]
     advice = _(
-        "These phases show it by their own settings; it is shown from the instant that is named."
+        "These phases show it by their own settings; it is shown from the named "
+        "instant."
     )
-    return Concern.of("kept-back", _("Kept back by another phase"), lines, advice)
+    return Concern.of("kept-back", _("Withheld by another phase"), lines, advice)
 
 
 def _changed_before_the_end(season: Season) -> Concern:
@@ -251,7 +254,7 @@ def _without_baseline(season: Season) -> Concern:
         if status == Status.SCORED
     }
     message = _(
-        "No baseline stands on the board, so that nobody can tell what a score is worth."
+        "No baseline is on the board, so that nobody can tell what a score is worth."
     )
     lines = [
         _phase_line(phase, "organise-baselines", message)
@@ -316,7 +319,8 @@ def _without_first_rank(season: Season) -> Concern:
                 message = f"{message} {verdict.text}"
             lines.append(_phase_line(phase, "organise-power", message))
     advice = _(
-        "A larger test set tells more apart; the page behind each says how large."
+        "A larger test set separates more systems; the linked page says how large it "
+        "must be."
     )
     return Concern.of(
         "no-first-rank", _("Boards without a legible first rank"), lines, advice
@@ -328,12 +332,10 @@ def _mails_given_up(season: Season) -> Concern:
     href = _address("organise-teams", season)
     return Concern.of_rows(
         "mails-given-up",
-        _("E-mails that were not taken"),
+        _("E-mails that were not accepted"),
         lost.select_related("user", "job"),
         lambda told: Line(str(told.user), href, told.job.reason, told.created_at),
-        _(
-            "These people read on the site alone what they are told; ask them for another address."
-        ),
+        _("These people get messages on the site only; ask them for another address."),
     )
 
 
@@ -356,7 +358,7 @@ def _columns_without_value(season: Season) -> Concern:
             facts = {"rules": rules, "metrics": counted(len(lacking), "metric")}
             words %= facts | {"options": listed(sorted(set(lacking.values())))}
             lines.append(Line(str(task), _address("organise-file", season), words))
-    advice = _("Give the option and score the runs again, or leave the rules out.")
+    advice = _("Give the option and rescore the runs, or leave the rules out.")
     return Concern.of(
         "columns-without-value", _("Metrics without a value"), lines, advice
     )
@@ -436,8 +438,8 @@ def _contested_results(season: Season) -> Concern:
                     )
                 )
     advice = _(
-        "Their teams hold them for wrong. Mend the gold or score the runs again, or end the "
-        "confirmation with a reason."
+        "Their teams consider them wrong. Correct the gold or rescore the runs, or end "
+        "the confirmation with a reason."
     )
     return Concern.of("contested-results", _("Contested results"), lines, advice)
 
@@ -454,7 +456,7 @@ def _waiting_teams(season: Season) -> Concern:
         lambda entry: Line(
             entry.team.name, href, _("asks to take part"), entry.registered_at
         ),
-        _("They cannot send runs until you approve them."),
+        _("They cannot submit runs until you approve them."),
         href,
     )
 

@@ -48,7 +48,7 @@ class CompetitionForm(forms.Form):
         label=gettext_lazy("Name in addresses"),
         max_length=60,
         required=False,
-        help_text=gettext_lazy("Small letters, digits and single hyphens."),
+        help_text=gettext_lazy("Lower-case letters, digits and single hyphens."),
     )
     stored = forms.CharField(required=False, widget=forms.HiddenInput)
 
@@ -106,7 +106,7 @@ def new_from_bundle(request: pages.SignedInRequest, user: Any) -> pages.Answer:
                 return redirect("organise-bundle", loaded.season.slug)
     except InputRefused as refused:
         problems, more = capped(refused.problems)
-        form.add_error(None, _("The draft cannot be made; nothing has changed."))
+        form.add_error(None, _("The draft cannot be created; nothing has changed."))
         context |= {"problems": problems, "more": more}
     if context.get("is_possible"):
         kept = {"owner": user.pk, "name": name, "filename": filename}

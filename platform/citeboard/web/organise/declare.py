@@ -94,7 +94,9 @@ LABELS = {
     "candidates": gettext_lazy("Field with the candidates of each instance"),
     "text": gettext_lazy("Field with the text"),
     "tokens": gettext_lazy("Field with the words"),
-    "repair": gettext_lazy("Lenient reading: an I- that goes on no entity begins one"),
+    "repair": gettext_lazy(
+        "Lenient reading: an I- that continues no entity begins one"
+    ),
     "least": gettext_lazy("Least number"),
     "most": gettext_lazy("Largest number"),
     "step": gettext_lazy("Step"),
@@ -148,7 +150,7 @@ PARTS = {
 CONFIDENCES = {
     SURE: gettext_lazy("sure"),
     LIKELY: gettext_lazy("likely"),
-    UNSURE: gettext_lazy("unsure: look at it"),
+    UNSURE: gettext_lazy("unsure: please check"),
 }
 
 
@@ -160,16 +162,16 @@ class GoldOfTask(forms.Form):
     file = forms.FileField(
         label=gettext_lazy("Gold"),
         help_text=gettext_lazy(
-            "JSON lines, JSON, CSV or TSV, an instance a line; with documents or queries a zip of all. "
-            "Qrels with queries and documents are a ranking."
+            "JSON lines, JSON, CSV or TSV, one instance a line; with documents or "
+            "queries a zip of all. Qrels with queries and documents are a ranking."
         ),
     )
     encoding = encoding_field()
     delimiter = forms.ChoiceField(
-        label=gettext_lazy("Columns of a CSV file are parted by"),
+        label=gettext_lazy("Separator of the columns of a CSV file"),
         required=False,
         choices=[
-            ("", gettext_lazy("what parts all rows alike")),
+            ("", gettext_lazy("the separator that all rows share")),
             (",", gettext_lazy("comma")),
             (";", gettext_lazy("semicolon")),
             ("\t", gettext_lazy("tab")),
@@ -185,7 +187,7 @@ class DeclarationForm(forms.Form):
         label=gettext_lazy("What participants read"),
         widget=forms.Textarea(attrs={"rows": 12}),
         max_length=50_000,
-        help_text=gettext_lazy("Markdown, with the sections that stand here."),
+        help_text=gettext_lazy("Markdown, with the sections given here."),
     )
 
     def __init__(self, data: Any, draft: Told, season: Season) -> None:
@@ -236,7 +238,7 @@ class DeclarationForm(forms.Form):
         self._shape(gold, whole)
         one(
             "unit",
-            _("Field of what belongs together"),
+            _("Field of the unit: instances that belong together"),
             [("", _("each instance is by itself")), *fields],
         )
         many("shown", _("Fields that participants see; all else is secret"), whole)
@@ -302,7 +304,8 @@ class DeclarationForm(forms.Form):
             max_length=MAX_MEASURES,
             widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false"}),
             help_text=_(
-                "Preview shows its measures among the others; the site may want to approve it first."
+                "The preview shows its measures among the others; the site's staff may "
+                "have to approve it first."
             ),
         )
         measures = dict.fromkeys(name for measure in self.measures for name in measure)

@@ -157,9 +157,9 @@ def file_name_field(path: KeyPath) -> str:
 def add_official_run(form: forms.Form, measures: list[str], draft: Told) -> None:
     """Add fields for a sample run and the official score of this run."""
     kept = draft.get(SAMPLE_RUN)
-    message = _("A run on this gold of which the number is known. Preview reads it.")
+    message = _("A run on this gold whose number is known. The preview reads it.")
     if kept:
-        message = _("Read is %(file)s; another file replaces it.") % {
+        message = _("%(file)s is read; another file replaces it.") % {
             "file": kept["filename"]
         }
     form.fields[SAMPLE_RUN] = forms.FileField(
@@ -170,7 +170,7 @@ def add_official_run(form: forms.Form, measures: list[str], draft: Told) -> None
         required=False,
         max_digits=20,
         widget=forms.TextInput(attrs={"inputmode": "decimal"}),
-        help_text=_("As a share or in percent, with all decimals that are known."),
+        help_text=_("As a share or in per cent, with all known decimals."),
     )
     form.fields[OFFICIAL_MEASURE] = forms.ChoiceField(
         label=_("Measure of the official number"),

@@ -267,7 +267,7 @@ class SettingsForm(OverwritingForm):
             self.fields["slug"] = forms.CharField(
                 label=_("Name in addresses"),
                 max_length=60,
-                help_text=_("Small letters, digits, single hyphens."),
+                help_text=_("Lower-case letters, digits, single hyphens."),
             )
         for name, setting in model.SETTINGS.items():
             field = setting_field(model, name, zone)

@@ -78,7 +78,8 @@ def add_view(form: forms.Form, task: Told, fields: list[tuple[str, str]]) -> Non
         label=_("Names of fields for readers"),
         required=False,
         help_text=_(
-            "A field and its name, one a line: tweet_text = Post. Numbers do not rest on it."
+            "A field and its name, one a line: tweet_text = Post. No number depends on "
+            "it."
         ),
     )
 

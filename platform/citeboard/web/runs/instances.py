@@ -105,9 +105,7 @@ def instances(
     if query.as_file == SAMPLES:
         if record is None:
             raise Http404(
-                _(
-                    "Records are of runs on the board, where you may read what each instance has."
-                )
+                _("Records exist for runs on the board whose instances you may read.")
             )
         return attachment(
             with_samples(*record, page), f"run-{run.pk}.{SAMPLES}", is_private=True

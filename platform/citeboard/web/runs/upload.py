@@ -221,14 +221,14 @@ def _file_of(
         return
     with kept(request.POST.get(KEPT, ""), place, request.user) as upload:
         if upload is None:
-            raise RunNotTaken(_("the file is gone; send it once more"))
+            raise RunNotTaken(_("the file is gone; submit it again"))
         yield upload
 
 
 def _kept_file(request: SignedInRequest, place: Phase | Season) -> HttpResponse:
     with kept(request.POST.get(KEPT, ""), place, request.user) as upload:
         if upload is None:
-            raise Http404(_("The file is gone; send the run once more."))
+            raise Http404(_("The file is gone; submit the run again."))
         content = upload.path.read_bytes()
     named = content_disposition_header(as_attachment=True, filename=upload.filename)
     return HttpResponse(
@@ -387,7 +387,8 @@ def _checked(
         sentence = _("This run would be refused. Nothing was stored or counted.")
     elif not found.is_read:
         sentence = _(
-            "This file opens, and is too large to be read while you wait. Nothing was stored or counted."
+            "This file opens, but is too large to be read while you wait. Nothing was "
+            "stored or counted."
         )
     elif problems:
         sentence = _(
@@ -395,7 +396,7 @@ def _checked(
         )
     else:
         sentence = _(
-            "This run can be scored; nothing is odd about it. Nothing was stored or counted."
+            "No problems found: this run can be scored. Nothing was stored or counted."
         )
     return Outcome(
         sentence, is_good=not found.errors, problems=problems, more=more, offer=offer
@@ -417,8 +418,9 @@ def _submit_outcome(
             if before is not None:
                 return Outcome(
                     _(
-                        "This very file was sent before, as run %(number)s (%(system)s). Nothing was "
-                        "stored or counted. To send it once more, say so below the file and submit again."
+                        "This very file was submitted before, as run %(number)s "
+                        "(%(system)s). Nothing was stored or counted. To submit it "
+                        "again, tick the box below the file and submit."
                     )
                     % {"number": before.number, "system": before.system},
                     asks=True,
@@ -590,7 +592,8 @@ def _taken_by_all(
                 form.add_missing(part.refusal.missing)
         return Outcome(
             _(
-                "Nothing was stored and nothing counts: all parts of a file are taken, or none."
+                "Nothing was stored and nothing counts: all parts of a file are "
+                "accepted, or none."
             ),
             parts=[_part_outcome(part) for part in refused.parts],
             offer=_bundle_offer(
@@ -643,7 +646,7 @@ def _part_outcome(part: bundles.Part) -> tuple[Phase, Outcome]:
     elif isinstance(part.refusal, RunRejected):
         words, more = _("The part for this task cannot be scored."), part.refusal.more
     else:
-        words = _("The part for this task is not taken: %(reason)s.") % {
+        words = _("The part for this task is not accepted: %(reason)s.") % {
             "reason": part.refusal
         }
     return part.phase, Outcome(

@@ -156,7 +156,7 @@ def inputs(
     else:
         gold = Gold.objects.current(found)
     if gold is None:
-        raise Http404(_("The inputs of this phase are not published yet."))
+        raise Http404(_("The inputs of this phase are not released yet."))
     name = f"{found.task.season.slug}-{found.task.slug}-{found.split}-inputs.zip"
     if not with_kit and has_kit(gold):
         return download_opened(

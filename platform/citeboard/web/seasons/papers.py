@@ -103,7 +103,7 @@ def reproduced(request: HttpRequest, season: Season) -> Answer:
     tasks = list(season.tasks.select_related("season"))
     if not any(is_reproduced(task) for task in tasks):
         raise Http404(
-            _("Nothing of this season is computed again beside published results.")
+            _("Nothing of this season is recomputed beside published results.")
         )
     tables = [
         table

@@ -77,7 +77,7 @@ def _trial_context(request: HttpRequest, task: Task, answer: str) -> dict[str, A
     if found["problems"]:
         return {"problems": found["problems"]}
     reasons = {
-        "run": _("of whole runs alone"),
+        "run": _("only for whole runs"),
         "model": _("needs a model that is not installed here"),
         "program": _("computed by a program of the task, which is not run here"),
     }
