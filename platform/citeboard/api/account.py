@@ -243,7 +243,7 @@ mirror(
 mirror(
     MailState,
     "E-mails that wait, and those that were given up.",
-    "E-mails",
+    "Mails",
     since="When the first of them was written.",
     error="What the mail server said last; empty for nothing.",
     failures=None,
