@@ -298,10 +298,10 @@ def test_the_page_of_a_task_names_the_layouts_that_its_data_have(
         assert f'href="{address(name, recommendation)}"' in page
 
 
-def test_the_page_of_a_task_without_json_lines_names_no_layout_of_others(client):
+def test_the_page_of_a_task_without_json_lines_names_no_other_layout(client):
     phase = over(factories.make_phase(task=factories.make_task(type="clsumm-1a")))
     assert client.get(address("data-hugging-face", phase)).status_code == 404
     page = got(client, "task", phase).decode()
     assert address("croissant", phase) in page
     assert address("data-hugging-face", phase) not in page
-    assert "layouts of others" not in page
+    assert "Also available as" not in page

@@ -284,7 +284,7 @@ def test_a_conclusion_is_held_to_what_is_printed_and_to_what_is_computed(
     command = paper(f"{OTHER_MICE}{NAMES}", **BOUNDS)
     (tmp_path / "printed.json").write_text(json.dumps({"tables": [table]}))
     assert main([*command, "--out", str(tmp_path / "page.md")]) == 0
-    line = "| mice recall | Table 1 | cannot be told: 1 of 1, +0.250 | *ours*: cannot be told: 0 of 1, -1.000 |"  # noqa: E501
+    line = "| mice recall | Table 1 | cannot be decided: 1 of 1, +0.250 | *ours*: cannot be decided: 0 of 1, -1.000 |"  # noqa: E501
     assert line in (tmp_path / "page.md").read_text()
 
 

@@ -186,7 +186,7 @@ class TestContentInSeveralPlaces:
         summaries = factories.make_phase(
             task=task, with_gold=False, shows_instances=True, gold_is_public=True
         )
-        with pytest.raises(EmbargoBreach, match="which another season keeps back"):
+        with pytest.raises(EmbargoBreach, match="which another season withholds"):
             load_gold(task=task, split="test", paths=[corpus], reason="new")
         with going_on(task.title, "Its gold stays back all the same."):
             load_gold(task=task, split="test", paths=[corpus], reason="new")
