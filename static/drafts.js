@@ -137,7 +137,7 @@
     const button = document.createElement("button");
     button.type = "button";
     button.className = "quiet";
-    button.textContent = say("Discard it");
+    button.textContent = say("Discard the text");
     button.addEventListener("click", function () {
       form.reset();
       held.forEach((value, hidden) => (hidden.value = value));

@@ -42,7 +42,7 @@
   function offerExactTimes() {
     const button = document.getElementById("times-switch");
     if (!button || !document.querySelector("time[data-shown=relative]")) return;
-    const label = () => (button.textContent = say(isExact() ? "Times from now" : "Exact times"));
+    const label = () => (button.textContent = say(isExact() ? "Show times from now" : "Show exact times"));
     button.hidden = false;
     label();
     button.addEventListener("click", function () {

@@ -25,7 +25,7 @@
 
   function label(button) {
     button.hidden = false;
-    button.textContent = window.citeboardSay(isDark() ? "Light colours" : "Dark colours");
+    button.textContent = window.citeboardSay(isDark() ? "Use light colours" : "Use dark colours");
   }
 
   const choice = remembered();

@@ -87,7 +87,7 @@ def test_a_kept_text_can_be_discarded_is_nobody_elses_and_goes_after_an_hour(
     typed()
     page.goto(where)
     page.wait_for_selector(BACK)
-    page.click("button:text-is('Discard it')")
+    page.click("button:text-is('Discard the text')")
     assert page.input_value("main form textarea") == ""
     assert stored(page) == []
     typed()
