@@ -156,7 +156,7 @@ def test_a_team_is_founded_joined_by_its_link_and_entered_without_scripts(
     sign_in(page, live_server, ada.email, PASSWORD)
     page.click("text=Teams")
     page.fill("input[name=name]", "Night Shift")
-    page.click("text=Create it")
+    page.click("text=Create the team")
     page.click("text=Create an invitation link")
     link = page.inner_text("#invitation-link")
 

@@ -93,7 +93,7 @@ def test_on_a_narrow_page_a_row_unfolds_all_its_numbers(visit, live_server, scen
     until(
         lambda: (
             row.locator("dl.unfolded dt").all_inner_texts()[-2:]
-            == ["ROUGE-L F1", "Sent"]
+            == ["ROUGE-L F1", "Submitted"]
         )
     )
     row.locator("text=all numbers").click()

@@ -35,9 +35,7 @@ from tests.web.reading import text_of
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 HOUR = dt.timedelta(hours=1)
-SENTENCE = (
-    "shares texts with a season of another organiser; the site's staff can say more"
-)
+SENTENCE = "shares texts with a season of another organiser; staff can say more"
 
 
 def texts(first: int, last: int, answer: str = "1") -> list[list]:

@@ -16,9 +16,7 @@ from tests.web.test_gold_pages import archive
 
 pytestmark = pytest.mark.django_db
 
-SENTENCE = (
-    "shares texts with a season of another organiser; the site's staff can say more"
-)
+SENTENCE = "shares texts with a season of another organiser; staff can say more"
 TEXTS = [
     [f"D05-{number:04}", "3", ["1"], "Method_Citation"]
     for number in range(TOLD_FROM + 4)

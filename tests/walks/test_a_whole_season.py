@@ -202,7 +202,7 @@ def enters(person: Person, team: str) -> None:
     """With a team of their own, once they have accepted the terms."""
     person.go("/teams/")
     person.page.fill("#id_name", team)
-    person.press("Create it")
+    person.press("Create the team")
     person.go("/terms/walk-2031/")
     person.press("Accept version 1")
     person.go(SEASON)

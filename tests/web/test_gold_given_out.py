@@ -123,7 +123,7 @@ class TestOpeningAtOnce:
 
     def test_nor_over_one_of_another_season_which_is_not_named(self, hidden):
         task = factories.make_task(type="clsumm-1b", rules=["corrected"])
-        with pytest.raises(EmbargoBreach, match="which another season keeps back"):
+        with pytest.raises(EmbargoBreach, match="which another season withholds"):
             open_now(phase=self.later(task), by=factories.make_user())
 
     @pytest.mark.parametrize(

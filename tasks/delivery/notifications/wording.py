@@ -407,10 +407,7 @@ def _shared(notification: Notification) -> Words:
     title = _("%(season)s and another season show the same texts") % {
         "season": notification.season
     }
-    text = _(
-        "It shares texts with a season of another organiser; the site's staff can say "
-        "more."
-    )
+    text = _("It shares texts with a season of another organiser; staff can say more.")
     if notification.facts:
         text += f" {_CLAIMED[notification.facts['side'], notification.facts['state']]}"
         reason = notification.facts["reason"]
