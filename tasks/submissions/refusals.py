@@ -160,7 +160,7 @@ class InputsNotReleased(RunNotTaken):
     """
 
     def __init__(self, at: dt.datetime | None) -> None:
-        words = _("the inputs are not given out yet; runs are checked once they are")
+        words = _("the inputs are not released yet; runs are checked once they are")
         if at is not None:
             words = _(
                 "the inputs are released at %(instant)s; runs are checked from then on"

@@ -337,7 +337,7 @@ def missing_package(name: str, command: str = "make models") -> str:
 
 
 def package_needed(name: str, command: str = "make models") -> str:
-    return f"the package {name} is not installed here; those who run the site install it with `{command}`"
+    return f"the package {name} is not installed here; the site's staff install it with `{command}`"
 
 
 #: The message of Unavailable for a run that waits for judgements. The organisers

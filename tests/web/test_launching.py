@@ -247,5 +247,5 @@ def test_a_mail_server_that_refuses_is_quoted_and_the_line_stays_open(
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     settings.EMAIL_HOST, settings.EMAIL_PORT = "localhost", 1
     answer = client.post(f"{ORGANISE}launch/mail/", follow=True)
-    assert "The mail server does not take it" in text_of(answer)
+    assert "The mail server does not accept it" in text_of(answer)
     assert not steps(client)["mail"]
