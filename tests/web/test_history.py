@@ -78,10 +78,10 @@ def test_a_deleted_phase_is_brought_back_as_it_was(client, phase, organiser):
     delete_phase(phase=phase, by=organiser)
     assert not Phase.objects.exists()
     client.force_login(organiser)
-    assert "Undo" in read(client, phase)
+    assert "Take back" in read(client, phase)
     undo(client, phase)
     assert Phase.objects.values().get(pk=before["id"]) == before
-    assert "Undo" not in read(client, phase)
+    assert "Take back" not in read(client, phase)
 
 
 def test_what_was_deleted_in_the_admin_is_brought_back_there(client, phase):
@@ -124,7 +124,7 @@ def test_a_team_that_was_kept_out_is_let_in_again(client, phase, organiser):
     client.force_login(organiser)
     undo(client, phase)
     assert team.registrations.get().is_approved
-    assert "Undo" not in read(client, phase)
+    assert "Take back" not in read(client, phase)
 
 
 def test_a_team_reads_what_concerns_it_and_not_what_concerns_others(
