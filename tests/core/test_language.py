@@ -152,15 +152,3 @@ def test_a_form_that_has_expired_is_said_on_a_page_of_the_site_in_the_language_o
     assert page.status_code == 403
     assert language_of(page) == page["Content-Language"] == asked
     assert said in page.content.decode()
-
-
-def test_every_sentence_of_a_script_is_among_the_words_that_pages_translate():
-    said = {
-        sentence
-        for script in (settings.BASE_DIR / "static").glob("*.js")
-        for line in script.read_text(encoding="utf-8").splitlines()
-        if "say(" in line
-        for sentence in re.findall(r'"([^"]+)"', line.split("say(", 1)[1])
-    }
-    assert len(said) > 10
-    assert said <= set(WORDS)

@@ -102,7 +102,8 @@ class TestALaterPhaseBeyondTheBudget:
             "Spans, First: ranks by corrected",
         ]
         assert (
-            "reveal more of the gold than its budget: Spans, First:" in told["detail"]
+            "reveal more of the gold than its budget allows: Spans, First:"
+            in told["detail"]
         )
         assert "at most 52 bits are expected" in told["detail"]
         assert "Spans, Second: scores by corrected" in told["detail"]

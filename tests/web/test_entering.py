@@ -290,7 +290,7 @@ def test_an_entry_is_taken_back_while_no_run_is_sent(client, lead):
     boards.make_run(phase, team, status="failed")
     boards.make_run(phase, boards.make_team(phase, "Day Shift"))
     assert "Withdraw the entry" not in text_of(client.get(season))
-    assert "Night Shift has sent runs" in text_of(
+    assert "Night Shift has submitted runs" in text_of(
         client.post(address, {"team": team.slug}, follow=True)
     )
     team.submissions.all().delete()

@@ -236,7 +236,9 @@ def test_instances_are_listed_by_how_they_came_out_and_each_outcome_has_an_addre
 def values_of(page: str) -> list[float]:
     return [
         float(value)
-        for value in re.findall(r'Overlap F1, micro <span class="n">([\d.]+)<', page)
+        for value in re.findall(
+            r'Overlap F1, micro&nbsp;<span class="n">([\d.]+)<', page
+        )
     ]
 
 
@@ -442,7 +444,7 @@ def test_what_all_systems_have_wrong_is_read_together(client, phase, run, staff)
     page = client.get(here, {"which": "best"}).content.decode()
     for system in (run.system, other.system):
         assert f"gold, {run.system}" in page
-        assert re.search(rf"<span>{system} <span class=\"n\">", page)
+        assert re.search(rf"<span>{system}&nbsp;<span class=\"n\">", page)
     assert client.get(here, {"instance": "no such"}).status_code == 404
     rows = csv.DictReader(io.StringIO(client.get(here, {"as": "csv"}).content.decode()))
     assert f"answer {other.system}" in next(rows)
@@ -455,7 +457,7 @@ def test_where_instances_are_shown_and_gold_is_not_all_read_values_without_answe
     Phase.objects.update(shows_instances=True)
     told = client.get(boards.address("instances", phase)).content.decode()
     assert "The gold of this phase is not shown to you" in told
-    assert f"<span>{run.system} " in told
+    assert f"<span>{run.system}&nbsp;" in told
     for word in ("The cited paper", ">Gold<", ">Answer"):
         assert word not in told
 
