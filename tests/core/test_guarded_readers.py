@@ -45,6 +45,7 @@ WITHOUT_LIMITS = {
     "platform/citeboard/ops/undoing.py": ROW,
     "scoring/distribution/backend.py": OURS,
     "scoring/exchange/mounted.py": MADE,
+    "scoring/human/disagreements.py": MADE,
     "scoring/human/reading.py": PROCESS,
     "scoring/metrics/discourse.py": MADE,
     "scoring/metrics/entailment.py": INSTALLED,

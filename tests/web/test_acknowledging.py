@@ -106,7 +106,7 @@ def test_a_run_that_did_not_fail_cannot_be_acknowledged(client, organiser, phase
 
 def test_a_note_that_is_too_long_is_refused(client, organiser, phase, failed):
     page = acknowledge(client, phase, failed, note="x" * 501)
-    assert "The note has 501 characters; at most 500 fit." in page
+    assert "The note has 501 characters; at most 500 are allowed." in page
     assert not Acknowledgement.objects.exists()
 
 
