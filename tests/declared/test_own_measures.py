@@ -1,5 +1,6 @@
 """Measures of a task's own: computed in confined processes alone, once staff have approved that very text."""
 
+import html
 import json
 import re
 from datetime import UTC, datetime
@@ -288,7 +289,8 @@ def test_an_organiser_brings_one_in_the_form_of_a_task_and_it_counts_once_staff_
     answer = declaring.begun(client, declaring.lines(declaring.sentences()))
     sent = declaring.filled(answer, own_measures=MEASURES)
     page = client.post(declaring.place(), {**sent, "preview": ""})
-    assert "waits until the site's staff have approved it" in page.content.decode()
+    told = html.unescape(page.content.decode())
+    assert "waits until the site's staff have approved it" in told
     decide_measures(
         measures=MeasuresFile.objects.get(),
         decision="approve",

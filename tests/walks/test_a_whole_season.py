@@ -269,7 +269,7 @@ def gives_tries_and_takes_them_back(olga: Person, ants: Person) -> None:
     )
     olga.page.fill("#id_reason", "By mistake.")
     olga.press("Give these tries")
-    assert "Counting Ants may send" in olga.asked
+    assert "Counting Ants may submit" in olga.asked
     olga.press("Take it back")
     assert "Taken back" in olga.said
     assert ants.go(f"{BOARD}submit/") == before

@@ -777,7 +777,7 @@ def test_a_program_is_told_what_excluding_a_team_and_extra_tries_would_do(
     )
     where = f"{API}/phases/{phase.pk}/extra-tries/{given.pk}/?dry_run=true"
     told = Client().delete(where, headers=headers)
-    assert "may send 3 runs to Spans, Test, then; now 5" in told.json()["done"][-1]
+    assert "may submit 3 runs to Spans, Test, then; now 5" in told.json()["done"][-1]
     assert ExtraTries.objects.exists()
 
 
