@@ -178,7 +178,7 @@ def test_its_numbers_wait_for_an_approval_of_this_very_text_and_ours_do_not(
     jobs = {job.rules: job for job in Job.objects.filter(kind="score")}
     assert jobs["corrected"].state == "done"
     assert jobs[RULES].state == "waiting"
-    words = "The official program waits until those who run the site approve it."
+    words = "The official program waits until the site's staff approve it."
     assert jobs[RULES].reason == words
     client.force_login(staff)
     page = client.get("/operate/measures/").content.decode()
