@@ -1,5 +1,5 @@
-"""Parses annotation files, one citance per line, in the same way as the official
-program of 2017.
+"""Parse annotation files, which contain one citance (citing sentence) per line, in the
+same way as the official program of 2017.
 
 `Citance Number: 1 | Reference Article: C90-2039.xml | … | Discourse Facet:
 Method_Citation | Annotator: … |`
@@ -16,8 +16,9 @@ from tasks.types.files import InputFile
 from tasks.types.problems import InputRefused, Problem, quoted
 from tasks.types.text import decoded
 
-#: The fields that the official program requires. The first tuple is for public inputs,
-#: which have no reference and no facet; the second is for gold and runs.
+#: The first tuple lists the fields that the official program requires of public inputs.
+#: Public inputs have no reference and no facet.
+#: The second tuple lists the fields that the program requires of gold and runs.
 NEEDED_OF_INPUTS = (
     "Reference Article",
     "Citing Article",
@@ -32,8 +33,8 @@ _CHARACTER_RANGE = re.compile(r"\d+-\d+")
 
 
 class Unreadable(Exception):
-    """An error for a line or a whole file that cannot be parsed. Contains the expected
-    form.
+    """An error for a line or a whole file that cannot be parsed. The error contains the
+    expected form.
     """
 
     def __init__(
@@ -58,7 +59,8 @@ class Source(Enum):
 def read_annotations(
     file: InputFile, topic: str | None, problems: list[Problem], source: Source
 ) -> Iterator[Annotation]:
-    """Yield the annotated citances of one file; unreadable lines become problems.
+    """Yield the annotated citances (citing sentences) of one file. Unreadable lines
+    become problems.
 
     If ``topic`` is None, the topic of each line is the field Reference Article.
     """
@@ -80,9 +82,9 @@ def read_annotations(
 
 def _refuse_odd_quotes(raw: bytes) -> None:
     """Refuse Windows-1252 quotation marks in the Reference Text, because the official
-    program stops there.
+    program stops at such marks.
 
-    Other Windows-1252 characters do not stop the program.
+    Other Windows-1252 characters do not stop the official program.
     """
     field = raw.partition(b"Reference Text:")[2].partition(b" | ")[0]
     try:
@@ -123,8 +125,8 @@ def _annotation(
         if elements:
             texts = texts_by_id(elements, sentences)
         elif field and source is Source.GOLD:
-            # The older gold quotes passages without `<S>` elements. A passage need not
-            # be a whole sentence.
+            # The older gold quotes passages without `<S>` elements.
+            # A quoted passage of the older gold need not be a whole sentence.
             texts = {
                 f"piece {index}": piece
                 for index, piece in enumerate(field.split(PIECES_JOIN))
@@ -148,8 +150,8 @@ def _annotation(
 def citance_name(
     fields: Mapping[str, str], older: str = "Citance Number"
 ) -> CitanceName:
-    """Return the fields of a row or line that identify a citance. ``older`` is an
-    alternative name of the field with the citance number.
+    """Return the fields of a row or line that identify a citance (citing sentence).
+    ``older`` is an alternative name of the field with the citance number.
     """
     return CitanceName(
         reference=article(fields["Reference Article"]),
@@ -160,10 +162,10 @@ def citance_name(
 
 
 def line_fields(line: str) -> dict[str, str]:
-    """Parse the fields of a line.
+    """Parse the fields of an annotation line.
 
-    Bars are not escaped. A bar within a text splits the text, and the part after the
-    bar has no field name. Raises Unreadable.
+    Bars in an annotation line are not escaped. A bar within a text splits the text, and
+    the part after the bar has no field name. Raises Unreadable.
     """
     line = line.removesuffix("|")
     fields = {}
@@ -239,7 +241,7 @@ def read_rows(
     than the header are skipped.
 
     Missing columns and files that are not CSV become problems, since the official
-    program stops there.
+    program stops at such files.
     """
     reader = csv.reader(decoded(line) for line in file.with_fallback().lines())
     try:
@@ -304,8 +306,8 @@ def annotation(row: Row, topic: str | None) -> Annotation:
 
 _ELEMENT = re.compile(r"<s\b", re.IGNORECASE)
 _NEXT_TAG = re.compile(r"</?s\b", re.IGNORECASE)
-#: The official program only recognises elements in capitals in a CSV file. The text of
-#: an element ends at the next `<`.
+#: The official program recognises only elements in capitals in a CSV file.
+#: The text of an element in a CSV file ends at the next `<`.
 _CSV_TAG = re.compile(r"<(/?)S\b")
 _CSV_NEXT_TAG = re.compile("<")
 _TAG = re.compile(r"</?s\b[^>]*>", re.IGNORECASE)
@@ -320,14 +322,14 @@ def article(name: str) -> str:
 
 
 def marker_offset(text: str) -> str:
-    """Remove one bracket, then one quote, from each end."""
+    """Remove one bracket, then one quotation mark, from each end of a marker offset."""
     text = text.strip().removeprefix("[").removesuffix("]")
     return text.removeprefix("'").removesuffix("'")
 
 
 def sentence_ids(text: str) -> tuple[str, ...]:
-    """Split the ids. Ids are texts: `007` and `7` differ. `[]` contains one id, the
-    empty text, as in the official program.
+    """Split the sentence ids of a cell. Ids are texts, so `007` and `7` differ. In the
+    official program, `[]` contains one id, the empty text.
     """
     inside = text.strip().removeprefix("[").removesuffix("]")
     return tuple(_unquoted(part.strip()) for part in inside.split(","))
@@ -342,7 +344,8 @@ def line_facets(text: str | None) -> tuple[str, ...]:
 
 def csv_facets(text: str) -> tuple[str, ...]:
     """Return the facets of a CSV cell in their original spelling. An empty cell has no
-    facets; otherwise commas separate the facets. Brackets are optional.
+    facets. Commas separate the facets of other cells. Brackets around the facets are
+    optional.
     """
     text = text.strip()
     return tuple(text.removeprefix("[").removesuffix("]").split(",")) if text else ()
@@ -407,8 +410,9 @@ def tags_removed(tag: re.Pattern[str], text: str) -> str:
 def texts_by_id(
     elements: Sequence[tuple[str | None, str]], sentences: Sequence[str]
 ) -> Mapping[str, str]:
-    """Return the quoted sentences by id. If an id occurs twice, the last sentence is
-    kept. A sentence without an id gets the listed id at the same position.
+    """Return the quoted sentences of an annotation by id. If an id occurs twice, the
+    last sentence is kept. A sentence without an id gets the listed id at the same
+    position.
     """
     texts: dict[str, str] = {}
     for index, (sid, text) in enumerate(elements):

@@ -1,5 +1,5 @@
-"""CL-Summ task 1B: determine the discourse facet of the cited sentences, if task 1A
-found them.
+"""In CL-Summ task 1B, systems determine the discourse facet of the cited sentences, if
+their answers to task 1A are right.
 """
 
 from collections import Counter
@@ -31,8 +31,8 @@ from tasks.types.probabilities import Probabilities
 from tasks.types.problems import Problem, fatal
 from tasks.types.references import metric_ref, metric_refs
 
-#: Classes of facet metrics. Conditional metrics include an answer only if the answer to
-#: task 1A contains a correct sentence. Other metrics include all answers.
+#: Conditional facet metrics need a correct sentence in the answer to task 1A.
+#: Other facet metrics include all answers.
 FACET, WEIGHTED_FACET = "clsumm:Facet", "clsumm:WeightedFacet"
 COUNTS = (
     *metric_refs("facet_{}_micro", FACET, average="micro", is_conditional=True),
@@ -62,9 +62,9 @@ class FacetAnswer:
     """A run's decision on one facet of one citance.
 
     ``facet`` is None if the run does not name the facet. ``is_found`` is True if the
-    answer to task 1A contains a correct sentence. This is the condition of task 1B.
-    ``is_found`` is None if the answer belongs to no citance. ``file`` is the index of
-    the gold file in the topic.
+    answer to task 1A contains a correct sentence. Conditional metrics include the facet
+    only if ``is_found`` is True. ``is_found`` is None if the answer belongs to no
+    citance. ``file`` is the index of the gold file in the topic.
     """
 
     facet: str | None
@@ -78,7 +78,7 @@ def decisions(
     pair: CitancePair, rules: str
 ) -> Iterator[tuple[str | None, FacetAnswer]]:
     """Yield a pair for every facet in the gold or in the answer of a citance. A wrong
-    facet is yielded once for each occurrence.
+    facet is yielded once for each occurrence in the answer.
     """
     facets = _facets_under_rules(pair.answer, rules)
     if pair.gold is None:
@@ -116,8 +116,8 @@ def prevalent_only(
 ) -> list[CitancePair]:
     """Reduce gold and answer of each pair to one facet.
 
-    Keep the facet with the most spans in the citance. In a tie, keep the facet that is
-    most frequent in the gold.
+    Keep the facet with the most spans (contiguous sentences) in the citance. In a tie
+    between facets, keep the facet that is most frequent in the gold.
     """
     citances = (
         citance for topic in topics for file in topic.files for citance in file.citances
@@ -146,8 +146,8 @@ def prevalent_only(
 
 
 def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
-    """Return one row per decision. Precision and recall of a facet are computed from
-    the rows with this facet.
+    """Return one row per decision on a facet. Precision and recall of a facet are
+    computed from the rows with this facet.
     """
     pairs, notes = pair_citances(split, run, rules)
     if rules == shared.OFFICIAL_2014:
