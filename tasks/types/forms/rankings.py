@@ -1,4 +1,4 @@
-"""Retrieval and recommendation: a ranking of candidates for each instance."""
+"""Retrieval and recommendation tasks have a ranking of candidates for each instance."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -43,8 +43,8 @@ class RankingTask(InstanceTask):
     """A task whose answers are lists of candidates, the best candidate first.
 
     The candidates are in a pool that all instances share, or in the field
-    ``candidates`` of each instance. Gold is an id, a list of ids, or an object that
-    maps ids to grades.
+    ``candidates`` of each instance. Gold (a reference answer) is an id, a list of ids,
+    or an object that maps ids to grades.
     """
 
     drawn_as: ClassVar[str] = RANKING
@@ -53,7 +53,7 @@ class RankingTask(InstanceTask):
     pool_noun: ClassVar[str] = "candidate"
     candidates: str = ""
     pool_content: str = "text"
-    #: The field with the query. Baselines read this field.
+    #: Baselines read the query in the field `query`.
     query: str = ""
     longest: int = LONGEST
 
@@ -217,7 +217,7 @@ class RankingTask(InstanceTask):
     def answer_parts(
         self, content: Content, instance: Instance, answer: Any
     ) -> Iterator[AnswerPart]:
-        """Yield the stored candidates with their ranks."""
+        """Yield the stored candidates of an answer with the ranks of the candidates."""
         for index, name in enumerate(answer):
             yield self._candidate(content, name, index)
 

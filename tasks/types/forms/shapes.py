@@ -19,7 +19,7 @@ from tasks.types.problems import Problems
 from tasks.types.tables import SUFFIXES, TSV, Row, TableForm, table_rows
 from tasks.types.text import decoded, json_fault, json_kind, kind_found
 
-#: Separates the parts of an id that consists of several fields.
+#: The separator joins the parts of an id that consists of several fields.
 BETWEEN = ":"
 #: The separator that matches any white space.
 SPACE = " "
@@ -38,9 +38,9 @@ class GoldShape:
     The fields ``ids`` together form an id. With ``numbered``, ids are row numbers. With
     ``keyed``, the file is an object that maps ids to instances. An answer may be in
     several ``columns``, a ``vector``, a text with a ``separator``, or in records with
-    the key ``item``. If ``document`` is set, each row contains one document of an
-    instance. If the row's answer is in ``relevant``, the grade is 1. ``queries`` is the
-    name of a file with additional fields of the instances.
+    the key ``item``. If ``document`` is set, each row contains one document (candidate)
+    of an instance. If the row's answer is in ``relevant``, the grade of the document is
+    1. ``queries`` is the name of a file with additional fields of the instances.
     """
 
     ids: tuple[str, ...] = ()
@@ -76,8 +76,8 @@ class GoldShape:
         *,
         is_table: bool,
     ) -> Iterator[Record]:
-        """Yield a record for each instance, with its id under ``key`` and its answer
-        under ``field``.
+        """Yield a record for each instance, with the id of the instance under ``key``
+        and the answer under ``field``.
         """
         if self.document:
             yield from _of_documents(self, rows, key, field, problems)
@@ -104,7 +104,9 @@ class GoldShape:
             yield replace(row, value=value)
 
     def parts(self, value: Any) -> Any:
-        """Return the list that a value encodes. Return other values unchanged."""
+        """Return the list that a value of the gold encodes. Return values that encode
+        no list unchanged.
+        """
         if isinstance(value, str):
             if (text := value.strip()).startswith("["):
                 return listed(text)
@@ -128,7 +130,9 @@ def _name_conflict(key: str) -> tuple[str, str]:
 
 
 def split_at(text: str, separator: str) -> list[str]:
-    """Return the non-empty parts of a text, without white space at their ends."""
+    """Return the non-empty parts of a text between separators, without white space at
+    the ends of parts.
+    """
     if separator == SPACE:
         return text.split()
     return [part for own in text.split(separator) if (part := own.strip())]
@@ -136,7 +140,7 @@ def split_at(text: str, separator: str) -> list[str]:
 
 def listed(text: str) -> Any:
     """Return the list that a text contains as JSON or in Python syntax. Return the text
-    if it contains no list.
+    unchanged if the text contains no list.
     """
     for spelt in (text, text.replace("'", '"')):
         with suppress(ValueError):
@@ -161,8 +165,9 @@ def _of_documents(
     field: str,
     problems: Problems,
 ) -> Iterator[Record]:
-    """Yield an instance for all rows with the same id. The record contains the grades
-    of the documents, and all fields whose values are equal in these rows.
+    """Yield a record of an instance for all rows with the same id. The record contains
+    the grades of the documents, and all fields whose values are equal in all rows of
+    the instance.
     """
     first: dict[str, Record] = {}
     grades: dict[str, dict[str, int]] = {}
@@ -230,7 +235,7 @@ def label_text(value: Any) -> str:
 def keyed_records(
     file: InputFile, problems: Problems, key: str, field: str
 ) -> Iterator[Record]:
-    """Yield an instance for each key of a JSON object."""
+    """Yield the record of an instance for each key of a JSON object."""
     expected = "an object with an instance under each id"
     try:
         items = read_json(decoded(file.read()), is_unique=file.reading > 1)
@@ -252,8 +257,8 @@ def keyed_records(
 def as_keyed(
     records: Iterable[Mapping[str, Any]], key: str, field: str
 ) -> dict[str, Any]:
-    """Return a JSON object with these records, from which `keyed_records` reads the
-    same records.
+    """Return a JSON object that maps ids to these records. The function `keyed_records`
+    reads the same records from the object.
     """
     found = {}
     for record in records:

@@ -1,5 +1,5 @@
-"""Text generation and short answers: a text for each instance, which is compared with
-one or more references.
+"""Text generation and short answers have a text for each instance, which is compared
+with one or more reference texts.
 """
 
 import json
@@ -36,8 +36,8 @@ class References(tuple[str, ...]):
 
 @dataclass(frozen=True, kw_only=True)
 class TextTask(InstanceTask):
-    """A task whose answers are texts of at most ``longest`` characters. A text may be
-    empty.
+    """A task whose answers are texts of at most ``longest`` characters. An answer may
+    be empty.
     """
 
     drawn_as: ClassVar[str] = TEXTS

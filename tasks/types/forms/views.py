@@ -1,7 +1,8 @@
 """The layout of an instance on pages. A layout determines the roles and labels of
 fields.
 
-The layout does not change scores. A layout contains only values; templates render it.
+The layout of instances does not change scores. A layout contains only values, which
+templates render.
 """
 
 import re
@@ -37,7 +38,7 @@ class Leaf(NamedTuple):
 @dataclass(frozen=True)
 class Layout:
     """The values of an instance, arranged for a view. ``main`` maps the roles of the
-    view to values; ``rest`` contains all other values.
+    view to values, and ``rest`` contains all other values.
     """
 
     kind: str
