@@ -1,5 +1,5 @@
-"""The gold of a diagnostic split: contexts, the paper that each context cites, classes
-of contexts, and candidates.
+"""The gold of a diagnostic split, which contains contexts, the paper that each context
+cites, classes of contexts, and candidates.
 """
 
 from array import array
@@ -39,7 +39,7 @@ from tasks.types.text import kind_found
 LATER = frozenset({"h_index_group"})
 #: The number of contexts per stored block.
 BLOCK = 100
-#: The public fields of a context. All other fields are gold or are derived from gold.
+#: Only these fields of a context are public.
 SHOWN = ("id", "sentence", "before", "after")
 SHOWN_OF_CANDIDATE = (
     "ref_id",
@@ -80,9 +80,9 @@ def read_gold(files: Files, options: Options) -> Split:
 def read_candidates(file: InputFile) -> list[str]:
     """Return the distinct candidates. Raise InputRefused with all problems.
 
-    Candidates have the order of the file. Participants must not know this order,
-    because the file may list candidates in the order of the citing papers. Reading
-    versions 1 and 2 sort the candidates by id instead.
+    The candidates have the order of the file. Participants must not know the order of
+    the file, because the file may list candidates in the order of the citing papers.
+    Reading versions 1 and 2 sort the candidates by id instead.
     """
     problems: list[Problem] = []
     rows = records.Rows(file, problems)
@@ -166,8 +166,8 @@ class _Reader(records.ContextsBuilder):
         for dimension, numbers in zip(DIMENSIONS, self.numbers, strict=True):
             if dimension in LATER:
                 numbers.update({None: OUTSIDE, "": OUTSIDE})
-        #: Maps, for each dimension, the code of a class to the JSON text of the class
-        #: in the digest.
+        #: `_written` contains, for each dimension, the JSON text of each class code.
+        #: The digest of the gold contains these JSON texts of classes.
         self._written = [
             {NO_CLASS: f',"{dimension}":null', OUTSIDE: ""} for dimension in DIMENSIONS
         ]

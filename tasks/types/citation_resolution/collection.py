@@ -28,8 +28,8 @@ from tasks.types.ranking.runs import RankedRun, RunLimits, read_ranked_run
 from tasks.types.run_forms import RANKED_TABLE, text_of_document, text_of_topic
 from tasks.types.tables import read_with_tables
 
-#: The public fields of a context, a reference and a paper. Other fields are gold or
-#: unused.
+#: These fields of a context, a reference and a paper are public.
+#: Other fields of the gold files are secret or unused.
 SHOWN = (
     "context_id",
     "paper_id",
@@ -58,10 +58,10 @@ SHOWN_OF_INLINK = ("ref_id", "citing", "before", "sentence", "after")
 
 @dataclass(frozen=True, kw_only=True)
 class Resolution(records.Collection):
-    """The parsed collection.
+    """The parsed collection of contexts and references.
 
-    ``gold`` contains candidate numbers: positions in the reference list of the
-    context's paper. Human annotators assigned the zones.
+    ``gold`` contains candidate numbers, which are positions in the reference list of
+    the context's paper. Human annotators assigned the zones.
     """
 
     candidates: Mapping[str, tuple[str, ...]]
@@ -109,8 +109,8 @@ def read_gold(files: Files, options: Options) -> Split:
                 )
     citing_papers = read_citing_papers(files, problems)
     refuse(problems)
-    # The digest under rule 1 depends on the order of a paper's candidates, because this
-    # order breaks ties between equal scores.
+    # The order of a paper's candidates breaks ties between equal scores.
+    # The digest under rule 1 therefore depends on the order of candidates.
     others = [
         records.canonical(
             sorted([paper, list(ids)] for paper, ids in candidates.items())
@@ -318,8 +318,8 @@ class CitingPapers:
 
 
 def read_citing_papers(files: Files, problems: list[Problem]) -> CitingPapers | None:
-    """Read the `{"citing": …, "cited": …}` lines. Return None if the gold has no
-    citation graph.
+    """Read the `{"citing": …, "cited": …}` lines. Return None if the gold files contain
+    no citation graph.
     """
     cites: dict[str, set[str]] = {}
     for rows in (
@@ -366,7 +366,7 @@ def candidates(files: Files) -> Iterator[tuple[str, Sequence[str]]]:
 
 
 def qrels(files: Files) -> Iterator[tuple[str, str, int]]:
-    """Yield the relevance judgements: cited papers that are in the reference list of
+    """Yield a relevance judgement for each cited paper that is in the reference list of
     the context's paper.
     """
     of_papers = read_candidates(files, [])
@@ -383,8 +383,7 @@ def _document(paper: object, reference: object) -> str:
     return f"{paper}/{reference}"
 
 
-#: The minimum number of references in a paper of the published test set. Only
-#: references in the collection are counted.
+#: A paper of the published test set has at least eight references in the collection.
 MIN_CANDIDATES = 8
 
 GROUPS = ("1", "2", "3", "4 or more")
@@ -407,7 +406,7 @@ def read_run(
 
 
 def pair(split: Split, run: RankedRun, rules: str, options: Options) -> Pairs:
-    """Return one row per context. A context may contain a group of citations.
+    """Return one row per context. A context may contain a group of several citations.
 
     The citing paper is the resampling unit, since all its contexts have the same
     candidates. The official rules use only papers with at least eight candidates.

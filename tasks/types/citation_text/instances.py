@@ -23,15 +23,16 @@ from tasks.types.tables import Columns, read_with_tables
 from tasks.types.text import are_texts, in_nfc, json_kind, length_class
 
 INPUTS, FAULTS = "inputs.jsonl", "known-faults.md"
-#: File names that do not name a data set. With these names, ids of instances may name
-#: the data set.
+#: A file with one of these names does not name a data set.
+#: In such a file, the ids of instances may name the data set.
 _NAMELESS = frozenset({"gold", "inputs", "instances", "sample", "test", "targets"})
 _NUMBERED = re.compile(r"(.+)-[0-9]+")
 Faults = Iterator[tuple[str, str]]
 
 
 def read_gold(files: Files, options: base.Options) -> base.Split:
-    """Read the instances of all data sets. Known faults of the data become notes.
+    """Read the instances of all data sets. Known faults of the data become notes beside
+    the scores. Known faults of the data become notes.
 
     Raises InputRefused with all problems of the files.
     """
@@ -68,8 +69,8 @@ def contents(files: Files, split: base.Split) -> Iterator[tuple[Any, Any]]:
 
 
 def index_of(instances: "Sequence[Instance]") -> base.Index:
-    """Return the index. For each data set, the index contains the instances in order
-    and the number of cited papers of each instance.
+    """Return the index, which validates runs. For each data set, the index contains the
+    instances in order and the number of cited papers of each instance.
     """
     datasets: dict[str, dict[str, int]] = {}
     for instance in instances:
@@ -108,8 +109,8 @@ def read_instances(files: Files, *, with_targets: bool) -> "tuple[Instance, ...]
                 )
     expected = "JSON objects with “input” and “target”, a file for each data set"
     jsonlines.refuse_faulty(files, problems, instances, "instances", expected)
-    # Group the instances by data set. A data set has the position of its first
-    # instance.
+    # The instances are grouped by data set.
+    # The first instance of a data set determines the position of the data set.
     names = dict.fromkeys(instance.dataset for instance in instances.values())
     order = {name: index for index, name in enumerate(names)}
     return tuple(
@@ -128,9 +129,9 @@ class _Names:
     """Determines the data set and the name of each record.
 
     A record may name its data set in the field `dataset`. Otherwise the data set is the
-    name of the file. If the file name does not name a data set, the ids do: `lu-00` and
-    `lu-02` belong to `lu`. A record without an id gets an id from its position in the
-    file.
+    name of the file. If the file name does not name a data set, the ids name the data
+    set, so `lu-00` and `lu-02` belong to `lu`. A record without an id gets an id from
+    its position in the file.
     """
 
     def __init__(self, file: InputFile, records: Sequence[jsonlines.Record]) -> None:
@@ -254,14 +255,14 @@ INTENT, CORWA = "intent", "corwa"
 KINDS = (INTENT, CORWA)
 MAX_LABEL, MAX_LABELS = 100, 10_000
 
-#: Maps each kind of label to a list with one label per sentence. Kinds without labels
-#: are omitted.
+#: `Labels` contains a list with one label per sentence for each kind of label.
+#: Kinds of labels without any label are omitted.
 Labels = Mapping[str, tuple[str, ...]]
 
 
 def read_labels(value: Any) -> Labels:
-    """Return the lists of the field ``labels``. The caller has checked the field for
-    faults.
+    """Return the lists of sentence labels in the field ``labels``. The caller has
+    checked the field for faults.
     """
     return {
         kind: tuple(map(jsonlines.well_formed, group))
@@ -291,8 +292,8 @@ def label_faults(value: Any) -> Iterator[tuple[str, str]]:
             yield f"a {kind} label of more than {MAX_LABEL} characters", "short names"
 
 
-#: Matches a citation mark and the digits directly after the mark. Such digits remain if
-#: `@cite_1` is replaced within `@cite_19`.
+#: `_MARK` matches a citation mark and the digits directly after the mark.
+#: Replacing `@cite_1` within `@cite_19` leaves a mark with such a digit.
 _MARK = re.compile(r"\[([0-9]{1,6})\]([0-9]*)")
 
 
@@ -322,8 +323,8 @@ def without_marks(text: str) -> str:
 ABSTRACT, BEFORE, AFTER = "abs", "ctx_b", "ctx_a"
 _TAGS = (ABSTRACT, BEFORE, AFTER)
 _TAGGED = re.compile(rf"\s*<({'|'.join(_TAGS)})>")
-#: Matches the tags of abstracts and contexts. The released program removes them from
-#: texts.
+#: `_ANY_TAG` matches the tags that the released program removes from texts.
+#: The tags occur in abstracts and contexts.
 _ANY_TAG = re.compile(rf"</?(?:{'|'.join(_TAGS)})>")
 
 
@@ -340,8 +341,8 @@ def without_tags(text: str) -> str:
     return _ANY_TAG.sub("", text)
 
 
-#: Phrases that are searched in the whole text in lower case: the four phrases that the
-#: paper prints, and a phrase of the released program, which contains the first of them.
+#: These phrases are searched in the whole text in lower case.
+#: The paper prints four phrases, and the released program has a fifth phrase.
 PRINTED = ("our work", "in this paper", "we present", "we introduce")
 SELF_REFERENCES = (*PRINTED, "the main objective of our work")
 
@@ -382,8 +383,8 @@ class DataSet:
     phrases: Mapping[str, int]
 
 
-#: The first tuple contains the fields that are computed from the inputs. The second
-#: contains the fields that need the gold, except ``phrases``.
+#: The first tuple contains the fields that are computed from the inputs.
+#: The second tuple contains the fields that need the gold, except ``phrases``.
 OF_INPUTS = ("instances", "cited_papers", "input_words", "long_inputs")
 OF_GOLD = ("output_words", "long_outputs", "printed_self_references", "self_references")
 
@@ -494,8 +495,8 @@ Run = Mapping[str, Prediction]
 def read_run(
     files: Files, index: base.Index, options: base.Options
 ) -> tuple[Run, list[Problem]]:
-    """Return the texts, which are valid only if no problem is fatal, and all problems
-    of the files.
+    """Return the texts of a run, which are valid only if no problem is fatal, and all
+    problems of the files.
     """
     return read_with_tables(files, TABLE, lambda lines: _read_lines(lines, index))
 
@@ -562,7 +563,7 @@ def _by_place(
     """Yield the instance name of each item in the benchmark's original list form. The
     n-th item belongs to the n-th instance of the data set, or of all data sets.
 
-    The file or its folder is named after the data set: `lu.json`, or
+    The file or its folder is named after the data set, as in `lu.json` or
     `lu/predictions.json`.
     """
     folders = reversed(PurePosixPath(file.name).parent.parts)
@@ -606,8 +607,8 @@ NOTES = (
     "damaged_marks",
 )
 _MAX_COUNTED = 5
-#: Matches the words that are used for the unseen share: numbers, and words of four or
-#: more letters.
+#: `_TELLING` matches numbers, and words of four or more letters.
+#: The unseen share of a text counts only these numbers and words.
 _TELLING = re.compile(r"[^\W\d_]{4,}|\d+")
 _UNSEEN = (
     (0.25, "under a quarter"),
@@ -727,8 +728,9 @@ def references(files: Files) -> Mapping[str, str]:
     }
 
 
-#: CiteBench (Funkquist et al. 2023) asks for readability and for consistency with the
-#: gold text on five levels. The descriptions of the levels are ours.
+#: CiteBench (Funkquist et al. 2023) asks for readability on five levels.
+#: CiteBench also asks for consistency with the gold text on five levels.
+#: The descriptions of the five levels are ours.
 READABILITY = base.Scale(
     "How well does the text read, whatever it says?",
     (

@@ -29,8 +29,8 @@ MAX_TEXT = 20_000
 def trivial_runs(
     files: Files, split: Split, options: Options, *, is_quick: bool
 ) -> TrivialRuns:
-    """Return trivial runs. They copy an input, use one text for all instances, or use
-    the text of another instance.
+    """Return trivial runs. The trivial runs copy an input, use one text for all
+    instances, or use the text of another instance.
     """
     rows = drawn_rows(len(split.content), MOST if is_quick else None)
     instances: list[Instance] = [split.content[row] for row in rows]

@@ -12,8 +12,8 @@ from tasks.types.base import (
 from tasks.types.positional_citations.sentences import SPLITTERS
 from tasks.types.references import MetricRef, metric_ref, metric_refs
 
-#: The possible sources of entailment decisions. Every source except the first two needs
-#: an argument after a colon.
+#: Entailment decisions (does a passage support a claim) have one of these sources.
+#: Every source except the first two needs an argument after a colon.
 NOBODY, WORD_OVERLAP, LABELS, MODEL, STORE = (
     "none",
     "word-overlap",
@@ -144,7 +144,9 @@ MAUVE = metric_ref("mauve", "answers:AnswerMauve", MAUVE_MODEL.name)
 
 
 def entailment_source(options: Options) -> tuple[str, str]:
-    """Return the source of entailment decisions and its argument. Raises OptionRefused."""
+    """Return the source of entailment decisions and the argument of the source. Raises
+    OptionRefused.
+    """
     value = options[ENTAILMENT.name]
     source, colon, name = value.partition(":")
     if (source in (LABELS, MODEL, STORE) and name) or (
