@@ -1,8 +1,8 @@
 """Judgements of nuggets and citations, read from files.
 
-Files have one of two forms. In the first, each row is one judgement with the digests or
-texts of the judged items. In the second, each line contains all assignments of a topic,
-as castorini's nuggetizer writes them.
+Files have one of two forms. In the first form, each row is one judgement with the
+digests or texts of the judged items. In the second form, each line contains all
+assignments of a topic, as castorini's nuggetizer writes them.
 """
 
 from __future__ import annotations
@@ -52,24 +52,25 @@ class Rows:
     """
 
     kind: str
-    #: Maps each judged item to its labels. Each label has a key: the name of the person
-    #: (empty for a model) and the number of the repetition.
+    #: `given` contains the labels of each judged item.
+    #: The key of a label is a person's name and the number of the repetition.
+    #: The person's name is empty for the labels of a model.
     given: dict[Key, dict[tuple[str, int], str]] = field(
         default_factory=lambda: defaultdict(dict)
     )
     judges: dict[tuple[str, str], str] = field(default_factory=dict)
     labels: dict[Key, str] = field(default_factory=dict)
     ties: int = 0
-    #: Assignments in castorini's form. The key is the run and the topic; the name of
-    #: the run may be empty. The inner mapping contains each label twice, once under the
-    #: nugget id and once under the nugget text.
+    #: `by_nugget` contains assignments in castorini's form, by run and topic.
+    #: The name of the run in a key of `by_nugget` may be empty.
+    #: The inner mapping has each label under the nugget id and under the nugget text.
     by_nugget: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self.labels or self.by_nugget)
 
     def settle(self) -> None:
-        """Determine the final label of each item."""
+        """Determine the final label of each judged item."""
         for key, given in self.given.items():
             people = [label for (by, _), label in sorted(given.items()) if by]
             if people:
@@ -90,7 +91,7 @@ class Rows:
 
 
 def majority(labels: Iterable[str], labels_in_order: Iterable[str]) -> tuple[str, bool]:
-    """Return the most frequent label, and True if several labels are tied.
+    """Return the most frequent label of an item, and True if several labels are tied.
 
     In a tie, return the lowest of the tied labels. If the best and the worst label are
     tied, return the middle label.
@@ -118,8 +119,9 @@ class Judgements:
         return [*self.assigns.facts(), *self.supports.facts()]
 
     def support(self, sentence: str, documents: Sequence[str]) -> str | None:
-        """Return the label of a citation, or None if it was not judged. ``documents``
-        are the digests of one document in all forms that judges may have seen.
+        """Return the label of a citation, or None if the citation was not judged.
+        ``documents`` are the digests of one document in all forms that judges may have
+        seen.
         """
         return self._first((sentence, document) for document in documents)
 
@@ -143,8 +145,8 @@ def read_option(kind: str, path: str, rows: Rows) -> None:
 def read_rows(
     files: Files, rows: Mapping[str, Rows], problems: Problems, *, default: str = ""
 ) -> None:
-    """Read the judgements in the files. ``default`` is the kind of rows that do not
-    state a kind.
+    """Read the judgements in the files. ``default`` is the kind of judgement in rows
+    that do not state a kind.
     """
     for file in files:
         records = list(read_records(file, problems))
@@ -209,7 +211,7 @@ def _quoted_value(value: object) -> str:
 
 
 def _key(value: Mapping[str, Any], names: Sequence[str]) -> tuple[Key, str]:
-    """Return the digests of the judged items, or an error message."""
+    """Return the digests of the judged items in a row, or an error message."""
     where = "items" if "items" in value else "texts"
     given = value[where]
     if isinstance(given, dict):

@@ -1,7 +1,7 @@
-"""The rows of every metric: topics, nuggets, reports and judgements in parallel.
+"""The rows of every metric, with topics, nuggets, reports and judgements in parallel.
 
-Each topic has one row, followed by the rows of the topic's nuggets. The topic is the
-resampling unit.
+Each topic has one row, followed by the rows of the topic's nuggets (expected facts).
+The topic is the resampling unit.
 """
 
 from __future__ import annotations
@@ -50,8 +50,9 @@ from tasks.types.text import nfc
 
 #: The dimensions of breakdowns, in order.
 DIMENSIONS = ("importance", "topic_kind", "sources_cited", "length")
-#: Values in place of a label: the cited position exceeds the references, the document
-#: has no text, or the judgement is missing.
+#: These values replace the label of a citation that has no label.
+#: A citation is out of range if the cited position exceeds the references.
+#: The document of a citation may have no text, or the judgement may be missing.
 OUT_OF_RANGE, NO_TEXT, MISSING = "out of range", "no text", "missing"
 #: The label of a nugget that the report does not contain.
 NOT_SUPPORTED = "not_support"
@@ -84,8 +85,8 @@ _COUNTED_AS = {
 
 @dataclass(frozen=True)
 class JudgedCitation:
-    """A citation and its label. If there is no label, the value is OUT_OF_RANGE,
-    NO_TEXT, NO_LABEL or MISSING.
+    """A citation and its label. If the citation has no label, the value is
+    OUT_OF_RANGE, NO_TEXT, NO_LABEL or MISSING.
     """
 
     citation: Citation
@@ -93,8 +94,8 @@ class JudgedCitation:
 
     @property
     def counts(self) -> bool:
-        """Return True if denominators include the citation. Citations with NO_TEXT or
-        NO_LABEL are left out of all scores.
+        """Return True if the denominators of scores include the citation. Citations
+        with NO_TEXT or NO_LABEL are left out of all scores.
         """
         return self.label not in (NO_TEXT, NO_LABEL)
 
@@ -103,8 +104,8 @@ class JudgedCitation:
 
 
 def credit_of(kind: str, label: str, *, is_strict: bool) -> float:
-    """Return the credit of a label. Values that are not labels of this kind have a
-    credit of 0.
+    """Return the credit, from 0 to 1, of a judgement's label. Values that are not
+    labels of this kind have a credit of 0.
     """
     credit = CREDITS[kind].get(label, 0.0)
     return float(credit == 1) if is_strict else credit
@@ -157,8 +158,8 @@ class JudgedNugget:
 
     @property
     def has_no_label(self) -> bool:
-        """Return True if the judge gave no valid label for any part. The nugget then
-        affects no score.
+        """Return True if the judge gave no valid label for any part. A nugget without a
+        valid label affects no score.
         """
         return all(label == NO_LABEL for label in self.labels)
 
@@ -167,8 +168,8 @@ class JudgedNugget:
         return MISSING in self.labels
 
     def credit(self, *, is_strict: bool = False) -> float:
-        """Return the mean credit of the parts if the rule is ALL_OF, otherwise the
-        highest credit. Parts with NO_LABEL are skipped.
+        """Return the mean credit of the nugget's parts if the rule is ALL_OF, otherwise
+        the highest credit of a part. Parts with NO_LABEL are skipped.
         """
         earned = [
             credit_of(ASSIGNS, label, is_strict=is_strict)
@@ -403,8 +404,8 @@ def count_notes(
     )
 
 
-#: Maps the best citation label of a sentence to an outcome, and the label of a nugget
-#: to an outcome.
+#: The first mapping leads from a sentence's best citation label to an outcome.
+#: The second mapping leads from the label of a nugget to an outcome.
 _OUTCOMES = {"full": RIGHT, "partial": ALIKE, "none": WRONG, OUT_OF_RANGE: WRONG}
 _NUGGET_OUTCOMES = {"support": RIGHT, "partial_support": ALIKE, "not_support": MISSED}
 

@@ -1,4 +1,4 @@
-"""Runs of cited reports: the JSON formats of the tracks, and Markdown with citation
+"""Runs of cited reports in the JSON formats of the tracks or in Markdown with citation
 marks.
 
 This module refuses lines in other formats. `tasks.types.cited_reports.checks` checks
@@ -289,8 +289,8 @@ def _citations(
             yield Citation(references[place] if is_there else None, str(place))
 
 
-#: Matches a citation with a URL: `(source: URL)`. Commas or semicolons separate several
-#: URLs.
+#: `_SOURCE` matches a citation with URLs, such as `(source: URL)`.
+#: Commas or semicolons separate several URLs in a citation.
 _SOURCE = re.compile(r"\s?\(sources?:[ ]?([^()]+)\)", re.IGNORECASE)
 #: Matches a Markdown line that defines a citation mark: `[1]: URL`, `[^1]: URL`.
 _DEFINITION = re.compile(
@@ -321,8 +321,8 @@ def _of_markdown(file: InputFile) -> Report:
 def _sentences_of_markdown(
     text: str, references: Sequence[str] = ()
 ) -> tuple[str, tuple[Sentence, ...]]:
-    """Return the form of the citations, and the sentences of a Markdown text. The mark
-    `[1]` refers to the first reference.
+    """Return the form of a Markdown text's citations, and the sentences of the text.
+    The mark `[1]` refers to the first reference.
     """
     addresses: list[str] = []
 
@@ -349,6 +349,5 @@ def _sentences_of_markdown(
     return POSITIONS if has_marks else IDS, tuple(sentences)
 
 
-#: Marks with this number or a higher number represent URLs. No author writes numbers of
-#: this size.
+#: Marks from this number on represent URLs, since no author writes such large numbers.
 _FIRST_ADDRESS = 100_000_000

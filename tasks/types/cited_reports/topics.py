@@ -1,5 +1,6 @@
-"""The gold of cited reports: topics, nuggets, documents and judgements. The fields of a
-record determine whether the record is a topic, nugget, document or judgement.
+"""The gold of cited reports, which contains topics, nuggets, documents and judgements.
+The fields of a record determine whether the record is a topic, nugget, document or
+judgement.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ class Document:
     text: str
 
     def digests(self) -> tuple[str, ...]:
-        """Return a digest for each form in which judges may have seen the document:
-        title, line break and text, with and without the prefix *Title:*.
+        """Return a digest for each form in which judges may have seen the document. A
+        form has title, line break and text, with or without the prefix *Title:*.
         """
         if not self.text.strip():
             return ()
@@ -57,9 +58,9 @@ class Document:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a nugget that is judged separately. The part is the text of the nugget,
-    or one answer to a question in a nugget bank. Judgements may use any of ``names``
-    for the part.
+    """A part of a nugget that is judged separately. The part is the text of the nugget
+    (expected fact), or one answer to a question in a nugget bank. Judgements may use
+    any of ``names`` for the part.
     """
 
     text: str
@@ -92,7 +93,7 @@ class Nugget:
 @dataclass(frozen=True)
 class Topic:
     """A topic with its public fields and its nuggets. ``nuggets`` is None if no file
-    contains nuggets of the topic.
+    contains nuggets (expected facts) of the topic.
     """
 
     id: str
@@ -114,7 +115,7 @@ class Topic:
 
 @dataclass(frozen=True)
 class NuggetOfTopic:
-    """A nugget and its topic: the gold of one row."""
+    """A nugget and the topic of the nugget, which are the gold of one row."""
 
     nugget: Nugget
     topic: Topic
@@ -122,13 +123,13 @@ class NuggetOfTopic:
 
 @dataclass(frozen=True)
 class Collection:
-    """The gold of a split."""
+    """The gold of a split with topics, nuggets, documents and judgements."""
 
     topics: Mapping[str, Topic]
     documents: Mapping[str, Document]
     judgements: Judgements
-    #: The number of records in the files with topics. If no file has topics, the number
-    #: of records in the files with nuggets.
+    #: `rows` counts the records in the files with topics.
+    #: If no file has topics, `rows` counts the records in the files with nuggets.
     rows: int = 0
 
 
@@ -335,7 +336,7 @@ def read_collection(files: Files, options: Options) -> Collection:
 
 
 def read_gold(files: Files, options: Options) -> Split:
-    """Read the gold of a split. Its digest includes the judgements. Raises
+    """Read the gold of a split. The digest of the split includes the judgements. Raises
     InputRefused.
     """
     gold = read_collection(files, options)
