@@ -28,8 +28,8 @@ class Unreadable(ValueError):
 
 
 def within_size(text: str | bytes, limits: Limits) -> str:
-    """Return the text without a byte order mark. Raises Unreadable if the text is too
-    large or not UTF-8.
+    """Return an untrusted text without a byte order mark. Raises Unreadable if the text
+    is too large or not UTF-8.
     """
     size = len(text)
     if isinstance(text, str) and not text.isascii():
@@ -44,7 +44,7 @@ def within_size(text: str | bytes, limits: Limits) -> str:
 
 
 def depth_of(value: object) -> int:
-    """Return the depth of nested lists and tables."""
+    """Return the depth of nested lists and tables in a value."""
     depth, level = 0, [value] if isinstance(value, list | dict) else []
     while level:
         depth += 1
