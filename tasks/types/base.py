@@ -29,26 +29,25 @@ if TYPE_CHECKING:
     from tasks.types.views import View
 
 
-#: The data for validating an upload: names of instances and candidates, but no gold.
-#: All values are JSON, so the database can store them.
+#: An index names a split's instances and candidates and contains no gold answers.
+#: An index consists of JSON values, so the database can store the index.
 Index = dict[str, Any]
 Options = Mapping[str, str]
 
-#: The names of the rule sets: `corrected` for the corrected rules, `official` for the
-#: rules of the paper or program that published the task. If a task has several
-#: programs, the names are ``official-YEAR``.
+#: The rule set `corrected` applies the corrected rules of scoring.
+#: The rule set `official` follows the paper or program that published the task.
+#: A task with several published programs names their rule sets ``official-YEAR``.
 CORRECTED, OFFICIAL = "corrected", "official"
 
 
 def is_official(rules: str) -> bool:
-    """Return True if the rule set follows a paper or program. Such a rule set never
-    changes.
+    """Return True if the rule set follows a paper or program. A rule set that follows a
+    paper or program never changes.
     """
     return rules.startswith(OFFICIAL)
 
 
-#: Separates a rule set from the name of an additional judge, as in
-#: `corrected@support-b`.
+#: The sign @ separates the rule set from the judge's name in `corrected@support-b`.
 OF_JUDGE = "@"
 
 
@@ -102,19 +101,20 @@ class Option:
     choices: tuple[str, ...] = ()
     #: Maps prefixes of values that older versions wrote to the present prefixes.
     former: Mapping[str, str] = field(default_factory=dict)
-    #: True if a value may be the path of a file. A season file may only name files
-    #: below its own folder.
+    #: `may_be_file` is True if the option's value may be the path of a file.
+    #: A season file may only name files below the season file's own folder.
     may_be_file: bool = False
     #: True if metrics that use the option cannot be computed while the option is empty.
     is_needed: bool = False
-    #: True if the option selects a part of the gold. The public inputs then contain
-    #: only the selected part.
+    #: `is_of_gold` is True if the option selects a part of the gold (true answers).
+    #: The public inputs contain only the part of the data that the option selects.
     is_of_gold: bool = False
-    #: The value of the option in new tasks that do not set the option. Existing tasks
-    #: keep the stored value.
+    #: New tasks that do not set the option get the value in `for_new_tasks`.
+    #: Existing tasks keep their stored value of the option.
     for_new_tasks: str = ""
-    #: The name of a folder in the site's folder of models, and a value. If the folder
-    #: exists, new tasks get the value, or the path of the folder if the value is empty.
+    #: `of_site` contains a folder's name in the site's folder of models, and a value.
+    #: If the named folder exists, new tasks get the value in `of_site`.
+    #: If the value is empty, new tasks get the path of the named folder.
     of_site: tuple[str, str] = ("", "")
 
     @classmethod
@@ -123,8 +123,8 @@ class Option:
         return cls(name=name, default="no", summary=summary, choices=("no", "yes"))
 
     def value_of(self, options: Options) -> str:
-        """Return the option's value or its default. Prefixes of older versions are
-        replaced.
+        """Return the option's value or its default. Replace prefixes that older
+        versions wrote.
         """
         value = options.get(self.name, self.default)
         for before, now in self.former.items():
@@ -133,8 +133,7 @@ class Option:
         return value
 
 
-#: The value of the option `engine` that selects a third-party package instead of our
-#: own implementation.
+#: The option `engine` uses a third-party package instead of our code at this value.
 PACKAGE = "package"
 ENGINE = Option(
     name="engine",
@@ -142,9 +141,9 @@ ENGINE = Option(
     summary="What computes ROUGE and BERTScore: this program, or rouge-score and bert-score (same numbers).",
     choices=("own", PACKAGE),
 )
-#: The value of the option `tokenizer` that selects the default tokenizer of each
-#: measure. Only built-in tasks have the option. A declared task sets the tokenizer in a
-#: rule set.
+#: At this value, the option `tokenizer` selects each measure's default tokenizer.
+#: Only built-in tasks have the option `tokenizer`.
+#: A declared task, which a folder defines, sets the tokenizer in a rule set.
 OWN_TOKENIZER = "own"
 TOKENIZER = Option(
     name="tokenizer",
@@ -158,18 +157,19 @@ TOKENIZER = Option(
 #: The name of the option for additional cut-offs, in task types that have it.
 CUTOFFS = "k"
 MAX_CUTS = 10
-#: The name of the option that lists the categories of findings that become warnings.
-#: Without the option, such findings refuse a run.
+#: The option `accept` lists categories of findings that become warnings.
+#: Without the option `accept`, findings of all categories refuse a run.
 ACCEPT = "accept"
 
 
 def cutoffs(
     options: Options, longest: int, besides: Sequence[int] = ()
 ) -> tuple[int, ...]:
-    """Return the cut-offs that the options list, in ascending order and without
-    ``besides``.
+    """Return the cut-offs (numbers of first candidates) that the options list, in
+    ascending order and without the cut-offs in ``besides``.
 
-    The option may be empty if ``besides`` is not. Raises OptionRefused.
+    The list in the options may be empty if ``besides`` is not empty. Raises
+    OptionRefused.
     """
     said = options.get(CUTOFFS, "")
     try:
@@ -186,8 +186,8 @@ def cutoffs(
     return tuple(sorted(set(cuts) - set(besides)))
 
 
-#: Every task type has this option. A task stores the option only if the organisers set
-#: a value.
+#: Every task type has the option `unit`.
+#: A task stores the option `unit` only if the organisers set a value.
 UNIT = Option(
     name="unit",
     default="",
@@ -195,8 +195,8 @@ UNIT = Option(
 )
 
 
-#: Returns the instance name of each record in a file, or None for a record that is not
-#: an instance.
+#: `InstanceNames` returns the instance name of each record in a file.
+#: `InstanceNames` returns None for a record that is not an instance.
 InstanceNames = Callable[[InputFile, Sequence[Record]], Iterable[str | None]]
 
 
@@ -255,8 +255,9 @@ def clusters_of(
     field: str,
     values: Mapping[str, str],
 ) -> list[str]:
-    """Return the cluster of each row. The option ``unit`` names a field or a dimension;
-    the cluster is the field's value or the dimension's class.
+    """Return the cluster of each row, which contains the units that are resampled
+    together. The cluster is the value of the field, or the class of the dimension, that
+    the option ``unit`` names.
 
     Raises InputRefused if instances of the same unit belong to different clusters.
     """
@@ -282,15 +283,15 @@ def clusters_of(
     return clusters
 
 
-#: The present version of the rule for digests of gold. Under rule 1, some digests
-#: depended on line ends and on the order of candidates. Under rule 2, no digest depends
-#: on these.
+#: `DIGEST_RULE` is the present version of the rule for digests of gold.
+#: Under rule 1, some digests depended on line ends and on the order of candidates.
+#: Under rule 2, no digest depends on line ends or on the order of candidates.
 DIGEST_RULE = 2
 
 
 @dataclass(frozen=True, kw_only=True)
 class Split:
-    """The gold of one split.
+    """The gold (reference answers) of one split of a data set.
 
     ``content`` is an object whose class depends on the task type. ``index`` and
     ``public_files`` are derived from ``content`` and contain no gold. ``digest`` is the
@@ -305,13 +306,12 @@ class Split:
     digest: str
     earlier_digests: Mapping[int, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    #: For each instance, the value of the field that the option ``unit`` names. Empty
-    #: if the option does not name a field of the gold.
+    #: `unit_values` contains each instance's value of the field that `unit` names.
+    #: `unit_values` is empty if the option `unit` does not name a field of the gold.
     unit_values: Mapping[str, str] = field(default_factory=dict)
     #: The version of the rules for reading the gold and runs.
     reading: int = READING_VERSION
-    #: The number of rows, objects or lines in the files, or None if they are not
-    #: counted.
+    #: `rows` counts rows, objects or lines in the files, or is None if not counted.
     rows: int | None = None
 
     def digest_by(self, rule: int) -> str:
@@ -319,21 +319,21 @@ class Split:
 
     @property
     def digests(self) -> dict[int, str]:
-        """Return the digest under each rule."""
+        """Return the digest of the gold under each digest rule."""
         return {rule: self.digest_by(rule) for rule in range(1, DIGEST_RULE + 1)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pairs:
-    """Gold and answers in parallel, paired under one rule set: item i belongs to row i
-    of every metric's matrix.
+    """Gold and answers as parallel lists, paired under one rule set. Item i of each
+    list belongs to row i of every metric's matrix.
 
     ``gold[i]`` is None for an answer without gold, and ``answers[i]`` is None for gold
     without an answer. ``units`` are the resampling units (topic, paper, instance). If
     the option ``unit`` is set, ``clusters`` are resampled instead, but averages are
     still over ``units``. ``features`` maps each dimension to the classes of each row.
     ``names`` contains the public name of each row's instance, which does not reveal
-    gold; several rows may belong to one instance. If ``answers`` also contains values
+    gold. Several rows may belong to one instance. If ``answers`` also contains values
     for rows without an answer, ``answered`` is True for the rows that the run answers.
     For millions of rows, gold, answers, units and classes are columns from
     ``tasks.types.columns`` or ``tasks.types.ranking.lists``. These columns behave like
@@ -348,11 +348,11 @@ class Pairs:
     names: Sequence[str] | None = None
     clusters: Sequence[str] | None = None
     answered: Sequence[bool] | None = None
-    #: The scores of the run's first candidates. The key is the position of the instance
-    #: in the index.
+    #: `scores` contains the scores of the run's first candidates.
+    #: Each key of `scores` is the position of an instance in the index.
     scores: Mapping[int, Sequence[float]] = field(default_factory=dict)
-    #: The number of missing judgements of the run. A site scores the run when no
-    #: judgements are missing.
+    #: `pending` counts judgements that the run still needs.
+    #: A site scores a run when no judgements of the run are missing.
     pending: int = 0
 
     def __post_init__(self) -> None:
@@ -386,8 +386,8 @@ def filled_texts(run: Mapping[str, Any], index: Index) -> Iterable[bool]:
 def as_written(
     files: Files, split: Split, pairs: Pairs, options: Options
 ) -> Iterator[ShownInstance]:
-    """Yield gold and answers converted by `str`, for task types without their own
-    function.
+    """Yield instances with gold and answers converted by `str`, for task types that
+    have no function for showing instances.
     """
     for name, rows in rows_by_name(pairs.names).items():
         sides = ([side[row] for row in rows] for side in (pairs.gold, pairs.answers))
@@ -400,8 +400,8 @@ def as_written(
 
 #: The prefix of the metric names of an official program, in files and in API responses.
 PROGRAM_PREFIX = "official_"
-#: The prefix of the slugs of declared tasks, and the names of the files in a task
-#: folder that determine scores.
+#: The slugs of declared tasks start with `declared:`.
+#: `REFERENCED` lists the files of a task folder that determine scores.
 DECLARED = "declared:"
 REFERENCED = ("task.toml", "measures.py", "program.json")
 
@@ -426,14 +426,15 @@ class Declared:
     public_sample: bool = False
     #: The text of `measures.py`. Empty if the file is part of Citeboard.
     own_measures: str = ""
-    #: The text of the official program, and the names of rule sets with metrics from
-    #: the program.
+    #: `program` is the text of the official program.
+    #: `program_rules` names the rule sets that have metrics from the official program.
     program: str = ""
     program_rules: frozenset[str] = frozenset()
-    #: The layout of instances on pages. The layout does not change scores.
+    #: The layout of instances on pages does not change scores.
     view: View
-    #: The text of `task.toml` without settings of pages. Participants, archives and
-    #: other processes get this text, because earlier releases refuse unknown keys.
+    #: `toml_given_out` is the text of `task.toml` without settings of pages.
+    #: Participants, archives and other processes get the text without page settings.
+    #: The reason is that earlier releases refuse unknown keys in `task.toml`.
     toml_given_out: str
 
     @property
@@ -445,8 +446,8 @@ class Declared:
 
 #: The name and content of a file for participants.
 PublicFile = tuple[str, bytes]
-#: Sorts names of candidates. The second argument is a salt. Equal lists with different
-#: salts get different orders.
+#: A sorter sorts names of candidates, and its second argument is a salt.
+#: Equal lists of candidates get different orders if their salts differ.
 Sorter = Callable[[Iterable[str], str], list[str]]
 
 
@@ -463,11 +464,11 @@ class CandidateOrder:
 
 @dataclass(frozen=True, kw_only=True)
 class TaskType:
-    """A kind of task: functions that read and pair gold and runs, metrics, and
-    dimensions of breakdowns.
+    """A kind of task with functions that read and pair gold and runs, with metrics, and
+    with dimensions of breakdowns.
 
     ``rules`` maps each rule set to its metrics. The first rule set is the default, and
-    the first metric of a rule set ranks.
+    boards rank systems by the first metric of a rule set.
     """
 
     slug: str
@@ -487,28 +488,27 @@ class TaskType:
     gold_bands: tuple[str, ...] = ()
     #: The dimensions whose classes are computed from the public inputs alone.
     shown_dimensions: tuple[str, ...] = ()
-    #: The dimension that class charts show first; by default the first one with several
-    #: classes.
+    #: Class charts show `leading_dimension` first.
+    #: By default, class charts show the first dimension with several classes.
     leading_dimension: str = ""
     #: Return for each answer of a run True if it is not empty.
     filled: Callable[[Any, Index], Iterable[bool]] = filled_texts
     #: The name of a resampling unit on pages, if the option ``unit`` is not set.
     unit: str = "instance"
-    #: Returns the instance names of gold records. Needed if instances are named neither
-    #: by ids nor by positions.
+    #: `instance_names` returns the instance names of gold records.
+    #: Types need `instance_names` if neither ids nor positions name their instances.
     instance_names: InstanceNames = ids_or_places
     #: The options of the type, in addition to ``UNIT``.
     options: tuple[Option, ...] = ()
-    #: Returns True if the files have the form of a run, even of a faulty run. If this
-    #: function is None, every upload that can be scored is accepted.
+    #: `accepts` returns True for files in the form of a run, even a faulty run.
+    #: If `accepts` is None, every upload that can be scored is accepted.
     accepts: Callable[[Files], bool] | None = None
-    #: The features that distinguish a run from other files. If an upload has the form
-    #: of another task type, the message names that form.
+    #: A run form describes the features that distinguish a run from other files.
+    #: If an upload has the form of another task type, the message names that type.
     run_form: RunForm | None = None
     #: The metrics that a board shows by default, in order. If empty, all metrics.
     main_metrics: tuple[str, ...] = ()
-    #: References to tuples of built-in baselines whose answers are runs of this task
-    #: type.
+    #: Each item of `baselines` points to a tuple of the type's built-in baselines.
     baselines: tuple[str, ...] = ()
     #: Display names of metrics and dimensions, if different from the stored names.
     display_names: Mapping[str, str] = field(default_factory=dict)
@@ -516,14 +516,13 @@ class TaskType:
     class_names: Mapping[str, str] = field(default_factory=dict)
     #: The form of human evaluation, if people can judge the texts of runs.
     human_evaluation: HumanEvaluation | None = None
-    #: True if runs are responses that are split into claims, and people judge the
-    #: claims.
+    #: `has_claims` is True if runs are responses whose claims people judge.
     has_claims: bool = False
-    #: True if scores depend on judgements of each run. A site scores a run after its
-    #: judgements exist.
+    #: `is_judged` is True if scores depend on judgements of each run.
+    #: A site scores a run with `is_judged` after the judgements exist.
     is_judged: bool = False
-    #: The metrics that the options add to a rule set, such as metrics at additional
-    #: cut-offs.
+    #: `further_metrics` returns metrics that the options add to a rule set.
+    #: For example, the options add metrics at further cut-offs.
     further_metrics: Callable[[str, Options], tuple[MetricRef, ...]] | None = None
     #: The metrics that the options remove from all rule sets.
     absent_metrics: Callable[[Options], frozenset[str]] = lambda _: frozenset()
@@ -535,38 +534,37 @@ class TaskType:
     show_instances: Callable[
         [Files, Split, Pairs, Options], Iterator[ShownInstance]
     ] = as_written
-    #: The kind of view that shows an instance on a page. If empty, the page shows plain
-    #: texts.
+    #: `drawn_as` selects the kind of view that shows an instance on a page.
+    #: If `drawn_as` is empty, the page shows plain texts.
     drawn_as: str = ""
-    #: Returns the name of the part that one row represents, if an instance has several
-    #: rows.
+    #: `part_of_row` names the part of an instance that one of several rows represents.
     part_of_row: Callable[[Any], str] | None = None
-    #: Return statistics of each data set as JSON. Each item contains the name of a data
-    #: set, values computed from ``inputs`` alone, and values computed from ``gold``.
+    #: `statistics` returns statistics of each data set as JSON.
+    #: Each item separates the values from ``inputs`` from the values from ``gold``.
     statistics: Callable[[Split], list[dict[str, Any]]] | None = None
-    #: The form of topics and documents in TREC tools, if the gold has topics and
-    #: documents.
+    #: TREC tools get the topics and documents of the gold in this form.
+    #: `trec` is None if the gold has no topics and documents.
     trec: TrecForm | None = None
-    #: Applies the candidate order of the public files to the gold of a built-in ranking
-    #: task.
+    #: `candidate_order` applies the public candidate order to a built-in task's gold.
     candidate_order: CandidateOrder | None = None
-    #: Returns the public part and the secret part of each instance as JSON without the
-    #: instance name. The site compares these parts to find the same instance in another
-    #: gold. If None, the whole gold is treated as one instance.
+    #: `contents` yields the public and the secret part of each instance as JSON.
+    #: The public and the secret part do not contain the instance name.
+    #: The site compares the parts to find the same instance in another gold.
+    #: If `contents` is None, the site treats the whole gold as one instance.
     contents: Callable[[Files, Split], Iterable[tuple[Any, Any]]] | None = None
     #: Like ``contents``, but for the parts of the gold files that no metric uses.
     also_holds: Callable[[Files], Iterable[tuple[Any, Any]]] | None = None
-    #: Returns the trivial runs of a built-in type, which do not use the gold's answers.
-    #: If ``is_quick``, they cover only a part of the gold.
+    #: `trivial_runs` returns trivial runs, which do not use the gold's answers.
+    #: With ``is_quick``, the trivial runs cover only a part of the gold.
     trivial_runs: Callable[..., TrivialRuns] | None = None
-    #: Returns the parts of the gold that no answer can contain: unknown labels, and
-    #: texts that are missing in the public inputs.
+    #: `unreachable` yields parts of the gold that no answer can contain.
+    #: Such parts are unknown labels, and texts that the public inputs do not contain.
     unreachable: Callable[[Files, Split], Iterable[str]] | None = None
-    #: The ranking metric that the organisers chose. A rule set without this metric
-    #: ranks by its first metric.
+    #: `rank_by` is the ranking metric that the organisers chose.
+    #: A rule set without the chosen ranking metric ranks by its own first metric.
     rank_by: str = ""
-    #: The declaration of a task that is declared in a folder. The slug of the task is
-    #: `declared:NAME@` followed by the first digits of the declaration's digest.
+    #: `declared` is the declaration of a task that a folder declares.
+    #: The slug of a declared task is `declared:NAME@` and digits of the digest.
     declared: Declared | None = None
 
     @classmethod
@@ -591,8 +589,8 @@ class TaskType:
 
     @property
     def reference(self) -> str:
-        """Return the text from which another process can load the type: the slug, or
-        the files of a declared task as JSON.
+        """Return the text from which another process can load the task type. The text
+        is the slug, or the files of a declared task as JSON.
         """
         if self.declared is None:
             return self.slug
@@ -697,8 +695,8 @@ class TaskType:
         """Return the values of all options, with defaults for options that are not set.
 
         If ``builds``, build the metrics of every rule set, which refuses values that a
-        metric does not accept. Raises OptionRefused for an unknown name or value; the
-        message lists the valid ones.
+        metric does not accept. Raises OptionRefused for an unknown name or value, with
+        a message that lists the valid ones.
         """
         checked = checked_options(self.slug, self.all_options, options)
         for name in (UNIT.name, CUTOFFS):
@@ -717,7 +715,7 @@ class TaskType:
         return options.get(UNIT.name) or self.unit
 
     def gold_of(self, files: Files, options: Options) -> Split:
-        """Read the gold, and the unit of each instance.
+        """Read the gold and the resampling unit of each instance.
 
         Raises InputRefused. Every problem names its file, or all files if it concerns
         several files.
@@ -795,7 +793,7 @@ def checked_options(
 ) -> dict[str, str]:
     """Return the values of all options, with defaults for options that are not set.
 
-    Raises OptionRefused; the message names the owner.
+    Raises OptionRefused with a message that names the owner of the options.
     """
     by_name = {option.name: option for option in options}
     for name, value in values.items():
@@ -811,12 +809,12 @@ def checked_options(
     return {name: option.value_of(values) for name, option in by_name.items()}
 
 
-#: Kinds of views of an instance: sentences of a paper, a ranking, parallel texts, a
-#: text with highlighted parts, labels, correct lines, or tags.
+#: Each name selects a view of an instance on pages.
+#: The view `marks` highlights parts of a text, and `lines` shows correct lines.
 SENTENCES, RANKING, TEXTS, MARKS = "sentences", "ranking", "texts", "marks"
 LABELS, LINES, TAGS = "labels", "lines", "tags"
-#: A view of a report: sentences with citations, and nuggets. Each sentence and nugget
-#: is shown with its judgements.
+#: The view `reports` shows sentences with citations, and nuggets (expected facts).
+#: The view `reports` shows the judgements of each sentence and each nugget.
 REPORTS = "reports"
 #: A view of a text with highlighted spans.
 MARKED_TEXT = "marked-text"
@@ -824,19 +822,19 @@ MARKED_TEXT = "marked-text"
 EVIDENCE = "evidence"
 #: The maximum number of stored instances per run, and of stored candidates per ranking.
 MAX_SHOWN, TOP = 2_000, 10
-#: Outcomes of a sentence of the answer or of the gold. A wrong sentence may share words
-#: with the gold (`alike`). A missed sentence may be deducible from the answer although
-#: they share few words (`implied`).
+#: Each outcome describes a sentence of the answer or of the gold.
+#: A wrong sentence is `alike` if it shares words with a gold sentence.
+#: A missed sentence is `implied` if the answer implies it but shares few words with it.
 RIGHT, ALIKE, WRONG, IMPLIED, MISSED = "right", "alike", "wrong", "implied", "missed"
 OUTCOMES = (ALIKE, WRONG, IMPLIED, MISSED, RIGHT)
-#: The outcome of a sentence next to a judged sentence. Neither the answer nor the gold
-#: contains this neighbouring sentence.
+#: A sentence next to a judged sentence has the outcome `context`.
+#: Neither the answer nor the gold contains a sentence with the outcome `context`.
 CONTEXT = "context"
 
 
 class AnswerPart(NamedTuple):
-    """A part of a gold or an answer that a measure counts: a label, span, entity,
-    document or sentence.
+    """A part of a gold or an answer that a measure counts, such as a label, span,
+    entity, document or sentence.
 
     ``name`` identifies the part in the file. ``text`` is the text of the part in the
     input fields. ``note`` is the label or grade of the part. ``start`` and ``end`` are
@@ -854,15 +852,15 @@ class AnswerPart(NamedTuple):
     number: int = -1
 
 
-#: Credit of each part, from 0 to 1; None if a measure does not count the part.
+#: The credit of a part is from 0 to 1, or None if a measure does not count the part.
 Credits = tuple[float | None, ...]
 
 
 class Marks(NamedTuple):
     """Credits of the parts of an instance's gold and answer, in the order of the parts.
 
-    ``gold`` is empty if the measures do not credit parts of the gold; the same holds
-    for ``answer``. ``metrics`` are the names of the measures.
+    ``gold`` and ``answer`` are empty if the measures do not credit parts of the gold or
+    of the answer. ``metrics`` are the names of the measures.
     """
 
     gold: Credits
@@ -873,16 +871,17 @@ class Marks(NamedTuple):
 @dataclass(frozen=True, kw_only=True)
 class ShownInstance:
     """The texts of one instance. ``given`` is the text that systems receive, without
-    gold. The text may be empty.
+    gold. ``given`` may be empty.
     """
 
     name: str
     given: str = ""
     gold: str = ""
     answer: str = ""
-    #: Pairs of an outcome and a sentence in the order of the text, if the task type
-    #: provides outcomes. Neighbouring sentences have the outcome `context`. The pairs
-    #: reveal the gold.
+    #: Each pair in `judged` has an outcome and a sentence, in the order of the text.
+    #: Only task types that provide outcomes have pairs of outcomes and sentences.
+    #: Sentences next to a judged sentence have the outcome `context`.
+    #: The pairs of outcomes and sentences reveal the gold.
     judged: tuple[tuple[str, str], ...] = ()
     #: Numbers in the run's answer: scores of candidates, or probabilities of labels.
     beside: tuple[tuple[str, float], ...] = ()
@@ -897,8 +896,8 @@ class ShownInstance:
 
     @classmethod
     def of_values(cls, values: Mapping[str, Any]) -> ShownInstance:
-        """Return an instance from its JSON object. Other versions wrote fewer or more
-        fields.
+        """Return an instance from its JSON object, in which other versions of Citeboard
+        wrote fewer or more fields.
         """
         pairs = {
             name: tuple(map(tuple, values.get(name, ())))
@@ -950,9 +949,9 @@ class HumanEvaluation:
 
     ``sources`` reads the public inputs, never the gold. ``texts`` returns the texts of
     a parsed run. Both return mappings by instance name. ``scales`` maps criteria to the
-    task's own scales; for other criteria, judges see names of the lowest and highest
-    level only. If judges compare texts with gold texts, ``references`` reads the gold
-    texts, and ``reference_scales`` are the scales of this comparison.
+    task's own scales. For other criteria, judges see only the names of the lowest and
+    the highest level. If judges compare texts with gold texts, ``references`` reads the
+    gold texts, and ``reference_scales`` are the scales of this comparison.
     """
 
     sources: Callable[[Files], Mapping[str, Sources]]

@@ -1,5 +1,5 @@
-"""Built-in baseline systems of task types. They are deterministic and create runs from
-the public inputs.
+"""Built-in baseline systems of task types. Built-in baselines are deterministic and
+create runs from the public inputs.
 """
 
 import json
@@ -35,17 +35,18 @@ class Baseline:
     sweep: str = ""
     at: float | None = None
     swept: str = "threshold"
-    #: The options of the baseline, and a function that returns ``answers`` for given
-    #: options. The attribute ``answers`` uses the default options.
+    #: `options` lists the options of the baseline.
+    #: `configured` returns the function ``answers`` for given options.
+    #: The attribute ``answers`` uses the default values of the options.
     options: tuple[Option, ...] = ()
     configured: Callable[[Options], Answering] | None = None
-    #: Returns a description of the resources that a run used, if the resources depend
-    #: on options or installed software.
+    #: `rests_on` describes the resources that a run used.
+    #: Only a baseline whose resources depend on options or software has `rests_on`.
     rests_on: Callable[[Options], str] | None = None
-    #: Returns a message about missing software and where to get the software. The
-    #: message is empty if the baseline can run.
+    #: `lacks` names missing software and the place where users get the software.
+    #: The message is empty if the baseline can run.
     lacks: Callable[[], str] = str
-    #: The task types that list this baseline. The registry sets this field.
+    #: The registry sets this field to the task types that list the baseline.
     task_types: tuple[str, ...] = ()
 
     @classmethod

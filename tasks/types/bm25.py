@@ -27,7 +27,8 @@ def words(text: str) -> list[str]:
 
 class Postings:
     """The inverted index of a collection. For each term, the index contains the
-    documents and the frequency in each document. The arrays are sorted by term.
+    documents and the frequency in each document. The arrays of the index are sorted by
+    term.
     """
 
     def __init__(self, documents: Iterable[Sequence[str]]) -> None:
@@ -58,8 +59,8 @@ class Postings:
     def weights(
         self, idf: NDArray[np.float64], *, k1: float, b: float, gain: float = 1.0
     ) -> NDArray[np.float64]:
-        """Return the weight of each posting: idf * count * gain / (count + k1 * (1 - b
-        + b * length / mean)).
+        """Return the weight of each posting (a term in a document), which is idf *
+        count * gain / (count + k1 * (1 - b + b * length / mean)).
         """
         mean = self.lengths.mean() if self.lengths.any() else 1.0
         shares = b * self.lengths / mean
@@ -82,8 +83,8 @@ class Postings:
 
 
 class Lucene:
-    """BM25 with the idf of Lucene, which is never negative: ln(1 + (N - n + 0.5) / (n +
-    0.5)).
+    """BM25 with the idf of Lucene, ln(1 + (N - n + 0.5) / (n + 0.5)), which is never
+    negative.
 
     The scores are equal to those of bm25s.BM25(method="lucene", dtype="float64") on the
     same tokens.

@@ -1,7 +1,7 @@
 """The public digest of gold, and the commitment to a random sample of the gold that
 becomes public.
 
-The public digest is an HMAC. From a plain digest, a small set of answers could be
+The public digest is an HMAC. From an unkeyed digest, a small set of answers could be
 guessed.
 """
 
@@ -23,12 +23,14 @@ def is_nonce(text: str) -> bool:
 
 
 def salted_digest(digest: str, nonce: str) -> str:
-    """Return the HMAC-SHA-256 of the text of a digest. ``nonce`` is the key. Digest,
-    key and result are hexadecimal.
+    """Return the HMAC-SHA-256 of the text of a digest. The key of the HMAC is
+    ``nonce``. Digest, key and result are hexadecimal.
     """
     return hmac.new(bytes.fromhex(nonce), digest.encode(), hashlib.sha256).hexdigest()
 
 
 def draw_commitment(nonce: str) -> str:
-    """Return the commitment to the nonce of a random sample. Both are hexadecimal."""
+    """Return the commitment to the nonce of a random sample. Nonce and commitment are
+    hexadecimal.
+    """
     return hashlib.sha256(_DRAW + bytes.fromhex(nonce)).hexdigest()

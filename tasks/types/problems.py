@@ -26,10 +26,10 @@ _SORTED_BY = ("topic", "category")
 class Problem:
     """One problem of an input, with the expected form and the position.
 
-    ``fatal`` problems prevent scoring; other problems are warnings. ``quote`` is the
-    author's line, never gold. A problem may represent ``count`` equal problems;
-    ``lines`` are some line numbers of the others. If ``is_rest`` is True, ``count`` is
-    the number of unlisted problems.
+    ``fatal`` problems prevent scoring, while other problems are warnings. ``quote`` is
+    the author's line, never gold (reference answers). A problem may represent ``count``
+    equal problems, and ``lines`` contains some line numbers of these problems. If
+    ``is_rest`` is True, ``count`` is the number of unlisted problems.
     """
 
     file: str = ""
@@ -46,8 +46,8 @@ class Problem:
     is_rest: bool = False
 
     def __post_init__(self) -> None:
-        """Replace characters that databases cannot store: null characters and unpaired
-        surrogates. Shorten long texts.
+        """Replace characters of the message that databases cannot store, such as null
+        characters and unpaired surrogates. Shorten long texts of the problem.
         """
         for name in ("message", "file", "expected", "quote", "topic"):
             text = getattr(self, name)
@@ -93,7 +93,9 @@ class Problem:
 
 
 class InputRefused(Exception):
-    """The input cannot be read or is not a run. ``problems`` contains all problems."""
+    """The input cannot be read or is not a run of a task. ``problems`` contains all
+    problems of the input.
+    """
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = list(problems)
@@ -101,14 +103,16 @@ class InputRefused(Exception):
 
 
 class TooManyProblems(InputRefused):
-    """Reading stopped before the end of the input."""
+    """Reading stopped before the end of the input, because the input has too many
+    problems.
+    """
 
 
 class Problems(list[Problem]):
     """A list of problems with at most ``MAX_PROBLEMS`` errors and as many warnings.
 
-    Further problems are only counted: any number of warnings, and up to ``counts``
-    errors. One more error raises TooManyProblems with all problems.
+    Further problems are only counted, without a limit for warnings, and with the limit
+    ``counts`` for errors. One more error raises TooManyProblems with all problems.
     """
 
     def __init__(self, problems: Iterable[Problem] = (), *, counts: int = 0) -> None:
@@ -119,7 +123,7 @@ class Problems(list[Problem]):
 
     @property
     def found(self) -> int:
-        """Return the number of problems, including those that are not stored."""
+        """Return the number of problems, including problems that are not stored."""
         return sum(self._found.values())
 
     @property
@@ -127,8 +131,8 @@ class Problems(list[Problem]):
         return self._found[True] > 0
 
     def note(self, make: Callable[[], Problem], *, fatal: bool = True) -> None:
-        """Add a problem. ``make`` is called only if the problem is stored. Raises
-        TooManyProblems.
+        """Add a problem to the list. The function ``make`` is called only if the
+        problem is stored. Raises TooManyProblems.
         """
         if self._found[fatal] == self._max[fatal]:
             last, message = (
@@ -174,8 +178,8 @@ def given_up(file: str, line: int) -> Problem:
 
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:
-    """Sort by file and line. Problems without a line precede others, and summaries of
-    unlisted problems are last.
+    """Sort the problems by file and line. Problems without a line precede problems with
+    a line, and summaries of unlisted problems are last.
     """
     return sorted(
         problems,
@@ -186,8 +190,8 @@ def in_order(problems: Iterable[Problem]) -> list[Problem]:
 def capped(
     problems: Sequence[Problem], most: int = MAX_LISTED
 ) -> tuple[list[Problem], int]:
-    """Return the problems to list and the number of all other problems. Equal problems
-    are merged, and errors take precedence over warnings.
+    """Return the problems that a page or command lists, and the number of all other
+    problems. Equal problems are merged, and errors take precedence over warnings.
     """
     single = merged(problem for problem in problems if not problem.is_rest)
     places = sorted(range(len(single)), key=lambda place: not single[place].fatal)
@@ -203,7 +207,9 @@ _ITEM = re.compile(r"\Aitem ([0-9]+): ")
 
 @dataclass(frozen=True)
 class Lines:
-    """The number of further lines with the same problem, and some of the line numbers."""
+    """The number of further lines with the same problem, and some of their line
+    numbers.
+    """
 
     count: int = 0
     some: tuple[int, ...] = ()
@@ -217,8 +223,8 @@ class Lines:
 
     @property
     def words(self) -> str:
-        """Return the text that follows the message about the first line, or an empty
-        text if there are no other lines.
+        """Return the text about further lines that follows the message about the first
+        line, or an empty text if no other line has the problem.
         """
         if not self.count:
             return ""
@@ -294,13 +300,13 @@ def from_values(values: Iterable[Mapping[str, Any]]) -> list[Problem]:
 
 
 def quoted(text: str) -> str:
-    """Return the beginning of a line, short enough for a message."""
+    """Return the beginning of a line, shortened for a message."""
     text = text.strip()
     return text if len(text) <= QUOTE_LENGTH else f"{text[: QUOTE_LENGTH - 1]}…"
 
 
-#: Maps modules to the extras of the wheel that install them. The extra `score` installs
-#: all other modules.
+#: `_OF_MODELS` lists the modules that the wheel's extra `models` installs.
+#: The extra `score` of the wheel installs modules that no other extra installs.
 _OF_MODELS = (
     "bert_score",
     "huggingface_hub",
@@ -340,21 +346,21 @@ def package_needed(name: str, command: str = "make models") -> str:
     return f"the package {name} is not installed here; those who run the site install it with `{command}`"
 
 
-#: The message of Unavailable for a run that waits for judgements. The organisers
-#: publish judgements together with the gold.
+#: `JUDGEMENTS_LACKING` is the message for a run that waits for judgements.
+#: The organisers publish judgements together with the gold.
 JUDGEMENTS_LACKING = "judgements of this run are not among the gold yet"
 
 
 class Unavailable(Exception):
-    """An error: scoring needs software or a model that is not available. The run is
-    valid and may be scored later.
+    """Scoring needs software or a model that is not available. The run is valid and may
+    be scored later.
     """
 
 
 @contextmanager
 def needed(words: str, *faults: type[Exception]) -> Iterator[None]:
-    """Raise Unavailable with the message ``words`` if the block raises ImportError or
-    one of ``faults``.
+    """Raise Unavailable with the message ``words`` if the code in the block raises
+    ImportError or one of ``faults``.
     """
     kinds = faults or (ImportError,)
     try:
@@ -364,7 +370,7 @@ def needed(words: str, *faults: type[Exception]) -> Iterator[None]:
 
 
 class Pending(Unavailable):
-    """An error: judgements are missing for ``pending`` of the run's ``pairs``."""
+    """Judgements are missing for ``pending`` of the ``pairs`` that a run needs."""
 
     def __init__(self, pending: int, pairs: int) -> None:
         self.pending, self.pairs = pending, pairs

@@ -1,5 +1,5 @@
-"""Finds the task types: packages in this folder with a ``TASK_TYPE``, and installed
-packages with an entry point in the group ``citeboard.task_types``.
+"""Find the task types, which are packages in this folder with a ``TASK_TYPE``, and
+installed packages with an entry point in the group ``citeboard.task_types``.
 """
 
 import importlib
@@ -22,8 +22,8 @@ from tasks.types.files import InputFile, open_inputs
 from tasks.types.problems import InputRefused, Problem
 from tasks.types.references import lazy
 
-# Imported on first use, because few processes use declared tasks, and the forms of
-# declared tasks need NumPy.
+# Few processes use declared tasks, and the forms of declared tasks need NumPy.
+# These functions are therefore imported on first use.
 from_reference: Callable[[str], TaskType] = lazy(
     "tasks.types.declared.folder", "from_reference"
 )
@@ -33,8 +33,8 @@ read_folder: Callable[[Path], TaskType] = lazy(
 read_declaration: Callable[[Mapping[str, str]], TaskType] = lazy(
     "tasks.types.declared.folder", "read_declaration"
 )
-#: The names of the files in a declaration. These files distinguish public inputs from a
-#: task folder.
+#: `TOML`, `INPUTS` and `SAMPLE` are the names of the files in a declaration.
+#: These names distinguish public inputs from a task folder.
 TOML, INPUTS, SAMPLE = "task.toml", "inputs.jsonl", "sample"
 
 ENTRY_POINTS = "citeboard.task_types"
@@ -43,14 +43,16 @@ STORES: list[Callable[[str], TaskType | None]] = []
 
 
 class BrokenTaskType(Exception):
-    """An error: an installed package has an invalid task type, or another task type
-    already uses the slug.
+    """An installed package has an invalid task type, or another task type already uses
+    the slug.
     """
 
 
 @cache
 def task_types() -> dict[str, TaskType]:
-    """Return all task types by slug, in alphabetical order. Raises BrokenTaskType."""
+    """Return all task types by slug, in alphabetical order of the slugs. Raises
+    BrokenTaskType.
+    """
     return {slug: declared for slug, (declared, _) in _found().items()}
 
 
@@ -116,8 +118,8 @@ def _can_read(task_type: TaskType, files: Sequence[InputFile]) -> bool:
 
 
 def stored(slug: str) -> TaskType | None:
-    """Return a stored declared task, or None. A site registers its lookup function in
-    ``STORES``.
+    """Return a stored declared task, or None. A site registers the lookup function for
+    stored tasks in ``STORES``.
     """
     if not slug.startswith(DECLARED):
         return None
@@ -163,7 +165,7 @@ def shipped_folder(slug: str) -> Path | None:
 
 @cache
 def _found() -> dict[str, tuple[TaskType, str]]:
-    """Return the task type and its package for each slug."""
+    """Return the task type for each slug, and the package that contains the task type."""
     by_slug: dict[str, tuple[TaskType, str]] = {}
     for declared, package in (*_own(), *_installed_types()):
         if declared.slug in by_slug:
@@ -198,8 +200,7 @@ def _installed_types() -> Iterator[tuple[TaskType, str]]:
                 isinstance(fault, ModuleNotFoundError)
                 and name.partition(".")[0] == "tasks"
             ):
-                # The package uses the name that this module has in a site's source
-                # code.
+                # The package imports this module by its name in a site's source code.
                 advice = (
                     f"it imports {name}; here the name is {__name__.rpartition('.')[0]}"
                 )

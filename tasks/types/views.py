@@ -1,5 +1,5 @@
-"""The view of a declared task: the roles and labels of fields on pages that show an
-instance.
+"""The view of a declared task determines the roles and labels of fields on pages that
+show an instance.
 """
 
 import re
@@ -39,7 +39,7 @@ class View:
     ``fields`` lists additional fields that pages show, or is None for all fields.
     ``labels`` maps fields to display names, and ``translations`` contains display names
     for each language. ``shown`` are the public fields. Positions in answers refer to
-    the text of the field ``marked``.
+    the text in the field ``marked``.
     """
 
     kind: str = TABLE
@@ -51,8 +51,8 @@ class View:
     marked: str = ""
 
     def label(self, path: str, language: str = "") -> str:
-        """Return the display name of a field. By default, the name consists of the
-        words in the field's key.
+        """Return the display name of a field. By default, the display name consists of
+        the words in the field's key.
 
         >>> View().label("fields.publication_date")
         'Publication date'
