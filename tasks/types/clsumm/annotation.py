@@ -27,14 +27,14 @@ NEEDED_OF_INPUTS = (
 )
 NEEDED = (*NEEDED_OF_INPUTS, "Reference Offset", "Reference Text")
 
-#: Separates two quoted passages in versions of the annotation without `<S>` elements.
+#: `PIECES_JOIN` separates two quoted passages in annotations without `<S>` elements.
 PIECES_JOIN = " ... "
 _CHARACTER_RANGE = re.compile(r"\d+-\d+")
 
 
 class Unreadable(Exception):
-    """An error for a line or a whole file that cannot be parsed. The error contains the
-    expected form.
+    """An error for a line or a whole file that cannot be parsed. The error states the
+    expected form of the line or file.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Unreadable(Exception):
 
 
 class Source(Enum):
-    """The kind of file that a line belongs to."""
+    """The kind of file that an annotation line belongs to."""
 
     GOLD = "gold"
     INPUTS = "inputs"
@@ -195,8 +195,8 @@ ANSWER_COLUMNS = ("Reference Offset", "Reference Text", "Discourse Facet")
 
 
 def shown_fields(file: InputFile) -> Iterator[dict[str, str]]:
-    """Yield the public fields of each line. Reference and facet may be absent. Raises
-    InputRefused.
+    """Yield the public fields of each annotation line. Reference and facet may be
+    absent from a line. Raises InputRefused.
     """
     for number, raw in enumerate(file.with_fallback().lines(), start=1):
         if line := decoded(raw).strip():
@@ -222,7 +222,7 @@ def public_lines(file: InputFile) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Row:
-    """The values of one row, by column. ``line`` is the number of the file's line on
+    """The values of one CSV row by column. ``line`` is the number of the file's line on
     which the row begins.
     """
 
@@ -315,8 +315,8 @@ _SID = re.compile(r"\bsid\s*=\s*[\"']?([^\"'\s>]+)", re.IGNORECASE)
 
 
 def article(name: str) -> str:
-    """Return the name of the article without `.xml` at any position. `.txt` and `.pdf`
-    are not removed.
+    """Return the name of the article without `.xml` at any position. The extensions
+    `.txt` and `.pdf` are not removed.
     """
     return name.replace(".xml", "").strip()
 
@@ -336,7 +336,9 @@ def sentence_ids(text: str) -> tuple[str, ...]:
 
 
 def line_facets(text: str | None) -> tuple[str, ...]:
-    """Return the facets of a line in their original spelling."""
+    """Return the facets (kinds of content) of an annotation line in their original
+    spelling.
+    """
     if text is None:
         return ("none",)
     return csv_facets(text) if not text or text.startswith("[") else (text,)
@@ -359,7 +361,7 @@ def compared_facet(text: str) -> str:
 
 
 def _unquoted(text: str) -> str:
-    """Remove one single or double quotation mark from each end."""
+    """Remove one single or double quotation mark from each end of a text."""
     if text[:1] in ("'", '"'):
         text = text[1:]
     return text[:-1] if text[-1:] in ("'", '"') else text
@@ -402,7 +404,7 @@ def without_tags(text: str) -> str:
 
 
 def tags_removed(tag: re.Pattern[str], text: str) -> str:
-    """Replace each complete tag in a text by a space."""
+    """Replace each complete match of the expression for tags in a text by a space."""
     end = text.rfind(">") + 1
     return tag.sub(" ", text[:end]) + text[end:]
 
@@ -411,8 +413,8 @@ def texts_by_id(
     elements: Sequence[tuple[str | None, str]], sentences: Sequence[str]
 ) -> Mapping[str, str]:
     """Return the quoted sentences of an annotation by id. If an id occurs twice, the
-    last sentence is kept. A sentence without an id gets the listed id at the same
-    position.
+    last sentence with the id is kept. A sentence without an id gets the listed id at
+    the same position.
     """
     texts: dict[str, str] = {}
     for index, (sid, text) in enumerate(elements):

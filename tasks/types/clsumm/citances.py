@@ -12,8 +12,8 @@ from tasks.types.probabilities import Probabilities
 FACETS = ("Aim", "Hypothesis", "Method", "Results", "Implication")
 #: The trivial baseline answers with this facet, the majority class in every edition.
 MAJORITY = "Method"
-#: The first placeholder stands for an answer without a reference sentence.
-#: The others stand for an answer without a facet.
+#: `NO_REFERENCE` is the placeholder for an answer without a reference sentence.
+#: `NO_FACET` lists the placeholders for an answer without a facet.
 NO_REFERENCE = "NA"
 NO_FACET = ("", "none", "na")
 _MERGED = {"result": "Results", **{facet.lower(): facet for facet in FACETS}}
@@ -70,8 +70,8 @@ def key_2017(annotation: Annotation) -> tuple[str, ...]:
 
 
 def key_2016(annotation: Annotation) -> tuple[str, ...]:
-    """Return the key that identifies a citance in the program of 2016. This program
-    takes the reference paper from the file name.
+    """Return the key that identifies a citance in the program of 2016. The program of
+    2016 takes the reference paper from the file name.
     """
     return annotation.name.citing, annotation.name.marker
 
@@ -94,7 +94,7 @@ def marked_last(lines: Sequence[Annotation], key: Key) -> tuple[Annotation, ...]
 
 def numbered(name: CitanceName) -> tuple[int, CitanceName]:
     """Return a sort key that orders citances by number. Citances without a number come
-    first.
+    first in this order.
     """
     return (int(name.number) if name.number.isdecimal() else 0), name
 
@@ -152,8 +152,8 @@ def canonical_facet(spelling: str) -> str | None:
 
 
 def merged_facets(spellings: Iterable[str]) -> tuple[str, ...]:
-    """Return the distinct facets in a uniform spelling. Spellings of unknown facets do
-    not change.
+    """Return the distinct facets (kinds of content) in a uniform spelling. Spellings of
+    unknown facets do not change.
     """
     merged = (canonical_facet(spelling) or spelling for spelling in spellings)
     return tuple(dict.fromkeys(facet for facet in merged if facet not in NO_FACET))
@@ -165,7 +165,7 @@ def spans(sentences: Sequence[str], order: Mapping[str, int]) -> int:
     return sum(place - 1 not in places for place in places)
 
 
-#: Values of the marker offset in CSV files that many citances share.
+#: Many citances in CSV files share these values of the marker offset.
 NO_MARKERS = ("", "0")
 
 

@@ -78,11 +78,11 @@ def pair_citances(
     """Return every citance with its answer, then the answers without a citance, and a
     counter of irregularities.
 
-    Each annotator's file is compared separately. The programs of 2017 and 2018 score a
-    topic only if the run has a file or line for the topic. If several lines have the
-    same key, in gold or in runs, the programs of 2016 to 2018 use the last line. The
-    program of 2016 stops if a topic is missing. This function includes the missing
-    topic, and the other rules include all topics and citances too.
+    The file of each annotator is compared with the run separately. The programs of 2017
+    and 2018 score a topic only if the run has a file or line for the topic. If several
+    lines have the same key, in gold or in runs, the programs of 2016 to 2018 use the
+    last line. The program of 2016 stops if a topic is missing. This function includes
+    the missing topic, and the rules of other programs include all topics and citances.
     """
     topics: Sequence[Topic] = split.content
     notes: Counter[str] = Counter(
@@ -153,7 +153,7 @@ def _pairs_under_corrected_rules(
     notes: Counter[str],
 ) -> Iterator[CitancePair]:
     """Yield the citances for which the annotator found a sentence, each with the
-    answer. Answers to other citances are yielded without gold.
+    answer. Answers to other citances are yielded with None in place of gold.
     """
     wanted = [
         _with_named_sentences(citance)
@@ -195,7 +195,7 @@ _SECTIONS = (
     ("conclu|future|summary", "Conclusion"),
 )
 _OWN_WORK = "Main part"
-#: Matches ids such as `C92-1059`: a letter for the venue, then the year.
+#: `_OLD_ID` matches ids such as `C92-1059`, a letter for the venue and then the year.
 _OLD_ID = re.compile(r"[A-Z](\d\d)-\d{4}")
 _NEW_ID = re.compile(r"(\d{4})\.")
 
@@ -322,8 +322,8 @@ def annotated_lines(
 def paper_lines(
     annotation: citances.Annotation, topic: Topic, *, in_order: bool
 ) -> list[str]:
-    """Return the cited sentences of the paper. If the paper is missing, return the
-    quoted sentences.
+    """Return the sentences of the paper that the annotation cites. If the reference
+    paper is missing, return the quoted sentences.
     """
     if not topic.sentences:
         return [unescaped(text) for text in annotation.texts.values()]
@@ -336,10 +336,11 @@ def quoted_lines(
     annotation: citances.Annotation, topic: Topic, rules: str, order: Order
 ) -> list[str]:
     """Return the quoted sentences with undecoded entities, in the order in which the
-    official program joins them.
+    official program joins the sentences.
 
-    The program of 2018 decodes only `&amp;`, once. Answers in JSON lines quote no
-    sentences. For JSON lines, return the paper's sentences in the listed order.
+    The program of 2018 decodes only the entity `&amp;`, and only once. Answers in JSON
+    lines quote no sentences. For JSON lines, return the paper's sentences in the listed
+    order.
     """
     texts = dict(annotation.texts)
     if rules == OFFICIAL_2018:
@@ -423,8 +424,8 @@ def show_spans(
 def _in_context(
     outcomes: Mapping[str, str], paper: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
-    """Yield the judged sentences and their neighbours in the order of the paper.
-    Sentences that are not in the paper come last.
+    """Yield the judged sentences and their neighbours in the order of the paper. Judged
+    sentences that are not in the paper come last.
     """
     lines = [f"[{sid}] {text}".strip() for sid, text in paper.items()]
     near = {

@@ -55,8 +55,8 @@ MORE_ANSWERS = 10_000
 
 @dataclass(frozen=True)
 class Run:
-    """The answers of a run. ``topics`` are the topics for which the run has a file or a
-    line, even if the file is empty.
+    """The answers of a run to citances (citing sentences). ``topics`` are the topics
+    for which the run has a file or a line, even if the file is empty.
     """
 
     answers: tuple[citances.Annotation, ...]
@@ -329,8 +329,8 @@ def read_json_answers(
     *,
     with_probabilities: bool = False,
 ) -> Iterator[citances.Annotation]:
-    """Yield the answers of one file. Each answer has the name of the citance in the
-    gold. Faults of the file become problems.
+    """Yield the answers of one file of JSON lines. Each answer has the name of the
+    citance in the gold. Faults of the file become problems.
     """
     answers: list[citances.Annotation] = []
     for number, record, raw in json_lines(file, problems):
@@ -437,7 +437,7 @@ def _is_names(value: object) -> bool:
     return isinstance(value, list) and all(map(is_name, value))
 
 
-#: Maximum number of lines that are searched for a JSON record.
+#: `LOOKED_AT` is the maximum number of lines that are searched for a JSON record.
 LOOKED_AT = 100
 LONGEST = 1 << 20
 #: `MAX_BYTES` limits the search in all files, because the user waits for the result.

@@ -45,8 +45,8 @@ class Reference:
     """One gold summary, as a raw file and as sentences.
 
     ``raw`` is the content of the unchanged file, including tags. The official program
-    reads ``raw``. ``lines`` are the sentences of the summary without tags and with
-    decoded entities.
+    reads the raw content. ``lines`` are the sentences of the summary without tags and
+    with decoded entities.
     """
 
     kind: str
@@ -79,8 +79,8 @@ class SummaryTopic:
 
 
 def read_gold(files: Files, options: base.Options) -> base.Split:
-    """Read the topics that have a summary. Raises InputRefused if no topic has a
-    summary or a topic occurs twice.
+    """Read the topics (reference papers) that have a gold summary. Raises InputRefused
+    if no topic has a summary or a topic occurs twice.
     """
     problems = Problems()
     topics: dict[str, SummaryTopic] = {}
@@ -189,8 +189,8 @@ def summary_lines(text: str) -> tuple[str, ...]:
     """Return the sentences of a summary. Each `<S>` element is a sentence, or each line
     if the summary has no elements.
 
-    Entities are decoded twice, since some gold files encode them twice (`&amp;quot;`).
-    After an element without an end tag, no further elements are read.
+    Entities are decoded twice, since some gold files encode entities twice
+    (`&amp;quot;`). After an element without an end tag, no further elements are read.
     """
     pieces, place = [], 0
     while (tag := _ELEMENT.search(text, place)) and (
@@ -291,7 +291,7 @@ def first_words(lines: Iterable[str]) -> list[str]:
     return kept
 
 
-#: The summaries of a run, by topic.
+#: `SummaryRun` contains the summaries of a run by topic.
 SummaryRun = Mapping[str, SystemSummary]
 
 
@@ -453,7 +453,7 @@ def prints_of(lines: Iterable[str]) -> list[int]:
 
 def copied_share(summary: Sequence[int], abstract: Sequence[int]) -> float:
     """Return the share of the shorter list of checksums that also occurs in the other
-    list, from 0 to 1. Return 0 if either list is empty.
+    list, from 0 to 1. Return 0 if either list of checksums is empty.
     """
     shorter = min(len(summary), len(abstract))
     return len(set(summary) & set(abstract)) / shorter if shorter else 0.0
@@ -504,7 +504,7 @@ _TAG_IN_BYTES = re.compile(rb"<[^>]*>")
 
 @dataclass(frozen=True)
 class SummaryLines:
-    """The lines of a system's summary, as ROUGE reads them."""
+    """The lines of a system's summary in the form that ROUGE reads."""
 
     lines: Sequence[bytes]
 
@@ -519,8 +519,8 @@ def _composed(lines: Iterable[bytes]) -> list[bytes]:
 
 @dataclass(frozen=True)
 class GoldSummaries:
-    """The gold summaries of a topic with their kinds. Each summary is a list of lines,
-    as ROUGE reads them.
+    """The gold summaries of a topic with their kinds. Each summary is a list of lines
+    in the form that ROUGE reads.
     """
 
     references: Sequence[tuple[str, Sequence[bytes]]]
@@ -540,7 +540,7 @@ def gold_summaries(
     topic: SummaryTopic, rules: str, options: base.Options
 ) -> GoldSummaries:
     """Return the gold summaries of a topic. The official program reads the unchanged
-    files. Other rules read the extracted sentences.
+    files of summaries. Other rule sets read the extracted sentences of summaries.
     """
 
     def lines(reference: Reference) -> Sequence[bytes]:

@@ -37,8 +37,8 @@ class Topic:
     """One reference paper, the citances (citing sentences) of the paper, and their
     gold.
 
-    ``asked`` are the citances in the public inputs. ``sentences`` are the sentences of
-    the paper, or empty if the paper is missing.
+    ``asked`` are the citances (citing sentences) in the public inputs. ``sentences``
+    are the sentences of the paper, or empty if the paper is missing.
     """
 
     name: str
@@ -64,8 +64,8 @@ class Topic:
 def read_topics(
     files: Files, options: Options, source: reading.Source = reading.Source.GOLD
 ) -> tuple[Topic, ...]:
-    """Return all topics, sorted by name. Raises InputRefused with all problems, such as
-    a topic that occurs twice.
+    """Return all topics (reference papers), sorted by name. Raises InputRefused with
+    all problems, such as a topic that occurs twice.
     """
     problems = Problems()
     topics: dict[str, Topic] = {}
@@ -130,8 +130,8 @@ def asked_rows(
     """Return one row for each citance for which any annotator found a reference, in the
     order of the first annotator's file.
 
-    Annotators may number the same citance (citing sentence) differently. Rows with the
-    same text are therefore one citance.
+    Annotators may number the same citance (citing sentence) differently. Rows of
+    annotators with the same text are therefore one citance.
     """
     by_key: dict[tuple[str, str, str, int], reading.Row] = {}
     for rows in files:
@@ -296,8 +296,8 @@ PARTS = ("annotation", "Reference_XML", "Citance_XML", "summary")
 
 @dataclass(frozen=True)
 class TopicFolder:
-    """The files of one topic. ``inside`` maps each folder within the topic to the files
-    in the folder.
+    """The files of one topic (reference paper). ``inside`` maps each folder within the
+    topic to the files in the folder.
     """
 
     shown: str
@@ -343,7 +343,7 @@ def is_topic_file(name: str) -> bool:
 
 
 def topic_folders(files: Files) -> list[TopicFolder]:
-    """Return the topic folders, sorted by name."""
+    """Return the topic folders of an input, sorted by name."""
     folders: dict[str, dict[str, list[InputFile]]] = defaultdict(
         lambda: defaultdict(list)
     )
@@ -424,10 +424,10 @@ _ATTRIBUTE = re.compile(r"(?<!\w)(\w++)\s*+=\s*+(?:\"([^\"]*)\"|'([^']*)')")
 
 @dataclass(frozen=True)
 class Sentence:
-    """One sentence of a paper.
+    """One sentence of a paper with id and section.
 
-    ``sid`` is unique in the paper. ``section`` is the title of the sentence's section,
-    or ``Title`` for the title of the paper.
+    The id ``sid`` is unique in the paper. ``section`` is the title of the sentence's
+    section, or ``Title`` for the title of the paper.
     """
 
     sid: str
@@ -440,7 +440,7 @@ def read_sentences(file: InputFile) -> list[Sentence]:
 
     A scanner reads the tags instead of an XML parser, because some released papers have
     unclosed elements, mixed encodings, or blanks around equals signs. The scanner
-    returns every sentence of these papers.
+    returns every sentence of papers with such faults.
     """
     content = file.with_fallback().read()
     if b"\0" in content:
@@ -489,8 +489,8 @@ class InputCitance:
 
 @dataclass(frozen=True)
 class InputTopic:
-    """A reference paper, the citances of this paper, and the citing papers. Citing
-    papers are read on first use.
+    """A reference paper, the citances of this paper, and the citing papers. The
+    sentences of citing papers are read on first use.
     """
 
     name: str
@@ -513,8 +513,8 @@ class InputTopic:
 def read_input_topics(
     files: Files, options: Options, *, with_papers_alone: bool = False
 ) -> list[InputTopic]:
-    """Return the topics that have a reference paper, sorted by name. The files may be
-    gold or public inputs.
+    """Return the topics that have a reference paper, sorted by name. The files of the
+    topics may be gold or public inputs.
 
     Topics without citances are skipped unless ``with_papers_alone`` is True, as in task
     2, which summarises papers.

@@ -27,13 +27,13 @@ from tasks.types.trivial_runs import (
     run_file,
 )
 
-#: Maximum number of topics in a quick trial.
+#: `MOST_TOPICS` is the maximum number of topics in a quick trial of trivial runs.
 MOST_TOPICS = 10
 #: One run is created for each of the most cited sentence positions.
 #: The run answers with the sentence at the same position in every paper.
 MOST_CONSTANTS = 5
 
-#: Sentence ids and facets of one answer.
+#: An answer contains sentence ids and facets.
 Answer = tuple[Sequence[str], Sequence[str]]
 
 

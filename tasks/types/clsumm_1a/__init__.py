@@ -23,13 +23,13 @@ OVERLAP = (
     *metric_refs("overlap_{}_micro", "clsumm:Overlap", average="micro"),
     *metric_refs("overlap_{}_macro", "clsumm:Overlap", average="macro"),
 )
-#: The same measures as above, averaged over citances.
+#: `BY_CITANCE` contains the overlap measures averaged over citances.
 BY_CITANCE = metric_refs("overlap_{}_citance", "clsumm:CitanceOverlap")
 
 
 def rouge_s(*, counts_missing: bool, over_citances: bool = False) -> shared.MetricRefs:
-    """Return metrics such as `rouge_s_star_f1`. Names of metrics end with `_micro` if
-    values are computed over all citances at once.
+    """Return ROUGE-S metrics such as `rouge_s_star_f1`. Names of metrics end with
+    `_micro` if values are computed over all citances at once.
     """
     return metric_refs(
         f"rouge_s_star_{{}}{'_micro' if over_citances else ''}",

@@ -45,7 +45,7 @@ WEIGHTED = metric_ref("facet_f1_weighted", WEIGHTED_FACET, is_conditional=True)
 WEIGHTED_UNCONDITIONAL = metric_ref(
     "facet_f1_weighted_unconditional", WEIGHTED_FACET, is_conditional=False
 )
-#: The metrics that the option ``calibration`` adds.
+#: `_CALIBRATION` contains the metrics that the option ``calibration`` adds.
 _CALIBRATION = {
     "brier_score": "Brier",
     "ece": "CalibrationError",
@@ -146,8 +146,8 @@ def prevalent_only(
 
 
 def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
-    """Return one row per decision on a facet. Precision and recall of a facet are
-    computed from the rows with this facet.
+    """Return one row of gold and answer per decision on a facet. Precision and recall
+    of a facet are computed from the rows with this facet.
     """
     pairs, notes = pair_citances(split, run, rules)
     if rules == shared.OFFICIAL_2014:
@@ -194,7 +194,7 @@ def filled(run: Run, index: Index) -> Iterator[bool]:
 
 
 def further_metrics(rules: str, options: Options) -> shared.MetricRefs:
-    """Return the metrics that the option ``calibration`` adds."""
+    """Return the calibration metrics that the option ``calibration`` adds."""
     return (
         CALIBRATED
         if rules == CORRECTED and options[shared.CALIBRATION.name] == "yes"
