@@ -79,9 +79,9 @@ def _by_counts(
     training: Sequence[Instance] | None,
     fields: Sequence[str],
 ) -> Baseline:
-    """Return a baseline that predicts the most frequent label. Without training data,
-    the baseline counts labels in the gold of all resampling units except the answered
-    unit.
+    """Return a baseline system that predicts the most frequent label. Without training
+    data, the baseline counts labels in the gold of all resampling units except the
+    answered unit.
     """
 
     def answers(files: Files) -> Iterator[Answer]:
@@ -117,8 +117,8 @@ def _most_frequent_answer(
     by_label: Mapping[str, float],
     shares: Mapping[str, float],
 ) -> Answer:
-    """Return the most frequent label as an answer. If the task accepts probabilities,
-    the answer contains the relative frequencies of all labels.
+    """Return the most frequent label as the answer to an instance. If the task accepts
+    probabilities, the answer contains the relative frequencies of all labels.
     """
     best = max(by_label, key=by_label.__getitem__)
     answer = {

@@ -15,7 +15,7 @@ TEXT, LONG_LABEL = 4, 8
 #: A field with a typical id name is an id field if most of its values are distinct.
 MOSTLY = 0.9
 NOTHING: Sequence[Any] = (None, "", [], {})
-#: Typical names of answer fields for each form, the most common name first.
+#: `ANSWERS` lists typical names of answer fields for each form, the most common first.
 ANSWERS = {
     "labels": ("label", "gold", "answer", "class", "intent", "category"),
     "ranking": ("answers", "gold", "relevant", "answer", "qrels"),
@@ -28,7 +28,7 @@ ANSWERS = {
 IS_ID = re.compile(
     r"(^|[_\W])(id|ids|key|index|idx|uuid|uid)s?$|[a-z](Id|ID|Key)$|[a-z]id$",
 )
-#: Matches the names of fields that contain or explain an answer, in all forms.
+#: `IS_ANSWER` matches names of fields that contain or explain an answer, in all forms.
 IS_ANSWER = re.compile(
     r"label|gold|answer|class(?!ic)|categor|intent|verdict|stance|annot|target|relevan"
     r"|qrel|judg|grade|score|rating|similar|truth|solution|rational|explan|justif"
@@ -36,7 +36,7 @@ IS_ANSWER = re.compile(
     r"|negative|response|output|comment|(^|_)(note|why|y|tags?)s?$|cited_?(id|doc)",
     re.IGNORECASE,
 )
-#: Matches the names of metadata fields, which rarely contain the answer.
+#: `IS_FACT` matches the names of metadata fields, which rarely contain the answer.
 IS_FACT = re.compile(
     r"(^|_)(data_?set|split|set|venue|year|date|lang(uage)?|domain|section|author|keyword"
     r"|url|version|title|name|publisher|journal|specificity|quality)s?$",
@@ -95,7 +95,7 @@ def as_list(value: Any) -> list[Any] | None:
 
 
 def is_named(value: Any) -> bool:
-    """Return True if the value can be an id."""
+    """Return True if the value can be the id of an instance."""
     return isinstance(value, str | int) and not isinstance(value, bool)
 
 

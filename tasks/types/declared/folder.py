@@ -51,23 +51,23 @@ from tasks.types.references import MetricRef, referenced
 from tasks.types.tables import TABLES
 from tasks.types.toml_lines import without_table
 
-#: The option for additional cut-offs. Only tasks of the form ranking have this option.
+#: Only tasks of the form ranking have the option for additional cut-offs.
 CUTS = Option(
     name=CUTOFFS,
     default="",
     summary="Cut-offs besides the declared ones, such as 5,20.",
 )
 TOML, CARD, SAMPLE = "task.toml", "card.md", "sample"
-#: The maximum size of a folder in bytes.
+#: `MAX_BYTES` is the maximum size of a task folder in bytes.
 MAX_BYTES = 16 << 20
 #: `SAMPLE_CHECK` scores the sample and compares the result with declared scores.
 #: The function in `SAMPLE_CHECK` is imported on first use.
 SAMPLE_CHECK = "scoring.offline.sample:faults"
 SECTIONS = ("Format", "Data", "Rules", "Citation")
-#: Matches task slugs and names of rule sets.
+#: `SLUG` matches task slugs and names of rule sets.
 SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 SLUG_WORDS = "lower-case letters, digits and single hyphens"
-#: Keys of [task] that cannot change scores. They are not part of the digest.
+#: These keys of [task] cannot change scores and are not part of the digest.
 WORDS = ("title", "names", "baselines", "public_sample", VIEW)
 READINGS = ("year", "words", "characters", "count")
 DATE = re.compile(r"before:\d{4}(-\d{2}){0,2}")
@@ -76,8 +76,8 @@ Files = Mapping[str, str]
 
 
 def read_folder(folder: Path) -> TaskType:
-    """Read a task folder and score the sample. Raises InputRefused with all problems,
-    including wrong declared scores of the sample.
+    """Read the task in a folder and score the task's sample. Raises InputRefused with
+    all problems, including wrong declared scores of the sample.
     """
     return read_files(folder_files(folder), str(folder))
 
@@ -137,7 +137,7 @@ def read_files(files: Files, shown: str) -> TaskType:
 @lru_cache(maxsize=64)
 def from_reference(reference: str) -> TaskType:
     """Return the task from the JSON that another process sent. The JSON contains the
-    files that determine scores.
+    files of the folder that determine scores.
     """
     return read_declaration(read_json(reference), parses_program=False)
 
@@ -267,8 +267,8 @@ def _official(
     *,
     parses_program: bool,
 ) -> Official | None:
-    """Return the official program and its layout. Return None if the folder has no
-    official program or the program has a fault.
+    """Return the official program of a task and the layout of the program's input
+    files. Return None if the folder has no official program or the program has a fault.
     """
     if TABLE not in keys:
         keys.value(TABLE, None)
@@ -448,8 +448,8 @@ def _dimensions(keys: Keys) -> Any:
 
 
 def _names(keys: Keys) -> dict[str, dict[str, str]]:
-    """Return the display names for each language. For names directly under
-    [task.names], the language is an empty text.
+    """Return the display names of metrics and classes for each language. For names
+    directly under [task.names], the language is an empty text.
     """
     said = keys.table("names", {})
     names: dict[str, dict[str, str]] = {"": {}}
@@ -470,7 +470,7 @@ def _names(keys: Keys) -> dict[str, dict[str, str]]:
 
 
 def _digest(files: Files) -> str:
-    """Return the SHA-256 of the files that determine scores."""
+    """Return the SHA-256 of the files in a task folder that determine scores."""
     task = {
         name: value
         for name, value in read_toml(files[TOML])["task"].items()

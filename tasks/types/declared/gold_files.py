@@ -58,7 +58,7 @@ _IS_PAIR_ID = re.compile(
     re.IGNORECASE,
 )
 _IS_GRADE = re.compile(r"score|grade|relevan|label|annotation|judg", re.IGNORECASE)
-#: Matches labels of documents that were judged irrelevant.
+#: `_IS_IRRELEVANT` matches labels of documents that were judged irrelevant.
 _IS_IRRELEVANT = re.compile(
     r"(no|not|non|irrelevant|un|nei|neutral|false|negative)([ _-].*)?", re.IGNORECASE
 )
@@ -85,10 +85,10 @@ class Recognised:
     """The recognised instances of the gold, and the settings for reading the gold. One
     field of the instances contains the answers.
 
-    ``keys`` are settings of [task.gold]. For label vectors, ``labels`` are the labels
-    in the order of positions. ``pool`` is the file of documents, and ``pool_key`` is
-    the field with document ids. ``secret`` are the fields of instances that could
-    reveal answers.
+    ``keys`` are settings of [task.gold] for reading the instances. For label vectors,
+    ``labels`` are the labels in the order of positions. ``pool`` is the file of
+    documents, and ``pool_key`` is the field with document ids. ``secret`` are the
+    fields of instances that could reveal answers.
     """
 
     main: str
@@ -214,7 +214,7 @@ TOPIC, DOCUMENT, GRADE = "id", "document", "grade"
 
 
 def recognise(form: str, read: Mapping[str, GoldFile]) -> Recognised:
-    """Determine which files contain the answers, queries and documents. Raises
+    """Determine which gold files contain the answers, queries and documents. Raises
     InputRefused if the files are not gold of the form.
     """
     filled = [name for name, own in read.items() if own.records]
@@ -282,8 +282,8 @@ def _without_columns(rows: Rows, reading: Reading) -> Rows:
 
 
 def _rows_with_ids(rows: Rows, keys: Values) -> Rows:
-    """Return the rows with ids. The declaration of the task composes the ids from other
-    fields or from row numbers.
+    """Return the rows of gold with an id in each row. The declaration of the task
+    composes the ids from other fields or from row numbers.
     """
     shape = GoldShape(
         ids=tuple(keys.get("ids", ())), numbered=keys.get("numbered", False)
@@ -318,7 +318,7 @@ def _pools(read: Mapping[str, GoldFile]) -> list[_Pool]:
 
 
 def ids_in(value: Any) -> Iterator[str]:
-    """Yield the document ids that an answer contains."""
+    """Yield the document ids that a gold answer contains."""
     if isinstance(value, dict):
         yield from map(str, value)
     elif isinstance(value, list):

@@ -33,7 +33,7 @@ class Faults(list[Problem]):
 
 class Keys:
     """A table of a `task.toml`. Each reader takes a key and returns the default after a
-    fault. `close` refuses keys that were not read.
+    fault. The method `close` refuses keys of the table that were not read.
     """
 
     def __init__(

@@ -14,7 +14,7 @@ from tasks.types.tokenizers import TOKENIZERS
 
 CLASSES, CALIBRATION = "scoring.metrics.classification", "scoring.metrics.calibration"
 WEIGHTED = "scoring.metrics.weighted"
-#: The data of a run that a measure of labels needs in addition to the labels.
+#: Some measures of labels need these data of a run in addition to the labels.
 PROBABILITIES, SCORES = "probabilities", "probabilities or confidence"
 PARTS = ("precision", "recall", "f1")
 #: `ZEROS` lists the values that a rule set can choose for 0/0 in a class.
@@ -237,7 +237,7 @@ class Naming:
         official: Official | None = None,
     ) -> None:
         self.form, self.given = form, given
-        #: The measures in the folder's `measures.py`.
+        #: `own` contains the measures in the folder's `measures.py`.
         self.own = own or OwnMeasures("", {})
         self.official = official
 

@@ -29,7 +29,7 @@ PROGRAM = "program.json"
 #: A measure uses the key `COLUMN` to name a column of the official program.
 TABLE, COLUMN = "program", "column"
 METRIC = "scoring.metrics.official:OfficialMeasure"
-#: The suffix of display names of the program's metrics, by language.
+#: `MARKS` contains the suffix of display names of the program's metrics, by language.
 MARKS = {"": "official program", "de": "offizielles Programm"}
 LINES = "lines"
 FILES = (LINES, "csv", "tsv", "jsonl")
@@ -40,7 +40,8 @@ MAX_CODE = 1 << 19
 _PYTHON = re.compile(r"(?:.*/)?python(\d(?:\.\d+)?)?")
 COLUMN_NAME = re.compile(r"[\w.@+ -]{1,60}")
 _GPU = re.compile(r"\.cuda\(|cuda:\d|['\"]cuda['\"]|CUDA_VISIBLE_DEVICES|nvidia-smi")
-#: Modules that start processes, and modules that use the network.
+#: `_STARTING` lists modules that start processes.
+#: `_SPEAKING` lists modules that use the network.
 _STARTING = frozenset({"subprocess", "multiprocessing", "pty", "concurrent"})
 _SPEAKING = frozenset(
     {"socket", "requests", "urllib", "urllib3", "http", "ftplib", "smtplib", "httpx"}
@@ -53,8 +54,8 @@ _GPU_MODULES = frozenset({"cupy", "pycuda", "numba"})
 
 @dataclass(frozen=True)
 class OfficialProgram:
-    """An official program. ``command`` contains the path of the script and the
-    arguments of the script.
+    """An official program, which computes scores of a task. ``command`` contains the
+    path of the script and the arguments of the script.
     """
 
     text: str
@@ -94,7 +95,7 @@ class Layout:
 
 
 def written_program(command: str, files: Mapping[str, str]) -> str:
-    """Return the text of a `program.json`."""
+    """Return the text of a `program.json` with the command and the files of a program."""
     values = {"command": command, "files": dict(sorted(files.items()))}
     return json.dumps(values, ensure_ascii=False, indent=1) + "\n"
 
@@ -117,8 +118,8 @@ def program_of(text: str) -> OfficialProgram:
 def read_program(
     text: str, shown: str, faults: list[Problem], *, parses_code: bool = True
 ) -> OfficialProgram | None:
-    """Return the official program. If the text is not an official program, record the
-    faults and return None.
+    """Return the official program in the text of a `program.json`. If the text is not
+    an official program, record the faults and return None.
     """
     found = _faults_of(text)
     if parses_code and not found:

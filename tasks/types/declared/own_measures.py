@@ -37,9 +37,9 @@ KINDS = {
 #: `CARRIERS` is the attribute of a weighted measure that lists columns of the matrix.
 #: Only rows of the listed columns contribute to the value of the measure.
 CARRIERS = "carriers"
-#: Recorded for a class that defines a method `marks`.
+#: `HAS_MARKS` is recorded for a class that defines a method `marks`.
 HAS_MARKS = "has_marks"
-#: The class attributes that a measure may set to literal values, with their types.
+#: `FACTS` lists class attributes that a measure may set to literals, with types.
 FACTS: Mapping[str, tuple[type, ...]] = {
     "higher_is_better": (bool, type(None)),
     "scale": (int, float),
@@ -95,7 +95,7 @@ def not_here(call: Any) -> Any:
 
 class Chosen:
     """The function that computes a folder's measures in this process. The default
-    function raises an error.
+    function for computing measures raises an error.
     """
 
     compute: Callable[[Any], Any] = staticmethod(not_here)
@@ -115,8 +115,8 @@ def is_trusted(text: str) -> bool:
 
 
 def module_of(text: str) -> str:
-    """Return the module name of a trusted file. Execute the file if the file has not
-    been executed before.
+    """Return the module name of a trusted file of measures. Execute the file if the
+    file has not been executed before.
     """
     assert is_trusted(text), "nothing else is run here"
     name = f"citeboard_measures_{digest_of(text)[:16]}"
@@ -127,7 +127,7 @@ def module_of(text: str) -> str:
 
 def run_file(text: str, name: str) -> ModuleType:
     """Execute a file of measures as a module with this name. The module is added to
-    ``sys.modules``, where dataclasses look it up.
+    ``sys.modules``, where dataclasses look up modules.
     """
     module = sys.modules[name] = ModuleType(name)
     try:

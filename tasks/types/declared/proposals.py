@@ -59,7 +59,7 @@ Values = dict[str, Any]
 #: `MAX_CLASSES` limits the classes in a dimension.
 #: `MAX_LABEL_MEASURES` limits the labels with a separate measure for each label.
 MAX_CLASSES, MAX_LABEL_MEASURES = 20, 8
-#: Maximum number of described fields.
+#: `MAX_FIELDS` is the maximum number of described fields.
 MAX_FIELDS = 200
 #: The cut-offs of the measures that users can select.
 CUTS = (1, 5, 10, 20, 100)
@@ -103,7 +103,7 @@ _PLAIN = re.compile(
 @dataclass(frozen=True)
 class Field:
     """A description of a field in the gold files. ``there`` is the number of instances
-    with the field. ``different`` is the number of distinct values in the field.
+    that have the field. ``different`` is the number of distinct values in the field.
     """
 
     name: str
@@ -125,7 +125,7 @@ class Found:
     task: Values
     guesses: list[Guess]
     #: `lacks` contains problems that prevent the creation of a task.
-    #: In tasks with such problems, the answers were nevertheless recognised.
+    #: In a task with problems in `lacks`, the answers were nevertheless recognised.
     lacks: list[Problem]
 
 
@@ -212,7 +212,7 @@ def _pool(form: str, rows: Rows, found: Recognised) -> Values:
 
 
 def declaration(task: Values) -> str:
-    """Return the text of a `task.toml`."""
+    """Return the text of the `task.toml` with the proposed settings."""
     below = {
         name: value
         for name, value in task.items()
@@ -232,8 +232,8 @@ def declaration(task: Values) -> str:
 
 
 def _file_form(file: InputFile, gold: Values) -> dict[str, str]:
-    """Return the settings of [task.gold] that describe the format of a file. JSON lines
-    need no settings.
+    """Return the settings of [task.gold] that describe the format of a file. Files of
+    JSON lines need no settings.
     """
     form = file.suffix.removeprefix(".")
     if form not in TABLES:
@@ -327,8 +327,8 @@ def _proposed(form: str, recognised: Recognised) -> Values:
 def _public_fields(
     form: str, recognised: Recognised, others: Sequence[str], groups: Sequence[str]
 ) -> list[str]:
-    """Return the fields that are proposed as public: fields that neither contain nor
-    reveal an answer.
+    """Return the fields that are proposed as public because the fields neither contain
+    nor reveal an answer.
     """
     rows, answer = recognised.rows, recognised.answer
     # Tags are useless without their tokens.
@@ -439,7 +439,7 @@ def _reveals_label(rows: Rows, name: str, groups: Sequence[str]) -> bool:
         (sign, label) for own, label in zip(signs, groups, strict=True) for sign in own
     )
     whole = Counter(groups)
-    # The number counts instances that the single word would classify correctly.
+    # `best` counts the instances that a single word would classify correctly.
     best = 0
     for sign in {sign for sign, _ in by_sign}:
         there = [by_sign[sign, label] for label in whole]
@@ -637,7 +637,7 @@ def _of_labels(labels: Sequence[str]) -> list[Any]:
 
 def measures_of(task: Values) -> dict[str, Any]:
     """Return all measures that the task can use, by name. Measures that the task
-    already uses come first.
+    already uses come first in the result.
     """
     said, form = task.get("answer", {}), task["form"]
     has = {

@@ -34,7 +34,7 @@ Settings = Mapping[str, Any]
 #: The last argument contains the rule sets, which state how missing answers count.
 Reading = Callable[[Settings, Keys, Keys, Sequence[Keys]], InstanceTask | None]
 ANSWER = "field"
-#: File formats of gold for forms that do not accept the default formats.
+#: `FILES_OF` lists gold file formats for forms that do not accept the default formats.
 FILES_OF = {"tags": (*JSON_FORMS, BIO)}
 
 

@@ -16,7 +16,7 @@ OF_FORMS: Mapping[str, Sequence[str]] = {
     "document": ("ranking",),
     "relevant": ("ranking",),
 }
-#: Groups of keys. At most one key of each group may be used.
+#: A task may use at most one key of each group in `EXCLUSIVE`.
 EXCLUSIVE = (
     ("ids", "numbered", "keyed", "document"),
     ("columns", "vector", "separator", "item", "document"),
@@ -24,8 +24,8 @@ EXCLUSIVE = (
 
 
 def read_shape(gold: Keys, form: str, files: str) -> GoldShape:
-    """Read the keys that describe the shape of gold. Refuse keys that are invalid for
-    the form, for the file format, or in combination.
+    """Read the keys of [task.gold] that describe the shape of gold files. Refuse keys
+    that are invalid for the form, for the file format, or in combination.
     """
     shape = GoldShape(
         ids=gold.texts("ids", ()),

@@ -39,9 +39,9 @@ from tasks.types.forms.shapes import SPACE, is_on, label_text, split_at
 from tasks.types.problems import InputRefused, Problem
 
 SURE, LIKELY, UNSURE = "sure", "likely", "unsure"
-#: The maximum length of field names that are compared for common prefixes.
+#: `MAX_NAME` is the maximum length of field names that are compared for prefixes.
 MAX_NAME = 100
-#: The maximum number of fields that are tested as parts of an id.
+#: `MAX_PARTS` is the maximum number of fields that are tested as parts of an id.
 MAX_PARTS = 8
 #: Separators are tested in this order.
 #: White space is the last separator, because many labels contain white space.
@@ -55,7 +55,7 @@ _IS_PART = re.compile(
     r"|sentence|turn|claim|tweet|query)s?$|[a-z](Id|ID|Key|No)$|[a-z]id$",
     re.IGNORECASE,
 )
-#: Matches names of fields with document ids. The documents may be answers.
+#: `_IS_DOCUMENT` matches names of fields with document ids, which may be answers.
 _IS_DOCUMENT = re.compile(r"doc|corpus|passage|candidate|abstract|^pid$", re.IGNORECASE)
 IS_CANDIDATES = re.compile(r"candidate|option|choice|(^|_)pool", re.IGNORECASE)
 _IS_IOB_TAG = re.compile(r"O|[BI](-.*)?")
@@ -136,8 +136,8 @@ def guess_id(form: str, rows: Rows, answer: str) -> tuple[dict[str, Any], Guess]
 
 
 def _may_be_ids(rows: Rows, name: str) -> bool:
-    """Return True if the values of a field are single words, not all of them are
-    numbers, and the field's name is not typical of answers.
+    """Return True if the values of a field are single words, at least one word is not a
+    number, and the field's name is not typical of answers.
     """
     own = scalars(rows, name) or []
     return (

@@ -36,10 +36,10 @@ def could_answer(form: str, rows: Rows, name: str) -> bool:
     """Return True if the field could contain an answer, in this form of task or in
     another form.
 
-    A field could contain the answer if its values are not texts of several words, if
-    its name is typical of answers or explanations, or if it has few distinct texts. In
-    tasks of the form text, every text could be the answer unless the name of the field
-    is typical of inputs.
+    A field could contain the answer if the values are not texts of several words, if
+    the field's name is typical of answers or explanations, or if the field has few
+    distinct texts. In tasks of the form text, every text could be the answer unless the
+    name of the field is typical of inputs.
     """
     own = present(rows, name)
     if IS_ANSWER.search(name) or (form == "text" and not _IS_INPUT.search(name)):

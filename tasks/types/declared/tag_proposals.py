@@ -34,8 +34,8 @@ def _tag_fault(tag: str) -> tuple[str, str] | None:
 
 
 def token_fields(rows: Rows, answer: str) -> list[str]:
-    """Return the fields that may contain the tokens. The name of a token field suggests
-    tokens or words, and each list is as long as the list of tags.
+    """Return the fields that may contain the tokens of sentences. The name of a token
+    field suggests tokens or words, and each list is as long as the list of tags.
     """
     return [
         name
