@@ -14,7 +14,7 @@ from tasks.types.text import decoded, nfc
 
 BIO = "bio"
 SUFFIXES = (".bio", ".conll", ".iob", ".iob2", ".txt")
-#: The line marks the beginning of a document in CoNLL 2003.
+#: `DOCUMENT` marks the beginning of a document in CoNLL 2003.
 DOCUMENT = "-DOCSTART-"
 _ID = re.compile(r"#\s*(?:sent_)?id\s*=\s*(\S.*)")
 #: `DOCUMENT_FIELD` is the field with the document number of a record.
@@ -27,7 +27,7 @@ TagFault = Callable[[str], tuple[str, str] | None]
 
 @dataclass(frozen=True)
 class Keys:
-    """The names of a sentence's fields in a record."""
+    """The names of the fields that a sentence has in a record."""
 
     id: str = "id"
     tokens: str = "tokens"
@@ -49,8 +49,9 @@ class Sentence:
     """A sentence of a file of BIO lines.
 
     ``number`` is the position of the sentence in the file, starting from 1. ``id`` is
-    taken from a comment. ``line`` is the line number of the first token. ``document``
-    is the number of the document, or 0 if the file does not mark documents.
+    the id of the sentence in a comment. ``line`` is the line number of the sentence's
+    first token. ``document`` is the number of the document, or 0 if the file does not
+    mark documents.
     """
 
     number: int
@@ -120,8 +121,8 @@ def _take(
 def sentence_records(
     file: InputFile, problems: Problems, tag_fault: TagFault, keys: Keys
 ) -> Iterator[Record]:
-    """Yield a record for each sentence. The id of the record is in a comment, or the id
-    is the number of the sentence.
+    """Yield a record for each sentence in a file of BIO lines. The id of the record is
+    in a comment, or the id is the number of the sentence.
     """
     for sentence in read_sentences(file, problems, tag_fault):
         value: dict[str, Any] = {

@@ -36,7 +36,7 @@ GivenSets = dict[str, tuple[str, tuple[int, ...]]]
 
 @dataclass(frozen=True, kw_only=True)
 class EvidenceTask(InstanceTask):
-    """The settings that `EvidenceSets` and `EvidenceOfOne` share.
+    """The settings that the task forms `EvidenceSets` and `EvidenceOfOne` share.
 
     ``labels`` are the possible labels, and ``abstain`` is the label of an abstention.
     ``pool_id`` and ``pool_content`` are fields of the documents in the pool (list of
@@ -81,8 +81,8 @@ class EvidenceTask(InstanceTask):
         return str(sentences[number]) if number < len(sentences) else ""
 
     def title(self, content: Content, document: str) -> str:
-        """Return the title of a document. If the document has no title, return the
-        first sentence of the document.
+        """Return the title of a document with evidence. If the document has no title,
+        return the first sentence of the document.
         """
         record = content.pool.get(document, {})
         titles = (record.get(name) for name in self.pool_shown)

@@ -70,8 +70,8 @@ Fault = Callable[[str, str], None]
 
 
 def at_path(record: Mapping[str, Any], path: str) -> Any:
-    """Return the value at a dotted path, or None. If the record has the whole path as a
-    key, the value of this key is returned.
+    """Return the value at a dotted path in a record, or None. If the record has the
+    whole path as a key, the value of this key is returned.
     """
     if path in record:
         return record[path]
@@ -104,10 +104,10 @@ class Dimension:
     """A division of the instances into classes by a field, which may be secret.
 
     ``reading`` is empty or one of ``year``, ``before:DATE``, ``words``, ``characters``
-    and ``count``, and determines how the field's value becomes a class. ``cuts`` split
-    numbers into intervals. If the field is missing, the class is ``absent``, or the
-    instance has no class. ``joined`` maps other fields to values. An instance with such
-    a value gets an additional class.
+    and ``count``, and determines how the field's value becomes a class. The numbers in
+    ``cuts`` split numeric values into intervals. If the field is missing, the class is
+    ``absent``, or the instance has no class. ``joined`` maps other fields to values. An
+    instance with such a value gets an additional class.
     """
 
     name: str
@@ -146,7 +146,7 @@ class Dimension:
             value = str(value)[:4]
         elif self.reading:
             date = self.reading.partition(":")[2]
-            # A year without a month and day, or without a day, becomes its first day.
+            # A year, or a year with a month, is extended to its first day.
             day = str(value) + {4: "-01-01", 7: "-01"}.get(len(str(value)), "")
             value = f"before {date}" if day < date else f"{date} or later"
         if self.cuts and isinstance(value, int | float):
@@ -210,8 +210,8 @@ def _in_order(content: Content) -> Iterator[Mapping[str, Any]]:
 
 
 def _line(record: Mapping[str, Any], is_table: bool) -> bytes:
-    """Return the bytes of a record for digests. In tables, line ends within cells are
-    normalised.
+    """Return the bytes of a record from which digests are computed. In tables, line
+    ends within cells are normalised.
     """
     if is_table:
         record = {
@@ -246,9 +246,10 @@ class InstanceTask(ABC):
     records, and a run is JSON lines or a JSON list.
 
     ``shown`` are the public fields, without the parts at the dotted paths ``hidden``.
-    All other fields of the gold are secret. Instances with the same value in the field
-    ``unit`` are one resampling unit. By default, each instance is a separate resampling
-    unit. ``missing`` maps rule sets to the treatment of unanswered instances.
+    All fields of the gold except the public fields are secret. Instances with the same
+    value in the field ``unit`` are one resampling unit. By default, each instance is a
+    separate resampling unit. ``missing`` maps rule sets to the treatment of unanswered
+    instances.
     """
 
     id: str = "id"
@@ -257,7 +258,7 @@ class InstanceTask(ABC):
     #: `answer_id` is the key of the instance name in runs.
     #: `answer_id` is empty if runs use the key of the gold.
     answer_id: str = ""
-    #: Maps values in gold or in runs to the declared answers.
+    #: `values` and `answer_values` map values in gold and runs to the declared answers.
     values: Values = dataclasses.field(default_factory=dict)
     answer_values: Values = dataclasses.field(default_factory=dict)
     #: `answer_names` maps additional fields of a run, such as a confidence, to keys.
@@ -270,7 +271,7 @@ class InstanceTask(ABC):
     files: str = JSON_FORMS[0]
     shape: GoldShape = PLAIN
     delimiter: str = ""
-    #: True if cells of a table may be quoted. None for the default of CSV or TSV.
+    #: `quotes` is True if table cells may be quoted, or None for the format's default.
     quotes: bool | None = None
     #: `pool_file` is the name of the file with the pool, such as the documents to rank.
     #: The next settings are the names of the pool's fields.
@@ -283,11 +284,11 @@ class InstanceTask(ABC):
     #: `keeps_records` is True if measures read further fields of instances or answers.
     keeps_records: bool = False
     missing: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    #: The word for an answer in messages.
+    #: `noun` is the word for an answer in messages.
     noun: ClassVar[str] = "answer"
     pool_noun: ClassVar[str] = "document"
     drawn_as: ClassVar[str] = LINES
-    #: The field with the answer in runs, if its name differs from the field in gold.
+    #: `own_key` is the field with the answer in runs, if different from the gold field.
     own_key: ClassVar[str] = ""
 
     # Each subclass overrides the following members.
@@ -298,14 +299,14 @@ class InstanceTask(ABC):
 
     @abstractmethod
     def answer_of(self, line: jsonlines.Line, name: str, index: Index) -> Any:
-        """Return the answer on a line. For a faulty answer, record the fault and return
-        None as the answer.
+        """Return the answer on a line of a run. For a faulty answer, record the fault
+        and return None as the answer.
         """
 
     @property
     @abstractmethod
     def example(self) -> Any:
-        """Return an example of a valid answer."""
+        """Return an example of a valid answer for messages."""
 
     def pairs_of(
         self, content: Content, answers: list[Any], rules: str
@@ -322,11 +323,13 @@ class InstanceTask(ABC):
         return gold, answers
 
     def described(self, instance: Instance) -> Mapping[str, Any]:
-        """Return the record of an instance with gold."""
+        """Return the record of an instance including the gold answer."""
         return instance.record
 
     def pool_faults(self, record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-        """Yield the faults of a pool record. The caller has checked the id."""
+        """Yield the faults of a pool record. The caller has already checked the id of
+        the record.
+        """
         yield from ()
 
     def index_facts(self, content: Content) -> Index:
@@ -393,7 +396,7 @@ class InstanceTask(ABC):
         )
 
     def features_of(self, dimension: Dimension, content: Content) -> Any:
-        """Return the classes of each instance in the dimension."""
+        """Return the classes of each instance in one dimension."""
         return dimension.features(list(map(self.described, content.instances)))
 
     def shown_text(self, name: str, value: Any) -> str:
@@ -524,7 +527,9 @@ class InstanceTask(ABC):
         )
 
     def read_gold(self, files: Files, options: Options) -> Split:
-        """Read the gold. Raises InputRefused with all problems of the files."""
+        """Read the gold (reference answers) of a split. Raises InputRefused with all
+        problems of the files.
+        """
         content = self.content(files, with_gold=True)
         digest = self._digest(content)
         first = self._digest_with_order(content)
@@ -563,7 +568,9 @@ class InstanceTask(ABC):
         return self.index(self.inputs(files))
 
     def inputs(self, files: Files) -> Content:
-        """Read the public inputs. If the files are gold, ignore the gold answers."""
+        """Read the public inputs of a split. If the files are gold, ignore the gold
+        answers.
+        """
         names = [file for file in files if PurePosixPath(file.name).name == INPUTS]
         # Public files are JSON lines, even if the gold has another format.
         others = [file for file in files if file.base == self.pool_file]
@@ -747,8 +754,8 @@ class InstanceTask(ABC):
         }
 
     def content(self, files: Files, *, with_gold: bool) -> Content:
-        """Return the instances in the order of the files. Raises InputRefused with all
-        problems.
+        """Return the instances of a split in the order of the files. Raises
+        InputRefused with all problems.
         """
         problems = Problems()
         by_id: dict[str, Instance] = {}
@@ -829,8 +836,8 @@ class InstanceTask(ABC):
     def records(
         self, file: InputFile, problems: Problems
     ) -> Iterator[jsonlines.Record]:
-        """Yield one record for each instance. In the gold file, one instance may
-        consist of several rows.
+        """Yield one record for each instance in a file of gold. In the gold file, one
+        instance may consist of several rows.
         """
         rows = self.rows_of(file, problems)
         if self.shape == PLAIN:
@@ -853,8 +860,8 @@ class InstanceTask(ABC):
             yield from table_records(file, self._table_form(self.files), problems)
 
     def _qrels(self, file: InputFile, problems: Problems) -> Iterator[jsonlines.Record]:
-        """Yield one record for each topic. The gold answer in the record maps documents
-        to grades.
+        """Yield one record for each topic in a file of qrels (relevance judgements).
+        The gold answer in the record maps documents to grades.
         """
         by_topic: dict[str, tuple[int, dict[str, int]]] = {}
         for number, raw in enumerate(file.lines(), start=1):

@@ -28,10 +28,10 @@ from tasks.types.tables import Columns
 from tasks.types.text import equal_label, json_kind, kind_found, no_label
 
 LABEL, ABSENT = "label", object()
-#: Fields of a run in addition to the id and the label.
+#: A run has these fields in addition to the id and the label.
 PROBABILITIES, CONFIDENCE = "probabilities", "confidence"
 NONE, OPTIONAL, NEEDED = "none", "optional", "needed"
-#: The default confidence in tasks whose runs may state confidences.
+#: `UNSTATED` is the default confidence in tasks whose runs may state confidences.
 UNSTATED = 0.5
 
 
@@ -87,7 +87,7 @@ class LabelTask(InstanceTask):
     field: str = LABEL
     several: bool = False
     any_of: bool = False
-    #: The default label of precision, recall and F1.
+    #: `positive` is the default label of precision, recall and F1.
     positive: str = ""
     abstain: str = ""
     probabilities: str = OPTIONAL
@@ -236,8 +236,8 @@ class LabelTask(InstanceTask):
     def _of_vector(
         self, value: Sequence[Any], fault: Fault, key: str
     ) -> list[str] | None:
-        """Return the labels for which a vector contains 1. For an invalid vector,
-        record the fault and return None.
+        """Return the labels at the positions where a vector contains 1. For an invalid
+        vector, record the fault and return None.
 
         An answer of a run may also be a list of labels, or an empty list.
         """
@@ -280,8 +280,9 @@ class LabelTask(InstanceTask):
         *,
         is_list: bool,
     ) -> LabelSet | None:
-        """Return the labels in a value. The value must contain exactly one label unless
-        ``several`` is True. For a faulty value, record the fault and return None.
+        """Return the labels in a value of gold or of a run. The value must contain
+        exactly one label unless ``several`` is True. For a faulty value, record the
+        fault and return None.
         """
         expected = f"one of {', '.join(allowed)}"
         if value is ABSENT:
@@ -337,7 +338,7 @@ def _no_label(
 
 def _treated(treatment: Treatment, answer: LabelWithProbabilities | str | None) -> Any:
     """Return the answer that a rule set's treatment gives to an unanswered instance.
-    ``answer`` is None, or the label of an abstention.
+    The argument ``answer`` is None, or the label of an abstention.
     """
     is_answer = answer is not None
     if isinstance(treatment, StandIn):

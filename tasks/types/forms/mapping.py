@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-#: Maps a value in files to a declared label or number.
+#: `Values` maps a value in files to a declared label or number.
 Values = Mapping[str, Any]
 
 
@@ -22,8 +22,8 @@ def written(value: Any) -> str | None:
 
 
 def meant(value: Any, values: Values) -> Any:
-    """Return the answer that a task declares for a value in a file. A list becomes a
-    list of answers.
+    """Return the answer that a task declares for a value in a file. A list of values
+    becomes a list of answers.
 
     Values of the file that are not in the mapping do not change, since they may be
     declared labels.

@@ -28,8 +28,9 @@ class NumberTask(InstanceTask):
     the numbers are in steps of ``step``.
 
     The gold (reference answer) may be a list with the numbers of several annotators.
-    ``reduce`` then determines how the numbers are combined. If a run has no number for
-    some instance, the run is refused, because no default could replace the number.
+    The setting ``reduce`` determines how the annotators' numbers are combined. If a run
+    has no number for some instance, the run is refused, because no default could
+    replace the number.
     """
 
     least: float | None = None

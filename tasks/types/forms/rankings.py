@@ -33,7 +33,7 @@ from tasks.types.tables import DOCUMENT, RANK, SCORE, Columns, read_with_tables
 from tasks.types.text import kind_found, nfc
 
 MAX_GRADE = 100
-#: Maximum number of characters of a candidate's text on pages.
+#: Pages show at most `MAX_CANDIDATE` characters of a candidate's text.
 MAX_CANDIDATE = 160
 LONGEST = 1000
 
@@ -77,7 +77,7 @@ class RankingTask(InstanceTask):
         )
 
     def gold_of(self, record: Mapping[str, Any], fault: Fault) -> Any:
-        """Return the grade of each candidate in the gold."""
+        """Return the relevance grade of each candidate in the gold."""
         value = self.shape.parts(at_path(record, self.field))
         if isinstance(value, str | int) and not isinstance(value, bool):
             value = [value]

@@ -21,9 +21,9 @@ from tasks.types.text import decoded, json_fault, json_kind, kind_found
 
 #: The separator joins the parts of an id that consists of several fields.
 BETWEEN = ":"
-#: The separator that matches any white space.
+#: `SPACE` is the separator that matches any white space.
 SPACE = " "
-#: The name of the second column in query files without a header.
+#: Query files without a header have this name for the second column.
 QUERY = "query"
 MAX_GRADE = 100
 _ON, _OFF = ("1", "1.0", "true", "True"), ("0", "0.0", "false", "False")
@@ -35,12 +35,13 @@ class GoldShape:
     """The shape of a gold file. By default, each row contains one instance and its
     answer.
 
-    The fields ``ids`` together form an id. With ``numbered``, ids are row numbers. With
-    ``keyed``, the file is an object that maps ids to instances. An answer may be in
-    several ``columns``, a ``vector``, a text with a ``separator``, or in records with
-    the key ``item``. If ``document`` is set, each row contains one document (candidate)
-    of an instance. If the row's answer is in ``relevant``, the grade of the document is
-    1. ``queries`` is the name of a file with additional fields of the instances.
+    The fields ``ids`` together form an id. If ``numbered`` is set, ids of instances are
+    row numbers. If ``keyed`` is set, the file is an object that maps ids to instances.
+    An answer may be in several ``columns``, a ``vector``, a text with a ``separator``,
+    or in records with the key ``item``. If ``document`` is set, each row contains one
+    document (candidate) of an instance. If the row's answer is in ``relevant``, the
+    grade of the document is 1. ``queries`` is the name of a file with additional fields
+    of the instances.
     """
 
     ids: tuple[str, ...] = ()
@@ -204,8 +205,8 @@ def _of_documents(
 
 
 def _grade(shape: GoldShape, value: Any, field: str) -> int | None:
-    """Return the grade of the document in a row. If rows have no separate answer field,
-    the grade is 1.
+    """Return the relevance grade of the document in a row. If rows have no separate
+    answer field, the grade is 1.
     """
     if field == shape.document:
         return 1
@@ -219,8 +220,8 @@ def _grade(shape: GoldShape, value: Any, field: str) -> int | None:
 
 
 def label_text(value: Any) -> str:
-    """Return the text of a label in JSON. Floats without a fraction are written as
-    integers.
+    """Return the text of a label in JSON. Floating-point numbers without a fraction are
+    written as integers.
 
     >>> [label_text(value) for value in (True, 1, 1.0, 0.5, "a")]
     ['true', '1', '1', '0.5', 'a']
@@ -293,7 +294,9 @@ def _query(file: InputFile, row: Row, place: int, heads: Sequence[str]) -> Recor
 
 
 class Queries:
-    """The queries of instances. Each key is the id of an instance."""
+    """The queries of instances in a separate file. Each key of the mapping is the id of
+    an instance.
+    """
 
     def __init__(self, files: Files, name: str, key: str, problems: Problems) -> None:
         self._name, self._key, self._problems = name, key, problems

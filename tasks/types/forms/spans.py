@@ -22,8 +22,8 @@ Span = tuple[int, int, str]
 
 
 class Spans(tuple[Span, ...]):  # noqa: SLOT001  (it has an attribute)
-    """Spans in the order of the text. ``text`` is the annotated text, or empty if the
-    text is not available.
+    """The spans of an answer in the order of the text. ``text`` is the annotated text,
+    or empty if the text is not available.
     """
 
     text: str
@@ -34,7 +34,7 @@ class SpanTask(InstanceTask):
     """A task whose answers are spans of the text in the field ``text``. If the task has
     labels, each span has one of ``labels``.
 
-    Spans are not empty. Spans may overlap only if ``overlap`` is True.
+    Spans of the text are not empty. Spans may overlap only if ``overlap`` is True.
     """
 
     drawn_as: ClassVar[str] = MARKED_TEXT

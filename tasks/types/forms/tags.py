@@ -27,17 +27,17 @@ from tasks.types.run_forms import RunForm
 from tasks.types.text import are_texts, equal_label, kind_found, nearly_equal, nfc
 
 OUTSIDE, BEGIN, INSIDE = "O", "B", "I"
-#: The entity type for tags that do not name a type, as in seqeval.
+#: Tags that do not name an entity type have this type, as in seqeval.
 NO_TYPE = "_"
-#: The default name of the dimension of entity types.
+#: The dimension of entity types has this default name.
 ENTITY_TYPE = "entity_type"
 #: An entity has its first token's index, the index after its last token, and a type.
 Entity = tuple[int, int, str]
 
 
 class Tags(tuple[Entity, ...]):  # noqa: SLOT001  (it has an attribute)
-    """The entities of a sentence in order. The attribute ``tokens`` contains the tokens
-    of the sentence.
+    """The entities of a sentence in the order of the tokens. The attribute ``tokens``
+    contains the tokens of the sentence.
     """
 
     tokens: Sequence[str]
@@ -58,10 +58,10 @@ def tag_parts(tag: str, labels: tuple[str, ...]) -> tuple[str, str] | None:
 
 
 def entities(parts: Sequence[tuple[str, str]], *, repair: bool) -> list[Entity]:
-    """Return the entities of a sentence.
+    """Return the entities of a sentence from the parts of the tags.
 
     In IOB2, an entity begins at `B-` and continues over each following `I-` of the same
-    type. Any other `I-` belongs to no entity. If ``repair`` is True, any other `I-`
+    type. Any other `I-` tag belongs to no entity. If ``repair`` is True, any other `I-`
     begins an entity, as in conlleval.
     """
     found: list[Entity] = []
@@ -198,8 +198,9 @@ class TagTask(InstanceTask):
         return path.suffix in SUFFIXES and not has_clutter
 
     def records(self, file: InputFile, problems: Problems) -> Iterator[Record]:
-        """Yield the records of a file. A file of BIO lines has one record per sentence.
-        The id of the record is in a comment, or the id is the number of the sentence.
+        """Yield the records of a gold file. A file of BIO lines has one record per
+        sentence. The id of the record is in a comment, or the id is the number of the
+        sentence.
         """
         if self.files != BIO:
             yield from super().records(file, problems)
@@ -233,8 +234,8 @@ class TagTask(InstanceTask):
         return super().read_run(lines, index, options)
 
     def _as_lines(self, file: InputFile, index: Index, problems: Problems) -> InputFile:
-        """Convert the sentences of a run to JSON lines. Each JSON line keeps the line
-        number of the sentence's first token.
+        """Convert the sentences of a run in BIO lines to JSON lines. Each JSON line
+        keeps the line number of the sentence's first token.
         """
         names = index["instances"]
         spelling = {nfc(name): name for name in names}
@@ -263,8 +264,8 @@ class TagTask(InstanceTask):
     # Overrides for instances on pages.
 
     def features_of(self, dimension: Dimension, content: Content) -> Any:
-        """Return the classes of a dimension. If the dimension's field contains the
-        tags, the classes are types of entities.
+        """Return the classes of instances in a dimension. If the dimension's field
+        contains the tags, the classes are types of entities.
         """
         if dimension.field != self.field:
             return super().features_of(dimension, content)

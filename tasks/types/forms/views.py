@@ -1,5 +1,4 @@
-"""The layout of an instance on pages. A layout determines the roles and labels of
-fields.
+"""The layout of an instance on pages, which determines the roles and labels of fields.
 
 The layout of instances does not change scores. A layout contains only values, which
 templates render.
@@ -46,7 +45,7 @@ class Layout:
     rest: Sequence[Leaf]
 
 
-#: Maps each form to the task setting that names the field with the text of an instance.
+#: `_TEXTS` maps each form to the task setting that names the text field.
 _TEXTS = {"spans": "text", "tags": "tokens", "ranking": "query"}
 
 
