@@ -44,8 +44,8 @@ PERPLEXITY = base.Option.switch(
 
 
 def cuts(options: base.Options) -> tuple[int, ...]:
-    """Return the cut-offs. The first cut-off is that of the ranking metric. Raises
-    OptionRefused.
+    """Return the cut-offs (numbers of first candidates) that the metrics use. The first
+    cut-off is that of the ranking metric. Raises OptionRefused.
     """
     return (CUT, *base.cutoffs(options, longest(options), [CUT]))
 

@@ -37,7 +37,7 @@ from tasks.types.text import kind_found
 
 #: Dimensions that are part of the gold's digest only if a context has a class in them.
 LATER = frozenset({"h_index_group"})
-#: The number of contexts per stored block.
+#: `BLOCK` is the number of contexts (texts around citations) per stored block.
 BLOCK = 100
 #: Only these fields of a context are public.
 SHOWN = ("id", "sentence", "before", "after")
@@ -56,7 +56,9 @@ SHOWN_OF_CANDIDATE = (
 
 
 def read_gold(files: Files, options: Options) -> Split:
-    """Read the contexts with their gold. Raises InputRefused with all problems."""
+    """Read the contexts (texts around citations) with their gold (cited papers). Raises
+    InputRefused with all problems.
+    """
     candidates = read_candidates(records.the_file(files, CANDIDATES, "the candidates"))
     numbers = {name: number for number, name in enumerate(candidates)}
     reader = _Reader(numbers)
@@ -78,7 +80,7 @@ def read_gold(files: Files, options: Options) -> Split:
 
 
 def read_candidates(file: InputFile) -> list[str]:
-    """Return the distinct candidates. Raise InputRefused with all problems.
+    """Return the distinct candidates in a file. Raise InputRefused with all problems.
 
     The candidates have the order of the file. Participants must not know the order of
     the file, because the file may list candidates in the order of the citing papers.
@@ -95,7 +97,7 @@ def read_candidates(file: InputFile) -> list[str]:
 
 
 def read_inputs(files: Files, options: Options) -> Index:
-    """Build the index from the public inputs."""
+    """Build the index, which validates runs, from the public inputs."""
     problems: list[Problem] = []
     rows = records.Rows(records.the_file(files, CONTEXTS, "the contexts"), problems)
     names = dict.fromkeys(rows.name(record, "id") for record in rows)
@@ -105,8 +107,8 @@ def read_inputs(files: Files, options: Options) -> Index:
 
 
 def public_files(files: Files, options: Options) -> Iterator[tuple[str, bytes]]:
-    """Yield two public files. One contains the contexts without gold and classes, the
-    other contains the candidates without the citing papers.
+    """Yield two public files of the split. One contains the contexts without gold and
+    classes, the other contains the candidates without the citing papers.
     """
     contexts = records.Rows(records.the_file(files, CONTEXTS, "the contexts"), [])
     yield CONTEXTS, records.shown_lines(contexts, SHOWN)
@@ -144,7 +146,7 @@ def pair(split: Split, run: RankedRun, rules: str, options: Options) -> Pairs:
     """Return one row per context, with the citing paper as the resampling unit.
 
     The contexts of a citing paper share topic, style and reference list. Resampling
-    single contexts would make intervals too narrow.
+    single contexts would make confidence intervals too narrow.
     """
     lists, pool = run.lists, split.index["pools"][0]
     return Pairs(
@@ -172,7 +174,7 @@ class _Reader(records.ContextsBuilder):
             {NO_CLASS: f',"{dimension}":null', OUTSIDE: ""} for dimension in DIMENSIONS
         ]
         self._candidates = candidates
-        #: The grades, or None before the first context with grades.
+        #: `_judged` contains grades, or is None before the first context with grades.
         self._judged: ListsBuilder | None = None
         self._grades = array("i")
 
@@ -180,9 +182,9 @@ class _Reader(records.ContextsBuilder):
         """Read the contexts in blocks, faster than line by line, and return True on
         success.
 
-        Blocks require distinct ids. In each context, the id, the citing paper and the
-        cited paper must be single texts. If the result is False, the caller must
-        discard this reader.
+        Reading in blocks requires distinct ids. In each context, the id, the citing
+        paper and the cited paper must be single texts. If the result is False, the
+        caller must discard this reader.
         """
         try:
             for block in plain_blocks(file, ("grades", SAMPLED_FOR)):

@@ -18,7 +18,7 @@ METRICS = (
 )
 
 CONTEXTS, REFERENCES, PAPERS = "contexts.jsonl", "references.jsonl", "papers.jsonl"
-#: The file with the citation graph of the collection. It is optional.
+#: A collection may have a file with its citation graph.
 CITATIONS = "citations.jsonl"
 #: The file contains sentences that cite a candidate, from papers outside the test set.
 #: Participants get the file with sentences that cite candidates.

@@ -1,5 +1,5 @@
-"""The gold of Citation Resolution: contexts with their cited references, and the
-reference list of each paper.
+"""The gold of Citation Resolution, which contains contexts with their cited references,
+and the reference list of each paper.
 """
 
 import json
@@ -61,11 +61,11 @@ class Resolution(records.Collection):
     """The parsed collection of contexts and references.
 
     ``gold`` contains candidate numbers, which are positions in the reference list of
-    the context's paper. Human annotators assigned the zones.
+    the context's paper. Human annotators assigned the zones of the contexts.
     """
 
     candidates: Mapping[str, tuple[str, ...]]
-    #: The number of candidates of each context.
+    #: `choices` is the number of candidates of each context.
     choices: NDArray[np.int32]
     citing_papers: "CitingPapers | None"
 
@@ -79,8 +79,8 @@ class Resolution(records.Collection):
 
 
 def read_gold(files: Files, options: Options) -> Split:
-    """Read the gold. Contexts whose cited references are all missing from the reference
-    list are left out.
+    """Read the gold (cited references) of a split. Contexts whose cited references are
+    all missing from the reference list are left out.
 
     Raises InputRefused with all problems.
     """
@@ -161,7 +161,7 @@ def read_candidates(
 
 
 def read_inputs(files: Files, options: Options) -> Index:
-    """Build the index from the public inputs."""
+    """Build the index, which validates runs, from the public inputs."""
     problems: list[Problem] = []
     candidates = read_candidates(files, problems)
     contexts: dict[str, str] = {}
@@ -253,7 +253,7 @@ class _Reader(records.ContextsBuilder):
                 rows.wrong(f"context “{name}” stands here a second time")
             seen.add(name)
             if citing != paper:
-                # Encode the paper's references once for all its contexts.
+                # The paper's references are encoded once for all contexts of the paper.
                 paper = citing
                 numbers = {
                     candidate: n
@@ -295,16 +295,16 @@ class _Reader(records.ContextsBuilder):
 
 @dataclass(frozen=True)
 class CitingPapers:
-    """The papers that cite each candidate. ``digest`` is the digest of the sorted
-    citation edges.
+    """The papers that cite each candidate, from the citation graph of the collection.
+    ``digest`` is the digest of the sorted citation edges.
     """
 
     papers: dict[str, frozenset[str]]
     digest: bytes
 
     def cocited(self, first: str, second: str, *, without: str) -> float:
-        """Return the co-citation probability: the number of papers that cite both
-        candidates, divided by the number of papers that cite at least one.
+        """Return the co-citation probability, which is the number of papers that cite
+        both candidates, divided by the number of papers that cite at least one.
 
         ``without`` excludes the paper of the context. The result is 1 if both
         candidates are the same, and 0 if no other paper cites either.
@@ -318,8 +318,8 @@ class CitingPapers:
 
 
 def read_citing_papers(files: Files, problems: list[Problem]) -> CitingPapers | None:
-    """Read the `{"citing": …, "cited": …}` lines. Return None if the gold files contain
-    no citation graph.
+    """Read the citation graph from `{"citing": …, "cited": …}` lines. Return None if
+    the gold files contain no citation graph.
     """
     cites: dict[str, set[str]] = {}
     for rows in (
@@ -394,7 +394,7 @@ CHOICE_BOUNDS = (10, 20, 50, 100)
 def read_run(
     files: Files, index: Index, options: Options
 ) -> tuple[RankedRun, list[Problem]]:
-    """Return the rankings, and all problems of the files.
+    """Return the rankings of a run, and all problems of the files.
 
     The order of the run's answers is the ranking. If the order comes from scores, equal
     scores are ordered by candidate number.
@@ -406,7 +406,8 @@ def read_run(
 
 
 def pair(split: Split, run: RankedRun, rules: str, options: Options) -> Pairs:
-    """Return one row per context. A context may contain a group of several citations.
+    """Return one row of gold and answer per context (text around a citation). A context
+    may contain a group of several citations.
 
     The citing paper is the resampling unit, since all its contexts have the same
     candidates. The official rules use only papers with at least eight candidates.
@@ -452,7 +453,9 @@ def pair(split: Split, run: RankedRun, rules: str, options: Options) -> Pairs:
 
 
 class Resolutions(Lists):
-    """The ranking of each context. ``cocited`` is NaN without a citation graph."""
+    """The run's ranking of candidates for each context. ``cocited`` contains
+    co-citation probabilities, or NaN without a citation graph.
+    """
 
     def __init__(self, lists: Lists, cocited: NDArray[np.float64]) -> None:
         super().__init__(lists.values, lists.offsets, lists.present, lists.tied)
@@ -465,8 +468,8 @@ def cocited_probabilities(
     """Return for each context the mean co-citation probability of the first n answers
     and the n cited references.
 
-    Source: He et al. 2010, Context-aware Citation Recommendation (WWW). A missing
-    answer has probability 0.
+    The source is He et al. 2010, Context-aware Citation Recommendation (WWW). A missing
+    answer has co-citation probability 0.
     """
     graph = resolution.citing_papers
     if graph is None:

@@ -1,9 +1,9 @@
 """Instances of citation text generation (inputs and the authors' text), and runs.
 
 A run contains a citation text for each instance, as JSON lines with ids or as the
-benchmark's original list in the order of the gold. Other fields are ignored. The field
-`target` of the original list is never compared with the gold, since a message about a
-difference would reveal the gold.
+benchmark's original list in the order of the gold. Other fields of a run are ignored.
+The field `target` of the original list is never compared with the gold, since a message
+about a difference would reveal the gold.
 """
 
 import itertools
@@ -32,7 +32,7 @@ Faults = Iterator[tuple[str, str]]
 
 def read_gold(files: Files, options: base.Options) -> base.Split:
     """Read the instances of all data sets. Known faults of the data become notes beside
-    the scores. Known faults of the data become notes.
+    the scores.
 
     Raises InputRefused with all problems of the files.
     """
@@ -54,8 +54,9 @@ def read_inputs(files: Files, options: base.Options) -> base.Index:
 
 
 def public_files(files: Files, options: base.Options) -> Iterator[tuple[str, bytes]]:
-    """Yield two files. The first contains every instance with data set and inputs, but
-    no target or labels. The second contains the known faults of the inputs.
+    """Yield two public files. The first file contains every instance with data set and
+    inputs, but no target or labels. The second file contains the known faults of the
+    inputs.
     """
     instances = read_instances(files, with_targets=True)
     yield INPUTS, jsonlines.as_lines(instance.public() for instance in instances)
@@ -126,12 +127,12 @@ def instance_names(
 
 
 class _Names:
-    """Determines the data set and the name of each record.
+    """Determine the data set and the name of each record.
 
-    A record may name its data set in the field `dataset`. Otherwise the data set is the
-    name of the file. If the file name does not name a data set, the ids name the data
-    set, so `lu-00` and `lu-02` belong to `lu`. A record without an id gets an id from
-    its position in the file.
+    A record may name its data set in the field `dataset`. By default, the data set is
+    the name of the file. If the file name does not name a data set, the ids name the
+    data set, so `lu-00` and `lu-02` belong to `lu`. A record without an id gets an id
+    from its position in the file.
     """
 
     def __init__(self, file: InputFile, records: Sequence[jsonlines.Record]) -> None:
@@ -200,8 +201,8 @@ class Instance:
 
     @property
     def cited(self) -> list[str]:
-        """Return the abstracts of the cited papers, in the order in which citation
-        marks number them.
+        """Return the abstracts of the cited papers, in the order of the citation marks'
+        numbers.
         """
         return cited_abstracts(self.inputs)
 
@@ -209,8 +210,8 @@ class Instance:
         return {"id": self.id, "dataset": self.dataset, "input": list(self.inputs)}
 
     def canonical(self) -> dict[str, Any]:
-        """Return the instance as JSON. The key `labels` is omitted if there are no
-        labels.
+        """Return the instance as JSON. The key `labels` is omitted for an instance
+        without labels.
         """
         labels = (
             {"labels": {kind: list(group) for kind, group in self.labels.items()}}
@@ -324,7 +325,7 @@ ABSTRACT, BEFORE, AFTER = "abs", "ctx_b", "ctx_a"
 _TAGS = (ABSTRACT, BEFORE, AFTER)
 _TAGGED = re.compile(rf"\s*<({'|'.join(_TAGS)})>")
 #: `_ANY_TAG` matches the tags that the released program removes from texts.
-#: The tags occur in abstracts and contexts.
+#: The removed tags occur in abstracts and contexts.
 _ANY_TAG = re.compile(rf"</?(?:{'|'.join(_TAGS)})>")
 
 
@@ -352,7 +353,7 @@ def refers_to_itself(text: str, phrases: tuple[str, ...] = SELF_REFERENCES) -> b
     return any(phrase in lowered for phrase in phrases)
 
 
-#: The maximum numbers of input and output tokens of the paper's models.
+#: The paper's models have these maximum numbers of input and output tokens.
 MAX_INPUT, MAX_OUTPUT = 4096, 1024
 ALL = "all"
 #: If gold has more data sets, statistics describe only all data sets together.
@@ -363,7 +364,7 @@ Count = Callable[[str], int]
 
 @dataclass(frozen=True, kw_only=True)
 class DataSet:
-    """Statistics of one data set. Means are over instances.
+    """Statistics of one data set. The means of a data set are over instances.
 
     ``self_references`` is the number of texts that contain any of the phrases.
     ``phrases`` maps each phrase to the number of texts with this phrase.
@@ -480,8 +481,8 @@ RUN_FORM = RunForm(
 
 @dataclass(frozen=True)
 class Prediction:
-    """A system's text for one instance. ``labels`` is empty if the run has no labels of
-    sentences.
+    """A system's citation text for one instance. ``labels`` is empty if the run has no
+    labels of sentences.
     """
 
     text: str
@@ -618,8 +619,8 @@ _UNSEEN = (
 
 
 def pair(split: base.Split, run: Run, rules: str, options: base.Options) -> base.Pairs:
-    """Pair instances and predictions. Every rule set treats a missing prediction as an
-    empty text.
+    """Pair the instances of the gold with the predictions of a run. Every rule set
+    treats a missing prediction as an empty text.
     """
     gold: tuple[Instance, ...] = split.content
     if split.reading > 1 and not base.is_official(rules):

@@ -18,7 +18,7 @@ from tasks.types.positional_citations.options import (
 )
 from tasks.types.references import MetricRef, metric_ref
 
-#: Selects the sentence splitter that the rule set and the label scheme need.
+#: `AUTO` selects the sentence splitter that the rule set and the label scheme need.
 AUTO = "auto"
 #: A symmetric divergence counts all sentences of gold and answer.
 #: An original divergence counts only gold sentences with a one-digit citation mark.
@@ -97,7 +97,7 @@ LABELS = Option(
     choices=(SUPPLIED, TAGGER),
     for_new_tasks=TAGGER,
 )
-#: The bundled tagger of citation intents, trained on ACL-ARC.
+#: `ACL_ARC` is the bundled tagger of citation intents, trained on ACL-ARC.
 ACL_ARC = "acl-arc"
 TAGGERS = {
     INTENT: Option(
@@ -232,7 +232,7 @@ def further_metrics(rules: str, options: Options) -> tuple[MetricRef, ...]:
 def absent_metrics(options: Options) -> frozenset[str]:
     """Return the metrics that the options remove from the rule sets.
 
-    BERTScore is omitted if the options say so. If divergences use only labels of
+    BERTScore is omitted if the task's options say so. If divergences use only labels of
     taggers, divergences of schemes without a tagger are omitted.
     """
     is_absent = (

@@ -38,8 +38,8 @@ class Fallback(StrEnum):
 
 @dataclass(frozen=True)
 class ClaimRules:
-    """The rules for splitting sentences. If ``is_official`` is True, sentences are
-    split as in the released program, including the treatment of commas.
+    """The rules for splitting sentences into claims. If ``is_official`` is True,
+    sentences are split as in the released program, including the treatment of commas.
     """
 
     is_official: bool = False
@@ -86,8 +86,8 @@ def text_to_parse(sentence: str, rules: ClaimRules) -> str | None:
 def split_into_claims(
     sentence: str, parse: Parse | None, rules: ClaimRules
 ) -> Sentence:
-    """Return the claims of a cited sentence. ``parse`` is the parse of the text that
-    `text_to_parse` returns.
+    """Return the claims of a cited sentence. ``parse`` is the parse of the text from
+    `text_to_parse`.
     """
     if not MARK.search(sentence):
         return Sentence(sentence)
@@ -240,7 +240,7 @@ class Parse:
     @property
     def root(self) -> int | None:
         """Return the last root of the parse, or None if the parse has no tokens. If the
-        parser splits the sentence, there are several roots.
+        parser splits the sentence, the parse has several roots.
         """
         roots = [
             token for token, relation in enumerate(self.relations) if relation == ROOT
@@ -249,8 +249,8 @@ class Parse:
 
 
 class Tree:
-    """A copy of the dependency tree under the last root. Nodes are indexes of tokens.
-    Callers can remove subtrees from the copy of the tree.
+    """A copy of the dependency tree under the last root. Nodes of the tree are indexes
+    of tokens. Callers can remove subtrees from the copy of the tree.
     """
 
     def __init__(self, parse: Parse, root: int) -> None:
@@ -275,7 +275,7 @@ class Tree:
 
     def separate(self, kept: int, other: int) -> None:
         """Remove the subtree of the node ``other`` from the claim of the node ``kept``.
-        Both nodes are in the tree.
+        Both nodes must be in the tree.
         """
         above = self._way_up(kept)
         top = next(node for node in self._way_up(other) if node in above)

@@ -27,18 +27,18 @@ _ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xi
 
 _HEADING = re.compile(r" {0,3}#{1,6}(?:\s+|$)(?P<text>.*)")
 _FENCE = re.compile(r"\s*(?:```+|~~~+)\s*[\w+-]*\s*$")
-#: Matches the definition of a footnote or of a numbered source.
+#: `_DEFINITION` matches the definition of a footnote or of a numbered source.
 _DEFINITION = re.compile(r"\s*\[\^?\d{1,3}\]:(?:\s|$)")
-#: Matches a bullet without text, or the type of a GitHub alert such as `[!NOTE]`.
+#: `_BARE` matches a bullet without text, or a GitHub alert such as `[!NOTE]`.
 _BARE = re.compile(r"[-*+•◦▪▫●○‣·–—]|\[![A-Z]+\]")
-#: Matches HTML tags that have the same effect as Markdown syntax.
+#: `_TAG` matches HTML tags that have the same effect as Markdown syntax.
 _TAG = re.compile(r"</?(?:sup|sub|b|i|u|em|strong)>")
 _BREAK = re.compile(r"<br ?/?>")
 _IN_BOLD = re.compile(
     r"(?P<sign>\*\*|__)(?=\S)(?P<text>[^*\[\]]*[^*\[\]\s])(?P=sign)[:：]?"
 )
 _ENDS = (".", "!", "?", "。", "！", "？")
-#: Matches the end of a line that forces a line break within a paragraph.
+#: A line with one of these ends forces a line break within a paragraph.
 _HARD_BREAKS = ("  ", "\\")
 _TABLE_SIGNS = frozenset("|-: \t>")
 _EMPHASIS = re.compile(r"\*{1,3}|_{1,3}")
@@ -58,7 +58,7 @@ class Block:
 
 def blocks(text: str) -> list[Block]:
     """Return the blocks (paragraphs, list items, table rows and headings) of a Markdown
-    text in order. Empty blocks are left out.
+    text in order. Empty blocks of the text are left out.
     """
     found = (
         replace(block, text=without_emphasis(_BREAK.sub(" ", _TAG.sub("", block.text))))

@@ -159,8 +159,8 @@ LENGTH = 12
 
 
 def file_digest(path: Path) -> str:
-    """Return the digest of a file. The digest of the file is cached until the size or
-    modification time changes. Raises OSError.
+    """Return the digest of a file with parses. The digest of the file is cached until
+    the size or modification time changes. Raises OSError.
     """
     state = path.stat()
     return _file_digest(path, state.st_mtime_ns, state.st_size)
@@ -190,8 +190,8 @@ _HOW = "`make models` installs what sentences are parsed with, and scoring goes 
 
 
 def pipeline_parses(texts: Sequence[str], pipeline: str) -> list[Parse]:
-    """Parse the texts in batches. The parse of a text does not depend on the other
-    texts in the batch.
+    """Parse the texts in batches with a spaCy pipeline. The parse of a text does not
+    depend on the other texts in the batch.
 
     Raises Unavailable if the pipeline cannot be loaded.
     """
@@ -208,8 +208,8 @@ def pipeline_parses(texts: Sequence[str], pipeline: str) -> list[Parse]:
 
 
 def pipeline_name(pipeline: str) -> str:
-    """Return the name and version of a pipeline. For a folder, the digest of the folder
-    is added to the name. Raises Unavailable if the pipeline is missing.
+    """Return the name and version of a spaCy pipeline. For a folder, the digest of the
+    folder is added to the name. Raises Unavailable if the pipeline is missing.
     """
     # The import of `metadata` takes half the start-up time of small commands.
     from importlib import metadata
@@ -228,8 +228,8 @@ def pipeline_name(pipeline: str) -> str:
 
 
 def pipeline_place(pipeline: str) -> str:
-    """Return the folder of a pipeline. Raises Unavailable if the pipeline or spaCy is
-    missing.
+    """Return the folder of a spaCy pipeline. Raises Unavailable if the pipeline or
+    spaCy is missing.
     """
     pipeline_name(pipeline)
     if find_spec("spacy") is None:

@@ -69,8 +69,8 @@ class Question:
     ``short_answers`` contains the accepted spellings of each short answer, and
     ``references`` contains the annotators' long answers. ``answers`` contains the
     accepted spellings of each item that a list question asks for. ``claims`` are the
-    statements of a complete answer. ``answer`` is the reference answer for released
-    programs that use only one.
+    statements that a complete answer makes. ``answer`` is the reference answer for
+    released programs that use only one.
     """
 
     id: str
@@ -159,7 +159,7 @@ def index_of(questions: Sequence[Question]) -> Index:
 
 
 def read_questions(files: Files) -> tuple[Question, ...]:
-    """Read the questions of all files. Raises InputRefused with all problems."""
+    """Read the questions in all gold files. Raises InputRefused with all problems."""
     problems: list[Problem] = []
     questions: dict[str, Question] = {}
     for file in files:
@@ -533,7 +533,7 @@ class _Reader:
         is_in_range = partial(
             marking.is_in_range, passages=passages, is_official=self.is_official
         )
-        # Ignore sentences without a letter or digit.
+        # Sentences without a letter or digit are ignored.
         for sentence in sentences:
             given = marking.marks(sentence.text)
             has_words = any(
@@ -578,8 +578,8 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Response(Part):
-    """The response (answer of a run) as a whole. ``plain`` is the text after ALCE's
-    removal of citation marks.
+    """The response (answer of a run) as a whole. ``plain`` is the response's text after
+    ALCE's removal of citation marks.
     """
 
     plain: str
@@ -612,7 +612,7 @@ class AlceSentence(Part):
 @dataclass(frozen=True, kw_only=True)
 class CitedSentence(Part):
     """A sentence of a response with the citation marks and the positions of the marks.
-    Marks between two sentences belong to the first sentence.
+    Citation marks between two sentences belong to the first sentence.
     """
 
     text: str
@@ -643,8 +643,8 @@ def sentence_features(
 
 
 def _length_class(words: int) -> str:
-    """Return the length class of a sentence. Sentences of the longest class are not
-    split into claims.
+    """Return the length class of a cited sentence. Sentences of the longest class are
+    not split into claims.
     """
     if words > atomic.MAX_WORDS:
         return f"over {atomic.MAX_WORDS} words"

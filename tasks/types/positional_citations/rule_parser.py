@@ -3,7 +3,7 @@
 The parser uses word lists, phrases and clauses. The grammar covers only the main verb
 of a sentence, coordination, and noun phrases, because claims need no other structure.
 Relations between words have the names that spaCy uses. A spaCy pipeline is more
-accurate.
+accurate than the rule-based parser.
 """
 
 import re
@@ -70,7 +70,7 @@ _TOKEN = re.compile(
 )
 _OF_VERBS = (_Tag.AUXILIARY, _Tag.VERB, _Tag.ADVERB)
 _BREAKS = (_Tag.COMMA, _Tag.SPACE)
-#: Words that end like verbs but are not verbs.
+#: The words in `_NO_VERBS` end like verbs but are not verbs.
 _NO_VERBS = _words(
     "need seed feed speed breed indeed hundred sacred thing something king ring spring"
 )
@@ -96,7 +96,8 @@ class _Sentence:
         self._tags = [_Tag.NOUN] * len(tokens)
         for place in range(len(tokens)):
             self._tags[place] = self._tag(place)
-        #: The verb of the current clause, and the dependents that precede the verb.
+        #: `_verb` is the verb of the current clause.
+        #: `_waiting` contains the dependents that precede the verb.
         self._verb: int | None = None
         self._waiting: list[tuple[int, str]] = []
         self._main: int | None = None

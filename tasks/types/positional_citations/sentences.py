@@ -26,7 +26,7 @@ _END = re.compile(
     r"""(?<![.!?])(?P<stop>[.!?]++)(?:(?P<closing>["')\]}’”]++)(?=\s|$)|(?=\s|$|[\["'({]))"""
 )
 _LAST_WORD = re.compile(r"[^\s\"'(\[{‘“]+$")
-#: Maximum length of an abbreviation before a full stop.
+#: An abbreviation before a full stop has at most `_MAX_ABBREVIATION` characters.
 _MAX_ABBREVIATION = 12
 _VISIBLE = re.compile(r"\S")
 _NEXT_WORD = re.compile(r"\s*[\"'(\[{‘“]*(?P<word>[\w’'-]+)")
@@ -65,7 +65,7 @@ Splitter = Callable[[str], list[str]]
 
 
 def by_rules(text: str) -> list[str]:
-    """Return the sentences of a text, without the white space between them."""
+    """Return the sentences of a text, without the white space between the sentences."""
     ends = []
     for end in _END.finditer(text):
         before = _LAST_WORD.search(
@@ -221,7 +221,7 @@ _CITATION = re.compile(
     rf"[\[【［](?P<numbers>\s*{_NUMBER_OR_RANGE}(?:\s*[,;、，；]\s*{_NUMBER_OR_RANGE})*)"
     r"(?:†[^\]】\n]{0,40})?\s*[\]】］]"
 )
-#: Matches a mark with a link after it, or a mark in double brackets.
+#: `_LINKED` matches a mark with a link after the mark, or a mark in double brackets.
 _LINKED = re.compile(
     r"\[\[\^?(\d{1,3})\]\](?:\((?:https?://|#)[^()\s]*\))?"
     r"|\[\^?(\d{1,3})\]\((?:https?://|#)[^()\s]*\)"
@@ -235,7 +235,8 @@ def with_plain_marks(text: str) -> str:
     """Return the text with every citation replaced by marks of one passage each, so
     `[1, 3-5]` becomes `[1][3][4][5]`.
 
-    Passages are numbered from 1. Therefore `[0, 1]` is an interval and does not change.
+    Passages are numbered from 1. Therefore `[0, 1]` is a mathematical interval and does
+    not change.
     """
     if "【" not in text and "［" not in text and "[" not in text:
         return text
@@ -378,7 +379,7 @@ class Positions:
     of marks), starting from 1, divided by the number of units in the sentence.
     ``offsets`` contains for each mark the number of preceding characters, divided by
     the length of the sentence including marks. ``is_positional`` is True if a word
-    follows a mark.
+    follows a citation mark.
     """
 
     units: tuple[float, ...]

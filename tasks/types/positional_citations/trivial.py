@@ -17,7 +17,7 @@ from tasks.types.trivial_runs import (
     run_file,
 )
 
-#: Maximum number of questions in a quick trial.
+#: `MOST` is the maximum number of questions in a quick trial of trivial runs.
 MOST = 50
 
 
