@@ -1,8 +1,7 @@
 """Validate the reports of a run with the checks of the track's official validation
 program.
 
-Each finding has a category. A track (a shared task of a conference) lists the
-categories that are only warnings, and a task may accept more categories. A track lists
+Each finding of a check has a category. A track (a shared task of a conference) lists
 the categories that are only warnings, and a task may accept more categories.
 """
 
@@ -18,7 +17,7 @@ from tasks.types.cited_reports.reports import Report
 from tasks.types.cited_reports.tracks import OF_TOPIC, Track
 from tasks.types.problems import Problem, Problems
 
-#: Maximum number of topics that a message about the whole run lists.
+#: A message about the whole run lists at most `MAX_NAMED` topics.
 MAX_NAMED = 5
 
 

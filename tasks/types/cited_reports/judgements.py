@@ -1,8 +1,8 @@
 """Judgements of nuggets and citations, read from files.
 
-Files have one of two forms. In the first form, each row is one judgement with the
-digests or texts of the judged items. In the second form, each line contains all
-assignments of a topic, as castorini's nuggetizer writes them.
+Files with judgements have one of two forms. In the first form, each row is one
+judgement with the digests or texts of the judged items. In the second form, each line
+contains all assignments of a topic, as castorini's nuggetizer writes them.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from tasks.types.problems import InputRefused, Problem, Problems, refuse
 from tasks.types.text import json_kind
 
 ASSIGNS, SUPPORTS = "assigns", "supports"
-#: The items that a judgement of each kind refers to, in order.
+#: `ITEMS` lists the items that a judgement of each kind refers to, in order.
 ITEMS = {
     ASSIGNS: ("topic", "nugget", "report"),
     SUPPORTS: ("sentence", "document"),
 }
-#: The labels of each kind and the credit for each label, starting with the best label.
+#: `CREDITS` contains the labels of each kind with credits, the best label first.
 CREDITS: dict[str, dict[str, float]] = {
     ASSIGNS: {"support": 1.0, "partial_support": 0.5, "not_support": 0.0},
     SUPPORTS: {"full": 1.0, "partial": 0.5, "none": 0.0},
 }
-#: The label of an item for which the judge gave no valid answer in two attempts.
+#: `NO_LABEL` marks an item for which the judge gave no valid answer in two attempts.
 NO_LABEL = "no label"
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 EXAMPLES = {
@@ -47,8 +47,8 @@ def digest(text: str) -> str:
 
 @dataclass
 class Rows:
-    """The judgements of one kind. Readers add labels to ``given``. `settle` then
-    determines the final label of each judged item.
+    """The judgements of one kind, such as support. Readers of files add labels to
+    ``given``. The method `settle` then determines the final label of each judged item.
     """
 
     kind: str
@@ -93,8 +93,8 @@ class Rows:
 def majority(labels: Iterable[str], labels_in_order: Iterable[str]) -> tuple[str, bool]:
     """Return the most frequent label of an item, and True if several labels are tied.
 
-    In a tie, return the lowest of the tied labels. If the best and the worst label are
-    tied, return the middle label.
+    In a tie between labels, return the lowest of the tied labels. If the best and the
+    worst label are tied, return the middle label.
     """
     counts = Counter(label for label in labels if label)
     if not counts:
@@ -109,7 +109,7 @@ def majority(labels: Iterable[str], labels_in_order: Iterable[str]) -> tuple[str
 
 @dataclass(frozen=True)
 class Judgements:
-    """All judgements of a task. A kind without rows was not judged."""
+    """All judgements of a task. A kind of judgement without rows was not judged."""
 
     assigns: Rows
     supports: Rows
@@ -145,8 +145,8 @@ def read_option(kind: str, path: str, rows: Rows) -> None:
 def read_rows(
     files: Files, rows: Mapping[str, Rows], problems: Problems, *, default: str = ""
 ) -> None:
-    """Read the judgements in the files. ``default`` is the kind of judgement in rows
-    that do not state a kind.
+    """Read the judgements in the files into ``rows``. ``default`` is the kind of
+    judgement in rows that do not state a kind.
     """
     for file in files:
         records = list(read_records(file, problems))

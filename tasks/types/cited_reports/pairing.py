@@ -48,13 +48,13 @@ from tasks.types.cited_reports.topics import (
 from tasks.types.files import Files
 from tasks.types.text import nfc
 
-#: The dimensions of breakdowns, in order.
+#: `DIMENSIONS` lists the dimensions of breakdowns in order.
 DIMENSIONS = ("importance", "topic_kind", "sources_cited", "length")
 #: These values replace the label of a citation that has no label.
 #: A citation is out of range if the cited position exceeds the references.
 #: The document of a citation may have no text, or the judgement may be missing.
 OUT_OF_RANGE, NO_TEXT, MISSING = "out of range", "no text", "missing"
-#: The label of a nugget that the report does not contain.
+#: A nugget (expected fact) that the report does not contain has this label.
 NOT_SUPPORTED = "not_support"
 _LENGTHS = (
     (100, "under 100 words"),
@@ -85,8 +85,8 @@ _COUNTED_AS = {
 
 @dataclass(frozen=True)
 class JudgedCitation:
-    """A citation and its label. If the citation has no label, the value is
-    OUT_OF_RANGE, NO_TEXT, NO_LABEL or MISSING.
+    """A citation of a report and the label of the citation. If the citation has no
+    label, the value is OUT_OF_RANGE, NO_TEXT, NO_LABEL or MISSING.
     """
 
     citation: Citation
@@ -113,7 +113,9 @@ def credit_of(kind: str, label: str, *, is_strict: bool) -> float:
 
 @dataclass(frozen=True)
 class JudgedSentence:
-    """A sentence with its judged citations. No document occurs twice."""
+    """A sentence of a report with its judged citations. No document occurs in two
+    citations of the sentence.
+    """
 
     sentence: Sentence
     citations: tuple[JudgedCitation, ...]
@@ -146,7 +148,7 @@ class JudgedNugget:
     """The labels of a nugget's parts for one report.
 
     ``of_vital`` is the number of vital nuggets in the topic, and ``of_all`` is the
-    number of all nuggets. Both numbers exclude nuggets with ``has_no_label``.
+    number of all nuggets. Both numbers exclude nuggets without a valid label.
     """
 
     nugget: Nugget
@@ -169,7 +171,7 @@ class JudgedNugget:
 
     def credit(self, *, is_strict: bool = False) -> float:
         """Return the mean credit of the nugget's parts if the rule is ALL_OF, otherwise
-        the highest credit of a part. Parts with NO_LABEL are skipped.
+        the highest credit of a part. Parts of the nugget with NO_LABEL are skipped.
         """
         earned = [
             credit_of(ASSIGNS, label, is_strict=is_strict)
@@ -306,8 +308,8 @@ class _Judging:
 
 
 def chosen(citations: Sequence[Citation], limit: int | None) -> list[Citation]:
-    """Return the citations of a sentence that are judged. Each document occurs once.
-    Citations with scores are sorted by descending score.
+    """Return the citations of a sentence that are judged. Each document occurs once in
+    the judged citations. Citations with scores are sorted by descending score.
     """
     once: dict[str, Citation] = {}
     for citation in citations:
@@ -363,8 +365,8 @@ class _Assigned:
 
 
 def features_of(judged: JudgedReport) -> dict[str, tuple[str, ...]]:
-    """Return a report's class in each dimension. Classes depend on the topic and the
-    text of the report.
+    """Return the class of a run's report in each dimension. Classes depend on the topic
+    and the text of the report.
     """
     classes: dict[str, tuple[str, ...]] = {}
     if kind := judged.topic.kind:
@@ -404,8 +406,8 @@ def count_notes(
     )
 
 
-#: The first mapping leads from a sentence's best citation label to an outcome.
-#: The second mapping leads from the label of a nugget to an outcome.
+#: `_OUTCOMES` maps a sentence's best citation label to an outcome on pages.
+#: `_NUGGET_OUTCOMES` maps the label of a nugget to an outcome on pages.
 _OUTCOMES = {"full": RIGHT, "partial": ALIKE, "none": WRONG, OUT_OF_RANGE: WRONG}
 _NUGGET_OUTCOMES = {"support": RIGHT, "partial_support": ALIKE, "not_support": MISSED}
 

@@ -1,8 +1,8 @@
 """Runs of cited reports in the JSON formats of the tracks or in Markdown with citation
 marks.
 
-This module refuses lines in other formats. `tasks.types.cited_reports.checks` checks
-the requirements of a track.
+This module refuses lines in formats of no track. The module
+`tasks.types.cited_reports.checks` checks the requirements of a track.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _TEXTS = (
     "run_desc",
 )
 MARKDOWN = (".md", ".markdown")
-#: The names of the citation forms in messages.
+#: `SHOWN_FORMS` contains the names of the citation forms in messages.
 SHOWN_FORMS = {
     POSITIONS: "positions",
     IDS: "ids",
@@ -102,17 +102,19 @@ class Report:
 
     @property
     def written(self) -> tuple[Sentence, ...]:
-        """Return the sentences that are not blank."""
+        """Return the sentences of the report that are not blank."""
         return tuple(sentence for sentence in self.sentences if not sentence.is_blank)
 
     @property
     def text(self) -> str:
-        """Return the sentences joined by one space."""
+        """Return the sentences of the report, joined by one space."""
         return " ".join(sentence.text for sentence in self.sentences)
 
 
 def read_reports(files: Files, problems: Problems) -> list[Report]:
-    """Read the reports of a run in order. An unknown form is a fatal problem."""
+    """Read the reports of a run in the order of the files. An unknown form of a report
+    is a fatal problem.
+    """
     reports: list[Report] = []
     for file in files:
         if is_records_file(file.name) or is_nameless_json(file):
@@ -212,7 +214,7 @@ def _references(value: Mapping[str, Any], faults: Faults) -> tuple[str, ...] | N
 
 
 def _rows(raw: Any, key: str, faults: Faults) -> list[tuple[str, Any]]:
-    """Return the text and the citations of each sentence."""
+    """Return the text and the citations of each sentence in a report."""
     if raw is None:
         return []
     if not isinstance(raw, list):
@@ -292,15 +294,15 @@ def _citations(
 #: `_SOURCE` matches a citation with URLs, such as `(source: URL)`.
 #: Commas or semicolons separate several URLs in a citation.
 _SOURCE = re.compile(r"\s?\(sources?:[ ]?([^()]+)\)", re.IGNORECASE)
-#: Matches a Markdown line that defines a citation mark: `[1]: URL`, `[^1]: URL`.
+#: `_DEFINITION` matches a Markdown line that defines a citation mark as `[1]: URL`.
 _DEFINITION = re.compile(
     r"^[ ]{0,3}\[\^?(\d{1,3})\]:[ \t]*<?([^\s<>]+).*$", re.MULTILINE
 )
 
 
 def _of_markdown(file: InputFile) -> Report:
-    """Read a report from Markdown. The topic is the file name without its suffix, and
-    the link definitions are the references.
+    """Read a report from a Markdown file. The topic is the file name without its
+    suffix, and the link definitions are the references.
     """
     text = file.read().decode(errors="replace")
     defined = {int(mark): name for mark, name in _DEFINITION.findall(text)}

@@ -15,7 +15,7 @@ from tasks.types.problems import Problem, Problems
 #: `MAX_COUNTED` limits the errors that are counted but not listed.
 #: Reading stops when the number of unlisted errors exceeds the limit.
 MAX_COUNTED = 99_000
-#: The scored report on each topic of the split.
+#: `Run` contains the scored report on each topic of the split.
 Run = Mapping[str, Report]
 
 

@@ -31,7 +31,7 @@ from tasks.types.text import are_texts, is_name, json_kind
 TOPICS, DOCUMENTS = "topics.jsonl", "documents.jsonl"
 #: Possible keys of a topic's id. The first key that is present is used.
 TOPIC_IDS = ("request_id", "topic_id", "narrative_id")
-#: The public fields of a topic in addition to its id.
+#: `SHOWN` lists the public fields of a topic in addition to the topic's id.
 SHOWN = ("title", "background", "problem_statement", "limit", "kind")
 VITAL, OKAY = "vital", "okay"
 ANY_OF, ALL_OF = "OR", "AND"
@@ -60,7 +60,7 @@ class Document:
 class Part:
     """A part of a nugget that is judged separately. The part is the text of the nugget
     (expected fact), or one answer to a question in a nugget bank. Judgements may use
-    any of ``names`` for the part.
+    any of ``names`` for the part of the nugget.
     """
 
     text: str
@@ -135,7 +135,7 @@ class Collection:
 
 @dataclass
 class _Reading:
-    """The records that have been read so far."""
+    """The records of the gold files that have been read so far."""
 
     problems: Problems = field(default_factory=Problems)
     topics: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -143,7 +143,7 @@ class _Reading:
     where: dict[str, Record] = field(default_factory=dict)
     documents: dict[str, Document] = field(default_factory=dict)
     judged: list[InputFile] = field(default_factory=list)
-    #: The number of records for each kind of content.
+    #: `rows` counts the records for each kind of content.
     rows: Counter[str] = field(default_factory=Counter)
 
     def take(self, files: Files) -> None:
@@ -278,8 +278,8 @@ def _answers(answers: Any) -> list[str] | None:
 
 
 def _importance(value: Any) -> str:
-    """Return the importance of a nugget: a text in lower case, OKAY for 0, and VITAL
-    for other numbers or without a value.
+    """Return the importance of a nugget (expected fact), which is a text in lower case,
+    OKAY for 0, and VITAL for other numbers or without a value.
     """
     if value is None or value == "":
         return VITAL
@@ -336,8 +336,8 @@ def read_collection(files: Files, options: Options) -> Collection:
 
 
 def read_gold(files: Files, options: Options) -> Split:
-    """Read the gold of a split. The digest of the split includes the judgements. Raises
-    InputRefused.
+    """Read the gold of a split of topics. The digest of the split includes the
+    judgements. Raises InputRefused.
     """
     gold = read_collection(files, options)
     return Split(
@@ -374,8 +374,8 @@ def _index(gold: Collection) -> Index:
 
 
 def read_inputs(files: Files, options: Options) -> Index:
-    """Build the index, which validates a run, from the topics. Judgement files that the
-    options name are not read.
+    """Build the index, which validates a run, from the topics. The index does not
+    depend on judgement files that the options name.
     """
     return _index(read_collection(files, {}))
 
@@ -406,8 +406,8 @@ def contents(files: Files, split: Split) -> Iterator[tuple[Any, Any]]:
 
 
 def instance_names(file: InputFile, records: Sequence[Record]) -> Iterator[str | None]:
-    """Yield the topic of each record that is a topic. Nuggets, documents and judgements
-    are not instances.
+    """Yield the topic id of each record that is a topic. Nuggets, documents and
+    judgements are not instances.
     """
     for record in records:
         is_topic = "request_id" in record.value or (

@@ -33,16 +33,16 @@ CATEGORIES = (*OF_REPORT, *OVER_RUN)
 #: A report cites documents by position, by id, or by id with a score.
 #: The positions refer to the report's list of references.
 POSITIONS, IDS, SCORES = "rag24", "neuclir", "ragtime"
-#: The value of `length` if each topic states a maximum length.
+#: The rule `length` has this value if each topic states a maximum length.
 OF_TOPIC = "topic"
-#: The entry for reports that belong to no track.
+#: Reports that belong to no track have this entry.
 NO_TRACK = "none"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Track:
     """The rules of a track (a shared task of a conference) in one year. Comments in
-    `tracks.toml` explain the fields.
+    `tracks.toml` explain the fields of a track.
     """
 
     forms: tuple[str, ...]

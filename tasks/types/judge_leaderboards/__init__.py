@@ -32,7 +32,7 @@ METRICS = (
     metric_ref("rank_distance", "leaderboards:RankDistance"),
 )
 
-#: The files with public inputs.
+#: Participants get the files with public inputs.
 SYSTEMS, TOPICS = "systems.jsonl", "topics.jsonl"
 
 #: `VALUE_PLACES` maps the number of columns to the column with the value.

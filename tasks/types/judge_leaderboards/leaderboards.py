@@ -35,7 +35,7 @@ from tasks.types.judge_leaderboards.rows import (
 from tasks.types.problems import InputRefused, Problem, Problems, refuse
 from tasks.types.text import nfc
 
-#: Maximum number of systems. Correlations compare all pairs of systems.
+#: Correlations compare all pairs of systems, so `MAX_SYSTEMS` limits the systems.
 MAX_SYSTEMS = 1_000
 #: A correlation is computed for each topic, so systems times topics are limited.
 MAX_VALUES = 50_000
@@ -56,9 +56,9 @@ Leaderboard = Mapping[str, SystemScore]
 
 @dataclass(frozen=True)
 class JudgedRun:
-    """A judge's leaderboard. ``systems`` contains the scores of systems in the true
-    leaderboard. ``unknown`` is the number of systems that the true leaderboard does not
-    contain.
+    """A leaderboard by a competing judge. ``systems`` contains the scores of systems in
+    the true leaderboard. ``unknown`` is the number of systems that the true leaderboard
+    does not contain.
     """
 
     systems: Leaderboard
@@ -82,7 +82,9 @@ def leaderboard_of(rows: Iterable[Row]) -> dict[str, SystemScore]:
 
 
 def read_gold(files: Files, options: Options) -> Split:
-    """Read the true leaderboard. Raises InputRefused with all problems."""
+    """Read the true leaderboard, which is the gold. Raises InputRefused with all
+    problems.
+    """
     problems = Problems()
     measure = options.get(MEASURE.name, "")
     rows = read_rows(files, measure, problems)

@@ -18,12 +18,12 @@ from tasks.types.problems import (
 from tasks.types.run_forms import BYTE_ORDER_MARK, beginning_of
 from tasks.types.text import decoded, json_kind, nfc
 
-#: The topic name of a system's overall score.
+#: The topic of a system's overall score is called `all`.
 ALL = "all"
 #: trec_eval writes the name of the run as the value of this measure.
 RUN_NAME = "runid"
 MAX_NAME, MAX_SIZE = 200, 1e15
-#: The fields of a JSON row that contain names.
+#: `NAMES` lists the fields of a JSON row that contain names.
 NAMES = ("run_id", "topic_id", "measure")
 #: The name of a run in trec_eval output does not include these file extensions.
 ENDINGS = (".gz", ".txt", ".tsv", ".eval")
@@ -45,7 +45,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """The cells of one line of text."""
+    """The cells of one line in a leaderboard."""
 
     line: int
     cells: list[str]
@@ -127,7 +127,7 @@ _ONCE = "each system once on a topic by a measure"
 
 def is_new(row: Row, seen: Seen) -> bool:
     """Return True if no earlier row of the leaderboard has the same system, topic and
-    measure. Add the row to ``seen``.
+    measure. Add the row's system, topic and measure to ``seen``.
     """
     key = (nfc(row.system), nfc(row.topic), row.measure)
     if key in seen:
@@ -165,8 +165,8 @@ def _text_rows(
 
 
 def _lines(file: InputFile, problems: Problems) -> Iterator[Cells]:
-    """Yield the lines of a file that have as many cells as the first line. Other lines
-    become problems.
+    """Yield the lines of a file that have as many cells as the first line. Lines with
+    another number of cells become problems.
     """
     count = 0
     for number, raw in enumerate(file.lines(), start=1):
@@ -229,7 +229,7 @@ def _run_name(file: InputFile, lines: list[Cells]) -> str:
 
 def _place_of_measure(file: InputFile, lines: Sequence[Cells], measure: str) -> int:
     """Return the column of the measure in output with four columns, 1 or 2. The other
-    column contains the topic.
+    of the columns 1 and 2 contains the topic.
 
     Three criteria are tried in order. The other column contains the topic `all`, the
     column contains the measure that the task names, or the column has fewer distinct
