@@ -15,9 +15,9 @@ from tasks.types.text import nfc
 
 Numbers = NDArray[np.int32]
 Offsets = NDArray[np.int64]
-#: The maximum number of list items that are processed at once.
+#: `STEP` is the maximum number of list items that are processed at once.
 STEP = 100_000
-#: The row number that stands for a missing list.
+#: `NO_ROW` is the row number that stands for a missing list.
 NO_ROW = -1
 
 
@@ -114,7 +114,7 @@ class GradedLists(Lists):
 
 
 class ListsBuilder:
-    """Collects lists one by one. Each item uses four bytes."""
+    """Collect lists of candidate numbers one by one. Each list item uses four bytes."""
 
     def __init__(self) -> None:
         self._values, self._ends = array("i"), array("q", [0])
@@ -199,7 +199,7 @@ def ranks_of(gold: Lists, answers: Lists) -> Numbers:
     return ranks
 
 
-#: The maximum number of cached pools. Most runs use the pools one after the other.
+#: `POOLS_AT_HAND` limits the cached pools, since most runs use one pool after another.
 POOLS_AT_HAND = 256
 
 
@@ -208,8 +208,9 @@ def index_of(
     pools: Sequence[Sequence[str]],
     pool_of: Sequence[int] | None = None,
 ) -> Index:
-    """Return the index of a ranking task. A pool is a list of candidates that one or
-    more instances share. Without ``pool_of``, all instances use the first pool.
+    """Return the index of a ranking task, which validates runs. A pool is a list of
+    candidates that one or more instances share. Without ``pool_of``, all instances use
+    the first pool of candidates.
     """
     of = None if pool_of is None else list(pool_of)
     names = instances if isinstance(instances, list) else list(instances)
@@ -264,8 +265,9 @@ class Choices:
         return {name: row for row, name in enumerate(self.instances)}
 
     def row_of(self, name: str) -> int | None:
-        """Return the row number of an instance, or None. Most runs have the order of
-        the split, so most look-ups need no dictionary of a million names.
+        """Return the row number of an instance, or None for an unknown instance. Most
+        runs have the order of the split, so most look-ups need no dictionary of a
+        million names.
         """
         row: int | None = self._next
         if self._next == len(self.instances) or self.instances[self._next] != name:
@@ -288,11 +290,11 @@ class Choices:
         return self.candidates(0) if self._pool_of is None else None
 
     def pool(self, row: int) -> list[str]:
-        """Return the candidates of an instance in order."""
+        """Return the candidates that a run can rank for an instance, in order."""
         return self.pools[0 if self._pool_of is None else self._pool_of[row]]
 
     def candidates(self, row: int) -> dict[str, int]:
-        """Return the candidates of an instance with their numbers."""
+        """Return the candidates that a run can rank for an instance, with numbers."""
         pool = 0 if self._pool_of is None else self._pool_of[row]
         if pool not in self._at_hand:
             if len(self._at_hand) >= POOLS_AT_HAND:

@@ -29,7 +29,7 @@ from tasks.types.text import is_name, json_lines, kind_found, nfc
 
 MAX_GRADE = 100
 _MARK = re.compile(r"\{\{cite:[^{}]*\}\}")
-#: Created once, because gold may have millions of rows.
+#: Gold may have millions of rows, so the encoder is created once.
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
@@ -97,7 +97,9 @@ def the_file(files: Files, name: str, holds: str) -> InputFile:
 
 
 class Rows:
-    """The rows of one file. Faults of the rows are added to ``problems``."""
+    """The rows of one file of gold or of a collection. Faults of the rows are added to
+    ``problems``.
+    """
 
     def __init__(self, file: InputFile, problems: list[Problem]) -> None:
         self.file, self.problems = file, problems
@@ -160,7 +162,7 @@ class Rows:
         self, record: Mapping[str, Any], key: str, cited: Sequence[str]
     ) -> dict[str, int]:
         """Return the relevance grades, from 0, of all judged candidates of a row. The
-        default grade of cited candidates is 1.
+        default relevance grade of cited candidates is 1.
         """
         graded = record.get(key, {})
         values = graded.values() if isinstance(graded, dict) else [None]
@@ -174,8 +176,8 @@ class Rows:
 
 
 def label(record: Mapping[str, Any], key: str) -> str | None:
-    """Return an optional class of a row. Numbers become texts. An empty text means that
-    the row has no class.
+    """Return the optional class of a context in a row. Numbers in a class become texts.
+    An empty text means that the row has no class.
     """
     value = record.get(key)
     return (
@@ -230,7 +232,7 @@ def section_class(title: str | None) -> str | None:
 
 
 CONTEXTS, REFERENCES = ("diagnostic.jsonl", "contexts.jsonl"), "references.jsonl"
-#: The fields that contain the text of a context, in the order of the text.
+#: `PARTS` lists the fields with the text of a context, in the order of the text.
 PARTS = ("before", "sentence", "after")
 
 
@@ -296,8 +298,8 @@ def show_instances(
 
 @dataclass(frozen=True, kw_only=True)
 class Collection:
-    """Contexts (texts around citations) in the order of their file. ``gold`` contains
-    numbers of candidates.
+    """Contexts (texts around citations) in the order of their file. The attribute
+    ``gold`` contains numbers of candidates.
     """
 
     ids: Sequence[str]
@@ -313,13 +315,13 @@ class ContextsBuilder:
     """Collects contexts (texts around citations) of the gold. ``dimensions`` maps each
     dimension to the order of its classes.
 
-    There may be a million contexts. Only numbers, a name and a digest of each context
-    are stored.
+    A gold file may contain a million contexts. Only numbers, a name and a digest of
+    each context are stored.
     """
 
     def __init__(self, dimensions: Mapping[str, Sequence[str]]) -> None:
         self.ids: list[str] = []
-        #: The concatenated digests of the contexts.
+        #: `_facts` contains the concatenated digests of the contexts.
         self._facts = bytearray()
         self.gold = ListsBuilder()
         self._dimensions = dimensions

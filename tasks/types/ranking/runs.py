@@ -103,8 +103,8 @@ def filled(run: RankedRun, index: Index) -> Iterable[bool]:
 
 
 def _is_json(file: InputFile) -> bool:
-    """Return True if the file begins like JSON. Lines of TREC runs never begin with a
-    brace or bracket.
+    """Return True if a file of a run begins like JSON. Lines of TREC runs never begin
+    with a brace or bracket.
     """
     lines = (line.removeprefix(BYTE_ORDER_MARK).lstrip() for line in file.lines())
     return next(filter(None, lines), b"").startswith((b"{", b"["))
@@ -301,8 +301,8 @@ def _kind(score: object) -> str:
 
 
 def _is_number(value: object) -> bool:
-    """Return True for a number in the range of floats. JSON can contain larger
-    integers.
+    """Return True for a number in the range of floats. JSON can contain integers beyond
+    the range of floats.
     """
     return (
         isinstance(value, int | float)
@@ -431,7 +431,9 @@ class _Columns:
         )
 
     def close(self) -> None:
-        """Pass the rankings of all blocks to the run. Each ranking is sorted by score."""
+        """Pass the rankings of all blocks to the run. Each ranking of a block is sorted
+        by score.
+        """
         self._check_length(None)
         self._block_starts.append(len(self._documents))
         if not self._block_rows:
@@ -506,7 +508,7 @@ class _Columns:
 
 
 START, END = b"# ir_metadata.start", b"# ir_metadata.end"
-#: Maximum size of a header. A larger header is skipped.
+#: A header of more than `MAX_HEADER` bytes is skipped.
 MAX_HEADER = 1 << 16
 
 
@@ -555,7 +557,7 @@ class RunLimits:
     kept: int | None = None
     ties_by_candidate: bool = False
     declares: bool = False
-    #: The JSON key of a ranking, and the description of the run format for messages.
+    #: `key` is the JSON key of a ranking, and messages describe the run format.
     key: str = "ranked"
     form: AnswerForm = FORM
 
@@ -577,8 +579,8 @@ class Declared:
         return bool(self._rows)
 
     def log_probabilities(self, gold: Lists, candidates: int) -> Floats:
-        """Return the log probability of each candidate in ``gold``. ``candidates`` is
-        the number of candidates.
+        """Return the log probability of each candidate in ``gold``. The argument
+        ``candidates`` is the number of candidates.
 
         The logarithm is minus infinity if the probability is 0.
         """
@@ -671,7 +673,9 @@ class Gathering:
         *,
         kept: int | None = None,
     ) -> None:
-        """Add many rankings at once. ``lengths`` are the lengths of the rankings."""
+        """Add the rankings of many instances at once. ``lengths`` are the lengths of
+        the rankings.
+        """
         if kept is not None:
             is_kept = (
                 np.arange(len(values))
@@ -701,9 +705,9 @@ class Gathering:
         )
 
 
-#: An error message and the expected form.
+#: A fault is an error message and the expected form.
 Fault = tuple[str, str]
-#: The maximum number of unknown candidates that a message lists.
+#: A message lists at most `NAMED` unknown candidates.
 NAMED = 3
 
 
@@ -747,8 +751,8 @@ Floats = NDArray[np.float64]
 
 
 class DeclaredLists(Lists):
-    """The rankings of a run that declares probabilities. ``candidates`` is the number
-    of candidates.
+    """The rankings of a run that declares probabilities. The attribute ``candidates``
+    is the number of candidates.
     """
 
     def __init__(self, lists: Lists, declared: Declared, candidates: int) -> None:
