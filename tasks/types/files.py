@@ -42,7 +42,7 @@ READING_VERSION = 3
 #: The two versions are for declared rankings and for built-in rankings.
 ORDERED_FROM, BUILT_IN_FROM = 2, 3
 CHUNK = 1 << 20
-#: Maximum number of bytes per line.
+#: `LONGEST` is the maximum number of bytes per line.
 LONGEST = 16 * CHUNK
 #: Code that interprets file names ignores `.gz`, the extension of a gzip file.
 PACKED = ".gz"
@@ -62,10 +62,10 @@ KIT = "starting-kit"
 class InputFile:
     """One file of an input, which is a run or gold.
 
-    ``name`` is the path in the input. ``shown`` is the name in messages. Readers get
-    the text as UTF-8, because gzip files are decompressed, and UTF-16 and UTF-32 with a
-    byte order mark are converted. ``encoding`` is the encoding that the user selected,
-    or an empty text.
+    ``name`` is the path of the file in the input. ``shown`` is the name of the file in
+    messages. Readers get the text as UTF-8, because gzip files are decompressed, and
+    UTF-16 and UTF-32 with a byte order mark are converted. ``encoding`` is the encoding
+    that the user selected, or an empty text.
     """
 
     name: str
@@ -79,7 +79,7 @@ class InputFile:
 
     @property
     def base(self) -> str:
-        """Return the file name without folders."""
+        """Return the name of the file without folders."""
         return PurePosixPath(self.name).name
 
     @property
@@ -110,8 +110,8 @@ class InputFile:
         return PurePosixPath(self.name).parts[:-1]
 
     def with_fallback(self) -> "InputFile":
-        """Return a copy of the file. Readers of the copy interpret bytes that are not
-        UTF-8 as Windows-1252.
+        """Return a copy of the input file with a fallback encoding. Readers of the copy
+        interpret bytes that are not UTF-8 as Windows-1252.
         """
         return replace(self, has_fallback=True)
 
@@ -124,7 +124,7 @@ class InputFile:
 
     def blocks(self, size: int) -> Iterator[bytes]:
         """Yield blocks of complete lines with about ``size`` bytes. Lines of more than
-        ``LONGEST`` bytes are split.
+        ``LONGEST`` bytes are split into several blocks.
         """
         return self._checked(
             self._chunks(
@@ -199,8 +199,8 @@ class InputFile:
         raw: str = "",
         fatal: bool = True,
     ) -> Problem:
-        """Return a problem of this file. The message quotes the beginning of the line
-        ``raw``.
+        """Return a problem of this file. The message of the problem quotes the
+        beginning of the line ``raw``.
         """
         return Problem(
             file=self.shown,
@@ -256,7 +256,9 @@ def _decompressed(stream: IO[bytes], file: InputFile) -> IO[bytes]:
 
 
 class _Unpacked(io.RawIOBase):
-    """A stream of the decompressed bytes of a gzip file. The limits of archives apply."""
+    """A stream of the decompressed bytes of a gzip file. The limits of archives apply
+    to the decompressed bytes.
+    """
 
     def __init__(self, source: IO[bytes], file: InputFile) -> None:
         self._source, self._file, self._count = source, file, 0
@@ -310,12 +312,12 @@ class _Recoded(io.RawIOBase):
 
 
 Files = Sequence[InputFile]
-#: The maximum number of files that one message lists.
+#: `MAX_NAMED` is the maximum number of files that one message lists.
 MAX_NAMED = 3
 
 
 def shown_names(files: Files) -> str:
-    """Return the names of the files for a message."""
+    """Return the names of the first files for a message."""
     names = [file.shown for file in files]
     more = len(names) - MAX_NAMED
     return ", ".join(names[:MAX_NAMED]) + (f" and {more:,} more" if more > 0 else "")
@@ -408,8 +410,8 @@ def _opened(
 def open_inputs(
     paths: Iterable[Path], *, reading: int = READING_VERSION, encoding: str = ""
 ) -> list[InputFile]:
-    """Return the files of several inputs. Raises InputRefused if two files have the
-    same name.
+    """Return the files of several inputs (folders, archives or single files). Raises
+    InputRefused if two files have the same name.
     """
     files = [
         file
@@ -428,8 +430,8 @@ def open_inputs(
 
 
 def input_digest(files: Sequence[InputFile]) -> str:
-    """Return the SHA-256 of a single file. For several files, return the SHA-256 of the
-    list of file digests and file names.
+    """Return the SHA-256 of the input if the input is a single file. For several files,
+    return the SHA-256 of the list of file digests and file names.
     """
     if len(files) == 1:
         return _digest(files[0])
@@ -609,7 +611,7 @@ _LARGE_END = struct.Struct("<4sQ2H2L4Q")
 _ENTRY = struct.Struct("<4s24x3H12x")
 _END_MARK, _LOCATOR_MARK, _LARGE_END_MARK = b"PK\x05\x06", b"PK\x06\x07", b"PK\x06\x06"
 _ENTRY_MARK = b"PK\x01\x02"
-#: The maximum length of the comment that may follow the end record of an archive.
+#: The comment after an archive's end record has at most `_MAX_COMMENT` bytes.
 _MAX_COMMENT = (1 << 16) - 1
 
 
@@ -637,9 +639,8 @@ def listed_files(archive: IO[bytes], most: int) -> int:
 
 
 def _end_record(tail: bytes) -> int | None:
-    """Return the position of an archive's end record. An end record without a comment
-    is at the end of the file. An end record with a comment begins at the last signature
-    in the file.
+    """Return the position of an archive's end record. The end record of an archive with
+    a comment begins at the last signature in the file.
     """
     place = len(tail) - _END.size
     if place >= 0 and tail.startswith(_END_MARK, place) and tail.endswith(b"\0\0"):

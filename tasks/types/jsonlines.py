@@ -82,7 +82,7 @@ class Line:
         self._problems.note(lambda: self.record.problem(message, expected))
 
     def doubt(self, message: str, expected: str = "") -> None:
-        """Record a warning about the answer."""
+        """Record a warning about the answer on the line."""
         self._problems.note(
             lambda: self.record.problem(message, expected, fatal=False), fatal=False
         )
@@ -107,10 +107,10 @@ class Line:
 class AnswerForm:
     """A description of the format of a run, for messages.
 
-    ``example`` is a valid line. ``noun`` is the word for an answer in messages. ``id``
-    is the key of the instance name in an answer. If ``later_counts`` is True, the last
-    answer to an instance replaces earlier answers. Otherwise a run with a second answer
-    is refused.
+    ``example`` is a valid line of a run. ``noun`` is the word for an answer in
+    messages. ``id`` is the key of the instance name in an answer. If ``later_counts``
+    is True, the last answer to an instance replaces earlier answers. Otherwise a run
+    with a second answer is refused.
     """
 
     example: str
@@ -123,7 +123,7 @@ class AnswerForm:
     #: `table` describes the columns of a run in table form.
     #: If `table` is empty, runs cannot be tables.
     table: str = ""
-    #: A description of other accepted formats.
+    #: `others` describes other accepted formats of a run.
     others: str = ""
 
     @property
@@ -148,8 +148,8 @@ class Record:
 
     @property
     def id(self) -> str | None:
-        """Return the instance name in the record, or None. A number that is an instance
-        name is converted to text.
+        """Return the instance name in the record, or None without a name. A number that
+        is an instance name is converted to text.
         """
         return record_id(self.value)
 
@@ -165,7 +165,7 @@ class Record:
         return Problem(**where, message=message, expected=expected, fatal=fatal)
 
 
-#: Yields the records of a file, each with the name of its instance or None.
+#: `Named` yields the records of a file, each with the name of its instance or None.
 Named = Callable[[InputFile, Problems], Iterable[tuple[str | None, Record]]]
 
 
@@ -337,8 +337,8 @@ _FORMS = (
 
 
 def record_id(value: Mapping[str, Any], key: str = "id") -> str | None:
-    """Return the id of a record under ``key``. For the default key `id`, also try the
-    id keys of published data sets.
+    """Return the id of a record under the key ``key``. For the default key `id`, also
+    try the id keys of published data sets.
     """
     if type(first := value.get(key)) is str:
         return first
@@ -359,8 +359,8 @@ def well_formed(text: str) -> str:
 
 
 def read_records(file: InputFile, problems: list[Problem]) -> Iterator[Record]:
-    """Yield the records of a file. Values of the file that are not objects become
-    problems.
+    """Yield the records of a file of JSON. Values of the file that are not objects
+    become problems.
     """
     yield from Records(file, problems)
 

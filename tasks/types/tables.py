@@ -1,8 +1,8 @@
 """Tables with a header row in gold and in runs, with delimiters, quotation marks, and
 rows with line numbers.
 
-CSV follows RFC 4180. In TSV, quotation marks are ordinary characters unless the task
-declares otherwise, since texts of corpora contain quotation marks.
+CSV tables follow RFC 4180. In TSV, quotation marks are ordinary characters unless the
+task declares otherwise, since texts of corpora contain quotation marks.
 """
 
 import csv
@@ -24,22 +24,22 @@ from tasks.types.text import decoded
 
 CSV, TSV = "csv", "tsv"
 TAB = "\t"
-#: The default delimiter of each table format.
+#: `TABLES` contains the default delimiter of each table format.
 TABLES = {CSV: ",", TSV: TAB}
 DELIMITERS = {",": "comma", ";": "semicolon", TAB: "tab"}
-#: File extensions of tables.
+#: `SUFFIXES` maps file extensions of tables to table formats.
 SUFFIXES = {".csv": CSV, ".tsv": TSV, ".tab": TSV}
 
 
 @dataclass(frozen=True)
 class TableForm:
-    """The format of a table. If ``delimiter`` is empty, the delimiter of a CSV file is
-    detected.
+    """The format of a table in gold or in a run. If ``delimiter`` is empty, the
+    delimiter of a CSV file is detected.
     """
 
     kind: str = CSV
     delimiter: str = ""
-    #: None for the default of the format.
+    #: `quotes` is None for the default of the table format.
     quotes: bool | None = None
 
     @property
@@ -504,7 +504,7 @@ def readable_files(
     files: Files, columns: Columns, problems: Problems
 ) -> list[InputFile]:
     """Return the files of a run with tables converted to JSON lines. Unreadable files
-    become problems.
+    of the run become problems.
 
     If any file is JSON, only JSON files are read, and tables are not converted.
     """
@@ -527,8 +527,8 @@ Reader = Callable[[Files], tuple[Any, list[Problem]]]
 def read_with_tables(
     files: Files, columns: Columns, read: Reader
 ) -> tuple[Any, list[Problem]]:
-    """Convert the tables of a run to JSON lines. Return the result of ``read`` for the
-    converted files.
+    """Convert the tables of a run to JSON lines. Return the result of the function
+    ``read`` for the converted files.
     """
     problems = Problems()
     lines = readable_files(files, columns, problems)

@@ -45,7 +45,7 @@ def decoded(data: bytes) -> str:
         return data.decode("cp1252", errors="replace")
 
 
-#: Matches the escape sequence of a surrogate in JSON.
+#: `_SURROGATE` matches the escape sequence of a surrogate in JSON.
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 #: `_LONG_REFERENCE` matches a numeric character reference such as `&#8211;`.
 #: Python cannot convert references with too many digits.
@@ -121,8 +121,8 @@ def equal_label(value: str, allowed: Sequence[str]) -> str | None:
 
 
 def no_label(value: str, allowed: Sequence[str]) -> str:
-    """Return a message about an unknown label. If a known label differs only in case or
-    space, the message suggests this label.
+    """Return a message about a label that the task does not have. If a known label
+    differs only in case or space, the message suggests this label.
     """
     meant = next((label for label in allowed if nearly_equal(value, label)), None)
     hint = "" if meant is None else f"; did you mean “{meant}”?"
@@ -130,14 +130,14 @@ def no_label(value: str, allowed: Sequence[str]) -> str:
 
 
 def _json_value(text: str, *, is_unique: bool) -> Any:
-    """Return the only JSON value of a line. Raises ValueError."""
+    """Return the only JSON value of a line of text. Raises ValueError."""
     value = read_json_line(text, is_unique=is_unique)
     return _without_surrogates(value, text)
 
 
 def _without_surrogates(value: Any, text: str) -> Any:
-    """Return a value without unpaired surrogates. ``text`` is the JSON text from which
-    the value was parsed.
+    """Return a JSON value without unpaired surrogates. ``text`` is the JSON text from
+    which the value was parsed.
     """
     return without_halves(value) if "\\u" in text and _SURROGATE.search(text) else value
 

@@ -102,9 +102,9 @@ def read_json(
     """Return the value of a JSON text. Raises json.JSONDecodeError or Unreadable, which
     are subclasses of ValueError.
 
-    ``constant`` converts NaN and Infinity. ``pairs`` builds an object from its members.
-    If a key of an object is repeated, the last member is used. If ``is_unique`` is
-    True, a repeated key raises RepeatedKey.
+    The function ``constant`` converts NaN and Infinity. The function ``pairs`` builds
+    an object from its members. If a key of an object is repeated, the last member is
+    used. If ``is_unique`` is True, a repeated key raises RepeatedKey.
     """
     if is_unique:
         value = read_json(text, limits, constant=constant)

@@ -5,17 +5,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Limits:
-    #: Maximum size in bytes of UTF-8.
+    #: `size` is the maximum size of a text in bytes of UTF-8.
     size: int
-    #: Maximum depth of nested lists and tables.
+    #: `depth` is the maximum depth of nested lists and tables.
     depth: int
-    #: Maximum number of digits of a number.
+    #: `digits` is the maximum number of digits of a number.
     digits: int
 
 
 class Unreadable(ValueError):
-    """The error for a text that a reader refuses. ``line`` and ``column`` are None if
-    the fault has no position.
+    """The error for a TOML or JSON text that a reader refuses. ``line`` and ``column``
+    are None if the fault has no position.
     """
 
     def __init__(

@@ -60,7 +60,7 @@ _NUMBER = re.compile(r"[+-]?(?:0[xob])?([0-9a-fA-F_]+)")
 
 def _tokens(text: str) -> Iterator[tuple[str, int]]:
     """Yield each string, comment, word and sign of a TOML text with its position. Stop
-    at a string without an end.
+    at a TOML string without an end.
     """
     place = 0
     while match := _TOKEN.search(text, place):
