@@ -60,12 +60,14 @@ def base_rules(rules: str) -> str:
     return rules.partition(OF_JUDGE)[0]
 
 
-#: Names of rule sets before version 0.2.0, mapped to their present names.
+#: `_OLD_RULES` maps names of rule sets before version 0.2.0 to present names.
 _OLD_RULES = {"fair": CORRECTED, "default": CORRECTED, "as-published": OFFICIAL}
 
 
 class UnknownTaskType(LookupError):
-    """No task type has the requested name. The message lists the existing task types."""
+    """An error for a task type name that does not exist. The message lists the existing
+    task types.
+    """
 
 
 class OptionRefused(ValueError):
@@ -91,20 +93,20 @@ class ScatterPair:
 
 @dataclass(frozen=True)
 class Option:
-    """A setting of a task type. Options that can change a score are part of the
-    metric's signature.
+    """A setting that organisers choose for a task. Options that can change a score are
+    part of the metric's signature.
     """
 
     name: str
     default: str
     summary: str
     choices: tuple[str, ...] = ()
-    #: Maps prefixes of values that older versions wrote to the present prefixes.
+    #: `former` maps prefixes of values from older versions to the present prefixes.
     former: Mapping[str, str] = field(default_factory=dict)
     #: `may_be_file` is True if the option's value may be the path of a file.
     #: A season file may only name files below the season file's own folder.
     may_be_file: bool = False
-    #: True if metrics that use the option cannot be computed while the option is empty.
+    #: `is_needed` is True if metrics with the option need a value that is not empty.
     is_needed: bool = False
     #: `is_of_gold` is True if the option selects a part of the gold (true answers).
     #: The public inputs contain only the part of the data that the option selects.
@@ -133,7 +135,7 @@ class Option:
         return value
 
 
-#: The option `engine` uses a third-party package instead of our code at this value.
+#: The value `package` makes the option `engine` use a third-party package.
 PACKAGE = "package"
 ENGINE = Option(
     name="engine",
@@ -213,8 +215,8 @@ def unit_by_instance(
 ) -> dict[str, str]:
     """Return the value of a gold field for each instance.
 
-    A dotted path selects a field of a nested object. Raises InputRefused, whose
-    problems list every instance without a value.
+    A dotted path as the field's name selects a field of a nested object. Raises
+    InputRefused, whose problems list every instance without a value.
     """
     problems = Problems()
     values: dict[str, str] = {}
@@ -295,9 +297,9 @@ class Split:
 
     ``content`` is an object whose class depends on the task type. ``index`` and
     ``public_files`` are derived from ``content`` and contain no gold. ``digest`` is the
-    SHA-256 of the canonical content. The digest depends neither on how files are packed
-    nor on the order of lines. ``earlier_digests`` are the digests under earlier rules,
-    if these digests differ from ``digest``.
+    SHA-256 of the gold's canonical content. The digest depends neither on how files are
+    packed nor on the order of lines. ``earlier_digests`` are the digests under earlier
+    rules, if these digests differ from ``digest``.
     """
 
     content: Any
@@ -309,7 +311,7 @@ class Split:
     #: `unit_values` contains each instance's value of the field that `unit` names.
     #: `unit_values` is empty if the option `unit` does not name a field of the gold.
     unit_values: Mapping[str, str] = field(default_factory=dict)
-    #: The version of the rules for reading the gold and runs.
+    #: `reading` is the version of the rules for reading the gold and runs.
     reading: int = READING_VERSION
     #: `rows` counts rows, objects or lines in the files, or is None if not counted.
     rows: int | None = None
@@ -336,7 +338,7 @@ class Pairs:
     gold. Several rows may belong to one instance. If ``answers`` also contains values
     for rows without an answer, ``answered`` is True for the rows that the run answers.
     For millions of rows, gold, answers, units and classes are columns from
-    ``tasks.types.columns`` or ``tasks.types.ranking.lists``. These columns behave like
+    ``tasks.types.columns`` or ``tasks.types.ranking.lists``. Such columns behave like
     lists and use a few bytes per row.
     """
 
@@ -408,11 +410,11 @@ REFERENCED = ("task.toml", "measures.py", "program.json")
 
 @dataclass(frozen=True, kw_only=True)
 class Declared:
-    """The properties that only a declared task has.
+    """The properties that only a declared task (defined by a folder) has.
 
     ``name`` is the task's slug in its folder. ``digest`` is the digest of the files
     that determine scores. ``files`` maps file names to the texts of the folder's files.
-    ``translations`` maps languages to display names.
+    ``translations`` maps languages to the display names of the task.
     """
 
     name: str
@@ -422,9 +424,9 @@ class Declared:
     translations: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     #: Objects of the class `tasks.types.baselines.Baseline`.
     baselines: tuple[Any, ...] = ()
-    #: True if the sample, including its gold, is public.
+    #: `public_sample` is True if the sample of the task, including its gold, is public.
     public_sample: bool = False
-    #: The text of `measures.py`. Empty if the file is part of Citeboard.
+    #: `own_measures` is the text of `measures.py`, or empty for a file of Citeboard.
     own_measures: str = ""
     #: `program` is the text of the official program.
     #: `program_rules` names the rule sets that have metrics from the official program.
@@ -439,12 +441,14 @@ class Declared:
 
     @property
     def referenced(self) -> dict[str, str]:
-        """Return the published versions of the files that determine scores."""
+        """Return the files that determine the scores of a declared task, in the version
+        for other processes.
+        """
         files = {**self.files, REFERENCED[0]: self.toml_given_out}
         return {name: files[name] for name in REFERENCED if name in files}
 
 
-#: The name and content of a file for participants.
+#: A public file, for participants, has a name and a content.
 PublicFile = tuple[str, bytes]
 #: A sorter sorts names of candidates, and its second argument is a salt.
 #: Equal lists of candidates get different orders if their salts differ.
@@ -480,25 +484,25 @@ class TaskType:
     read_run: Callable[[Files, Index, Options], tuple[Any, list[Problem]]]
     pair: Callable[[Split, Any, str, Options], Pairs]
     public_files: Callable[[Files, Options], Iterator[tuple[str, bytes]]]
-    #: Return True if the path below the gold folder names a file of the gold.
+    #: `is_gold_file` returns True if the path below the gold folder names a gold file.
     is_gold_file: Callable[[str], bool]
-    #: The dimensions whose classes are gold labels.
+    #: `label_dimensions` lists the dimensions whose classes are gold labels.
     label_dimensions: tuple[str, ...] = ()
-    #: The dimensions whose classes are intervals of a number that systems predict.
+    #: Classes of dimensions in `gold_bands` are intervals of a predicted number.
     gold_bands: tuple[str, ...] = ()
-    #: The dimensions whose classes are computed from the public inputs alone.
+    #: Classes of dimensions in `shown_dimensions` depend on the public inputs alone.
     shown_dimensions: tuple[str, ...] = ()
     #: Class charts show `leading_dimension` first.
     #: By default, class charts show the first dimension with several classes.
     leading_dimension: str = ""
-    #: Return for each answer of a run True if it is not empty.
+    #: `filled` returns for each answer of a run True if the answer is not empty.
     filled: Callable[[Any, Index], Iterable[bool]] = filled_texts
     #: The name of a resampling unit on pages, if the option ``unit`` is not set.
     unit: str = "instance"
     #: `instance_names` returns the instance names of gold records.
     #: Types need `instance_names` if neither ids nor positions name their instances.
     instance_names: InstanceNames = ids_or_places
-    #: The options of the type, in addition to ``UNIT``.
+    #: `options` lists the options of the task type, in addition to ``UNIT``.
     options: tuple[Option, ...] = ()
     #: `accepts` returns True for files in the form of a run, even a faulty run.
     #: If `accepts` is None, every upload that can be scored is accepted.
@@ -506,7 +510,7 @@ class TaskType:
     #: A run form describes the features that distinguish a run from other files.
     #: If an upload has the form of another task type, the message names that type.
     run_form: RunForm | None = None
-    #: The metrics that a board shows by default, in order. If empty, all metrics.
+    #: A board shows `main_metrics` by default, or all metrics if the list is empty.
     main_metrics: tuple[str, ...] = ()
     #: Each item of `baselines` points to a tuple of the type's built-in baselines.
     baselines: tuple[str, ...] = ()
@@ -514,7 +518,7 @@ class TaskType:
     display_names: Mapping[str, str] = field(default_factory=dict)
     #: Display names of classes, if different from the stored names.
     class_names: Mapping[str, str] = field(default_factory=dict)
-    #: The form of human evaluation, if people can judge the texts of runs.
+    #: `human_evaluation` exists if people can judge the texts of runs.
     human_evaluation: HumanEvaluation | None = None
     #: `has_claims` is True if runs are responses whose claims people judge.
     has_claims: bool = False
@@ -524,13 +528,13 @@ class TaskType:
     #: `further_metrics` returns metrics that the options add to a rule set.
     #: For example, the options add metrics at further cut-offs.
     further_metrics: Callable[[str, Options], tuple[MetricRef, ...]] | None = None
-    #: The metrics that the options remove from all rule sets.
+    #: `absent_metrics` returns the metrics that the options remove from all rule sets.
     absent_metrics: Callable[[Options], frozenset[str]] = lambda _: frozenset()
-    #: Pairs of metrics whose scatter plots a board shows.
+    #: `scatter_pairs` lists pairs of metrics whose scatter plots a board shows.
     scatter_pairs: tuple[ScatterPair, ...] = ()
     #: Scores that the site does not compute and that teams may report for their runs.
     team_scores: tuple[str, ...] = ()
-    #: Yields single instances for pages, from the files of the gold and from a run.
+    #: `show_instances` yields single instances for pages, from gold files and a run.
     show_instances: Callable[
         [Files, Split, Pairs, Options], Iterator[ShownInstance]
     ] = as_written
@@ -552,7 +556,7 @@ class TaskType:
     #: The site compares the parts to find the same instance in another gold.
     #: If `contents` is None, the site treats the whole gold as one instance.
     contents: Callable[[Files, Split], Iterable[tuple[Any, Any]]] | None = None
-    #: Like ``contents``, but for the parts of the gold files that no metric uses.
+    #: `also_holds` is like ``contents`` for parts of gold files that no metric uses.
     also_holds: Callable[[Files], Iterable[tuple[Any, Any]]] | None = None
     #: `trivial_runs` returns trivial runs, which do not use the gold's answers.
     #: With ``is_quick``, the trivial runs cover only a part of the gold.
@@ -572,7 +576,8 @@ class TaskType:
         """Return a task type with the fields that the parts define.
 
         A part is a module or the task object of a form. Each attribute of a part sets
-        the field of the same name. ``facts`` override the parts.
+        the field of the same name. The arguments ``facts`` override the attributes of
+        the parts.
         """
         said = {
             field.name: getattr(part, name)
@@ -622,8 +627,8 @@ class TaskType:
         return next(iter(self.rules))
 
     def has_rules(self, rules: str) -> bool:
-        """Return True if the type has the rule set. The name of an additional judge is
-        ignored.
+        """Return True if the task type has the rule set. The name of an additional
+        judge in the rule set's name is ignored.
         """
         return base_rules(rules) in self.rules
 
@@ -651,8 +656,8 @@ class TaskType:
         """Return the metrics of a rule set that cannot be computed, each mapped to the
         missing option.
 
-        Defaults replace options that are not in ``options``. The result is empty if the
-        rule set no longer exists.
+        The default values of options replace options that are not in ``options``. The
+        result is empty if the rule set no longer exists.
         """
         if not self.has_rules(rules):
             return {}
@@ -717,8 +722,8 @@ class TaskType:
     def gold_of(self, files: Files, options: Options) -> Split:
         """Read the gold and the resampling unit of each instance.
 
-        Raises InputRefused. Every problem names its file, or all files if it concerns
-        several files.
+        Raises InputRefused. Every problem names a file, or all files if several files
+        cause the problem.
         """
         try:
             split, name = self.read_gold(files, options), options.get(UNIT.name, "")
@@ -782,7 +787,9 @@ def current_rules(name: str) -> str:
 
 
 def given_options(pairs: Sequence[str]) -> dict[str, str]:
-    """Parse the KEY=VALUE arguments of a command line. Raises OptionRefused."""
+    """Parse the KEY=VALUE arguments of a command line into options. Raises
+    OptionRefused.
+    """
     if wrong := [pair for pair in pairs if "=" not in pair]:
         raise OptionRefused(f"--option {wrong[0]}: expected KEY=VALUE")
     return dict(pair.split("=", 1) for pair in pairs)
@@ -816,11 +823,12 @@ LABELS, LINES, TAGS = "labels", "lines", "tags"
 #: The view `reports` shows sentences with citations, and nuggets (expected facts).
 #: The view `reports` shows the judgements of each sentence and each nugget.
 REPORTS = "reports"
-#: A view of a text with highlighted spans.
+#: `marked-text` is the name of a view of a text with highlighted spans.
 MARKED_TEXT = "marked-text"
-#: A view of documents and sentences that support or contradict a claim.
+#: The view `evidence` shows documents and sentences that support or contradict a claim.
 EVIDENCE = "evidence"
-#: The maximum number of stored instances per run, and of stored candidates per ranking.
+#: `MAX_SHOWN` limits the stored instances per run.
+#: `TOP` limits the stored candidates per ranking.
 MAX_SHOWN, TOP = 2_000, 10
 #: Each outcome describes a sentence of the answer or of the gold.
 #: A wrong sentence is `alike` if it shares words with a gold sentence.
@@ -870,8 +878,8 @@ class Marks(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class ShownInstance:
-    """The texts of one instance. ``given`` is the text that systems receive, without
-    gold. ``given`` may be empty.
+    """The texts of one instance on pages. ``given`` is the text that systems receive,
+    without gold. ``given`` may be empty.
     """
 
     name: str
@@ -883,11 +891,11 @@ class ShownInstance:
     #: Sentences next to a judged sentence have the outcome `context`.
     #: The pairs of outcomes and sentences reveal the gold.
     judged: tuple[tuple[str, str], ...] = ()
-    #: Numbers in the run's answer: scores of candidates, or probabilities of labels.
+    #: `beside` contains scores of candidates or probabilities of labels in the answer.
     beside: tuple[tuple[str, float], ...] = ()
-    #: The number of candidates of the instance, or 0 without candidates.
+    #: `pool` is the number of candidates of the instance, or 0 without candidates.
     pool: int = 0
-    #: Only for declared tasks: the input fields, and the parts of gold and answer.
+    #: Only instances of declared tasks have input fields, and parts of gold and answer.
     fields: Mapping[str, Any] = field(default_factory=dict)
     gold_parts: tuple[AnswerPart, ...] = ()
     answer_parts: tuple[AnswerPart, ...] = ()
@@ -929,7 +937,7 @@ def joined(texts: Sequence[str]) -> str:
     return "\n".join(dict.fromkeys(text for text in texts if text))
 
 
-#: Pairs of a heading and a text.
+#: The sources of an instance are pairs of a heading and a text.
 Sources = tuple[tuple[str, str], ...]
 
 
@@ -945,13 +953,14 @@ class Scale:
 
 @dataclass(frozen=True)
 class HumanEvaluation:
-    """The texts and scales for human evaluation.
+    """The texts and scales that people see when they judge runs.
 
     ``sources`` reads the public inputs, never the gold. ``texts`` returns the texts of
-    a parsed run. Both return mappings by instance name. ``scales`` maps criteria to the
-    task's own scales. For other criteria, judges see only the names of the lowest and
-    the highest level. If judges compare texts with gold texts, ``references`` reads the
-    gold texts, and ``reference_scales`` are the scales of this comparison.
+    a parsed run. Both functions return mappings from instance names to texts.
+    ``scales`` maps criteria to the task's own scales. For other criteria, judges see
+    only the names of the lowest and the highest level. If judges compare texts with
+    gold texts, ``references`` reads the gold texts, and ``reference_scales`` are the
+    scales of this comparison.
     """
 
     sources: Callable[[Files], Mapping[str, Sources]]

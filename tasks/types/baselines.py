@@ -17,10 +17,10 @@ Answering = Callable[[Files], Iterator[Answer]]
 
 @dataclass(frozen=True, kw_only=True)
 class Baseline:
-    """A built-in system. ``answers`` computes the lines of a run from the public
-    inputs.
+    """A built-in baseline system. ``answers`` computes the lines of a run from the
+    public inputs.
 
-    If ``answers`` receives gold, it reads only the public part of the gold. If
+    If ``answers`` receives gold, ``answers`` reads only the public part of the gold. If
     ``learns_from_gold`` is True, the gold is divided into parts, and each part is
     answered with the gold of the other parts. ``source`` names the paper that describes
     the system. Baselines with the same ``sweep`` are one system with different values
@@ -58,8 +58,9 @@ class Baseline:
         options: tuple[Option, ...],
         **facts: Any,
     ) -> "Baseline":
-        """Return a baseline with options. Defaults replace options that are not set.
-        The baseline's ``answers`` raises OptionRefused for invalid options.
+        """Return a baseline system that has options. The default values of options
+        replace options that are not set. The baseline's ``answers`` raises
+        OptionRefused for invalid options.
         """
 
         def configured(values: Options) -> Answering:
@@ -75,7 +76,7 @@ class Baseline:
         )
 
     def with_options(self, options: Options) -> "Baseline":
-        """Return the same system under other options. Raises OptionRefused."""
+        """Return the same baseline system under other options. Raises OptionRefused."""
         checked = checked_options(self.name, self.options, options)
         return (
             replace(self, answers=self.configured(checked)) if self.configured else self

@@ -14,7 +14,7 @@ LABELS_IN_A_BYTE = 127
 #: The code of a row that has no class in a dimension.
 NO_CLASS = -1
 #: `OUTSIDE` marks a row to which a dimension does not apply.
-#: For example, rows were sampled separately for each dimension.
+#: `OUTSIDE` is needed if rows were sampled separately for each dimension.
 OUTSIDE = -2
 
 
@@ -108,7 +108,8 @@ class Classes(Sequence[tuple[str, ...]]):
     classes behaves like a list of tuples.
 
     Rows to which the dimension does not apply are empty tuples, as are rows without a
-    class. Only ``codes`` distinguishes the two cases.
+    class. Only the array ``codes`` distinguishes rows without a class from rows to
+    which the dimension does not apply.
     """
 
     def __init__(self, labels: Sequence[str], codes: Codes) -> None:
@@ -117,8 +118,8 @@ class Classes(Sequence[tuple[str, ...]]):
 
     @classmethod
     def of(cls, values: Iterable[str | None], order: Sequence[str] = ()) -> "Classes":
-        """Return classes from one label per row. Labels in ``order`` have the given
-        order, and other labels follow in alphabetical order.
+        """Return a column of classes from one label per row. Labels in ``order`` have
+        the given order, and other labels follow in alphabetical order.
         """
         numbers = LabelNumbers()
         return in_order(
@@ -145,7 +146,7 @@ class Classes(Sequence[tuple[str, ...]]):
 
     def rows_by_label(self) -> Iterator[tuple[str | None, NDArray[np.intp]]]:
         """Yield the row numbers of each class that occurs, in the order of the labels.
-        Rows without a class follow under the key None.
+        Row numbers without a class follow under the key None.
         """
         order = np.argsort(self.codes, kind="stable")
         bounds = np.searchsorted(
@@ -159,14 +160,14 @@ class Classes(Sequence[tuple[str, ...]]):
 
     def names_and_numbers(self) -> tuple[list[str], NDArray[np.intp]]:
         """Return the labels that occur in the column, and for each row the index of the
-        row's label. Every row must have a class.
+        row's label. Every row of the column must have a class.
         """
         occurring, numbers = renumbered(self.codes)
         return [self.labels[code] for code in occurring], numbers
 
     @property
     def is_empty(self) -> bool:
-        """Return True if no row has a class."""
+        """Return True if no row of the column has a class."""
         return bool((self.codes < 0).all())
 
 
@@ -179,7 +180,7 @@ class LabelNumbers(dict[Any, int]):
     """The codes of the labels of a dimension, in the order of first use.
 
     Numbers in a label become texts. The empty text and invalid labels have the code
-    NO_CLASS. The value `...` has the code OUTSIDE.
+    NO_CLASS. The placeholder `...` has the code OUTSIDE.
     """
 
     def __init__(self) -> None:
@@ -198,8 +199,8 @@ class LabelNumbers(dict[Any, int]):
 
 
 def in_order(labels: Sequence[str], codes: Codes, order: Sequence[str] = ()) -> Classes:
-    """Return a column of classes with sorted labels. ``codes`` are indexes into
-    ``labels``.
+    """Return a column of classes with sorted labels. The argument ``codes`` contains
+    indexes into ``labels``.
     """
     first = {label: index for index, label in enumerate(order)}
     places = sorted(

@@ -34,8 +34,9 @@ def has_given_order(task_type: TaskType, nonce: str, reading: int) -> bool:
 
 
 def in_given_order(names: Iterable[str], nonce: str, instance: str = "") -> list[str]:
-    """Return the candidates in their public order. ``instance`` is the instance that
-    the candidates belong to, or empty if all instances share the candidates.
+    """Return the candidates of a ranking task in their public order. ``instance`` is
+    the instance that the candidates belong to, or empty if all instances share the
+    candidates.
     """
     key = bytes.fromhex(nonce)
     # The message is a JSON list of three texts in the format of `json.dumps`.

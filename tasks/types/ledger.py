@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 ENTAILS, SUPPORTS, ASSIGNS, PREFERS = "entails", "supports", "assigns", "prefers"
-#: A label marks items for which the judge gave no valid answer in two attempts.
+#: `NO_LABEL` marks items for which the judge gave no valid answer in two attempts.
 NO_LABEL = "no label"
 YES, NO = "yes", "no"
 #: The first three numbers limit judge names, person names and rationales.
@@ -64,8 +64,8 @@ class Judgement(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """The label of judged items that is used for scores. ``is_tie`` is True if people's
-    votes tied.
+    """The label of judged items that is used for scores. ``is_tie`` is True if the
+    votes of people tied.
     """
 
     label: str

@@ -1,5 +1,5 @@
 """Read JSON lines in blocks, which takes half the time of reading single lines. Files
-with faults need another reader.
+with faults need a reader of single lines.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -44,8 +44,8 @@ def plain_blocks(
 
 
 def plain_names(block: Mapping[str, Sequence[Any]], key: str) -> Sequence[str]:
-    """Return the texts under a key of a block. Raises NotPlain if a value is empty or
-    not a text.
+    """Return the texts under a key of a block of lines. Raises NotPlain if a value is
+    empty or not a text.
     """
     names = block.get(key, ())
     if not all(names) or set(map(type, names)) != {str}:

@@ -1,5 +1,5 @@
-"""The problems of an input. Messages contain line numbers and tell the author how to
-correct each problem.
+"""The problems of an input, which is a run or gold. Messages contain line numbers and
+tell the author how to correct each problem.
 """
 
 import re
@@ -10,15 +10,15 @@ from importlib.util import find_spec
 from itertools import islice
 from typing import Any, Self
 
-#: The maximum length of a quoted line.
+#: `QUOTE_LENGTH` is the maximum length of a quoted line.
 QUOTE_LENGTH = 160
 MAX_PROBLEMS = 1_000
-#: The maximum number of problems that pages and commands list.
+#: `MAX_LISTED` is the maximum number of problems that pages and commands list.
 MAX_LISTED = 200
-#: The maximum length of a message, since messages contain names from the author's file.
+#: `MAX_TOLD` limits a message, since messages contain names from the author's file.
 MAX_TOLD = 2_000
 
-#: The fields of a problem that most task types do not set.
+#: Most task types do not set these fields of a problem.
 _SORTED_BY = ("topic", "category")
 
 
@@ -112,7 +112,8 @@ class Problems(list[Problem]):
     """A list of problems with at most ``MAX_PROBLEMS`` errors and as many warnings.
 
     Further problems are only counted, without a limit for warnings, and with the limit
-    ``counts`` for errors. One more error raises TooManyProblems with all problems.
+    ``counts`` for errors. One more error than ``counts`` raises TooManyProblems with
+    all problems.
     """
 
     def __init__(self, problems: Iterable[Problem] = (), *, counts: int = 0) -> None:
@@ -199,9 +200,9 @@ def capped(
     return chosen, counted(problems) - counted(chosen)
 
 
-#: The maximum number of further line numbers of a merged problem.
+#: `MAX_ALIKE` is the maximum number of further line numbers of a merged problem.
 MAX_ALIKE = 5
-#: Matches the prefix of a message about an item of a list, which has no line number.
+#: `_ITEM` matches the prefix of a message about a list item, which has no line number.
 _ITEM = re.compile(r"\Aitem ([0-9]+): ")
 
 
@@ -235,7 +236,7 @@ class Lines:
 
 def merged(problems: Iterable[Problem]) -> list[Problem]:
     """Merge equal problems of a file. The merged problem has the position of the first
-    problem.
+    equal problem.
     """
     groups: dict[object, list[Problem]] = {}
     for problem in problems:
@@ -277,7 +278,7 @@ def fatal(problems: Iterable[Problem]) -> list[Problem]:
 
 
 def refuse(problems: Sequence[Problem]) -> None:
-    """Raise InputRefused with all problems if any of them is fatal."""
+    """Raise InputRefused with all problems if any problem is fatal."""
     if fatal(problems):
         raise InputRefused(
             [*problems, *(problems.rest() if isinstance(problems, Problems) else ())]
@@ -289,7 +290,7 @@ def counted(problems: Iterable[Problem]) -> int:
 
 
 def as_values(problems: Iterable[Problem]) -> list[dict[str, Any]]:
-    """Return the problems as JSON values for another process."""
+    """Return the problems as JSON values that another process can read."""
     return [asdict(problem) for problem in problems]
 
 
@@ -353,7 +354,7 @@ JUDGEMENTS_LACKING = "judgements of this run are not among the gold yet"
 
 class Unavailable(Exception):
     """Scoring needs software or a model that is not available. The run is valid and may
-    be scored later.
+    be scored when the software is available.
     """
 
 

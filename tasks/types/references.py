@@ -57,8 +57,8 @@ class MetricRef:
 
 
 def metric_ref(name: str, by: str, *options: str, **arguments: Any) -> MetricRef:
-    """Return a reference to a metric of Citeboard. ``by`` names the class of the metric
-    and the module below `scoring.metrics`.
+    """Return a reference to a metric class of Citeboard. ``by`` names the class of the
+    metric and the module below `scoring.metrics`.
     """
     return MetricRef(name, f"scoring.metrics.{by}", arguments, options)
 

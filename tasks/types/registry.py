@@ -38,7 +38,7 @@ read_declaration: Callable[[Mapping[str, str]], TaskType] = lazy(
 TOML, INPUTS, SAMPLE = "task.toml", "inputs.jsonl", "sample"
 
 ENTRY_POINTS = "citeboard.task_types"
-#: Functions that return a declared task by slug, or None.
+#: Each function in `STORES` returns a declared task by slug, or None.
 STORES: list[Callable[[str], TaskType | None]] = []
 
 
@@ -57,8 +57,8 @@ def task_types() -> dict[str, TaskType]:
 
 
 def task_type(name: str) -> TaskType:
-    """Return a task type by name. Raises UnknownTaskType, or InputRefused for an
-    invalid folder.
+    """Return the task type that a name selects. Raises UnknownTaskType, or InputRefused
+    for an invalid folder.
 
     The name is a slug, the folder or ``reference`` of a declared task, or the path of a
     site's public inputs, as a zip or an unpacked folder.
@@ -80,8 +80,8 @@ def task_type(name: str) -> TaskType:
 
 
 def _are_inputs(folder: Path) -> bool:
-    """Return True if the folder contains public inputs: a declaration, but no folder
-    with the sample.
+    """Return True if the folder contains public inputs, which are a declaration without
+    a folder with the sample.
     """
     return (folder / INPUTS).is_file() and not (folder / SAMPLE).is_dir()
 
@@ -118,8 +118,8 @@ def _can_read(task_type: TaskType, files: Sequence[InputFile]) -> bool:
 
 
 def stored(slug: str) -> TaskType | None:
-    """Return a stored declared task, or None. A site registers the lookup function for
-    stored tasks in ``STORES``.
+    """Return a declared task that the site stores under the slug, or None. A site
+    registers the lookup function for stored tasks in ``STORES``.
     """
     if not slug.startswith(DECLARED):
         return None
@@ -131,7 +131,7 @@ def known_type(slug: str) -> TaskType | None:
 
 
 def folder_type(folder: Path) -> TaskType:
-    """Read the declared task of a folder. Raises InputRefused with all problems."""
+    """Read the declared task in a task folder. Raises InputRefused with all problems."""
     found = read_folder(folder)
     if found.declared and found.declared.name in task_types():
         message = f"“{found.declared.name}” is a built-in type"

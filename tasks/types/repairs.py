@@ -44,17 +44,17 @@ MAX_BYTES = 64 * CHUNK
 #: `MAX_FIELDS` limits the existing fields that are tried for a missing field.
 #: `MAX_TRIALS` limits the attempts to read a repaired file.
 MAX_FIELDS, MAX_TRIALS = 8, 24
-#: Maximum number of files in an archive that are repaired.
+#: `MAX_FILES` is the maximum number of files in an archive that are repaired.
 MAX_FILES = 20
 ARCHIVE = ".zip"
 #: A file with more than `MAX_MISSING` missing keys is not repaired.
 #: A file with more missing keys probably belongs to another task.
 MAX_MISSING = 2
-#: Keys of an index that contain the names of instances.
+#: `_NAMES` lists the keys of an index that contain the names of instances.
 _NAMES = ("instances", "passages")
-#: Maximum number of listed changes.
+#: `MAX_CHANGES` is the maximum number of listed changes.
 MAX_CHANGES = 20
-#: The maximum length of a value that a message quotes.
+#: `MAX_TOLD` is the maximum length of a value that a message quotes.
 MAX_TOLD = 40
 
 
@@ -78,7 +78,7 @@ class _Rows:
     heads: tuple[str, ...] = ()
     changes: tuple[str, ...] = field(default_factory=tuple)
 
-    #: Maps the original names of renamed fields to their new names.
+    #: `renames` maps the original names of renamed fields to the new names.
     renames: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -88,7 +88,7 @@ class _Rows:
     @property
     def is_constant(self) -> bool:
         """Return True if there are several records and a renamed field has the same
-        value in all of them.
+        value in all records.
         """
         return len(self.records) > 1 and any(
             len({json.dumps(record[name]) for record in self.records}) == 1
@@ -375,8 +375,8 @@ class _Repairing:
 
     def _mended(self, rows: "_Rows") -> "_Rows":
         """Return the rows of the file with corrected labels and ids. Values in a row
-        are corrected if they differ from a label or id of the task only in case or
-        space.
+        are corrected if the values differ from a label or id of the task only in case
+        or space.
         """
         changes: Counter[str] = Counter()
         records = [

@@ -39,7 +39,8 @@ class RunForm:
     #: `columns` contains columns of a run in table form.
     #: The header of the table contains at least one column in `columns`.
     columns: frozenset[str] = frozenset()
-    #: The columns of a built-in type. A declared task defines its own columns.
+    #: `table` contains the columns of a built-in type.
+    #: A declared task defines its own columns of a run.
     table: Columns | None = None
 
     def has_columns(self, beginning: bytes) -> bool:
@@ -128,9 +129,9 @@ class TrecForm:
     #: `topics` and `documents` yield the id and the text of each topic or document.
     topics: Callable[[Files], Iterator[tuple[str, str]]]
     documents: Callable[[Files], Iterator[tuple[str, str]]]
-    #: Yields topic, document and grade of each judgement.
+    #: `qrels` yields topic, document and grade of each judgement.
     qrels: Callable[[Files], Iterator[tuple[str, str, int]]]
-    #: Yields the candidates of each topic. None if all documents are candidates.
+    #: `candidates` yields the candidates of each topic, or is None for all documents.
     candidates: Callable[[Files], Iterator[tuple[str, Sequence[str]]]] | None = None
 
 
@@ -146,7 +147,7 @@ def _joined_fields(record: Mapping[str, Any], parts: Sequence[str]) -> str:
     return " ".join(str(record[part]) for part in parts if record.get(part))
 
 
-#: The columns of built-in rankings.
+#: `RANKED_TABLE` contains the columns of built-in rankings.
 RANKED_TABLE = Columns(id="id", answer="ranked", document=DOCUMENT)
 FORMS = (
     "JSON lines or a TREC run file, or CSV or TSV with a header row and the columns "
@@ -156,7 +157,7 @@ FORMS = (
 
 def _may_be_trec(line: bytes) -> bool:
     """Return True if a line has a number in the column of the rank or score of a TREC
-    run. One column may be missing or added.
+    run. One column of the run may be missing or added.
     """
     fields = line[:1000].split()
     return 4 <= len(fields) <= 7 and any(map(_is_number, fields[3:5]))

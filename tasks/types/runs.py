@@ -23,12 +23,12 @@ from tasks.types.run_forms import (
 )
 from tasks.types.tables import SUFFIXES as TABLE_SUFFIXES
 
-#: The maximum number of files per run whose format is examined.
+#: The format of at most `MAX_FILES_LOOKED_AT` files per run is examined.
 MAX_FILES_LOOKED_AT = 20
 MIN_STRAY_LINES = 3
-#: The last part of a message about a run of another task type.
+#: A message about a run of another task type ends with this text.
 RIGHT_TASK = "is this the right task?"
-#: If at least this share of the answers is empty, a single message reports all of them.
+#: If at least this share of the answers is empty, one message reports all of them.
 MANY_EMPTY = 0.1
 
 
@@ -38,7 +38,7 @@ def read_run(
     """Return the answers of a run and all problems, sorted by file and line. The
     answers are valid only if no problem is fatal.
 
-    ``name`` is the author's name of the run. Problems without a file name get this
+    ``name`` is the author's name of the run. Problems without a file name get the run's
     name.
     """
     try:

@@ -53,7 +53,9 @@ def form_of(task_type: TaskType) -> InstanceTask | None:
 
 
 def trivial_answers(form: InstanceTask, split: Split) -> TrivialAnswers:
-    """Return the answers of all trivial runs. Some forms of task have no trivial runs."""
+    """Return the answers of all trivial runs of a declared task. Some forms of task
+    have no trivial runs.
+    """
     content: Content = split.content
     match form:
         case LabelTask():
@@ -98,8 +100,8 @@ MOST_RANKED, MOST_RANKED_IN_ALL = 1_000, 200_000
 def ranked_runs(
     files: Files, split: Split, options: Options, *, is_quick: bool
 ) -> TrivialRuns:
-    """Return trivial rankings of a built-in type. Return no runs for other task types,
-    or if there are too many candidates.
+    """Return trivial rankings of a built-in task type. Return no runs for other task
+    types, or if there are too many candidates.
 
     The candidates of a ranking are in the order of the gold files.
     """

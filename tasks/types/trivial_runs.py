@@ -83,8 +83,8 @@ class TrivialRuns:
     name, `constants` contains runs with a constant answer by this answer, and `draws`
     contains random runs.
 
-    The trivial runs answer the instances of ``split``. The split may be a sample of the
-    gold.
+    The trivial runs answer the instances of ``split``. The answered split may be a
+    sample of the gold.
     """
 
     split: Any
@@ -94,7 +94,7 @@ class TrivialRuns:
 
 
 def run_file(lines: Iterable[Mapping[str, Any]], reading: int) -> list[InputFile]:
-    """Return the lines as the files of a run."""
+    """Return the lines of a trivial run as the files of a run."""
     data = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
     name = "trivial.jsonl"
     return [InputFile(name, name, partial(BytesIO, data.encode()), reading)]
