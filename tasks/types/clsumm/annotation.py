@@ -16,9 +16,9 @@ from tasks.types.files import InputFile
 from tasks.types.problems import InputRefused, Problem, quoted
 from tasks.types.text import decoded
 
-#: The first tuple lists the fields that the official program requires of public inputs.
+#: The official program requires the fields `NEEDED_OF_INPUTS` in public inputs.
 #: Public inputs have no reference and no facet.
-#: The second tuple lists the fields that the program requires of gold and runs.
+#: The program requires the fields `NEEDED` in gold and runs.
 NEEDED_OF_INPUTS = (
     "Reference Article",
     "Citing Article",
@@ -188,7 +188,7 @@ def _needed_fields(line: str, needed: Sequence[str]) -> dict[str, str]:
 
 
 _SHOWN = (*NEEDED_OF_INPUTS[:3], "Citation Marker", "Citation Offset", "Citation Text")
-#: The public fields and columns. All other fields of a line are secret.
+#: All fields of a line except the listed public fields and columns are secret.
 PUBLIC_FIELDS = ("Citance Number", "Citation Number", *_SHOWN)
 PUBLIC_COLUMNS = ("Citance Number", *_SHOWN, "Citation Text Clean")
 ANSWER_COLUMNS = ("Reference Offset", "Reference Text", "Discourse Facet")

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from tasks.types.probabilities import Probabilities
 
 FACETS = ("Aim", "Hypothesis", "Method", "Results", "Implication")
-#: The trivial baseline answers with this facet, the majority class in every edition.
+#: The trivial baseline answers with `MAJORITY`, the majority class in every edition.
 MAJORITY = "Method"
 #: `NO_REFERENCE` is the placeholder for an answer without a reference sentence.
 #: `NO_FACET` lists the placeholders for an answer without a facet.
@@ -165,7 +165,7 @@ def spans(sentences: Sequence[str], order: Mapping[str, int]) -> int:
     return sum(place - 1 not in places for place in places)
 
 
-#: Many citances in CSV files share these values of the marker offset.
+#: Many citances in CSV files share the values `NO_MARKERS` of the marker offset.
 NO_MARKERS = ("", "0")
 
 

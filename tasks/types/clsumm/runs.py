@@ -48,7 +48,7 @@ RUN_FORM = RunForm(
 )
 MAX_SENTENCES = 5
 MAX_SPANS = 3
-#: A run may contain this number of answers in addition to ten answers per citance.
+#: A run may contain `MORE_ANSWERS` answers in addition to ten answers per citance.
 #: `MORE_ANSWERS` is limited because all answers are in memory.
 MORE_ANSWERS = 10_000
 

@@ -70,7 +70,7 @@ class FacetAnswer:
     facet: str | None
     is_found: bool | None
     file: int = 0
-    #: The run's probability of each facet, if the gold has a facet.
+    #: `probabilities` is the run's probability of each facet, if gold has a facet.
     probabilities: Probabilities | None = None
 
 
