@@ -67,7 +67,7 @@ SECTIONS = ("Format", "Data", "Rules", "Citation")
 #: `SLUG` matches task slugs and names of rule sets.
 SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 SLUG_WORDS = "lower-case letters, digits and single hyphens"
-#: These keys of [task] cannot change scores and are not part of the digest.
+#: Keys of [task] that cannot change scores are not part of the digest.
 WORDS = ("title", "names", "baselines", "public_sample", VIEW)
 READINGS = ("year", "words", "characters", "count")
 DATE = re.compile(r"before:\d{4}(-\d{2}){0,2}")

@@ -297,7 +297,7 @@ def _rows_with_ids(rows: Rows, keys: Values) -> Rows:
     return [{**row, keys["id"]: name} for row, name in zip(rows, names, strict=True)]
 
 
-# Recognition of rankings and evidence.
+# The following functions recognise rankings and evidence.
 
 
 @dataclass(frozen=True)

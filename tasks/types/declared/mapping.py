@@ -13,8 +13,8 @@ from tasks.types.forms.numbers import NumberTask
 from tasks.types.tables import DOCUMENT, RANK, SCORE
 
 VALUES, FIELDS = "values", "fields"
-#: In these forms of task, a declaration can map other spellings to the answers.
 #: `FORMS_WITH_VALUES` lists the forms whose answers are labels or numbers.
+#: In these forms of task, a declaration can map other spellings to the answers.
 FORMS_WITH_VALUES = ("labels", "numbers", "spans", "evidence")
 #: `OTHER_FIELDS` lists the fields of a run besides id and answer, for each form.
 #: A declaration can rename the fields in `OTHER_FIELDS`.

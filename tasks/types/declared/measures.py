@@ -14,7 +14,7 @@ from tasks.types.tokenizers import TOKENIZERS
 
 CLASSES, CALIBRATION = "scoring.metrics.classification", "scoring.metrics.calibration"
 WEIGHTED = "scoring.metrics.weighted"
-#: Some measures of labels need these data of a run in addition to the labels.
+#: Some measures of labels need probabilities or confidences besides the labels.
 PROBABILITIES, SCORES = "probabilities", "probabilities or confidence"
 PARTS = ("precision", "recall", "f1")
 #: `ZEROS` lists the values that a rule set can choose for 0/0 in a class.

@@ -237,7 +237,7 @@ def _is_found(name: str) -> bool:
     try:
         return importlib.util.find_spec(name) is not None
     except ValueError:
-        # The module is already loaded and has no specification, such as `__main__`.
+        # A loaded module such as `__main__` may have no specification.
         return True
 
 

@@ -61,16 +61,16 @@ Values = dict[str, Any]
 MAX_CLASSES, MAX_LABEL_MEASURES = 20, 8
 #: `MAX_FIELDS` is the maximum number of described fields.
 MAX_FIELDS = 200
-#: The cut-offs of the measures that users can select.
+#: Users can select the measures at the cut-offs in `CUTS`.
 CUTS = (1, 5, 10, 20, 100)
 #: A classifier that uses only one field is right for a share of the instances.
 #: The field reveals the label if the share is at least `GIVES_AWAY`.
 GIVES_AWAY = 0.9
-#: A part of a field that occurs with one label more often than with another is telling.
+#: A part of a field is telling if it occurs far more often with one label.
 #: A telling part occurs `MORE_OFTEN` times more often, and at least `OFTEN` times.
 MORE_OFTEN, OFTEN = 3, 20
 #: A list field may contain the candidates if most lists are longer than the answers.
-#: `HAS_MORE` is the minimum share of instances with such a longer list.
+#: `HAS_MORE` is the minimum share of instances whose list is longer.
 HAS_MORE = 0.9
 MEASURES = {
     "labels": ("macro_f1", "accuracy", "mcc"),
@@ -278,7 +278,7 @@ def _proposed(form: str, recognised: Recognised) -> Values:
     ]
     unit = next((name for name in others if _is_unit(rows, name)), "")
     if not unit:
-        # Choose the part of the id that has the fewest distinct values.
+        # The id's part with the fewest distinct values is the unit.
         parts = [
             name for name in recognised.keys.get("ids", ()) if _is_unit(rows, name)
         ]
@@ -331,7 +331,7 @@ def _public_fields(
     nor reveal an answer.
     """
     rows, answer = recognised.rows, recognised.answer
-    # Tags are useless without their tokens.
+    # The tokens are always public, as tags are useless without tokens.
     tokens = token_fields(rows, answer)[:1] if form == "tags" else []
     names = names_of(rows)
     before = names[: names.index(answer)] if answer in names else []

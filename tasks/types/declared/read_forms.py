@@ -30,8 +30,8 @@ from tasks.types.jsonlines import MAX_TEXT
 
 Settings = Mapping[str, Any]
 #: `Reading` reads [task.answer], other tables of [task], and missing answers.
-#: The first three arguments contain [task.gold], [task.answer] and [task].
-#: The last argument contains the rule sets, which state how missing answers count.
+#: `Reading` gets [task.gold], [task.answer] and [task] as the first arguments.
+#: The last argument of `Reading` contains the rule sets, which treat missing answers.
 Reading = Callable[[Settings, Keys, Keys, Sequence[Keys]], InstanceTask | None]
 ANSWER = "field"
 #: `FILES_OF` lists gold file formats for forms that do not accept the default formats.

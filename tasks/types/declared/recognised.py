@@ -43,7 +43,7 @@ SURE, LIKELY, UNSURE = "sure", "likely", "unsure"
 MAX_NAME = 100
 #: `MAX_PARTS` is the maximum number of fields that are tested as parts of an id.
 MAX_PARTS = 8
-#: Separators are tested in this order.
+#: Separators of labels are tested in the order of `SEPARATORS`.
 #: White space is the last separator, because many labels contain white space.
 SEPARATORS = {";": "semicolons", "|": "bars", ",": "commas", SPACE: "white space"}
 _OTHER_ANSWERS = {
@@ -90,7 +90,7 @@ class Reading:
     labels: Sequence[str] = ()
 
 
-# Recognition of ids.
+# The following functions recognise ids.
 
 
 def guess_id(form: str, rows: Rows, answer: str) -> tuple[dict[str, Any], Guess]:
@@ -163,7 +163,7 @@ def _pair(rows: Rows, names: Sequence[str]) -> tuple[str, str] | None:
     return None
 
 
-# Recognition of answers.
+# The following functions recognise answers.
 
 
 def guess_answer(
