@@ -59,10 +59,10 @@ from tasks.types.text import decoded, kind_found, nfc
 INPUTS = "inputs.jsonl"
 JSON_FORMS, TREC = ("jsonl", "json"), "trec"
 FILE_FORMS = (*JSON_FORMS, *TABLES, TREC)
-#: A rule set treats instances that a run does not answer in one of these ways.
+#: `WRONG` and `LEFT_OUT` treat an instance without an answer as wrong or left out.
 WRONG, LEFT_OUT = "wrong", "left-out"
 
-#: These values of `reading` convert the value of a field to a count.
+#: The values `COUNTED` of `reading` convert the value of a field to a count.
 COUNTED = ("count", "words", "characters")
 
 #: `Fault` is a function that records an error message and the expected form.
@@ -262,7 +262,7 @@ class InstanceTask(ABC):
     values: Values = dataclasses.field(default_factory=dict)
     answer_values: Values = dataclasses.field(default_factory=dict)
     #: `answer_names` maps additional fields of a run, such as a confidence, to keys.
-    #: The key is the name of the additional field in runs.
+    #: A key in `answer_names` is the name of the additional field in runs.
     answer_names: Mapping[str, str] = dataclasses.field(default_factory=dict)
     shown: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
@@ -274,7 +274,7 @@ class InstanceTask(ABC):
     #: `quotes` is True if table cells may be quoted, or None for the format's default.
     quotes: bool | None = None
     #: `pool_file` is the name of the file with the pool, such as the documents to rank.
-    #: The next settings are the names of the pool's fields.
+    #: `pool_id` and the next settings are the names of the pool's fields.
     pool_file: str = ""
     pool_id: str = "id"
     #: `pool_content` is the field with the public content of a pool record.
@@ -291,7 +291,7 @@ class InstanceTask(ABC):
     #: `own_key` is the field with the answer in runs, if different from the gold field.
     own_key: ClassVar[str] = ""
 
-    # Each subclass overrides the following members.
+    # Each subclass for a form of task overrides the following members.
 
     @abstractmethod
     def gold_of(self, record: Mapping[str, Any], fault: Fault) -> Any:
@@ -438,7 +438,7 @@ class InstanceTask(ABC):
             record if value is None else with_path(record, path, meant(value, values))
         )
 
-    # All forms inherit the following members.
+    # All subclasses for forms of task inherit the following members.
 
     @property
     def id_key(self) -> str:

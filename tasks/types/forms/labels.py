@@ -28,7 +28,7 @@ from tasks.types.tables import Columns
 from tasks.types.text import equal_label, json_kind, kind_found, no_label
 
 LABEL, ABSENT = "label", object()
-#: A run has these fields in addition to the id and the label.
+#: A run may have probabilities and a confidence in addition to id and label.
 PROBABILITIES, CONFIDENCE = "probabilities", "confidence"
 NONE, OPTIONAL, NEEDED = "none", "optional", "needed"
 #: `UNSTATED` is the default confidence in tasks whose runs may state confidences.

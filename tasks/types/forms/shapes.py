@@ -19,11 +19,11 @@ from tasks.types.problems import Problems
 from tasks.types.tables import SUFFIXES, TSV, Row, TableForm, table_rows
 from tasks.types.text import decoded, json_fault, json_kind, kind_found
 
-#: The separator joins the parts of an id that consists of several fields.
+#: `BETWEEN` joins the parts of an id that consists of several fields.
 BETWEEN = ":"
 #: `SPACE` is the separator that matches any white space.
 SPACE = " "
-#: Query files without a header have this name for the second column.
+#: `QUERY` names the second column in query files without a header.
 QUERY = "query"
 MAX_GRADE = 100
 _ON, _OFF = ("1", "1.0", "true", "True"), ("0", "0.0", "false", "False")
@@ -100,7 +100,7 @@ class GoldShape:
             if self.columns:
                 value[field] = [value.pop(column, None) for column in self.columns]
             elif self.separator and is_table:
-                # An empty cell of a table means an empty list.
+                # An empty cell of a table means that the list of answers is empty.
                 value.setdefault(field, "")
             yield replace(row, value=value)
 

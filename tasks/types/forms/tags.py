@@ -27,9 +27,9 @@ from tasks.types.run_forms import RunForm
 from tasks.types.text import are_texts, equal_label, kind_found, nearly_equal, nfc
 
 OUTSIDE, BEGIN, INSIDE = "O", "B", "I"
-#: Tags that do not name an entity type have this type, as in seqeval.
+#: Tags that do not name an entity type have the type `NO_TYPE`, as in seqeval.
 NO_TYPE = "_"
-#: The dimension of entity types has this default name.
+#: `ENTITY_TYPE` is the default name of the dimension of entity types.
 ENTITY_TYPE = "entity_type"
 #: An entity has its first token's index, the index after its last token, and a type.
 Entity = tuple[int, int, str]
@@ -188,7 +188,7 @@ class TagTask(InstanceTask):
         hint = f"; did you mean “{tag[:1].upper()}-{meant}”?" if is_near else ""
         return f"“{tag[:100]}”{hint}"
 
-    # Overrides for files of BIO lines.
+    # The following methods read and write files of BIO lines.
 
     def is_instances_file(self, name: str) -> bool:
         if self.files != BIO:
@@ -261,7 +261,7 @@ class TagTask(InstanceTask):
         name = f"{file.name}.jsonl"
         return replace(file, name=name, open=lambda: BytesIO(data), encoding="")
 
-    # Overrides for instances on pages.
+    # The following methods show instances on pages.
 
     def features_of(self, dimension: Dimension, content: Content) -> Any:
         """Return the classes of instances in a dimension. If the dimension's field
