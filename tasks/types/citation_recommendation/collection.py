@@ -35,11 +35,11 @@ from tasks.types.run_forms import RANKED_TABLE, text_of_document, text_of_topic
 from tasks.types.tables import read_with_tables
 from tasks.types.text import kind_found
 
-#: Dimensions that are part of the gold's digest only if a context has a class in them.
+#: Digests include these dimensions only if a context has a class in the dimension.
 LATER = frozenset({"h_index_group"})
 #: `BLOCK` is the number of contexts (texts around citations) per stored block.
 BLOCK = 100
-#: Only these fields of a context are public.
+#: Only the fields in `SHOWN` of a context are public.
 SHOWN = ("id", "sentence", "before", "after")
 SHOWN_OF_CANDIDATE = (
     "ref_id",

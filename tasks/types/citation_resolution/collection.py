@@ -28,7 +28,7 @@ from tasks.types.ranking.runs import RankedRun, RunLimits, read_ranked_run
 from tasks.types.run_forms import RANKED_TABLE, text_of_document, text_of_topic
 from tasks.types.tables import read_with_tables
 
-#: These fields of a context, a reference and a paper are public.
+#: The fields in `SHOWN` of a context, a reference and a paper are public.
 #: Other fields of the gold files are secret or unused.
 SHOWN = (
     "context_id",
@@ -102,7 +102,7 @@ def read_gold(files: Files, options: Options) -> Split:
     ):
         for record in rows:
             citing, cited = rows.name(record, "citing"), rows.name(record, "ref_id")
-            # The sentences of a paper in the test set would reveal its citations.
+            # A test paper's sentences would reveal the paper's citations.
             if citing in tested:
                 rows.wrong(
                     f"“{citing}”, which cites “{cited}” here, is a paper under test"

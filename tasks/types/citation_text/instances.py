@@ -23,8 +23,8 @@ from tasks.types.tables import Columns, read_with_tables
 from tasks.types.text import are_texts, in_nfc, json_kind, length_class
 
 INPUTS, FAULTS = "inputs.jsonl", "known-faults.md"
-#: A file with one of these names does not name a data set.
-#: In such a file, the ids of instances may name the data set.
+#: A file whose name is in `_NAMELESS` does not name a data set.
+#: In a file with such a general name, the ids of instances may name the data set.
 _NAMELESS = frozenset({"gold", "inputs", "instances", "sample", "test", "targets"})
 _NUMBERED = re.compile(r"(.+)-[0-9]+")
 Faults = Iterator[tuple[str, str]]
@@ -221,7 +221,7 @@ class Instance:
         return {**self.public(), "target": self.target, **labels}
 
 
-#: Descriptions of faults that the checks cannot detect. Each key is a data set.
+#: The checks cannot detect the described faults, which are listed by data set.
 _OF_DATASET = {
     "xing": "the benchmark gives the citing paper's abstract as the cited one and the cited one as `<abs>`"
 }
@@ -342,7 +342,7 @@ def without_tags(text: str) -> str:
     return _ANY_TAG.sub("", text)
 
 
-#: These phrases are searched in the whole text in lower case.
+#: Phrases in `SELF_REFERENCES` are searched in the whole text in lower case.
 #: The paper prints four phrases, and the released program has a fifth phrase.
 PRINTED = ("our work", "in this paper", "we present", "we introduce")
 SELF_REFERENCES = (*PRINTED, "the main objective of our work")
@@ -353,7 +353,7 @@ def refers_to_itself(text: str, phrases: tuple[str, ...] = SELF_REFERENCES) -> b
     return any(phrase in lowered for phrase in phrases)
 
 
-#: The paper's models have these maximum numbers of input and output tokens.
+#: The paper's models read at most `MAX_INPUT` and write at most `MAX_OUTPUT` tokens.
 MAX_INPUT, MAX_OUTPUT = 4096, 1024
 ALL = "all"
 #: If gold has more data sets, statistics describe only all data sets together.
@@ -384,8 +384,8 @@ class DataSet:
     phrases: Mapping[str, int]
 
 
-#: The first tuple contains the fields that are computed from the inputs.
-#: The second tuple contains the fields that need the gold, except ``phrases``.
+#: `OF_INPUTS` lists the statistics that are computed from the inputs.
+#: `OF_GOLD` lists the statistics that need the gold, except ``phrases``.
 OF_INPUTS = ("instances", "cited_papers", "input_words", "long_inputs")
 OF_GOLD = ("output_words", "long_outputs", "printed_self_references", "self_references")
 
@@ -460,7 +460,7 @@ def _words(text: str) -> int:
 
 
 EXAMPLE = '{"id": "lu-00", "prediction": "Early work [0] uses rules."}'
-#: The columns of a run in table form. A column with labels contains JSON.
+#: A run in table form has these columns, and a column with labels contains JSON.
 TABLE = Columns(
     id="id",
     answer="prediction",
@@ -489,7 +489,7 @@ class Prediction:
     labels: Labels = field(default_factory=dict)
 
 
-#: The predictions of a run by instance. Instances without a prediction are missing.
+#: `Run` maps each instance with a prediction to the prediction.
 Run = Mapping[str, Prediction]
 
 
@@ -599,7 +599,7 @@ DIMENSIONS = (
     "unseen_words",
     "target_intent",
 )
-#: Numbers that boards show beside the scores. These numbers do not reveal scores.
+#: Boards show these numbers beside the scores, as the numbers do not reveal scores.
 NOTES = (
     "missing_predictions",
     "empty_predictions",

@@ -24,7 +24,7 @@ AUTO = "auto"
 #: An original divergence counts only gold sentences with a one-digit citation mark.
 SYMMETRIC, ORIGINAL = "symmetric", "original"
 SUPPLIED, TAGGER = "supplied", "tagger"
-#: The published BERTScores use the fifth layer of this model.
+#: The published BERTScores use the fifth layer of the model `PUBLISHED_MODEL`.
 PUBLISHED_MODEL = "distilbert-base-uncased"
 
 ROUGE_MID = Option.switch(
@@ -135,7 +135,7 @@ LABEL_SETS = {
     )
 }
 _DISCOURSE = (SENTENCES, TREATMENT, LABELS, *TAGGERS.values(), *LABEL_SETS.values())
-#: All options. Pages and signatures show the options in this order.
+#: Pages and signatures show all options in the order of `OPTIONS`.
 OPTIONS = (
     ROUGE_MID,
     *BERTSCORE,

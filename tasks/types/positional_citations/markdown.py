@@ -38,7 +38,7 @@ _IN_BOLD = re.compile(
     r"(?P<sign>\*\*|__)(?=\S)(?P<text>[^*\[\]]*[^*\[\]\s])(?P=sign)[:：]?"
 )
 _ENDS = (".", "!", "?", "。", "！", "？")
-#: A line with one of these ends forces a line break within a paragraph.
+#: A line with one of the ends in `_HARD_BREAKS` forces a line break in a paragraph.
 _HARD_BREAKS = ("  ", "\\")
 _TABLE_SIGNS = frozenset("|-: \t>")
 _EMPHASIS = re.compile(r"\*{1,3}|_{1,3}")

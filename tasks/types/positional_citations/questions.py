@@ -282,7 +282,7 @@ EXAMPLE = '{"id": "q1", "output": "It rains most in Mawsynram [2]."}'
 FORM = jsonlines.AnswerForm(example=EXAMPLE, later_counts=True)
 RUN_FORM = RunForm(described=FORM.files, keys=(frozenset({"output"}),))
 
-#: The answers of a run by question. Questions without an answer are missing.
+#: `Run` contains the answers by question, without questions that have no answer.
 Run = Mapping[str, str]
 
 
@@ -551,7 +551,7 @@ class _Reader:
                 notes[_FALLBACKS[sentence.fallback]] += 1
 
 
-#: The classes of a row in each dimension. Dimensions without a class are missing.
+#: `Features` contains a row's classes in each dimension with a class.
 Features = Mapping[str, tuple[str, ...]]
 SHORT_WORDS = 20
 #: `OF_SENTENCES` lists the dimensions of a response's sentences in order.

@@ -328,7 +328,7 @@ class _Sentence:
             and self._around is not None
             and self._around[1][0] == ROOT
         ):
-            # The next verb belongs to the surrounding clause.
+            # The next verb belongs to the clause around the relative clause.
             self._waiting, self._coming, self._noun = self._around
             self._around = None
             return

@@ -37,7 +37,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-#: A name follows these abbreviations, so no sentence ends after the abbreviation.
+#: A name follows an abbreviation such as `Prof`, so no sentence ends there.
 _BEFORE_NAMES = _words("""
     adm brig capt cf col dr e.g eds eq eqs fig figs gen gov hon i.e lt maj messrs mme mr mrs ms prof rep rev
     sen sgt supt viz vs
@@ -208,9 +208,9 @@ RUN_OF_MARKS = re.compile(r"\[\d+\](?:\s*\[\d+\])*")
 ALCE_MARK = re.compile(r"\[\d+")
 _SPACED_MARK = re.compile(r" ?\[\d+\]")
 _SPACED_ALCE_MARK = re.compile(r" \[\d+")
-#: Models write the token at the end of an answer, and ALCE removes the token.
+#: Models write `<|im_end|>` at the end of an answer, and ALCE removes the token.
 END_OF_ANSWER = "<|im_end|>"
-#: Citation marks have at most this number of digits, and longer numbers are not read.
+#: Citation marks have at most `MAX_DIGITS` digits, and longer numbers are not read.
 MAX_DIGITS = 9
 
 
