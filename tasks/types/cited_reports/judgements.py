@@ -63,7 +63,7 @@ class Rows:
     ties: int = 0
     #: `by_nugget` contains assignments in castorini's form, by run and topic.
     #: The name of the run in a key of `by_nugget` may be empty.
-    #: The inner mapping has each label under the nugget id and under the nugget text.
+    #: `by_nugget` has each label under the nugget's id and under the nugget's text.
     by_nugget: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
 
     def __bool__(self) -> bool:

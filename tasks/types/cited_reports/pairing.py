@@ -50,11 +50,11 @@ from tasks.types.text import nfc
 
 #: `DIMENSIONS` lists the dimensions of breakdowns in order.
 DIMENSIONS = ("importance", "topic_kind", "sources_cited", "length")
-#: These values replace the label of a citation that has no label.
+#: OUT_OF_RANGE, NO_TEXT and MISSING replace the label of a citation without a label.
 #: A citation is out of range if the cited position exceeds the references.
 #: The document of a citation may have no text, or the judgement may be missing.
 OUT_OF_RANGE, NO_TEXT, MISSING = "out of range", "no text", "missing"
-#: A nugget (expected fact) that the report does not contain has this label.
+#: A nugget (expected fact) outside the report has the label `NOT_SUPPORTED`.
 NOT_SUPPORTED = "not_support"
 _LENGTHS = (
     (100, "under 100 words"),

@@ -30,11 +30,11 @@ EXAMPLE = (
     '{"metadata": {"team_id": "t", "run_id": "r", "topic_id": "7"}, "references": ["d1"], '
     '"responses": [{"text": "It rains.", "citations": [0]}]}'
 )
-#: Possible keys of the list of sentences. The first key that is present is used.
+#: The first of these keys in a report contains the list of sentences.
 SENTENCES = ("responses", "answer")
-#: Possible keys of the topic's id in `metadata`. The first key that is present is used.
+#: The first of these keys in `metadata` contains the id of the topic.
 TOPIC_IDS = ("topic_id", "narrative_id", "request_id")
-#: Fields of `metadata` that must be texts if present.
+#: These fields of `metadata` must be texts if present.
 _TEXTS = (
     "team_id",
     "run_id",
@@ -97,7 +97,7 @@ class Report:
     form: str
     sentences: tuple[Sentence, ...]
     references: tuple[str, ...] | None
-    #: Documents whose citation has a score that is not a number.
+    #: The citations of these documents have a score that is not a number.
     wrong_scores: tuple[str, ...] = ()
 
     @property
@@ -351,5 +351,5 @@ def _sentences_of_markdown(
     return POSITIONS if has_marks else IDS, tuple(sentences)
 
 
-#: Marks from this number on represent URLs, since no author writes such large numbers.
+#: Marks from `_FIRST_ADDRESS` on represent URLs, as no author writes such numbers.
 _FIRST_ADDRESS = 100_000_000

@@ -29,7 +29,7 @@ from tasks.types.problems import Problems, refuse
 from tasks.types.text import are_texts, is_name, json_kind
 
 TOPICS, DOCUMENTS = "topics.jsonl", "documents.jsonl"
-#: Possible keys of a topic's id. The first key that is present is used.
+#: The first of these keys in a record contains the topic's id.
 TOPIC_IDS = ("request_id", "topic_id", "narrative_id")
 #: `SHOWN` lists the public fields of a topic in addition to the topic's id.
 SHOWN = ("title", "background", "problem_statement", "limit", "kind")

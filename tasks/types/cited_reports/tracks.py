@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-#: The first tuple lists categories of findings on one report, in checking order.
-#: The second tuple contains categories of findings on a whole run.
+#: `OF_REPORT` lists categories of findings on one report, in the order of checks.
+#: `OVER_RUN` lists categories of findings on a whole run.
 OF_REPORT = (
     "empty_answer",
     "metadata",
@@ -35,7 +35,7 @@ CATEGORIES = (*OF_REPORT, *OVER_RUN)
 POSITIONS, IDS, SCORES = "rag24", "neuclir", "ragtime"
 #: The rule `length` has this value if each topic states a maximum length.
 OF_TOPIC = "topic"
-#: Reports that belong to no track have this entry.
+#: Reports that belong to no track follow the rules of `NO_TRACK`.
 NO_TRACK = "none"
 
 
@@ -67,7 +67,7 @@ def _track(table: dict[str, object]) -> Track:
     return Track(**values)  # type: ignore[arg-type]
 
 
-#: Loaded at import time, because a sandboxed process cannot open files later.
+#: The tracks are loaded at import, as a sandboxed process cannot open files later.
 TRACKS = {
     name: _track(table)
     for name, table in tomllib.loads(

@@ -39,7 +39,7 @@ SYSTEMS, TOPICS = "systems.jsonl", "topics.jsonl"
 #: Output of trec_eval has three columns, and output of ir_measures has four columns.
 #: A ranking has six columns.
 VALUE_PLACES = {3: 2, 4: 3, 6: 4}
-#: Besides a leaderboard, a run may contain files with these extensions.
+#: Besides a leaderboard, a run may contain files with extensions in `NO_LEADERBOARDS`.
 NO_LEADERBOARDS = (".md", ".toml", ".pdf")
 
 EXAMPLE = '{"run_id": "a1", "topic_id": "all", "measure": "f1", "value": 0.5}'

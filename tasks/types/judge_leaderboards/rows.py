@@ -20,12 +20,12 @@ from tasks.types.text import decoded, json_kind, nfc
 
 #: The topic of a system's overall score is called `all`.
 ALL = "all"
-#: trec_eval writes the name of the run as the value of this measure.
+#: trec_eval writes the name of the run as the value of the measure `runid`.
 RUN_NAME = "runid"
 MAX_NAME, MAX_SIZE = 200, 1e15
 #: `NAMES` lists the fields of a JSON row that contain names.
 NAMES = ("run_id", "topic_id", "measure")
-#: The name of a run in trec_eval output does not include these file extensions.
+#: Names of runs in trec_eval output have no file extension from this list.
 ENDINGS = (".gz", ".txt", ".tsv", ".eval")
 MAX_LISTED = 12
 
