@@ -115,8 +115,8 @@ class Option:
     #: Existing tasks keep their stored value of the option.
     for_new_tasks: str = ""
     #: `of_site` contains a folder's name in the site's folder of models, and a value.
-    #: If the named folder exists, new tasks get the value in `of_site`.
-    #: If the value is empty, new tasks get the path of the named folder.
+    #: If the folder in `of_site` exists, new tasks get the value in `of_site`.
+    #: If the value in `of_site` is empty, new tasks get the path of the folder.
     of_site: tuple[str, str] = ("", "")
 
     @classmethod
@@ -143,7 +143,7 @@ ENGINE = Option(
     summary="What computes ROUGE and BERTScore: this program, or rouge-score and bert-score (same numbers).",
     choices=("own", PACKAGE),
 )
-#: At this value, the option `tokenizer` selects each measure's default tokenizer.
+#: The value `own` makes `tokenizer` select each measure's default tokenizer.
 #: Only built-in tasks have the option `tokenizer`.
 #: A declared task, which a folder defines, sets the tokenizer in a rule set.
 OWN_TOKENIZER = "own"
@@ -156,7 +156,7 @@ TOKENIZER = Option(
 )
 
 
-#: The name of the option for additional cut-offs, in task types that have it.
+#: `CUTOFFS` is the name of the option for additional cut-offs.
 CUTOFFS = "k"
 MAX_CUTS = 10
 #: The option `accept` lists categories of findings that become warnings.
@@ -286,8 +286,8 @@ def clusters_of(
 
 
 #: `DIGEST_RULE` is the present version of the rule for digests of gold.
-#: Under rule 1, some digests depended on line ends and on the order of candidates.
-#: Under rule 2, no digest depends on line ends or on the order of candidates.
+#: Under digest rule 1, some digests depended on line ends and candidate order.
+#: Under digest rule 2, no digest depends on line ends or candidate order.
 DIGEST_RULE = 2
 
 
@@ -400,7 +400,7 @@ def as_written(
         yield ShownInstance(name=name, gold=gold, answer=answer)
 
 
-#: The prefix of the metric names of an official program, in files and in API responses.
+#: Names of an official program's metrics have this prefix in files and API responses.
 PROGRAM_PREFIX = "official_"
 #: The slugs of declared tasks start with `declared:`.
 #: `REFERENCED` lists the files of a task folder that determine scores.
@@ -422,7 +422,7 @@ class Declared:
     digest: str
     files: Mapping[str, str]
     translations: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    #: Objects of the class `tasks.types.baselines.Baseline`.
+    #: `baselines` contains objects of the class `tasks.types.baselines.Baseline`.
     baselines: tuple[Any, ...] = ()
     #: `public_sample` is True if the sample of the task, including its gold, is public.
     public_sample: bool = False
@@ -435,8 +435,8 @@ class Declared:
     #: The layout of instances on pages does not change scores.
     view: View
     #: `toml_given_out` is the text of `task.toml` without settings of pages.
-    #: Participants, archives and other processes get the text without page settings.
-    #: The reason is that earlier releases refuse unknown keys in `task.toml`.
+    #: Participants, archives and other processes get `toml_given_out`.
+    #: `toml_given_out` has no page settings, as old releases refuse unknown keys.
     toml_given_out: str
 
     @property
@@ -497,7 +497,7 @@ class TaskType:
     leading_dimension: str = ""
     #: `filled` returns for each answer of a run True if the answer is not empty.
     filled: Callable[[Any, Index], Iterable[bool]] = filled_texts
-    #: The name of a resampling unit on pages, if the option ``unit`` is not set.
+    #: `unit` names a resampling unit on pages, if the option ``unit`` is not set.
     unit: str = "instance"
     #: `instance_names` returns the instance names of gold records.
     #: Types need `instance_names` if neither ids nor positions name their instances.
@@ -514,9 +514,9 @@ class TaskType:
     main_metrics: tuple[str, ...] = ()
     #: Each item of `baselines` points to a tuple of the type's built-in baselines.
     baselines: tuple[str, ...] = ()
-    #: Display names of metrics and dimensions, if different from the stored names.
+    #: `display_names` maps stored names of metrics and dimensions to displayed names.
     display_names: Mapping[str, str] = field(default_factory=dict)
-    #: Display names of classes, if different from the stored names.
+    #: `class_names` maps stored names of classes to displayed names.
     class_names: Mapping[str, str] = field(default_factory=dict)
     #: `human_evaluation` exists if people can judge the texts of runs.
     human_evaluation: HumanEvaluation | None = None
@@ -532,7 +532,7 @@ class TaskType:
     absent_metrics: Callable[[Options], frozenset[str]] = lambda _: frozenset()
     #: `scatter_pairs` lists pairs of metrics whose scatter plots a board shows.
     scatter_pairs: tuple[ScatterPair, ...] = ()
-    #: Scores that the site does not compute and that teams may report for their runs.
+    #: Teams may report `team_scores` for their runs, as the site cannot compute them.
     team_scores: tuple[str, ...] = ()
     #: `show_instances` yields single instances for pages, from gold files and a run.
     show_instances: Callable[
@@ -544,9 +544,9 @@ class TaskType:
     #: `part_of_row` names the part of an instance that one of several rows represents.
     part_of_row: Callable[[Any], str] | None = None
     #: `statistics` returns statistics of each data set as JSON.
-    #: Each item separates the values from ``inputs`` from the values from ``gold``.
+    #: Statistics computed from ``inputs`` are separate from statistics of ``gold``.
     statistics: Callable[[Split], list[dict[str, Any]]] | None = None
-    #: TREC tools get the topics and documents of the gold in this form.
+    #: `trec` tells how TREC exports read topics and documents.
     #: `trec` is None if the gold has no topics and documents.
     trec: TrecForm | None = None
     #: `candidate_order` applies the public candidate order to a built-in task's gold.
@@ -562,7 +562,7 @@ class TaskType:
     #: With ``is_quick``, the trivial runs cover only a part of the gold.
     trivial_runs: Callable[..., TrivialRuns] | None = None
     #: `unreachable` yields parts of the gold that no answer can contain.
-    #: Such parts are unknown labels, and texts that the public inputs do not contain.
+    #: Unreachable parts are unknown labels, and texts that the public inputs lack.
     unreachable: Callable[[Files, Split], Iterable[str]] | None = None
     #: `rank_by` is the ranking metric that the organisers chose.
     #: A rule set without the chosen ranking metric ranks by its own first metric.
@@ -816,7 +816,7 @@ def checked_options(
     return {name: option.value_of(values) for name, option in by_name.items()}
 
 
-#: Each name selects a view of an instance on pages.
+#: An instance on a page has one of these views, such as `sentences` or `ranking`.
 #: The view `marks` highlights parts of a text, and `lines` shows correct lines.
 SENTENCES, RANKING, TEXTS, MARKS = "sentences", "ranking", "texts", "marks"
 LABELS, LINES, TAGS = "labels", "lines", "tags"
@@ -899,7 +899,7 @@ class ShownInstance:
     fields: Mapping[str, Any] = field(default_factory=dict)
     gold_parts: tuple[AnswerPart, ...] = ()
     answer_parts: tuple[AnswerPart, ...] = ()
-    #: Credits under each measure that counts parts. The credits reveal the gold.
+    #: The credits under each measure that counts parts reveal the gold (true answers).
     marks: tuple[Marks, ...] = ()
 
     @classmethod
@@ -981,7 +981,7 @@ def printed_options(options: Mapping[str, str]) -> dict[str, str]:
 
 def _without_folder(value: str) -> str:
     head, _, path = value.partition(":")
-    # A single letter before the colon is a Windows drive.
+    # A single letter before the colon is a Windows drive, not the kind of a source.
     for before, whole in ((f"{head}:", path), ("", value)):
         for kind in (PureWindowsPath, PurePosixPath):
             if kind(whole).is_absolute() and (len(head) > 1 or not before):

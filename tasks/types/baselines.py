@@ -44,9 +44,9 @@ class Baseline:
     #: Only a baseline whose resources depend on options or software has `rests_on`.
     rests_on: Callable[[Options], str] | None = None
     #: `lacks` names missing software and the place where users get the software.
-    #: The message is empty if the baseline can run.
+    #: `lacks` returns an empty message if the baseline can run.
     lacks: Callable[[], str] = str
-    #: The registry sets this field to the task types that list the baseline.
+    #: The registry sets `task_types` to the task types that list the baseline.
     task_types: tuple[str, ...] = ()
 
     @classmethod

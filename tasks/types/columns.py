@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 Codes = NDArray[np.int32] | NDArray[np.int8]
 LABELS_IN_A_BYTE = 127
 
-#: The code of a row that has no class in a dimension.
+#: `NO_CLASS` is the code of a row that has no class in a dimension.
 NO_CLASS = -1
 #: `OUTSIDE` marks a row to which a dimension does not apply.
 #: `OUTSIDE` is needed if rows were sampled separately for each dimension.
@@ -190,7 +190,7 @@ class LabelNumbers(dict[Any, int]):
     def __missing__(self, value: object) -> int:
         if not isinstance(value, str | int | float):
             return self[None]
-        # Use the text as key, because 1 and True are equal keys of a dict.
+        # The label's text is the key, because 1 and True are equal keys of a dict.
         label = str(value)
         if label not in self:
             self[label] = len(self.labels)

@@ -12,7 +12,7 @@ import re
 NONCE_BYTES = 32
 #: The prefixes `SALTED` and `PLAIN` name the algorithm of a displayed digest.
 SALTED, PLAIN = "HMAC-SHA-256", "SHA-256"
-#: For domain separation, the bytes of a commitment begin with this line.
+#: For domain separation, the bytes of a commitment begin with the line `_DRAW`.
 _DRAW = b"citeboard draw 1\n"
 #: The name of a public sample contains `COMMITMENT_DIGITS` digits of the commitment.
 COMMITMENT_DIGITS = 12

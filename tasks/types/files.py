@@ -38,19 +38,19 @@ from tasks.types.problems import InputRefused, Problem, Problems, quoted, refuse
 #: From version 2 on, the nonce of the gold orders candidates in declared rankings.
 #: From version 3 on, the nonce of the gold orders candidates in built-in rankings.
 READING_VERSION = 3
-#: From these reading versions on, the public order of candidates depends on a nonce.
-#: The two versions are for declared rankings and for built-in rankings.
+#: From reading version 2 on, a nonce orders the candidates of declared rankings.
+#: From reading version 3 on, a nonce orders the candidates of built-in rankings.
 ORDERED_FROM, BUILT_IN_FROM = 2, 3
 CHUNK = 1 << 20
 #: `LONGEST` is the maximum number of bytes per line.
 LONGEST = 16 * CHUNK
 #: Code that interprets file names ignores `.gz`, the extension of a gzip file.
 PACKED = ".gz"
-#: File managers and version control create files and folders with these names.
+#: File managers and version control create files with the names in `CLUTTER`.
 #: Files and folders in `CLUTTER` are never part of an input.
 CLUTTER = frozenset({"__MACOSX", ".DS_Store", "Thumbs.db", "desktop.ini", ".git"})
 #: A site adds a file with the name `NONCE_FILE` to exported archives of gold.
-#: The file contains the nonce of the gold, and the HMAC on the next line.
+#: The nonce file contains the nonce of the gold, and the HMAC on the next line.
 NONCE_FILE = "nonce.txt"
 #: `KIT` is the name of a folder in archives of gold, with files for participants.
 #: Participants get the files of the kit folder unchanged.
@@ -333,13 +333,13 @@ class Limits:
     #: The first megabyte of each file is exempt from the maximum compression ratio.
     ratio: int = 250
     #: Folders in `nested` may contain archives.
-    #: Each archive in these folders is checked on reading.
+    #: Each archive in the folders `nested` is checked on reading.
     nested: tuple[str, ...] = ()
     #: `nests_anywhere` is True if all folders may contain archives.
     #: Each archive in a folder has separate limits.
     nests_anywhere: bool = False
     #: `reads_kit` is True if kit folder and nonce file are read like other files.
-    #: Archives of other platforms use these two names for ordinary files.
+    #: Archives of other platforms have no kit folder and no nonce file.
     reads_kit: bool = False
 
 

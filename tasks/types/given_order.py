@@ -39,7 +39,7 @@ def in_given_order(names: Iterable[str], nonce: str, instance: str = "") -> list
     candidates.
     """
     key = bytes.fromhex(nonce)
-    # The message is a JSON list of three texts in the format of `json.dumps`.
+    # The message of the HMAC is a JSON list of three texts as `json.dumps` writes it.
     # The message is composed by hand because a pool may have a million names.
     begin = f"[{_written(_DOMAIN)}, {_written(instance)}, "
 

@@ -329,7 +329,7 @@ def as_lines(records: Iterable[Any]) -> bytes:
 
 SUFFIXES = (".json", ".jsonl", ".ndjson")
 LINES = (".jsonl", ".ndjson")
-#: Keys of instance names in published data sets.
+#: Published data sets have instance names under these keys.
 _IDS = ("id", "sample_id", "question_id")
 _FORMS = (
     "a list of objects, an object with such a list under “data”, or one object a line"

@@ -14,7 +14,7 @@ ENTAILS, SUPPORTS, ASSIGNS, PREFERS = "entails", "supports", "assigns", "prefers
 #: `NO_LABEL` marks items for which the judge gave no valid answer in two attempts.
 NO_LABEL = "no label"
 YES, NO = "yes", "no"
-#: The first three numbers limit judge names, person names and rationales.
+#: `MAX_JUDGE`, `MAX_BY` and `MAX_RATIONALE` limit names and rationales.
 #: `MAX_REPEAT` is the maximum of the field `repeat`.
 MAX_JUDGE, MAX_BY, MAX_RATIONALE, MAX_REPEAT = 200, 100, 2000, 9999
 

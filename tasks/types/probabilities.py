@@ -9,7 +9,7 @@ from typing import Any, Self
 from tasks.types.text import json_kind
 
 FIELD = "probabilities"
-#: The sum of probabilities may deviate from 1 by this number, because of rounding.
+#: A sum of probabilities may differ from 1 by this tolerance, because of rounding.
 TOLERANCE = 0.001
 
 Probabilities = Mapping[str, float]

@@ -18,7 +18,7 @@ MAX_LISTED = 200
 #: `MAX_TOLD` limits a message, since messages contain names from the author's file.
 MAX_TOLD = 2_000
 
-#: Most task types do not set these fields of a problem.
+#: Most task types do not set the topic and the category of a problem.
 _SORTED_BY = ("topic", "category")
 
 
@@ -39,7 +39,7 @@ class Problem:
     quote: str = ""
     fatal: bool = True
     count: int = 1
-    #: The topic and the category of a finding. Most task types do not use categories.
+    #: `topic` and `category` describe a finding, and most task types do not set them.
     topic: str = ""
     category: str = ""
     lines: tuple[int, ...] = ()

@@ -23,7 +23,7 @@ from tasks.types.problems import InputRefused, Problem
 from tasks.types.references import lazy
 
 # Few processes use declared tasks, and the forms of declared tasks need NumPy.
-# These functions are therefore imported on first use.
+# Functions for declared tasks are therefore imported on first use.
 from_reference: Callable[[str], TaskType] = lazy(
     "tasks.types.declared.folder", "from_reference"
 )
@@ -34,7 +34,7 @@ read_declaration: Callable[[Mapping[str, str]], TaskType] = lazy(
     "tasks.types.declared.folder", "read_declaration"
 )
 #: `TOML`, `INPUTS` and `SAMPLE` are the names of the files in a declaration.
-#: These names distinguish public inputs from a task folder.
+#: The names of these files distinguish public inputs from a task folder.
 TOML, INPUTS, SAMPLE = "task.toml", "inputs.jsonl", "sample"
 
 ENTRY_POINTS = "citeboard.task_types"

@@ -301,7 +301,7 @@ class _Repairing:
             records=records, table=replace(form, delimiter=delimiter), heads=heads
         )
 
-    # Renamed fields.
+    # The following methods rename fields.
 
     def _trials(self, rows: "_Rows") -> Iterator["_Rows"]:
         """Yield the rows of the file with existing fields renamed to the missing
@@ -371,7 +371,7 @@ class _Repairing:
     def _instances(self) -> frozenset[str]:
         return frozenset(one for name in _NAMES for one in self.index.get(name, ()))
 
-    # Labels and ids in another spelling.
+    # The following methods repair labels and ids in another spelling.
 
     def _mended(self, rows: "_Rows") -> "_Rows":
         """Return the rows of the file with corrected labels and ids. Values in a row

@@ -26,9 +26,9 @@ from tasks.types.tables import SUFFIXES as TABLE_SUFFIXES
 #: The format of at most `MAX_FILES_LOOKED_AT` files per run is examined.
 MAX_FILES_LOOKED_AT = 20
 MIN_STRAY_LINES = 3
-#: A message about a run of another task type ends with this text.
+#: A message about a run of another task type ends with `RIGHT_TASK`.
 RIGHT_TASK = "is this the right task?"
-#: If at least this share of the answers is empty, one message reports all of them.
+#: If many answers are empty, from this share on, one message reports all of them.
 MANY_EMPTY = 0.1
 
 
@@ -149,7 +149,7 @@ def _kind_of(file: InputFile, form: RunForm, problems: int, index: Index) -> str
 
 
 #: `_NAMES` lists the keys of an index that contain names of instances.
-#: The value is a list, a list per data set, or a mapping with names as keys.
+#: The names are a list, a list per data set, or the keys of a mapping.
 _NAMES = ("instances", "passages", "datasets")
 
 

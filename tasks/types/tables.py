@@ -260,11 +260,11 @@ class Columns:
 
     id: str
     answer: str
-    #: Optional columns.
+    #: `others` lists optional columns of a run in table form.
     others: tuple[str, ...] = ()
-    #: Alternative to the answer column: columns that together contain the answer.
+    #: Instead of the answer column, several columns together may contain the answer.
     instead: tuple[str, ...] = ()
-    #: Columns with numbers, and columns whose cells may contain a JSON list or object.
+    #: Some columns contain numbers, and some columns may contain JSON lists or objects.
     numbers: frozenset[str] = frozenset()
     json: frozenset[str] = frozenset()
     #: `may_be_empty` is True if an empty answer cell is an answer with an empty text.
@@ -306,7 +306,7 @@ def is_table(file: InputFile, columns: Columns) -> bool:
         cells = {cell.strip().strip('"') for cell in head.split(delimiter)}
         if names & cells:
             return True
-    # TREC runs may have any extension.
+    # TREC runs may have any file extension, so the first line is checked.
     return file.suffix in SUFFIXES and len(head.split()) != TREC_FIELDS
 
 

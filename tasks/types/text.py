@@ -41,7 +41,7 @@ def decoded(data: bytes) -> str:
     try:
         return data.decode().removeprefix("\ufeff")
     except UnicodeDecodeError:
-        # Five bytes are undefined in Windows-1252. They become replacement characters.
+        # Five bytes that Windows-1252 does not define become replacement characters.
         return data.decode("cp1252", errors="replace")
 
 

@@ -30,7 +30,7 @@ from tasks.types.trivial_runs import (
 )
 
 #: `Answers` contains one answer per instance, in the format of runs.
-#: None means that the run does not answer the instance.
+#: The answer None means that the run does not answer the instance.
 Answers = Sequence[Any]
 
 

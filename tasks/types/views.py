@@ -22,7 +22,7 @@ ROLES: Mapping[str, tuple[str, ...]] = {
     PAIR: ("first", "second"),
     REFERENCE: ("author", "title", "venue", "year"),
 }
-#: Usual names of the fields for each role in the view of a reference.
+#: In the view of a reference, fields for each role usually have these names.
 OF_REFERENCES: Mapping[str, tuple[str, ...]] = {
     "author": ("author", "authors"),
     "title": ("title",),

@@ -50,7 +50,7 @@ _MAGIC = (
     (b"SQLite format 3\0", "an SQLite database"),
     (b"\x80\x04\x95", "a pickle of Python"),
 )
-#: Prefixes of file names in a zip archive that identify office files.
+#: A zip archive with file names that have one of these prefixes is an office file.
 _OFFICE = {
     "xl/": "an Excel workbook",
     "word/": "a Word file",
@@ -58,7 +58,7 @@ _OFFICE = {
     "META-INF/manifest.xml": "an OpenDocument file",
     "Index/Document.iwa": "a file of Numbers or Pages",
 }
-#: The name of a member that every zip archive of Excel, Word and PowerPoint contains.
+#: Every zip archive of Excel, Word and PowerPoint contains the member `_PARTS`.
 _PARTS = "[Content_Types].xml"
 _OFFICE_NAMES = {
     ".xlsx": "an Excel workbook",
@@ -107,7 +107,7 @@ def binary_kind(beginning: bytes, suffix: str = "") -> str | None:
 
 
 UNMARKED = "without a byte order mark"
-#: Shorter files are not checked for UTF-16 and UTF-32.
+#: Files shorter than this number of bytes are not checked for UTF-16 and UTF-32.
 SHORTEST = 8
 #: `LATIN_SHARE` is the least share of Latin letters, punctuation and line ends.
 #: Each of these characters contains a zero byte in UTF-16.
