@@ -297,9 +297,9 @@ class Split:
 
     ``content`` is an object whose class depends on the task type. ``index`` and
     ``public_files`` are derived from ``content`` and contain no gold. ``digest`` is the
-    SHA-256 of the gold's canonical content. The digest depends neither on how files are
-    packed nor on the order of lines. ``earlier_digests`` are the digests under earlier
-    rules, if these digests differ from ``digest``.
+    SHA-256 of the gold's canonical content. The digest of gold depends neither on how
+    files are packed nor on the order of lines. ``earlier_digests`` contains the digests
+    of the gold under earlier rules, if different from ``digest``.
     """
 
     content: Any
@@ -338,8 +338,8 @@ class Pairs:
     gold. Several rows may belong to one instance. If ``answers`` also contains values
     for rows without an answer, ``answered`` is True for the rows that the run answers.
     For millions of rows, gold, answers, units and classes are columns from
-    ``tasks.types.columns`` or ``tasks.types.ranking.lists``. Such columns behave like
-    lists and use a few bytes per row.
+    ``tasks.types.columns`` or ``tasks.types.ranking.lists``. Columns for millions of
+    rows behave like lists and use a few bytes per row.
     """
 
     gold: Sequence[Any]
@@ -378,7 +378,7 @@ def filled_texts(run: Mapping[str, Any], index: Index) -> Iterable[bool]:
     """For each instance of a run, return True if the answer is not an empty text.
 
     An empty list or object, such as an empty list of evidence, is an answer. An
-    abstention is also an answer, if the task allows abstentions.
+    abstention counts as an answer if the task allows abstentions.
     """
     return (
         not isinstance(answer, str) or bool(answer.strip()) for answer in run.values()
@@ -645,7 +645,9 @@ class TaskType:
         )
 
     def shown_as(self, rank_by: str, measures: Sequence[str]) -> TaskType:
-        """Return a copy with another ranking metric and other main metrics."""
+        """Return a copy of the task type with another ranking metric and other main
+        metrics.
+        """
         if not rank_by and not measures:
             return self
         return replace(
@@ -956,11 +958,11 @@ class HumanEvaluation:
     """The texts and scales that people see when they judge runs.
 
     ``sources`` reads the public inputs, never the gold. ``texts`` returns the texts of
-    a parsed run. Both functions return mappings from instance names to texts.
-    ``scales`` maps criteria to the task's own scales. For other criteria, judges see
-    only the names of the lowest and the highest level. If judges compare texts with
-    gold texts, ``references`` reads the gold texts, and ``reference_scales`` are the
-    scales of this comparison.
+    a parsed run. The functions ``sources`` and ``texts`` return mappings from instance
+    names to texts. ``scales`` maps criteria to the task's own scales. For other
+    criteria, judges see only the names of the lowest and the highest level. If judges
+    compare texts with gold texts, ``references`` reads the gold texts, and
+    ``reference_scales`` are the scales of this comparison.
     """
 
     sources: Callable[[Files], Mapping[str, Sources]]

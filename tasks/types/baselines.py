@@ -76,15 +76,17 @@ class Baseline:
         )
 
     def with_options(self, options: Options) -> "Baseline":
-        """Return the same baseline system under other options. Raises OptionRefused."""
+        """Return the baseline system with other values of the options. Raises
+        OptionRefused.
+        """
         checked = checked_options(self.name, self.options, options)
         return (
             replace(self, answers=self.configured(checked)) if self.configured else self
         )
 
     def words(self, options: Options) -> str:
-        """Describe the resources that a run uses under these options. Raises
-        OptionRefused or Unavailable.
+        """Describe the software and models that a run of the baseline uses under the
+        given options. Raises OptionRefused or Unavailable.
         """
         return (
             self.rests_on(checked_options(self.name, self.options, options))

@@ -181,7 +181,7 @@ class InputFile:
 
     @property
     def marked_encoding(self) -> str:
-        """Return `UTF-16` or `UTF-32` if the file has a byte order mark of this
+        """Return `UTF-16` or `UTF-32` if the file has a byte order mark of the
         encoding. Return an empty text for other files and for unreadable files.
         """
         try:
@@ -199,7 +199,7 @@ class InputFile:
         raw: str = "",
         fatal: bool = True,
     ) -> Problem:
-        """Return a problem of this file. The message of the problem quotes the
+        """Return a problem of the input file. The message of the problem quotes the
         beginning of the line ``raw``.
         """
         return Problem(
@@ -367,8 +367,8 @@ def open_input(
 def open_kit(
     path: Path, *, shown: str | None = None, limits: Limits = DEFAULT_LIMITS
 ) -> list[InputFile]:
-    """Return the files in the kit folder of gold, with names relative to this folder.
-    The kit contains files for participants. Raises InputRefused.
+    """Return the files in the kit folder of gold, with names relative to the kit
+    folder. The kit contains files for participants. Raises InputRefused.
     """
     return _opened(path, shown or str(path), limits, is_kit=True)
 

@@ -109,8 +109,8 @@ class AnswerForm:
 
     ``example`` is a valid line of a run. ``noun`` is the word for an answer in
     messages. ``id`` is the key of the instance name in an answer. If ``later_counts``
-    is True, the last answer to an instance replaces earlier answers. Otherwise a run
-    with a second answer is refused.
+    is True, the last answer to an instance replaces earlier answers. If
+    ``later_counts`` is False, a run with a second answer to an instance is refused.
     """
 
     example: str

@@ -28,7 +28,7 @@ class Problem:
 
     ``fatal`` problems prevent scoring, while other problems are warnings. ``quote`` is
     the author's line, never gold (reference answers). A problem may represent ``count``
-    equal problems, and ``lines`` contains some line numbers of these problems. If
+    equal problems, and ``lines`` contains line numbers of some equal problems. If
     ``is_rest`` is True, ``count`` is the number of unlisted problems.
     """
 
@@ -208,8 +208,8 @@ _ITEM = re.compile(r"\Aitem ([0-9]+): ")
 
 @dataclass(frozen=True)
 class Lines:
-    """The number of further lines with the same problem, and some of their line
-    numbers.
+    """The number of further lines with the same problem, and the line numbers of some
+    of the lines.
     """
 
     count: int = 0

@@ -47,8 +47,8 @@ class MetricRef:
     options: tuple[str, ...] = ()
 
     def build(self, rules: str, options: Mapping[str, str]) -> Any:
-        """Return the metric object under these task options. Raises OptionRefused if
-        the metric does not accept the value of an option.
+        """Return the metric object under the given task options. Raises OptionRefused
+        if the metric does not accept the value of an option.
         """
         arguments = dict(self.arguments)
         if self.options:

@@ -146,7 +146,7 @@ def folder_type(folder: Path) -> TaskType:
 
 
 def card_text(slug: str) -> str:
-    """Return the `card.md` of a task type, or an empty text if there is none."""
+    """Return the `card.md` of a task type, or an empty text if the type has no card."""
     from importlib.resources import files
 
     if slug.startswith(DECLARED):

@@ -91,7 +91,7 @@ def _empty_answer_problems(
 def _with_kinds_told(
     task_type: TaskType, files: Files, problems: Sequence[Problem], index: Index
 ) -> list[Problem]:
-    """Replace the problems of a file that is not a run of this task type by a single
+    """Replace the problems of a file that is not a run of the task type by a single
     message.
     """
     counts = Counter(problem.file for problem in problems)
@@ -154,8 +154,8 @@ _NAMES = ("instances", "passages", "datasets")
 
 
 def _names_instances(beginning: bytes, index: Index) -> bool:
-    """Return True if JSON contains ids of the instances in this split. A file with ids
-    of this split is a faulty run of this task.
+    """Return True if JSON contains ids of the split's instances. A file with ids of the
+    split's instances is a faulty run of the task.
     """
     if not is_json(beginning):
         return False

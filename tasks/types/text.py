@@ -122,7 +122,7 @@ def equal_label(value: str, allowed: Sequence[str]) -> str | None:
 
 def no_label(value: str, allowed: Sequence[str]) -> str:
     """Return a message about a label that the task does not have. If a known label
-    differs only in case or space, the message suggests this label.
+    differs only in case or space, the message suggests the known label.
     """
     meant = next((label for label in allowed if nearly_equal(value, label)), None)
     hint = "" if meant is None else f"; did you mean “{meant}”?"

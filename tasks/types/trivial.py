@@ -100,8 +100,8 @@ MOST_RANKED, MOST_RANKED_IN_ALL = 1_000, 200_000
 def ranked_runs(
     files: Files, split: Split, options: Options, *, is_quick: bool
 ) -> TrivialRuns:
-    """Return trivial rankings of a built-in task type. Return no runs for other task
-    types, or if there are too many candidates.
+    """Return trivial rankings of a built-in task type. Return no runs for task types
+    without rankings, or if there are too many candidates.
 
     The candidates of a ranking are in the order of the gold files.
     """
@@ -218,9 +218,9 @@ def texts_in(value: Any) -> Iterator[str]:
 def candidate_lists(
     form: InstanceTask, instances: Sequence[Instance]
 ) -> list[list[str]] | None:
-    """Return the candidates of each instance, or None if there are no candidates. The
-    candidates are declared in a ranking task, or are the items of a public list that
-    contains the gold answers.
+    """Return the candidates of each instance, or None if the task has no candidates.
+    The candidates are declared in a ranking task, or are the items of a public list
+    that contains the gold answers.
     """
     if isinstance(form, RankingTask) and form.candidates:
         return [_texts_at(instance, form.candidates) or [] for instance in instances]

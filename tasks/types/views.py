@@ -36,11 +36,11 @@ _WORDS = re.compile(r"[_\W]+|(?<=[a-z])(?=[A-Z])")
 class View:
     """The settings for displaying an instance of a declared task on pages.
 
-    ``kind`` is the name of the kind of view. ``roles`` maps roles of this kind to paths
-    of fields. ``fields`` lists additional fields that pages show, or is None for all
-    fields. ``labels`` maps fields to display names, and ``translations`` contains
-    display names for each language. ``shown`` are the public fields of an instance.
-    Positions in answers refer to the text in the field ``marked``.
+    ``kind`` is the name of the kind of view. ``roles`` maps the roles of fields in the
+    view to paths of fields. ``fields`` lists additional fields that pages show, or is
+    None for all fields. ``labels`` maps fields to display names, and ``translations``
+    contains display names for each language. ``shown`` are the public fields of an
+    instance. Positions in answers refer to the text in the field ``marked``.
     """
 
     kind: str = TABLE

@@ -146,12 +146,12 @@ def contradiction(
     recall: float, mrr: float, *, cut: int = 10, rounding: float = 0.0
 ) -> str:
     """Explain why a row's Recall@k and MRR@k contradict each other. Return an empty
-    text if both values are possible together.
+    text if Recall@k and MRR@k are possible together.
 
     A cited paper among the first k has a reciprocal rank between 1/k and 1. The
-    reciprocal rank of any other cited paper is 0. Therefore Recall@k / k <= MRR@k <=
-    Recall@k. ``rounding`` is the largest rounding error of the two values, which is
-    half a unit of the last digit.
+    reciprocal rank of any other cited paper is 0. The bounds on MRR@k are therefore
+    Recall@k / k <= MRR@k <= Recall@k. ``rounding`` is the largest rounding error of the
+    two values, which is half a unit of the last digit.
     """
     if mrr + rounding < (recall - rounding) / cut:
         return f"MRR@{cut} {mrr:g} is below Recall@{cut} / {cut}, which is {recall / cut:g}"

@@ -183,8 +183,8 @@ class _Reader(records.ContextsBuilder):
         success.
 
         Reading in blocks requires distinct ids. In each context, the id, the citing
-        paper and the cited paper must be single texts. If the result is False, the
-        caller must discard this reader.
+        paper and the cited paper must be single texts. If the contexts could not be
+        read in blocks, the caller must discard the reader.
         """
         try:
             for block in plain_blocks(file, ("grades", SAMPLED_FOR)):
@@ -243,8 +243,8 @@ class _Reader(records.ContextsBuilder):
     def _add(
         self, names: Any, papers: Any, cited: Any, columns: Any, grades: Any = ()
     ) -> None:
-        """Add contexts with their classes in each dimension, and their grades if there
-        are any.
+        """Add contexts (texts around citations) with classes in each dimension, and
+        with grades if there are grades.
         """
         codes = [
             list(map(own.__getitem__, many))

@@ -306,8 +306,8 @@ class CitingPapers:
         """Return the co-citation probability, which is the number of papers that cite
         both candidates, divided by the number of papers that cite at least one.
 
-        ``without`` excludes the paper of the context. The result is 1 if both
-        candidates are the same, and 0 if no other paper cites either.
+        ``without`` excludes the paper of the context. The co-citation probability is 1
+        if both candidates are the same, and 0 if no other paper cites either candidate.
         """
         if first == second:
             return 1.0
@@ -490,8 +490,8 @@ def cocited_probabilities(
 
 
 def tied_at_cut(gold: Lists, answers: Lists) -> int:
-    """Count the contexts in which candidates with equal scores are ranked both within
-    and below the first n.
+    """Count the contexts in which candidates with equal scores are ranked on both sides
+    of the cut after the first n.
     """
     if answers.tied is None or not len(answers.values):
         return 0

@@ -304,7 +304,7 @@ class Marks:
     damaged: tuple[str, ...]
 
     def unknown(self, cited: int) -> list[int]:
-        """Return the paper numbers that are too large for the number of cited papers."""
+        """Return the numbers in citation marks that exceed the number of cited papers."""
         return [paper for paper in self.papers if paper >= cited]
 
 
@@ -394,7 +394,7 @@ def data_sets(
     instances: Sequence[Instance], count: Count | None = None
 ) -> list[DataSet]:
     """Return the statistics of each data set in order, and of all data sets together if
-    there are several.
+    there are several data sets.
 
     ``count`` returns the number of tokens of a text, by default the number of words
     separated by white space. The input of an instance is the concatenation of the input
@@ -413,7 +413,7 @@ def statistics(split: base.Split) -> list[dict[str, Any]]:
     """Return statistics of each data set as JSON, separately from the inputs and from
     the gold.
 
-    If there are several data sets, the last entry describes all of them together and
+    If there are several data sets, the last entry describes all data sets together and
     has the name null.
     """
     sets = data_sets(split.content)

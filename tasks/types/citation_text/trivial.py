@@ -1,4 +1,4 @@
-"""Trivial runs of citation texts, which do not use the authors' text of the same
+"""Trivial runs of citation texts, which do not use the authors' text of the answered
 instance.
 """
 

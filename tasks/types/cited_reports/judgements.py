@@ -228,7 +228,7 @@ def _key(value: Mapping[str, Any], names: Sequence[str]) -> tuple[Key, str]:
 
 
 def has_assignments(value: Mapping[str, Any]) -> bool:
-    """Return True if the line has a list of nuggets and any of these nuggets has an
+    """Return True if the line has a list of nuggets (expected facts) with at least one
     assignment.
     """
     nuggets = value.get("nuggets")

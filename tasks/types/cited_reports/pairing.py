@@ -105,7 +105,7 @@ class JudgedCitation:
 
 def credit_of(kind: str, label: str, *, is_strict: bool) -> float:
     """Return the credit, from 0 to 1, of a judgement's label. Values that are not
-    labels of this kind have a credit of 0.
+    labels of the judgement's kind have a credit of 0.
     """
     credit = CREDITS[kind].get(label, 0.0)
     return float(credit == 1) if is_strict else credit
@@ -148,7 +148,8 @@ class JudgedNugget:
     """The labels of a nugget's parts for one report.
 
     ``of_vital`` is the number of vital nuggets in the topic, and ``of_all`` is the
-    number of all nuggets. Both numbers exclude nuggets without a valid label.
+    number of all nuggets. The numbers ``of_vital`` and ``of_all`` exclude nuggets
+    without a valid label.
     """
 
     nugget: Nugget

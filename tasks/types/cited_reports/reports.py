@@ -1,7 +1,7 @@
 """Runs of cited reports in the JSON formats of the tracks or in Markdown with citation
 marks.
 
-This module refuses lines in formats of no track. The module
+The reader refuses lines in formats that no track uses. The module
 `tasks.types.cited_reports.checks` checks the requirements of a track.
 """
 

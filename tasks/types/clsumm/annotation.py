@@ -413,8 +413,8 @@ def texts_by_id(
     elements: Sequence[tuple[str | None, str]], sentences: Sequence[str]
 ) -> Mapping[str, str]:
     """Return the quoted sentences of an annotation by id. If an id occurs twice, the
-    last sentence with the id is kept. A sentence without an id gets the listed id at
-    the same position.
+    last sentence with the id is kept. A quoted sentence without an id gets the listed
+    id at the same position.
     """
     texts: dict[str, str] = {}
     for index, (sid, text) in enumerate(elements):

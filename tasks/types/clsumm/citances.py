@@ -94,7 +94,7 @@ def marked_last(lines: Sequence[Annotation], key: Key) -> tuple[Annotation, ...]
 
 def numbered(name: CitanceName) -> tuple[int, CitanceName]:
     """Return a sort key that orders citances by number. Citances without a number come
-    first in this order.
+    before all others.
     """
     return (int(name.number) if name.number.isdecimal() else 0), name
 
@@ -173,10 +173,11 @@ class Matcher:
     """Matches answers to the citances of one topic.
 
     The key of a citance consists of reference paper, citing paper and marker offset. If
-    two citances share these three fields, the key also contains the Citance Number. An
-    answer with an unknown number is matched to the next citance without an answer, if
-    reference paper, citing paper and marker offset are equal. ``in_order`` is the
-    number of answers that are matched in this way.
+    two citances share reference paper, citing paper and marker offset, the key also
+    contains the Citance Number. An answer with an unknown number is matched to the next
+    citance without an answer, if reference paper, citing paper and marker offset are
+    equal. ``in_order`` is the number of answers with an unknown number that are matched
+    to the next citance.
     """
 
     def __init__(self, names: Sequence[CitanceName]) -> None:

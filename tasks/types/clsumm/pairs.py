@@ -246,7 +246,7 @@ Order = Callable[[Iterable[str]], list[str]]
 
 @dataclass(frozen=True)
 class CitedSpan:
-    """A list of sentence ids, and the texts of these sentences in the order in which
+    """A list of sentence ids, and the texts of the sentences in the order in which
     ROUGE reads sentences. ``file`` is the index of the gold file in the topic, since
     official averages are over gold files.
     """

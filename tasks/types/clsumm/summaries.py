@@ -452,8 +452,8 @@ def prints_of(lines: Iterable[str]) -> list[int]:
 
 
 def copied_share(summary: Sequence[int], abstract: Sequence[int]) -> float:
-    """Return the share of the shorter list of checksums that also occurs in the other
-    list, from 0 to 1. Return 0 if either list of checksums is empty.
+    """Return the share of the shorter list of checksums that the longer list also
+    contains, from 0 to 1. Return 0 if either list of checksums is empty.
     """
     shorter = min(len(summary), len(abstract))
     return len(set(summary) & set(abstract)) / shorter if shorter else 0.0

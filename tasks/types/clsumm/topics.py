@@ -440,7 +440,7 @@ def read_sentences(file: InputFile) -> list[Sentence]:
 
     A scanner reads the tags instead of an XML parser, because some released papers have
     unclosed elements, mixed encodings, or blanks around equals signs. The scanner
-    returns every sentence of papers with such faults.
+    returns every sentence of papers with faulty markup.
     """
     content = file.with_fallback().read()
     if b"\0" in content:
@@ -489,8 +489,8 @@ class InputCitance:
 
 @dataclass(frozen=True)
 class InputTopic:
-    """A reference paper, the citances of this paper, and the citing papers. The
-    sentences of citing papers are read on first use.
+    """A reference paper, the citances (citing sentences) of the reference paper, and
+    the citing papers. The sentences of citing papers are read on first use.
     """
 
     name: str

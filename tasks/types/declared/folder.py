@@ -136,8 +136,8 @@ def read_files(files: Files, shown: str) -> TaskType:
 
 @lru_cache(maxsize=64)
 def from_reference(reference: str) -> TaskType:
-    """Return the task from the JSON that another process sent. The JSON contains the
-    files of the folder that determine scores.
+    """Return the declared task from the JSON that another process sent. The JSON
+    contains the files of the folder that determine scores.
     """
     return read_declaration(read_json(reference), parses_program=False)
 

@@ -175,7 +175,7 @@ def _json_file(file: InputFile, form: str, problems: Problems) -> GoldFile:
 
 def _fields_of(value: Any) -> Mapping[str, Any]:
     """Return the fields of an instance in a file that maps ids to instances. Return an
-    empty mapping if the value contains only the answer, such as grades.
+    empty mapping if the file maps ids to answers alone, such as grades.
     """
     if isinstance(value, dict) and not all(type(own) is int for own in value.values()):
         return value
@@ -183,9 +183,7 @@ def _fields_of(value: Any) -> Mapping[str, Any]:
 
 
 def _instances_by_id(file: InputFile) -> Mapping[str, Any] | None:
-    """Return a JSON object that maps ids to instances of the same type, or None for
-    other JSON.
-    """
+    """Return a file's JSON object that maps ids to instances, or None for other JSON."""
     with suppress(ValueError, InputRefused):
         items = read_json(decoded(file.read()))
         if not isinstance(items, dict) or len(items) < 2:

@@ -145,8 +145,8 @@ class Keys:
         return []
 
     def entry(self, name: str, value: object) -> "Keys | None":
-        """Return a list item as a table, or None for an invalid item. A text in the
-        list is an abbreviation for a table with this name.
+        """Return a list item as a table, or None for an invalid item. A text as list
+        item is an abbreviation for a table with the text as name.
         """
         table = {"name": value} if isinstance(value, str) else value
         return (

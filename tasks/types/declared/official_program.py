@@ -78,8 +78,9 @@ class Layout:
     the file in `input/ref`, and ``answers`` is the name of the file in `input/res`.
 
     If ``files`` is `lines`, each line contains the values of ``width`` instances, or
-    one label as a vector with ``width`` positions. Otherwise the file is a table with
-    the columns ``id`` (the number of the instance, from 1) and ``field``.
+    one label as a vector with ``width`` positions. With other values of ``files``, the
+    file is a table with the columns ``id`` (the number of the instance, from 1) and
+    ``field``.
     """
 
     gold: str

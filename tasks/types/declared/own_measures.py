@@ -126,8 +126,8 @@ def module_of(text: str) -> str:
 
 
 def run_file(text: str, name: str) -> ModuleType:
-    """Execute a file of measures as a module with this name. The module is added to
-    ``sys.modules``, where dataclasses look up modules.
+    """Execute a file of measures as a Python module with the given name. The module is
+    added to ``sys.modules``, where dataclasses look up modules.
     """
     module = sys.modules[name] = ModuleType(name)
     try:

@@ -138,7 +138,8 @@ def look(
     delimiter: str = "",
 ) -> Found:
     """Describe the files of gold, and propose a declaration. If ``known`` is the table
-    of an existing declaration, use this table instead. Raises InputRefused.
+    of an existing declaration, describe the files by ``known`` instead. Raises
+    InputRefused.
 
     If several delimiters split a CSV file consistently, the user can choose the
     ``delimiter``.

@@ -41,7 +41,7 @@ class EvidenceTask(InstanceTask):
     ``labels`` are the possible labels, and ``abstain`` is the label of an abstention.
     ``pool_id`` and ``pool_content`` are fields of the documents in the pool (list of
     documents), and ``pool_shown`` lists further public fields. If claims list documents
-    in a public field, ``given`` is the name of this field.
+    in a public field, ``given`` is the name of the public field.
     """
 
     drawn_as: ClassVar[str] = EVIDENCE

@@ -71,7 +71,7 @@ Fault = Callable[[str, str], None]
 
 def at_path(record: Mapping[str, Any], path: str) -> Any:
     """Return the value at a dotted path in a record, or None. If the record has the
-    whole path as a key, the value of this key is returned.
+    whole path as a key, return the value of the key.
     """
     if path in record:
         return record[path]
@@ -107,7 +107,7 @@ class Dimension:
     and ``count``, and determines how the field's value becomes a class. The numbers in
     ``cuts`` split numeric values into intervals. If the field is missing, the class is
     ``absent``, or the instance has no class. ``joined`` maps other fields to values. An
-    instance with such a value gets an additional class.
+    instance with a value in ``joined`` gets an additional class.
     """
 
     name: str
@@ -351,8 +351,8 @@ class InstanceTask(ABC):
         """Return short display names of classes that contain one number. For example,
         `2 to under 3` is displayed as `2`.
 
-        A class keeps its name if a dimension without counts has a class of the same
-        name.
+        A class keeps the stored name if a dimension without counts has a class of the
+        same name.
         """
         names: dict[str, str] = {}
         measured: set[str] = set()

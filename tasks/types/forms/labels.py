@@ -78,8 +78,8 @@ class LabelTask(InstanceTask):
     answer is the answer itself, and the gold label of a wrong answer is the first
     alternative. ``abstain`` is the label with which runs abstain. ``abstained`` and
     ``missing`` map rule sets to the treatment of abstentions and of missing answers.
-    ``probabilities`` and ``confidence`` state whether runs contain such numbers, and
-    are none, optional or needed.
+    ``probabilities`` and ``confidence`` are none, optional or needed, depending on the
+    numbers that runs contain.
     """
 
     drawn_as: ClassVar[str] = LABELS

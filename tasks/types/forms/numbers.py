@@ -52,7 +52,9 @@ class NumberTask(InstanceTask):
 
     @property
     def levels(self) -> tuple[float, ...]:
-        """Return all numbers that gold may contain, if both limits and a step are set."""
+        """Return all numbers that gold may contain, if the task has both limits and a
+        step.
+        """
         if self.least is None or self.most is None or not self.step:
             return ()
         return tuple(

@@ -258,7 +258,7 @@ def keyed_records(
 def as_keyed(
     records: Iterable[Mapping[str, Any]], key: str, field: str
 ) -> dict[str, Any]:
-    """Return a JSON object that maps ids to these records. The function `keyed_records`
+    """Return a JSON object that maps ids to the records. The function `keyed_records`
     reads the same records from the object.
     """
     found = {}

@@ -3,5 +3,5 @@ limits.
 
 The YAML reader is `tasks.submissions.yaml_reader`, which is not part of the wheel. No
 other module passes untrusted text to the parsers. The file
-tests/core/test_guarded_readers.py lists the exceptions to this rule, with reasons.
+tests/core/test_guarded_readers.py lists the exceptions, with reasons.
 """

@@ -131,7 +131,7 @@ def _guess_encoding(beginning: bytes) -> str:
 
 
 def office_kind(members: Collection[str]) -> str | None:
-    """Return the kind of office file whose zip archive has these members, or None."""
+    """Return the kind of office file whose zip archive has the given members, or None."""
     if _PARTS not in members and not {"META-INF/manifest.xml", "Index/Document.iwa"} & {
         *members
     }:

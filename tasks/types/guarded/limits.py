@@ -1,4 +1,4 @@
-"""Limits for untrusted texts, and the error for a text that exceeds these limits."""
+"""Limits for untrusted texts, and the error for a text that exceeds the limits."""
 
 from dataclasses import dataclass
 

@@ -1,5 +1,5 @@
-"""In these tasks, judges compete, and metrics measure how similar a judge's ranking of
-systems and the true ranking are.
+"""In tasks with leaderboards, judges compete, and metrics measure how similar a judge's
+ranking of systems and the true ranking are.
 """
 
 from types import SimpleNamespace
@@ -98,7 +98,7 @@ def has_value(line: bytes) -> bool:
 
 
 def is_gold_file(name: str) -> bool:
-    """Return True if a file with this name may belong to the true leaderboard."""
+    """Return True if a file with the given name may belong to the true leaderboard."""
     parts = name.split("/")
     is_text = parts[-1].lower().endswith(NO_LEADERBOARDS)
     return not (CLUTTER.intersection(parts) or is_text or parts[-1] == NONCE_FILE)

@@ -26,8 +26,8 @@ def trivial_runs(
         return TrivialRuns(split=split)
 
     def ordered(order: Sequence[str]) -> Files:
-        """Return the file of a leaderboard that ranks the systems in this order, on
-        each topic and overall.
+        """Return the file of a leaderboard that ranks the systems in the given order,
+        on each topic and overall.
         """
         lines = (
             {

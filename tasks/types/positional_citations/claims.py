@@ -275,7 +275,7 @@ class Tree:
 
     def separate(self, kept: int, other: int) -> None:
         """Remove the subtree of the node ``other`` from the claim of the node ``kept``.
-        Both nodes must be in the tree.
+        The nodes ``kept`` and ``other`` must be in the tree.
         """
         above = self._way_up(kept)
         top = next(node for node in self._way_up(other) if node in above)

@@ -204,7 +204,7 @@ def _is_delimiter(line: str) -> bool:
 
 
 def _is_underlined(text: str, following: str) -> bool:
-    """Return True if the next line underlines this line as a heading. A complete
+    """Return True if the next line underlines a Markdown line as a heading. A complete
     sentence before a horizontal rule is not a heading.
     """
     sign = following.strip()[:1]

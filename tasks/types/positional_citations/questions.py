@@ -85,8 +85,8 @@ class Question:
 
     def facts(self) -> dict[str, Any]:
         """Return the content of a question for the digest of the gold. Empty lists of
-        answers and claims are omitted. ``answer`` is also omitted, since only MAUVE
-        uses the value.
+        answers and claims are omitted. ``answer`` is omitted from the digest, since
+        only MAUVE uses the reference answer.
         """
         facts = {
             **asdict(self),

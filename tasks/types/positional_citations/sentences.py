@@ -330,7 +330,8 @@ def without_marks(text: str) -> str:
     as ALCE does.
 
     Text between the number of a mark and the closing bracket is kept, so `in 1889 [1,
-    2].` becomes `in 1889, 2.` A vertical bar after a space is also removed.
+    2].` becomes `in 1889, 2.` in the result. A vertical bar after a space is also
+    removed.
     """
     return (
         ALCE_MARK.sub("", _SPACED_ALCE_MARK.sub("", text))

@@ -218,8 +218,8 @@ def index_of(
 
 
 class Numbered(dict[str, int]):
-    """Maps the name of each candidate to its number. If a name is missing, a candidate
-    with the same name in the Unicode form NFC is used.
+    """Maps the name of each candidate to its number. If a name is missing, the number
+    of a candidate with an equal name in the Unicode form NFC is used.
     """
 
     @cached_property
@@ -245,8 +245,7 @@ class Numbered(dict[str, int]):
 
 class Choices:
     """An index (instances and candidates of a split) with fast look-ups. From version 2
-    of the reading rules on, names that are equal in the Unicode form NFC are the same
-    name.
+    of the reading rules on, names with the same Unicode form NFC count as one name.
     """
 
     def __init__(self, index: Index, reading: int = 1) -> None:

@@ -68,12 +68,12 @@ def shown_lines(rows: Iterable[Mapping[str, Any]], keys: Sequence[str]) -> bytes
 
 
 def named(files: Files, name: str) -> list[InputFile]:
-    """Return the input files with this name in any folder."""
+    """Return the input files with the given name in any folder."""
     return [file for file in files if file.base == name]
 
 
 def the_file(files: Files, name: str, holds: str) -> InputFile:
-    """Return the only input file with this name. Raises InputRefused if no file or
+    """Return the only input file with the given name. Raises InputRefused if no file or
     several files have the name.
     """
     matching = named(files, name)
