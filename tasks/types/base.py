@@ -546,7 +546,7 @@ class TaskType:
     #: `statistics` returns statistics of each data set as JSON.
     #: Statistics computed from ``inputs`` are separate from statistics of ``gold``.
     statistics: Callable[[Split], list[dict[str, Any]]] | None = None
-    #: `trec` tells how TREC exports read topics and documents.
+    #: `trec` describes how TREC exports read topics and documents.
     #: `trec` is None if the gold has no topics and documents.
     trec: TrecForm | None = None
     #: `candidate_order` applies the public candidate order to a built-in task's gold.

@@ -339,7 +339,7 @@ class Limits:
     #: Each archive in a folder has separate limits.
     nests_anywhere: bool = False
     #: `reads_kit` is True if kit folder and nonce file are read like other files.
-    #: Archives of other platforms have no kit folder and no nonce file.
+    #: In archives of other platforms, kit folder and nonce file are ordinary names.
     reads_kit: bool = False
 
 
