@@ -1,6 +1,6 @@
 """Task types, one folder each. The registry finds a task type by its folder.
 
-This package is plain Python: it does not import Django and contains no code for
+This package is plain Python, which does not import Django and contains no code for
 requests or users. Task types refer to their metrics by name.
 """
 

@@ -29,26 +29,25 @@ if TYPE_CHECKING:
     from tasks.types.views import View
 
 
-#: The data for validating an upload: names of instances and candidates, but no gold.
-#: All values are JSON, so the database can store them.
+#: An index names a split's instances and candidates and contains no gold answers.
+#: An index consists of JSON values, so the database can store the index.
 Index = dict[str, Any]
 Options = Mapping[str, str]
 
-#: The names of the rule sets: `corrected` for the corrected rules, `official` for the
-#: rules of the paper or program that published the task. If a task has several
-#: programs, the names are ``official-YEAR``.
+#: The rule set `corrected` applies the corrected rules of scoring.
+#: The rule set `official` follows the paper or program that published the task.
+#: A task with several published programs names their rule sets ``official-YEAR``.
 CORRECTED, OFFICIAL = "corrected", "official"
 
 
 def is_official(rules: str) -> bool:
-    """Return True if the rule set follows a paper or program. Such a rule set never
-    changes.
+    """Return True if the rule set follows a paper or program. A rule set that follows a
+    paper or program never changes.
     """
     return rules.startswith(OFFICIAL)
 
 
-#: Separates a rule set from the name of an additional judge, as in
-#: `corrected@support-b`.
+#: The sign @ separates the rule set from the judge's name in `corrected@support-b`.
 OF_JUDGE = "@"
 
 
@@ -61,12 +60,14 @@ def base_rules(rules: str) -> str:
     return rules.partition(OF_JUDGE)[0]
 
 
-#: Names of rule sets before version 0.2.0, mapped to their present names.
+#: `_OLD_RULES` maps names of rule sets before version 0.2.0 to present names.
 _OLD_RULES = {"fair": CORRECTED, "default": CORRECTED, "as-published": OFFICIAL}
 
 
 class UnknownTaskType(LookupError):
-    """No task type has the requested name. The message lists the existing task types."""
+    """An error for a task type name that does not exist. The message lists the existing
+    task types.
+    """
 
 
 class OptionRefused(ValueError):
@@ -92,29 +93,30 @@ class ScatterPair:
 
 @dataclass(frozen=True)
 class Option:
-    """A setting of a task type. Options that can change a score are part of the
-    metric's signature.
+    """A setting that organisers choose for a task. Options that can change a score are
+    part of the metric's signature.
     """
 
     name: str
     default: str
     summary: str
     choices: tuple[str, ...] = ()
-    #: Maps prefixes of values that older versions wrote to the present prefixes.
+    #: `former` maps prefixes of values from older versions to the present prefixes.
     former: Mapping[str, str] = field(default_factory=dict)
-    #: True if a value may be the path of a file. A season file may only name files
-    #: below its own folder.
+    #: `may_be_file` is True if the option's value may be the path of a file.
+    #: A season file may only name files below the season file's own folder.
     may_be_file: bool = False
-    #: True if metrics that use the option cannot be computed while the option is empty.
+    #: `is_needed` is True if metrics with the option need a value that is not empty.
     is_needed: bool = False
-    #: True if the option selects a part of the gold. The public inputs then contain
-    #: only the selected part.
+    #: `is_of_gold` is True if the option selects a part of the gold (true answers).
+    #: The public inputs contain only the part of the data that the option selects.
     is_of_gold: bool = False
-    #: The value of the option in new tasks that do not set the option. Existing tasks
-    #: keep the stored value.
+    #: New tasks that do not set the option get the value in `for_new_tasks`.
+    #: Existing tasks keep their stored value of the option.
     for_new_tasks: str = ""
-    #: The name of a folder in the site's folder of models, and a value. If the folder
-    #: exists, new tasks get the value, or the path of the folder if the value is empty.
+    #: `of_site` contains a folder's name in the site's folder of models, and a value.
+    #: If the folder in `of_site` exists, new tasks get the value in `of_site`.
+    #: If the value in `of_site` is empty, new tasks get the path of the folder.
     of_site: tuple[str, str] = ("", "")
 
     @classmethod
@@ -123,8 +125,8 @@ class Option:
         return cls(name=name, default="no", summary=summary, choices=("no", "yes"))
 
     def value_of(self, options: Options) -> str:
-        """Return the option's value or its default. Prefixes of older versions are
-        replaced.
+        """Return the option's value or its default. Replace prefixes that older
+        versions wrote.
         """
         value = options.get(self.name, self.default)
         for before, now in self.former.items():
@@ -133,8 +135,7 @@ class Option:
         return value
 
 
-#: The value of the option `engine` that selects a third-party package instead of our
-#: own implementation.
+#: The value `package` makes the option `engine` use a third-party package.
 PACKAGE = "package"
 ENGINE = Option(
     name="engine",
@@ -142,9 +143,9 @@ ENGINE = Option(
     summary="What computes ROUGE and BERTScore: this program, or rouge-score and bert-score (same numbers).",
     choices=("own", PACKAGE),
 )
-#: The value of the option `tokenizer` that selects the default tokenizer of each
-#: measure. Only built-in tasks have the option. A declared task sets the tokenizer in a
-#: rule set.
+#: The value `own` makes `tokenizer` select each measure's default tokenizer.
+#: Only built-in tasks have the option `tokenizer`.
+#: A declared task, which a folder defines, sets the tokenizer in a rule set.
 OWN_TOKENIZER = "own"
 TOKENIZER = Option(
     name="tokenizer",
@@ -155,21 +156,22 @@ TOKENIZER = Option(
 )
 
 
-#: The name of the option for additional cut-offs, in task types that have it.
+#: `CUTOFFS` is the name of the option for additional cut-offs.
 CUTOFFS = "k"
 MAX_CUTS = 10
-#: The name of the option that lists the categories of findings that become warnings.
-#: Without the option, such findings refuse a run.
+#: The option `accept` lists categories of findings that become warnings.
+#: Without the option `accept`, findings of all categories refuse a run.
 ACCEPT = "accept"
 
 
 def cutoffs(
     options: Options, longest: int, besides: Sequence[int] = ()
 ) -> tuple[int, ...]:
-    """Return the cut-offs that the options list, in ascending order and without
-    ``besides``.
+    """Return the cut-offs (numbers of first candidates) that the options list, in
+    ascending order and without the cut-offs in ``besides``.
 
-    The option may be empty if ``besides`` is not. Raises OptionRefused.
+    The list in the options may be empty if ``besides`` is not empty. Raises
+    OptionRefused.
     """
     said = options.get(CUTOFFS, "")
     try:
@@ -186,8 +188,8 @@ def cutoffs(
     return tuple(sorted(set(cuts) - set(besides)))
 
 
-#: Every task type has this option. A task stores the option only if the organisers set
-#: a value.
+#: Every task type has the option `unit`.
+#: A task stores the option `unit` only if the organisers set a value.
 UNIT = Option(
     name="unit",
     default="",
@@ -195,8 +197,8 @@ UNIT = Option(
 )
 
 
-#: Returns the instance name of each record in a file, or None for a record that is not
-#: an instance.
+#: `InstanceNames` returns the instance name of each record in a file.
+#: `InstanceNames` returns None for a record that is not an instance.
 InstanceNames = Callable[[InputFile, Sequence[Record]], Iterable[str | None]]
 
 
@@ -213,8 +215,8 @@ def unit_by_instance(
 ) -> dict[str, str]:
     """Return the value of a gold field for each instance.
 
-    A dotted path selects a field of a nested object. Raises InputRefused, whose
-    problems list every instance without a value.
+    A dotted path as the field's name selects a field of a nested object. Raises
+    InputRefused, whose problems list every instance without a value.
     """
     problems = Problems()
     values: dict[str, str] = {}
@@ -255,8 +257,9 @@ def clusters_of(
     field: str,
     values: Mapping[str, str],
 ) -> list[str]:
-    """Return the cluster of each row. The option ``unit`` names a field or a dimension;
-    the cluster is the field's value or the dimension's class.
+    """Return the cluster of each row, which contains the units that are resampled
+    together. The cluster is the value of the field, or the class of the dimension, that
+    the option ``unit`` names.
 
     Raises InputRefused if instances of the same unit belong to different clusters.
     """
@@ -282,21 +285,21 @@ def clusters_of(
     return clusters
 
 
-#: The present version of the rule for digests of gold. Under rule 1, some digests
-#: depended on line ends and on the order of candidates. Under rule 2, no digest depends
-#: on these.
+#: `DIGEST_RULE` is the present version of the rule for digests of gold.
+#: Under digest rule 1, some digests depended on line ends and candidate order.
+#: Under digest rule 2, no digest depends on line ends or candidate order.
 DIGEST_RULE = 2
 
 
 @dataclass(frozen=True, kw_only=True)
 class Split:
-    """The gold of one split.
+    """The gold (reference answers) of one split of a data set.
 
     ``content`` is an object whose class depends on the task type. ``index`` and
     ``public_files`` are derived from ``content`` and contain no gold. ``digest`` is the
-    SHA-256 of the canonical content. The digest depends neither on how files are packed
-    nor on the order of lines. ``earlier_digests`` are the digests under earlier rules,
-    if these digests differ from ``digest``.
+    SHA-256 of the gold's canonical content. The digest of gold depends neither on how
+    files are packed nor on the order of lines. ``earlier_digests`` contains the digests
+    of the gold under earlier rules, if different from ``digest``.
     """
 
     content: Any
@@ -305,13 +308,12 @@ class Split:
     digest: str
     earlier_digests: Mapping[int, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    #: For each instance, the value of the field that the option ``unit`` names. Empty
-    #: if the option does not name a field of the gold.
+    #: `unit_values` contains each instance's value of the field that `unit` names.
+    #: `unit_values` is empty if the option `unit` does not name a field of the gold.
     unit_values: Mapping[str, str] = field(default_factory=dict)
-    #: The version of the rules for reading the gold and runs.
+    #: `reading` is the version of the rules for reading the gold and runs.
     reading: int = READING_VERSION
-    #: The number of rows, objects or lines in the files, or None if they are not
-    #: counted.
+    #: `rows` counts rows, objects or lines in the files, or is None if not counted.
     rows: int | None = None
 
     def digest_by(self, rule: int) -> str:
@@ -319,25 +321,25 @@ class Split:
 
     @property
     def digests(self) -> dict[int, str]:
-        """Return the digest under each rule."""
+        """Return the digest of the gold under each digest rule."""
         return {rule: self.digest_by(rule) for rule in range(1, DIGEST_RULE + 1)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pairs:
-    """Gold and answers in parallel, paired under one rule set: item i belongs to row i
-    of every metric's matrix.
+    """Gold and answers as parallel lists, paired under one rule set. Item i of each
+    list belongs to row i of every metric's matrix.
 
     ``gold[i]`` is None for an answer without gold, and ``answers[i]`` is None for gold
     without an answer. ``units`` are the resampling units (topic, paper, instance). If
     the option ``unit`` is set, ``clusters`` are resampled instead, but averages are
     still over ``units``. ``features`` maps each dimension to the classes of each row.
     ``names`` contains the public name of each row's instance, which does not reveal
-    gold; several rows may belong to one instance. If ``answers`` also contains values
+    gold. Several rows may belong to one instance. If ``answers`` also contains values
     for rows without an answer, ``answered`` is True for the rows that the run answers.
     For millions of rows, gold, answers, units and classes are columns from
-    ``tasks.types.columns`` or ``tasks.types.ranking.lists``. These columns behave like
-    lists and use a few bytes per row.
+    ``tasks.types.columns`` or ``tasks.types.ranking.lists``. Columns for millions of
+    rows behave like lists and use a few bytes per row.
     """
 
     gold: Sequence[Any]
@@ -348,11 +350,11 @@ class Pairs:
     names: Sequence[str] | None = None
     clusters: Sequence[str] | None = None
     answered: Sequence[bool] | None = None
-    #: The scores of the run's first candidates. The key is the position of the instance
-    #: in the index.
+    #: `scores` contains the scores of the run's first candidates.
+    #: Each key of `scores` is the position of an instance in the index.
     scores: Mapping[int, Sequence[float]] = field(default_factory=dict)
-    #: The number of missing judgements of the run. A site scores the run when no
-    #: judgements are missing.
+    #: `pending` counts judgements that the run still needs.
+    #: A site scores a run when no judgements of the run are missing.
     pending: int = 0
 
     def __post_init__(self) -> None:
@@ -376,7 +378,7 @@ def filled_texts(run: Mapping[str, Any], index: Index) -> Iterable[bool]:
     """For each instance of a run, return True if the answer is not an empty text.
 
     An empty list or object, such as an empty list of evidence, is an answer. An
-    abstention is also an answer, if the task allows abstentions.
+    abstention counts as an answer if the task allows abstentions.
     """
     return (
         not isinstance(answer, str) or bool(answer.strip()) for answer in run.values()
@@ -386,8 +388,8 @@ def filled_texts(run: Mapping[str, Any], index: Index) -> Iterable[bool]:
 def as_written(
     files: Files, split: Split, pairs: Pairs, options: Options
 ) -> Iterator[ShownInstance]:
-    """Yield gold and answers converted by `str`, for task types without their own
-    function.
+    """Yield instances with gold and answers converted by `str`, for task types that
+    have no function for showing instances.
     """
     for name, rows in rows_by_name(pairs.names).items():
         sides = ([side[row] for row in rows] for side in (pairs.gold, pairs.answers))
@@ -398,21 +400,21 @@ def as_written(
         yield ShownInstance(name=name, gold=gold, answer=answer)
 
 
-#: The prefix of the metric names of an official program, in files and in API responses.
+#: Names of an official program's metrics have this prefix in files and API responses.
 PROGRAM_PREFIX = "official_"
-#: The prefix of the slugs of declared tasks, and the names of the files in a task
-#: folder that determine scores.
+#: The slugs of declared tasks start with `declared:`.
+#: `REFERENCED` lists the files of a task folder that determine scores.
 DECLARED = "declared:"
 REFERENCED = ("task.toml", "measures.py", "program.json")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Declared:
-    """The properties that only a declared task has.
+    """The properties that only a declared task (defined by a folder) has.
 
     ``name`` is the task's slug in its folder. ``digest`` is the digest of the files
     that determine scores. ``files`` maps file names to the texts of the folder's files.
-    ``translations`` maps languages to display names.
+    ``translations`` maps languages to the display names of the task.
     """
 
     name: str
@@ -420,33 +422,36 @@ class Declared:
     digest: str
     files: Mapping[str, str]
     translations: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    #: Objects of the class `tasks.types.baselines.Baseline`.
+    #: `baselines` contains objects of the class `tasks.types.baselines.Baseline`.
     baselines: tuple[Any, ...] = ()
-    #: True if the sample, including its gold, is public.
+    #: `public_sample` is True if the sample of the task, including its gold, is public.
     public_sample: bool = False
-    #: The text of `measures.py`. Empty if the file is part of Citeboard.
+    #: `own_measures` is the text of `measures.py`, or empty for a file of Citeboard.
     own_measures: str = ""
-    #: The text of the official program, and the names of rule sets with metrics from
-    #: the program.
+    #: `program` is the text of the official program.
+    #: `program_rules` names the rule sets that have metrics from the official program.
     program: str = ""
     program_rules: frozenset[str] = frozenset()
-    #: The layout of instances on pages. The layout does not change scores.
+    #: The layout of instances on pages does not change scores.
     view: View
-    #: The text of `task.toml` without settings of pages. Participants, archives and
-    #: other processes get this text, because earlier releases refuse unknown keys.
+    #: `toml_given_out` is the text of `task.toml` without settings of pages.
+    #: Participants, archives and other processes get `toml_given_out`.
+    #: `toml_given_out` has no page settings, as old releases refuse unknown keys.
     toml_given_out: str
 
     @property
     def referenced(self) -> dict[str, str]:
-        """Return the published versions of the files that determine scores."""
+        """Return the files that determine the scores of a declared task, in the version
+        for other processes.
+        """
         files = {**self.files, REFERENCED[0]: self.toml_given_out}
         return {name: files[name] for name in REFERENCED if name in files}
 
 
-#: The name and content of a file for participants.
+#: A public file, for participants, has a name and a content.
 PublicFile = tuple[str, bytes]
-#: Sorts names of candidates. The second argument is a salt. Equal lists with different
-#: salts get different orders.
+#: A sorter sorts names of candidates, and its second argument is a salt.
+#: Equal lists of candidates get different orders if their salts differ.
 Sorter = Callable[[Iterable[str], str], list[str]]
 
 
@@ -463,11 +468,11 @@ class CandidateOrder:
 
 @dataclass(frozen=True, kw_only=True)
 class TaskType:
-    """A kind of task: functions that read and pair gold and runs, metrics, and
-    dimensions of breakdowns.
+    """A kind of task with functions that read and pair gold and runs, with metrics, and
+    with dimensions of breakdowns.
 
     ``rules`` maps each rule set to its metrics. The first rule set is the default, and
-    the first metric of a rule set ranks.
+    boards rank systems by the first metric of a rule set.
     """
 
     slug: str
@@ -479,94 +484,91 @@ class TaskType:
     read_run: Callable[[Files, Index, Options], tuple[Any, list[Problem]]]
     pair: Callable[[Split, Any, str, Options], Pairs]
     public_files: Callable[[Files, Options], Iterator[tuple[str, bytes]]]
-    #: Return True if the path below the gold folder names a file of the gold.
+    #: `is_gold_file` returns True if the path below the gold folder names a gold file.
     is_gold_file: Callable[[str], bool]
-    #: The dimensions whose classes are gold labels.
+    #: `label_dimensions` lists the dimensions whose classes are gold labels.
     label_dimensions: tuple[str, ...] = ()
-    #: The dimensions whose classes are intervals of a number that systems predict.
+    #: Classes of dimensions in `gold_bands` are intervals of a predicted number.
     gold_bands: tuple[str, ...] = ()
-    #: The dimensions whose classes are computed from the public inputs alone.
+    #: Classes of dimensions in `shown_dimensions` depend on the public inputs alone.
     shown_dimensions: tuple[str, ...] = ()
-    #: The dimension that class charts show first; by default the first one with several
-    #: classes.
+    #: Class charts show `leading_dimension` first.
+    #: By default, class charts show the first dimension with several classes.
     leading_dimension: str = ""
-    #: Return for each answer of a run True if it is not empty.
+    #: `filled` returns for each answer of a run True if the answer is not empty.
     filled: Callable[[Any, Index], Iterable[bool]] = filled_texts
-    #: The name of a resampling unit on pages, if the option ``unit`` is not set.
+    #: `unit` names a resampling unit on pages, if the option ``unit`` is not set.
     unit: str = "instance"
-    #: Returns the instance names of gold records. Needed if instances are named neither
-    #: by ids nor by positions.
+    #: `instance_names` returns the instance names of gold records.
+    #: Types need `instance_names` if neither ids nor positions name their instances.
     instance_names: InstanceNames = ids_or_places
-    #: The options of the type, in addition to ``UNIT``.
+    #: `options` lists the options of the task type, in addition to ``UNIT``.
     options: tuple[Option, ...] = ()
-    #: Returns True if the files have the form of a run, even of a faulty run. If this
-    #: function is None, every upload that can be scored is accepted.
+    #: `accepts` returns True for files in the form of a run, even a faulty run.
+    #: If `accepts` is None, every upload that can be scored is accepted.
     accepts: Callable[[Files], bool] | None = None
-    #: The features that distinguish a run from other files. If an upload has the form
-    #: of another task type, the message names that form.
+    #: A run form describes the features that distinguish a run from other files.
+    #: If an upload has the form of another task type, the message names that type.
     run_form: RunForm | None = None
-    #: The metrics that a board shows by default, in order. If empty, all metrics.
+    #: A board shows `main_metrics` by default, or all metrics if the list is empty.
     main_metrics: tuple[str, ...] = ()
-    #: References to tuples of built-in baselines whose answers are runs of this task
-    #: type.
+    #: Each item of `baselines` points to a tuple of the type's built-in baselines.
     baselines: tuple[str, ...] = ()
-    #: Display names of metrics and dimensions, if different from the stored names.
+    #: `display_names` maps stored names of metrics and dimensions to displayed names.
     display_names: Mapping[str, str] = field(default_factory=dict)
-    #: Display names of classes, if different from the stored names.
+    #: `class_names` maps stored names of classes to displayed names.
     class_names: Mapping[str, str] = field(default_factory=dict)
-    #: The form of human evaluation, if people can judge the texts of runs.
+    #: `human_evaluation` exists if people can judge the texts of runs.
     human_evaluation: HumanEvaluation | None = None
-    #: True if runs are responses that are split into claims, and people judge the
-    #: claims.
+    #: `has_claims` is True if runs are responses whose claims people judge.
     has_claims: bool = False
-    #: True if scores depend on judgements of each run. A site scores a run after its
-    #: judgements exist.
+    #: `is_judged` is True if scores depend on judgements of each run.
+    #: A site scores a run with `is_judged` after the judgements exist.
     is_judged: bool = False
-    #: The metrics that the options add to a rule set, such as metrics at additional
-    #: cut-offs.
+    #: `further_metrics` returns metrics that the options add to a rule set.
+    #: For example, the options add metrics at further cut-offs.
     further_metrics: Callable[[str, Options], tuple[MetricRef, ...]] | None = None
-    #: The metrics that the options remove from all rule sets.
+    #: `absent_metrics` returns the metrics that the options remove from all rule sets.
     absent_metrics: Callable[[Options], frozenset[str]] = lambda _: frozenset()
-    #: Pairs of metrics whose scatter plots a board shows.
+    #: `scatter_pairs` lists pairs of metrics whose scatter plots a board shows.
     scatter_pairs: tuple[ScatterPair, ...] = ()
-    #: Scores that the site does not compute and that teams may report for their runs.
+    #: Teams may report `team_scores` for their runs, as the site cannot compute them.
     team_scores: tuple[str, ...] = ()
-    #: Yields single instances for pages, from the files of the gold and from a run.
+    #: `show_instances` yields single instances for pages, from gold files and a run.
     show_instances: Callable[
         [Files, Split, Pairs, Options], Iterator[ShownInstance]
     ] = as_written
-    #: The kind of view that shows an instance on a page. If empty, the page shows plain
-    #: texts.
+    #: `drawn_as` selects the kind of view that shows an instance on a page.
+    #: If `drawn_as` is empty, the page shows plain texts.
     drawn_as: str = ""
-    #: Returns the name of the part that one row represents, if an instance has several
-    #: rows.
+    #: `part_of_row` names the part of an instance that one of several rows represents.
     part_of_row: Callable[[Any], str] | None = None
-    #: Return statistics of each data set as JSON. Each item contains the name of a data
-    #: set, values computed from ``inputs`` alone, and values computed from ``gold``.
+    #: `statistics` returns statistics of each data set as JSON.
+    #: Statistics computed from ``inputs`` are separate from statistics of ``gold``.
     statistics: Callable[[Split], list[dict[str, Any]]] | None = None
-    #: The form of topics and documents in TREC tools, if the gold has topics and
-    #: documents.
+    #: `trec` describes how TREC exports read topics and documents.
+    #: `trec` is None if the gold has no topics and documents.
     trec: TrecForm | None = None
-    #: Applies the candidate order of the public files to the gold of a built-in ranking
-    #: task.
+    #: `candidate_order` applies the public candidate order to a built-in task's gold.
     candidate_order: CandidateOrder | None = None
-    #: Returns the public part and the secret part of each instance as JSON without the
-    #: instance name. The site compares these parts to find the same instance in another
-    #: gold. If None, the whole gold is treated as one instance.
+    #: `contents` yields the public and the secret part of each instance as JSON.
+    #: The public and the secret part do not contain the instance name.
+    #: The site compares the parts to find the same instance in another gold.
+    #: If `contents` is None, the site treats the whole gold as one instance.
     contents: Callable[[Files, Split], Iterable[tuple[Any, Any]]] | None = None
-    #: Like ``contents``, but for the parts of the gold files that no metric uses.
+    #: `also_holds` is like ``contents`` for parts of gold files that no metric uses.
     also_holds: Callable[[Files], Iterable[tuple[Any, Any]]] | None = None
-    #: Returns the trivial runs of a built-in type, which do not use the gold's answers.
-    #: If ``is_quick``, they cover only a part of the gold.
+    #: `trivial_runs` returns trivial runs, which do not use the gold's answers.
+    #: With ``is_quick``, the trivial runs cover only a part of the gold.
     trivial_runs: Callable[..., TrivialRuns] | None = None
-    #: Returns the parts of the gold that no answer can contain: unknown labels, and
-    #: texts that are missing in the public inputs.
+    #: `unreachable` yields parts of the gold that no answer can contain.
+    #: Unreachable parts are unknown labels, and texts that the public inputs lack.
     unreachable: Callable[[Files, Split], Iterable[str]] | None = None
-    #: The ranking metric that the organisers chose. A rule set without this metric
-    #: ranks by its first metric.
+    #: `rank_by` is the ranking metric that the organisers chose.
+    #: A rule set without the chosen ranking metric ranks by its own first metric.
     rank_by: str = ""
-    #: The declaration of a task that is declared in a folder. The slug of the task is
-    #: `declared:NAME@` followed by the first digits of the declaration's digest.
+    #: `declared` is the declaration of a task that a folder declares.
+    #: The slug of a declared task is `declared:NAME@` and digits of the digest.
     declared: Declared | None = None
 
     @classmethod
@@ -574,7 +576,8 @@ class TaskType:
         """Return a task type with the fields that the parts define.
 
         A part is a module or the task object of a form. Each attribute of a part sets
-        the field of the same name. ``facts`` override the parts.
+        the field of the same name. The arguments ``facts`` override the attributes of
+        the parts.
         """
         said = {
             field.name: getattr(part, name)
@@ -591,8 +594,8 @@ class TaskType:
 
     @property
     def reference(self) -> str:
-        """Return the text from which another process can load the type: the slug, or
-        the files of a declared task as JSON.
+        """Return the text from which another process can load the task type. The text
+        is the slug, or the files of a declared task as JSON.
         """
         if self.declared is None:
             return self.slug
@@ -624,8 +627,8 @@ class TaskType:
         return next(iter(self.rules))
 
     def has_rules(self, rules: str) -> bool:
-        """Return True if the type has the rule set. The name of an additional judge is
-        ignored.
+        """Return True if the task type has the rule set. The name of an additional
+        judge in the rule set's name is ignored.
         """
         return base_rules(rules) in self.rules
 
@@ -642,7 +645,9 @@ class TaskType:
         )
 
     def shown_as(self, rank_by: str, measures: Sequence[str]) -> TaskType:
-        """Return a copy with another ranking metric and other main metrics."""
+        """Return a copy of the task type with another ranking metric and other main
+        metrics.
+        """
         if not rank_by and not measures:
             return self
         return replace(
@@ -653,8 +658,8 @@ class TaskType:
         """Return the metrics of a rule set that cannot be computed, each mapped to the
         missing option.
 
-        Defaults replace options that are not in ``options``. The result is empty if the
-        rule set no longer exists.
+        The default values of options replace options that are not in ``options``. The
+        result is empty if the rule set no longer exists.
         """
         if not self.has_rules(rules):
             return {}
@@ -697,8 +702,8 @@ class TaskType:
         """Return the values of all options, with defaults for options that are not set.
 
         If ``builds``, build the metrics of every rule set, which refuses values that a
-        metric does not accept. Raises OptionRefused for an unknown name or value; the
-        message lists the valid ones.
+        metric does not accept. Raises OptionRefused for an unknown name or value, with
+        a message that lists the valid ones.
         """
         checked = checked_options(self.slug, self.all_options, options)
         for name in (UNIT.name, CUTOFFS):
@@ -717,10 +722,10 @@ class TaskType:
         return options.get(UNIT.name) or self.unit
 
     def gold_of(self, files: Files, options: Options) -> Split:
-        """Read the gold, and the unit of each instance.
+        """Read the gold and the resampling unit of each instance.
 
-        Raises InputRefused. Every problem names its file, or all files if it concerns
-        several files.
+        Raises InputRefused. Every problem names a file, or all files if several files
+        cause the problem.
         """
         try:
             split, name = self.read_gold(files, options), options.get(UNIT.name, "")
@@ -784,7 +789,9 @@ def current_rules(name: str) -> str:
 
 
 def given_options(pairs: Sequence[str]) -> dict[str, str]:
-    """Parse the KEY=VALUE arguments of a command line. Raises OptionRefused."""
+    """Parse the KEY=VALUE arguments of a command line into options. Raises
+    OptionRefused.
+    """
     if wrong := [pair for pair in pairs if "=" not in pair]:
         raise OptionRefused(f"--option {wrong[0]}: expected KEY=VALUE")
     return dict(pair.split("=", 1) for pair in pairs)
@@ -795,7 +802,7 @@ def checked_options(
 ) -> dict[str, str]:
     """Return the values of all options, with defaults for options that are not set.
 
-    Raises OptionRefused; the message names the owner.
+    Raises OptionRefused with a message that names the owner of the options.
     """
     by_name = {option.name: option for option in options}
     for name, value in values.items():
@@ -811,32 +818,33 @@ def checked_options(
     return {name: option.value_of(values) for name, option in by_name.items()}
 
 
-#: Kinds of views of an instance: sentences of a paper, a ranking, parallel texts, a
-#: text with highlighted parts, labels, correct lines, or tags.
+#: An instance on a page has one of these views, such as `sentences` or `ranking`.
+#: The view `marks` highlights parts of a text, and `lines` shows correct lines.
 SENTENCES, RANKING, TEXTS, MARKS = "sentences", "ranking", "texts", "marks"
 LABELS, LINES, TAGS = "labels", "lines", "tags"
-#: A view of a report: sentences with citations, and nuggets. Each sentence and nugget
-#: is shown with its judgements.
+#: The view `reports` shows sentences with citations, and nuggets (expected facts).
+#: The view `reports` shows the judgements of each sentence and each nugget.
 REPORTS = "reports"
-#: A view of a text with highlighted spans.
+#: `marked-text` is the name of a view of a text with highlighted spans.
 MARKED_TEXT = "marked-text"
-#: A view of documents and sentences that support or contradict a claim.
+#: The view `evidence` shows documents and sentences that support or contradict a claim.
 EVIDENCE = "evidence"
-#: The maximum number of stored instances per run, and of stored candidates per ranking.
+#: `MAX_SHOWN` limits the stored instances per run.
+#: `TOP` limits the stored candidates per ranking.
 MAX_SHOWN, TOP = 2_000, 10
-#: Outcomes of a sentence of the answer or of the gold. A wrong sentence may share words
-#: with the gold (`alike`). A missed sentence may be deducible from the answer although
-#: they share few words (`implied`).
+#: Each outcome describes a sentence of the answer or of the gold.
+#: A wrong sentence is `alike` if it shares words with a gold sentence.
+#: A missed sentence is `implied` if the answer implies it but shares few words with it.
 RIGHT, ALIKE, WRONG, IMPLIED, MISSED = "right", "alike", "wrong", "implied", "missed"
 OUTCOMES = (ALIKE, WRONG, IMPLIED, MISSED, RIGHT)
-#: The outcome of a sentence next to a judged sentence. Neither the answer nor the gold
-#: contains this neighbouring sentence.
+#: A sentence next to a judged sentence has the outcome `context`.
+#: Neither the answer nor the gold contains a sentence with the outcome `context`.
 CONTEXT = "context"
 
 
 class AnswerPart(NamedTuple):
-    """A part of a gold or an answer that a measure counts: a label, span, entity,
-    document or sentence.
+    """A part of a gold or an answer that a measure counts, such as a label, span,
+    entity, document or sentence.
 
     ``name`` identifies the part in the file. ``text`` is the text of the part in the
     input fields. ``note`` is the label or grade of the part. ``start`` and ``end`` are
@@ -854,15 +862,15 @@ class AnswerPart(NamedTuple):
     number: int = -1
 
 
-#: Credit of each part, from 0 to 1; None if a measure does not count the part.
+#: The credit of a part is from 0 to 1, or None if a measure does not count the part.
 Credits = tuple[float | None, ...]
 
 
 class Marks(NamedTuple):
     """Credits of the parts of an instance's gold and answer, in the order of the parts.
 
-    ``gold`` is empty if the measures do not credit parts of the gold; the same holds
-    for ``answer``. ``metrics`` are the names of the measures.
+    ``gold`` and ``answer`` are empty if the measures do not credit parts of the gold or
+    of the answer. ``metrics`` are the names of the measures.
     """
 
     gold: Credits
@@ -872,33 +880,34 @@ class Marks(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class ShownInstance:
-    """The texts of one instance. ``given`` is the text that systems receive, without
-    gold. The text may be empty.
+    """The texts of one instance on pages. ``given`` is the text that systems receive,
+    without gold. ``given`` may be empty.
     """
 
     name: str
     given: str = ""
     gold: str = ""
     answer: str = ""
-    #: Pairs of an outcome and a sentence in the order of the text, if the task type
-    #: provides outcomes. Neighbouring sentences have the outcome `context`. The pairs
-    #: reveal the gold.
+    #: Each pair in `judged` has an outcome and a sentence, in the order of the text.
+    #: Only task types that provide outcomes have pairs of outcomes and sentences.
+    #: Sentences next to a judged sentence have the outcome `context`.
+    #: The pairs of outcomes and sentences reveal the gold.
     judged: tuple[tuple[str, str], ...] = ()
-    #: Numbers in the run's answer: scores of candidates, or probabilities of labels.
+    #: `beside` contains scores of candidates or probabilities of labels in the answer.
     beside: tuple[tuple[str, float], ...] = ()
-    #: The number of candidates of the instance, or 0 without candidates.
+    #: `pool` is the number of candidates of the instance, or 0 without candidates.
     pool: int = 0
-    #: Only for declared tasks: the input fields, and the parts of gold and answer.
+    #: Only instances of declared tasks have input fields, and parts of gold and answer.
     fields: Mapping[str, Any] = field(default_factory=dict)
     gold_parts: tuple[AnswerPart, ...] = ()
     answer_parts: tuple[AnswerPart, ...] = ()
-    #: Credits under each measure that counts parts. The credits reveal the gold.
+    #: The credits under each measure that counts parts reveal the gold (true answers).
     marks: tuple[Marks, ...] = ()
 
     @classmethod
     def of_values(cls, values: Mapping[str, Any]) -> ShownInstance:
-        """Return an instance from its JSON object. Other versions wrote fewer or more
-        fields.
+        """Return an instance from its JSON object, in which other versions of Citeboard
+        wrote fewer or more fields.
         """
         pairs = {
             name: tuple(map(tuple, values.get(name, ())))
@@ -930,7 +939,7 @@ def joined(texts: Sequence[str]) -> str:
     return "\n".join(dict.fromkeys(text for text in texts if text))
 
 
-#: Pairs of a heading and a text.
+#: The sources of an instance are pairs of a heading and a text.
 Sources = tuple[tuple[str, str], ...]
 
 
@@ -946,13 +955,14 @@ class Scale:
 
 @dataclass(frozen=True)
 class HumanEvaluation:
-    """The texts and scales for human evaluation.
+    """The texts and scales that people see when they judge runs.
 
     ``sources`` reads the public inputs, never the gold. ``texts`` returns the texts of
-    a parsed run. Both return mappings by instance name. ``scales`` maps criteria to the
-    task's own scales; for other criteria, judges see names of the lowest and highest
-    level only. If judges compare texts with gold texts, ``references`` reads the gold
-    texts, and ``reference_scales`` are the scales of this comparison.
+    a parsed run. The functions ``sources`` and ``texts`` return mappings from instance
+    names to texts. ``scales`` maps criteria to the task's own scales. For other
+    criteria, judges see only the names of the lowest and the highest level. If judges
+    compare texts with gold texts, ``references`` reads the gold texts, and
+    ``reference_scales`` are the scales of this comparison.
     """
 
     sources: Callable[[Files], Mapping[str, Sources]]
@@ -973,7 +983,7 @@ def printed_options(options: Mapping[str, str]) -> dict[str, str]:
 
 def _without_folder(value: str) -> str:
     head, _, path = value.partition(":")
-    # A single letter before the colon is a Windows drive.
+    # A single letter before the colon is a Windows drive, not the kind of a source.
     for before, whole in ((f"{head}:", path), ("", value)):
         for kind in (PureWindowsPath, PurePosixPath):
             if kind(whole).is_absolute() and (len(head) > 1 or not before):

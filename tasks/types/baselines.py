@@ -1,5 +1,5 @@
-"""Built-in baseline systems of task types. They are deterministic and create runs from
-the public inputs.
+"""Built-in baseline systems of task types. Built-in baselines are deterministic and
+create runs from the public inputs.
 """
 
 import json
@@ -17,10 +17,10 @@ Answering = Callable[[Files], Iterator[Answer]]
 
 @dataclass(frozen=True, kw_only=True)
 class Baseline:
-    """A built-in system. ``answers`` computes the lines of a run from the public
-    inputs.
+    """A built-in baseline system. ``answers`` computes the lines of a run from the
+    public inputs.
 
-    If ``answers`` receives gold, it reads only the public part of the gold. If
+    If ``answers`` receives gold, ``answers`` reads only the public part of the gold. If
     ``learns_from_gold`` is True, the gold is divided into parts, and each part is
     answered with the gold of the other parts. ``source`` names the paper that describes
     the system. Baselines with the same ``sweep`` are one system with different values
@@ -35,17 +35,18 @@ class Baseline:
     sweep: str = ""
     at: float | None = None
     swept: str = "threshold"
-    #: The options of the baseline, and a function that returns ``answers`` for given
-    #: options. The attribute ``answers`` uses the default options.
+    #: `options` lists the options of the baseline.
+    #: `configured` returns the function ``answers`` for given options.
+    #: The attribute ``answers`` uses the default values of the options.
     options: tuple[Option, ...] = ()
     configured: Callable[[Options], Answering] | None = None
-    #: Returns a description of the resources that a run used, if the resources depend
-    #: on options or installed software.
+    #: `rests_on` describes the resources that a run used.
+    #: Only a baseline whose resources depend on options or software has `rests_on`.
     rests_on: Callable[[Options], str] | None = None
-    #: Returns a message about missing software and where to get the software. The
-    #: message is empty if the baseline can run.
+    #: `lacks` names missing software and the place where users get the software.
+    #: `lacks` returns an empty message if the baseline can run.
     lacks: Callable[[], str] = str
-    #: The task types that list this baseline. The registry sets this field.
+    #: The registry sets `task_types` to the task types that list the baseline.
     task_types: tuple[str, ...] = ()
 
     @classmethod
@@ -57,8 +58,9 @@ class Baseline:
         options: tuple[Option, ...],
         **facts: Any,
     ) -> "Baseline":
-        """Return a baseline with options. Defaults replace options that are not set.
-        The baseline's ``answers`` raises OptionRefused for invalid options.
+        """Return a baseline system that has options. The default values of options
+        replace options that are not set. The baseline's ``answers`` raises
+        OptionRefused for invalid options.
         """
 
         def configured(values: Options) -> Answering:
@@ -74,15 +76,17 @@ class Baseline:
         )
 
     def with_options(self, options: Options) -> "Baseline":
-        """Return the same system under other options. Raises OptionRefused."""
+        """Return the baseline system with other values of the options. Raises
+        OptionRefused.
+        """
         checked = checked_options(self.name, self.options, options)
         return (
             replace(self, answers=self.configured(checked)) if self.configured else self
         )
 
     def words(self, options: Options) -> str:
-        """Describe the resources that a run uses under these options. Raises
-        OptionRefused or Unavailable.
+        """Describe the software and models that a run of the baseline uses under the
+        given options. Raises OptionRefused or Unavailable.
         """
         return (
             self.rests_on(checked_options(self.name, self.options, options))

@@ -1,4 +1,6 @@
-"""BM25 in NumPy: the postings of a collection, and the BM25 variant of Lucene."""
+"""BM25 in NumPy, with the postings (terms in documents) of a collection and the BM25
+variant of Lucene.
+"""
 
 import re
 from array import array
@@ -9,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 K1, B = 1.5, 0.75
-#: The stop words of Lucene's EnglishAnalyzer, which bm25s also removes by default.
+#: The stop words are those of Lucene's EnglishAnalyzer, which bm25s also removes.
 _STOP_WORDS = """
 a an and are as at be but by for if in into is it no not of on or such that the their then there these they
 this to was will with
@@ -19,15 +21,16 @@ _WORD = re.compile(r"(?u)\b\w\w+\b")
 
 
 def words(text: str) -> list[str]:
-    """Return the same tokens as bm25s.tokenize: lower-case words of two or more
-    letters, without stop words.
+    """Return the same tokens as bm25s.tokenize, which are lower-case words of two or
+    more letters without stop words.
     """
     return [word for word in _WORD.findall(text.lower()) if word not in STOP_WORDS]
 
 
 class Postings:
-    """The inverted index of a collection. For each term, the index contains the
-    documents and the frequency in each document. The arrays are sorted by term.
+    """The inverted index of a collection of documents. For each term, the index
+    contains the documents and the frequency in each document. The arrays of the index
+    are sorted by term.
     """
 
     def __init__(self, documents: Iterable[Sequence[str]]) -> None:
@@ -52,14 +55,14 @@ class Postings:
 
     @property
     def document_counts(self) -> NDArray[np.int64]:
-        """Return the number of documents that contain each term."""
+        """Return the number of documents that contain each term of the collection."""
         return np.diff(self._starts)
 
     def weights(
         self, idf: NDArray[np.float64], *, k1: float, b: float, gain: float = 1.0
     ) -> NDArray[np.float64]:
-        """Return the weight of each posting: idf * count * gain / (count + k1 * (1 - b
-        + b * length / mean)).
+        """Return the weight of each posting (a term in a document), which is idf *
+        count * gain / (count + k1 * (1 - b + b * length / mean)).
         """
         mean = self.lengths.mean() if self.lengths.any() else 1.0
         shares = b * self.lengths / mean
@@ -70,8 +73,8 @@ class Postings:
     def sums(
         self, weights: NDArray[np.float64], query: Iterable[str]
     ) -> NDArray[np.float64]:
-        """Return the sum of weights for each document. A word that occurs twice in the
-        query is added twice.
+        """Return for each document the sum of the query words' weights. A word that
+        occurs twice in the query is added twice.
         """
         scores = np.zeros(self.size)
         for word in query:
@@ -82,8 +85,8 @@ class Postings:
 
 
 class Lucene:
-    """BM25 with the idf of Lucene, which is never negative: ln(1 + (N - n + 0.5) / (n +
-    0.5)).
+    """BM25 with the idf of Lucene, ln(1 + (N - n + 0.5) / (n + 0.5)), which is never
+    negative.
 
     The scores are equal to those of bm25s.BM25(method="lucene", dtype="float64") on the
     same tokens.

@@ -1,4 +1,6 @@
-"""Columns for runs with many rows. They store one number per row instead of one object."""
+"""Columns for runs with many rows, which store one number per row instead of one
+object.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, overload
@@ -9,15 +11,15 @@ from numpy.typing import NDArray
 Codes = NDArray[np.int32] | NDArray[np.int8]
 LABELS_IN_A_BYTE = 127
 
-#: The code of a row that has no class in a dimension.
+#: `NO_CLASS` is the code of a row that has no class in a dimension.
 NO_CLASS = -1
-#: The code of a row to which a dimension does not apply, for example because rows were
-#: sampled separately for each dimension.
+#: `OUTSIDE` marks a row to which a dimension does not apply.
+#: `OUTSIDE` is needed if rows were sampled separately for each dimension.
 OUTSIDE = -2
 
 
 def present(values: Sequence[object]) -> NDArray[np.bool_]:
-    """Return a mask that is True for rows that are not None."""
+    """Return a mask that is True for rows whose value is not None."""
     column: NDArray[np.bool_] | None = getattr(values, "present", None)
     return (
         np.array([value is not None for value in values], dtype=bool)
@@ -26,8 +28,8 @@ def present(values: Sequence[object]) -> NDArray[np.bool_]:
     )
 
 
-#: Class names that task types create. `%s` stands for a number. Class names from data
-#: are not listed.
+#: `CLASS_WORDS` lists class names that task types create, with `%s` for a number.
+#: Class names from data are not in `CLASS_WORDS`.
 CLASS_WORDS = (
     "Aim",
     "Hypothesis",
@@ -102,11 +104,12 @@ CLASS_WORDS = (
 
 
 class Classes(Sequence[tuple[str, ...]]):
-    """At most one class per row, stored as an index into ``labels``. The object behaves
-    like a list of tuples.
+    """At most one class per row, stored as an index into ``labels``. A column of
+    classes behaves like a list of tuples.
 
     Rows to which the dimension does not apply are empty tuples, as are rows without a
-    class. Only ``codes`` distinguishes the two cases.
+    class. Only the array ``codes`` distinguishes rows without a class from rows to
+    which the dimension does not apply.
     """
 
     def __init__(self, labels: Sequence[str], codes: Codes) -> None:
@@ -115,8 +118,8 @@ class Classes(Sequence[tuple[str, ...]]):
 
     @classmethod
     def of(cls, values: Iterable[str | None], order: Sequence[str] = ()) -> "Classes":
-        """Return classes from one label per row. Labels are sorted as in ``order``.
-        Other labels follow in alphabetical order.
+        """Return a column of classes from one label per row. Labels in ``order`` have
+        the given order, and other labels follow in alphabetical order.
         """
         numbers = LabelNumbers()
         return in_order(
@@ -143,7 +146,7 @@ class Classes(Sequence[tuple[str, ...]]):
 
     def rows_by_label(self) -> Iterator[tuple[str | None, NDArray[np.intp]]]:
         """Yield the row numbers of each class that occurs, in the order of the labels.
-        Rows without a class follow under None.
+        Row numbers without a class follow under the key None.
         """
         order = np.argsort(self.codes, kind="stable")
         bounds = np.searchsorted(
@@ -156,15 +159,15 @@ class Classes(Sequence[tuple[str, ...]]):
         yield from sorted(groups, key=lambda entry: entry[0] is None)
 
     def names_and_numbers(self) -> tuple[list[str], NDArray[np.intp]]:
-        """Return the labels that occur, and for each row the index of the row's label.
-        Every row must have a class.
+        """Return the labels that occur in the column, and for each row the index of the
+        row's label. Every row of the column must have a class.
         """
         occurring, numbers = renumbered(self.codes)
         return [self.labels[code] for code in occurring], numbers
 
     @property
     def is_empty(self) -> bool:
-        """Return True if no row has a class."""
+        """Return True if no row of the column has a class."""
         return bool((self.codes < 0).all())
 
 
@@ -176,8 +179,8 @@ def renumbered(numbers: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp
 class LabelNumbers(dict[Any, int]):
     """The codes of the labels of a dimension, in the order of first use.
 
-    Numbers become texts. The empty text and invalid labels have the code NO_CLASS.
-    `...` has the code OUTSIDE.
+    Numbers in a label become texts. The empty text and invalid labels have the code
+    NO_CLASS. The placeholder `...` has the code OUTSIDE.
     """
 
     def __init__(self) -> None:
@@ -187,7 +190,7 @@ class LabelNumbers(dict[Any, int]):
     def __missing__(self, value: object) -> int:
         if not isinstance(value, str | int | float):
             return self[None]
-        # Use the text as key, because 1 and True are equal keys of a dict.
+        # The label's text is the key, because 1 and True are equal keys of a dict.
         label = str(value)
         if label not in self:
             self[label] = len(self.labels)
@@ -196,16 +199,16 @@ class LabelNumbers(dict[Any, int]):
 
 
 def in_order(labels: Sequence[str], codes: Codes, order: Sequence[str] = ()) -> Classes:
-    """Return classes with sorted labels. ``codes`` are indexes into ``labels``."""
+    """Return a column of classes with sorted labels. The argument ``codes`` contains
+    indexes into ``labels``.
+    """
     first = {label: index for index, label in enumerate(order)}
     places = sorted(
         range(len(labels)),
         key=lambda at: (first.get(labels[at], len(first)), labels[at]),
     )
-    # There may be a million rows in many dimensions, but most dimensions have few
-    # labels.
+    # A column may have a million rows, but most dimensions have few labels.
     kind: Any = np.int8 if len(labels) < LABELS_IN_A_BYTE else np.int32
-    # The codes -1 and -2 index the end of this array, whose elements are again -1 and
-    # -2.
+    # The codes -1 and -2 index the end of this array, which contains -1 and -2 again.
     places_of = np.concatenate([np.argsort(places), [OUTSIDE, NO_CLASS]]).astype(kind)
     return Classes([labels[place] for place in places], places_of[codes])

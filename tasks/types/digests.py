@@ -1,8 +1,8 @@
 """The public digest of gold, and the commitment to a random sample of the gold that
 becomes public.
 
-The public digest is an HMAC. From a plain digest, a small set of answers could be
-guessed.
+The public digest of gold is an HMAC with a secret key. From an unkeyed digest, a small
+set of answers could be guessed.
 """
 
 import hashlib
@@ -10,11 +10,11 @@ import hmac
 import re
 
 NONCE_BYTES = 32
-#: The prefixes that name a keyed digest and a plain digest in displayed digests.
+#: The prefixes `SALTED` and `PLAIN` name the algorithm of a displayed digest.
 SALTED, PLAIN = "HMAC-SHA-256", "SHA-256"
-#: Domain separation: the bytes of a commitment begin with this line.
+#: For domain separation, the bytes of a commitment begin with the line `_DRAW`.
 _DRAW = b"citeboard draw 1\n"
-#: Number of hexadecimal digits of the commitment in the name of a public sample.
+#: The name of a public sample contains `COMMITMENT_DIGITS` digits of the commitment.
 COMMITMENT_DIGITS = 12
 
 
@@ -23,12 +23,14 @@ def is_nonce(text: str) -> bool:
 
 
 def salted_digest(digest: str, nonce: str) -> str:
-    """Return the HMAC-SHA-256 of the text of a digest. ``nonce`` is the key. Digest,
-    key and result are hexadecimal.
+    """Return the HMAC-SHA-256 of the text of a digest. The key of the HMAC is
+    ``nonce``. The digest, the key and the result are hexadecimal.
     """
     return hmac.new(bytes.fromhex(nonce), digest.encode(), hashlib.sha256).hexdigest()
 
 
 def draw_commitment(nonce: str) -> str:
-    """Return the commitment to the nonce of a random sample. Both are hexadecimal."""
+    """Return the commitment to the nonce of a random sample. Nonce and commitment are
+    hexadecimal.
+    """
     return hashlib.sha256(_DRAW + bytes.fromhex(nonce)).hexdigest()

@@ -1,4 +1,6 @@
-"""The files of a run or of gold, read from a folder, a zip archive or a single file."""
+"""The files of a run or of gold (reference answers), read from a folder, a zip archive
+or a single file.
+"""
 
 import gzip
 import hashlib
@@ -27,40 +29,43 @@ from tasks.types.guarded.encodings import (
 )
 from tasks.types.problems import InputRefused, Problem, Problems, quoted, refuse
 
-#: The version of the rules for reading gold and runs. A site stores the version with
-#: each version of the gold. From version 2 on, JSON and tables must be UTF-8, TSV has
-#: no quotation marks, keys of an object are unique, ids and texts are compared in NFC,
-#: and the public order of candidates in declared rankings depends on the nonce of the
-#: gold. From version 3 on, the public order of candidates in built-in rankings depends
-#: on the nonce too.
+#: `READING_VERSION` is the version of the rules for reading gold and runs.
+#: A site stores the reading version with each version of the gold.
+#: From reading version 2 on, JSON and tables must be UTF-8.
+#: From reading version 2 on, quotation marks in TSV are ordinary characters.
+#: From reading version 2 on, keys of an object are unique.
+#: From reading version 2 on, ids and texts are compared in the Unicode form NFC.
+#: From version 2 on, the nonce of the gold orders candidates in declared rankings.
+#: From version 3 on, the nonce of the gold orders candidates in built-in rankings.
 READING_VERSION = 3
-#: The first reading version in which the public order of candidates depends on the
-#: nonce. The two numbers are for declared and for built-in rankings.
+#: From reading version 2 on, a nonce orders the candidates of declared rankings.
+#: From reading version 3 on, a nonce orders the candidates of built-in rankings.
 ORDERED_FROM, BUILT_IN_FROM = 2, 3
 CHUNK = 1 << 20
-#: Maximum number of bytes per line.
+#: `LONGEST` is the maximum number of bytes per line.
 LONGEST = 16 * CHUNK
-#: The extension of a gzip file. Code that interprets file names ignores this extension.
+#: Code that interprets file names ignores `.gz`, the extension of a gzip file.
 PACKED = ".gz"
-#: Names of files and folders that file managers and version control create. Such files
-#: are never part of an input.
+#: File managers and version control create files with the names in `CLUTTER`.
+#: Files and folders in `CLUTTER` are never part of an input.
 CLUTTER = frozenset({"__MACOSX", ".DS_Store", "Thumbs.db", "desktop.ini", ".git"})
-#: The name of a file that a site adds to exported archives of gold. The file contains
-#: the nonce of the gold, and the HMAC on the next line.
+#: A site adds a file with the name `NONCE_FILE` to exported archives of gold.
+#: The nonce file contains the nonce of the gold, and the HMAC on the next line.
 NONCE_FILE = "nonce.txt"
-#: The name of a folder in archives of gold. Participants get the files of this folder
-#: unchanged. Readers of gold and of runs skip the folder.
+#: `KIT` is the name of a folder in archives of gold, with files for participants.
+#: Participants get the files of the kit folder unchanged.
+#: Readers of gold and of runs skip the kit folder.
 KIT = "starting-kit"
 
 
 @dataclass(frozen=True)
 class InputFile:
-    """One file of an input.
+    """One file of an input, which is a run or gold.
 
-    ``name`` is the path in the input. ``shown`` is the name in messages. Readers get
-    the text as UTF-8: gzip files are decompressed, and UTF-16 and UTF-32 with a byte
-    order mark are converted. ``encoding`` is the encoding that the user selected, or
-    empty.
+    ``name`` is the path of the file in the input. ``shown`` is the name of the file in
+    messages. Readers get the text as UTF-8, because gzip files are decompressed, and
+    UTF-16 and UTF-32 with a byte order mark are converted. ``encoding`` is the encoding
+    that the user selected, or an empty text.
     """
 
     name: str
@@ -68,30 +73,34 @@ class InputFile:
     open: Callable[[], IO[bytes]] = field(repr=False)
     reading: int = READING_VERSION
     encoding: str = ""
-    #: True if bytes that are not UTF-8 may be Windows-1252, as in the original files of
-    #: CL-Summ.
+    #: `has_fallback` is True if bytes that are not UTF-8 may be Windows-1252.
+    #: The original files of CL-Summ contain Windows-1252.
     has_fallback: bool = False
 
     @property
     def base(self) -> str:
-        """Return the file name without folders."""
+        """Return the name of the file without folders."""
         return PurePosixPath(self.name).name
 
     @property
     def stem(self) -> str:
-        """Return the part of the file name before its first dot. For
-        ``Task1/C90-2039.annv3.txt`` this is C90-2039.
+        """Return the part of the file name before the first dot, such as C90-2039 for
+        ``Task1/C90-2039.annv3.txt``.
         """
         return self.base.partition(".")[0]
 
     @property
     def suffix(self) -> str:
-        """Return the extension of the file name. `.gz` is ignored."""
+        """Return the extension of the file name. The extension `.gz` of compressed
+        files is ignored.
+        """
         return PurePosixPath(self.name.lower().removesuffix(PACKED)).suffix
 
     @property
     def kind_by_name(self) -> str:
-        """Return words for the kind of the file, by the extension of its name."""
+        """Return a name for the kind of the file, which the extension of the file name
+        determines.
+        """
         if not self.suffix:
             return "a file whose name has no ending"
         return f"a “{self.suffix}” file"
@@ -101,8 +110,8 @@ class InputFile:
         return PurePosixPath(self.name).parts[:-1]
 
     def with_fallback(self) -> "InputFile":
-        """Return a copy of the file. Readers of the copy interpret bytes that are not
-        UTF-8 as Windows-1252.
+        """Return a copy of the input file with a fallback encoding. Readers of the copy
+        interpret bytes that are not UTF-8 as Windows-1252.
         """
         return replace(self, has_fallback=True)
 
@@ -115,7 +124,7 @@ class InputFile:
 
     def blocks(self, size: int) -> Iterator[bytes]:
         """Yield blocks of complete lines with about ``size`` bytes. Lines of more than
-        ``LONGEST`` bytes are split.
+        ``LONGEST`` bytes are split into several blocks.
         """
         return self._checked(
             self._chunks(
@@ -124,8 +133,8 @@ class InputFile:
         )
 
     def lines(self, longest: int = LONGEST) -> Iterator[bytes]:
-        """Yield lines with their line ends, lazily. Raises InputRefused for a line of
-        more than ``longest`` bytes.
+        """Yield the lines of the file with line ends, lazily. Raises InputRefused for a
+        line of more than ``longest`` bytes.
         """
         for number, line in enumerate(self._checked(self._lines(longest)), start=1):
             if len(line) > longest:
@@ -142,8 +151,8 @@ class InputFile:
         return self._chunks(lambda stream: partial(stream.readline, longest + 1))
 
     def _checked(self, parts: Iterator[bytes]) -> Iterator[bytes]:
-        """Yield the parts unchanged. Raise InputRefused if the reading version requires
-        UTF-8 and a part is not UTF-8.
+        """Yield the parts of the file unchanged. Raise InputRefused if the reading
+        version requires UTF-8 and a part is not UTF-8.
         """
         is_strict = self.reading > 1 and not self.has_fallback
         for index, part in enumerate(parts):
@@ -172,7 +181,7 @@ class InputFile:
 
     @property
     def marked_encoding(self) -> str:
-        """Return `UTF-16` or `UTF-32` if the file has a byte order mark of this
+        """Return `UTF-16` or `UTF-32` if the file has a byte order mark of the
         encoding. Return an empty text for other files and for unreadable files.
         """
         try:
@@ -190,8 +199,8 @@ class InputFile:
         raw: str = "",
         fatal: bool = True,
     ) -> Problem:
-        """Return a problem of this file. The message quotes the beginning of the line
-        ``raw``.
+        """Return a problem of the input file. The message of the problem quotes the
+        beginning of the line ``raw``.
         """
         return Problem(
             file=self.shown,
@@ -219,7 +228,7 @@ class InputFile:
 
     def _in_utf8(self, stream: IO[bytes]) -> IO[bytes]:
         if self.has_fallback and self.reading == 1 and not self.encoding:
-            # Reading version 1 did not convert the encoding of original CL-Summ files.
+            # Reading version 1 leaves original CL-Summ files in their encoding.
             return stream
         source = _decompressed(_peekable(stream), self)
         encoding = marked_encoding(_peek(source)) or self.encoding
@@ -229,7 +238,7 @@ class InputFile:
 
 
 def _peekable(stream: IO[bytes]) -> IO[bytes]:
-    """Return a stream that supports `peek`."""
+    """Return a stream that supports the method `peek`."""
     if hasattr(stream, "peek"):
         return stream
     return cast("IO[bytes]", io.BufferedReader(cast("io.RawIOBase", stream)))
@@ -240,14 +249,16 @@ def _peek(stream: IO[bytes]) -> bytes:
 
 
 def _decompressed(stream: IO[bytes], file: InputFile) -> IO[bytes]:
-    """Return the stream. If the content is gzip, the stream is decompressed."""
+    """Return the stream, decompressed if the content is gzip."""
     if not _peek(stream).startswith(GZIP):
         return stream
     return cast("IO[bytes]", io.BufferedReader(_Unpacked(stream, file)))
 
 
 class _Unpacked(io.RawIOBase):
-    """A stream of the decompressed bytes of a gzip file. The limits of archives apply."""
+    """A stream of the decompressed bytes of a gzip file. The limits of archives apply
+    to the decompressed bytes.
+    """
 
     def __init__(self, source: IO[bytes], file: InputFile) -> None:
         self._source, self._file, self._count = source, file, 0
@@ -301,12 +312,12 @@ class _Recoded(io.RawIOBase):
 
 
 Files = Sequence[InputFile]
-#: The maximum number of files that one message lists.
+#: `MAX_NAMED` is the maximum number of files that one message lists.
 MAX_NAMED = 3
 
 
 def shown_names(files: Files) -> str:
-    """Return the names of the files for a message."""
+    """Return the names of the first files for a message."""
     names = [file.shown for file in files]
     more = len(names) - MAX_NAMED
     return ", ".join(names[:MAX_NAMED]) + (f" and {more:,} more" if more > 0 else "")
@@ -318,16 +329,17 @@ class Limits:
 
     files: int = 20_000
     bytes: int = 1 << 30
-    #: The maximum compression ratio of a file in an archive. The first megabyte of each
-    #: file is exempt.
+    #: `ratio` is the maximum compression ratio of a file in an archive.
+    #: The first megabyte of each file is exempt from the maximum compression ratio.
     ratio: int = 250
-    #: Folders that may contain archives. Each archive in these folders is checked on
-    #: reading.
+    #: Folders in `nested` may contain archives.
+    #: Each archive in the folders `nested` is checked on reading.
     nested: tuple[str, ...] = ()
-    #: True if all folders may contain archives. Each archive has separate limits.
+    #: `nests_anywhere` is True if all folders may contain archives.
+    #: Each archive in a folder has separate limits.
     nests_anywhere: bool = False
-    #: True if the folder ``KIT`` and the file with the nonce are read like all others.
-    #: Archives of other platforms give these names no meaning.
+    #: `reads_kit` is True if kit folder and nonce file are read like other files.
+    #: In archives of other platforms, kit folder and nonce file are ordinary names.
     reads_kit: bool = False
 
 
@@ -355,8 +367,8 @@ def open_input(
 def open_kit(
     path: Path, *, shown: str | None = None, limits: Limits = DEFAULT_LIMITS
 ) -> list[InputFile]:
-    """Return the files in the folder ``KIT`` of gold, with names relative to this
-    folder. Raises InputRefused.
+    """Return the files in the kit folder of gold, with names relative to the kit
+    folder. The kit contains files for participants. Raises InputRefused.
     """
     return _opened(path, shown or str(path), limits, is_kit=True)
 
@@ -378,7 +390,7 @@ def _opened(
         archive, members = checked_members(path, shown=shown, limits=limits)
         return [
             InputFile(
-                # Readers of the kit know its files by the name of its folder.
+                # Readers of the kit know the kit's files by the name of the kit folder.
                 PurePosixPath(member.filename).as_posix()
                 if is_kit
                 else member.filename,
@@ -398,8 +410,8 @@ def _opened(
 def open_inputs(
     paths: Iterable[Path], *, reading: int = READING_VERSION, encoding: str = ""
 ) -> list[InputFile]:
-    """Return the files of several inputs. Raises InputRefused if two files have the
-    same name.
+    """Return the files of several inputs (folders, archives or single files). Raises
+    InputRefused if two files have the same name.
     """
     files = [
         file
@@ -418,8 +430,8 @@ def open_inputs(
 
 
 def input_digest(files: Sequence[InputFile]) -> str:
-    """Return the SHA-256 of a single file. For several files, return the SHA-256 of the
-    list of digests and names.
+    """Return the SHA-256 of the input if the input is a single file. For several files,
+    return the SHA-256 of the list of file digests and file names.
     """
     if len(files) == 1:
         return _digest(files[0])
@@ -463,8 +475,7 @@ def _folder_files(
             continue
         if _is_passed_over(name, limits, is_kit=is_kit):
             continue
-        # Keep the name of the folder, since a folder of a topic has the name of the
-        # topic.
+        # The folder's name is kept, since a topic's folder has the name of the topic.
         inside = f"{folder.resolve().name}/{name.as_posix()}"
         inside = name.as_posix() if is_kit else inside
         files.append(InputFile(inside, str(path), _opener(path)))
@@ -476,7 +487,7 @@ def _folder_files(
 
 
 def _open_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> IO[bytes]:
-    """Open a file in an archive. Raises BadZipFile for any damage."""
+    """Open a file in an archive. Raises BadZipFile for any damage of the archive."""
     try:
         return archive.open(member)
     except DAMAGE as damage:
@@ -503,10 +514,11 @@ METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 def checked_members(
     path: Path, *, shown: str, limits: Limits
 ) -> tuple[zipfile.ZipFile, list[zipfile.ZipInfo]]:
-    """Return the archive and the files in it. Raises InputRefused with all problems."""
+    """Return the archive and the files in the archive. Raises InputRefused with all
+    problems.
+    """
     try:
-        # Check the number of files first: `zipfile` creates an object for each listed
-        # file.
+        # The limit is checked before `zipfile` creates an object for each file.
         with path.open("rb") as listing:
             count = listed_files(listing, limits.files)
         archive = zipfile.ZipFile(path) if count <= limits.files else None
@@ -599,14 +611,14 @@ _LARGE_END = struct.Struct("<4sQ2H2L4Q")
 _ENTRY = struct.Struct("<4s24x3H12x")
 _END_MARK, _LOCATOR_MARK, _LARGE_END_MARK = b"PK\x05\x06", b"PK\x06\x07", b"PK\x06\x06"
 _ENTRY_MARK = b"PK\x01\x02"
-#: The maximum length of the comment that may follow the end record of an archive.
+#: The comment after an archive's end record has at most `_MAX_COMMENT` bytes.
 _MAX_COMMENT = (1 << 16) - 1
 
 
 def listed_files(archive: IO[bytes], most: int) -> int:
     """Return an upper bound of the number of files in an archive, at most ``most`` + 1.
-    The archive's end record and the directory may state different numbers; the larger
-    one is returned.
+    The end record and the directory of the archive may state different numbers, and the
+    larger number is returned.
     """
     tail_begin = max(0, archive.seek(0, io.SEEK_END) - _END.size - _MAX_COMMENT)
     archive.seek(tail_begin)
@@ -627,8 +639,8 @@ def listed_files(archive: IO[bytes], most: int) -> int:
 
 
 def _end_record(tail: bytes) -> int | None:
-    """Return the position of the end record. Without a comment it is at the end of the
-    file, otherwise at its last signature.
+    """Return the position of an archive's end record. The end record of an archive with
+    a comment begins at the last signature in the file.
     """
     place = len(tail) - _END.size
     if place >= 0 and tail.startswith(_END_MARK, place) and tail.endswith(b"\0\0"):
@@ -639,7 +651,7 @@ def _end_record(tail: bytes) -> int | None:
 
 def _large_end(archive: IO[bytes], begin: int) -> tuple[int, int] | None:
     """Return the number of files and the size of the directory from a ZIP64 end record,
-    or None without such a record.
+    or None if the archive has no such record.
     """
     place = begin - _LOCATOR.size - _LARGE_END.size
     if place < 0:

@@ -1,5 +1,5 @@
-"""The public order of ranking candidates. An HMAC with the nonce of the gold determines
-the order.
+"""The public order of ranking candidates is determined by an HMAC with the nonce of the
+gold.
 """
 
 import hmac
@@ -23,8 +23,8 @@ _DOMAIN = "candidates"
 
 
 def has_given_order(task_type: TaskType, nonce: str, reading: int) -> bool:
-    """Return True if candidates have the order that the nonce determines. Older gold
-    keeps the order of its files.
+    """Return True if candidates have the order that the nonce determines. Candidates in
+    older gold keep the order of the gold files.
     """
     if not nonce:
         return False
@@ -34,12 +34,13 @@ def has_given_order(task_type: TaskType, nonce: str, reading: int) -> bool:
 
 
 def in_given_order(names: Iterable[str], nonce: str, instance: str = "") -> list[str]:
-    """Return the candidates in their public order. ``instance`` is the instance that
-    the candidates belong to, or empty if all instances share the candidates.
+    """Return the candidates of a ranking task in their public order. ``instance`` is
+    the instance that the candidates belong to, or empty if all instances share the
+    candidates.
     """
     key = bytes.fromhex(nonce)
-    # The message is a JSON list of three texts in the format of `json.dumps`. It is
-    # composed by hand because a pool may have a million names.
+    # The message of the HMAC is a JSON list of three texts as `json.dumps` writes it.
+    # The message is composed by hand because a pool may have a million names.
     begin = f"[{_written(_DOMAIN)}, {_written(instance)}, "
 
     def place(name: str) -> bytes:
@@ -49,7 +50,7 @@ def in_given_order(names: Iterable[str], nonce: str, instance: str = "") -> list
 
 
 def ordered_split(task_type: TaskType, split: Split, nonce: str) -> Split:
-    """Return the split of a ranking task. The candidates in the index have the public
+    """Return the split of a ranking task with the candidates of the index in public
     order.
     """
     index = ordered_index(split.index, nonce)
@@ -59,8 +60,9 @@ def ordered_split(task_type: TaskType, split: Split, nonce: str) -> Split:
 
 
 def ordered_index(index: Index, nonce: str) -> Index:
-    """Return the index with each pool in public order. The HMAC of a pool includes the
-    name of the first instance that uses the pool, so equal pools have different orders.
+    """Return the index of a ranking task with each pool (list of candidates) in public
+    order. The HMAC of a pool includes the name of the first instance that uses the
+    pool, so equal pools have different orders.
     """
     owners = {0: ""}
     if (pool_of := index["pool_of"]) is not None:

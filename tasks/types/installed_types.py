@@ -1,5 +1,5 @@
-"""Imports every task type, for processes that cannot read the folders of packages
-later.
+"""Import every task type at start-up, for processes that cannot read the folders of
+packages later.
 """
 
 from tasks.types.registry import task_types

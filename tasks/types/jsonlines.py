@@ -1,4 +1,5 @@
-"""Runs with one answer per instance: JSON lines, or a JSON list of the same objects.
+"""Runs with one answer per instance consist of JSON lines, or of a JSON list of the
+same objects.
 
 This module handles ids, repeated answers, unknown and missing instances, and files
 without answers. Task types parse the answers. Only answers to known instances and the
@@ -50,20 +51,20 @@ from tasks.types.text import (
 )
 
 MAX_TEXT = 100_000
-#: The last part of a message about a missing field, and the maximum number of existing
-#: fields that the message lists.
+#: `MISSING` is the last part of a message about a missing field.
+#: `MAX_FIELDS` is the maximum number of existing fields that the message lists.
 MISSING, MAX_FIELDS = "” is missing", 8
-#: The last part of a message about an instance that is not part of the split.
+#: `NOT_IN_SPLIT` ends a message about an instance that is not part of the split.
 NOT_IN_SPLIT = "is not in this split"
-#: The number of errors that are counted but not listed. Reading stops after this
-#: number.
+#: `MAX_COUNTED` limits the errors that are counted but not listed.
+#: Reading stops when the number of unlisted errors exceeds `MAX_COUNTED`.
 MAX_COUNTED = 99_000
 Answer = TypeVar("Answer")
 
 
 class Line:
-    """One answer of a run, while a task type parses the answer. Faults are recorded
-    with the position of the answer in the file.
+    """One answer of a run, while a task type parses the answer. Faults of the answer
+    are recorded with the position of the answer in the file.
     """
 
     def __init__(self, record: "Record", problems: Problems) -> None:
@@ -71,8 +72,8 @@ class Line:
         self.is_sound = True
 
     def wrong(self, message: str, expected: str = "") -> None:
-        """Record a fault, which makes the site refuse the run. If a field is missing,
-        the message lists the existing fields.
+        """Record a fault of the answer, which makes the site refuse the run. If a field
+        is missing, the message lists the existing fields.
         """
         self.is_sound = False
         if message.endswith(MISSING):
@@ -81,14 +82,14 @@ class Line:
         self._problems.note(lambda: self.record.problem(message, expected))
 
     def doubt(self, message: str, expected: str = "") -> None:
-        """Record a warning."""
+        """Record a warning about the answer on the line."""
         self._problems.note(
             lambda: self.record.problem(message, expected, fatal=False), fatal=False
         )
 
     def text(self, key: str, *, example: str, longest: int = MAX_TEXT) -> str | None:
-        """Return the text under a key. If the text is missing or too long, record a
-        fault and return None.
+        """Return the text under a key of the answer. If the text is missing or too
+        long, record a fault and return None.
         """
         value = self.value.get(key)
         if key not in self.value:
@@ -106,22 +107,23 @@ class Line:
 class AnswerForm:
     """A description of the format of a run, for messages.
 
-    ``example`` is a valid line. ``noun`` is the word for an answer in messages. ``id``
-    is the key of the instance name. With ``later_counts``, the last answer to an
-    instance replaces earlier ones; otherwise a run with a second answer is refused.
+    ``example`` is a valid line of a run. ``noun`` is the word for an answer in
+    messages. ``id`` is the key of the instance name in an answer. If ``later_counts``
+    is True, the last answer to an instance replaces earlier answers. If
+    ``later_counts`` is False, a run with a second answer to an instance is refused.
     """
 
     example: str
     noun: str = "answer"
     id: str = "id"
     later_counts: bool = False
-    #: True if every instance must have an answer. A run that omits an instance is then
-    #: refused.
+    #: `needs_all` is True if every instance must have an answer.
+    #: A run that omits an instance is refused if `needs_all` is True.
     needs_all: bool = False
-    #: A description of the columns of a run in table form. Empty if runs cannot be
-    #: tables.
+    #: `table` describes the columns of a run in table form.
+    #: If `table` is empty, runs cannot be tables.
     table: str = ""
-    #: A description of other accepted formats.
+    #: `others` describes other accepted formats of a run.
     others: str = ""
 
     @property
@@ -134,8 +136,8 @@ class AnswerForm:
 
 @dataclass(frozen=True)
 class Record:
-    """One object of a file with its position: the line number, or the position in a
-    list.
+    """One object of a file with its position, which is the line number or the index in
+    a list.
     """
 
     file: str
@@ -146,8 +148,8 @@ class Record:
 
     @property
     def id(self) -> str | None:
-        """Return the instance name in the record, or None. Numbers are converted to
-        text.
+        """Return the instance name in the record, or None without a name. A number that
+        is an instance name is converted to text.
         """
         return record_id(self.value)
 
@@ -163,14 +165,14 @@ class Record:
         return Problem(**where, message=message, expected=expected, fatal=fatal)
 
 
-#: Yields the records of a file, each with the name of its instance or None.
+#: `Named` yields the records of a file, each with the name of its instance or None.
 Named = Callable[[InputFile, Problems], Iterable[tuple[str | None, Record]]]
 
 
 def by_id(
     file: InputFile, problems: Problems, key: str = "id"
 ) -> Iterator[tuple[str | None, Record]]:
-    """Yield each record with its id."""
+    """Yield each record of a file with the id in the record."""
     for record in read_records(file, problems):
         yield record_id(record.value, key), record
 
@@ -183,13 +185,13 @@ def read_answers(
     *,
     named: Named | None = None,
 ) -> tuple[dict[str, Answer], list[Problem]]:
-    """Return the answers by instance, and all problems of the files. The answers are
-    valid only if no problem is fatal.
+    """Return the answers of a run by instance, and all problems of the files. The
+    answers are valid only if no problem is fatal.
 
-    ``read`` parses the answer on a line and records faults on the line. ``read`` is
-    called only for known instances, or for lines that already have a fault. ``named``
-    yields each record with its instance name, by default with its id. Raises
-    TooManyProblems.
+    The function ``read`` parses the answer on a line and records faults on the line.
+    The function ``read`` is called only for known instances, or for lines that already
+    have a fault. The function ``named`` yields each record with the instance name, by
+    default with the id in the record. Raises TooManyProblems.
     """
     problems = Problems(counts=MAX_COUNTED)
     answers: dict[str, Answer] = {}
@@ -216,8 +218,8 @@ def read_answers(
 def as_known(
     records: Iterable[tuple[str | None, Record]], known: Collection[str], reading: int
 ) -> Iterator[tuple[str | None, Record]]:
-    """Yield each record, with the instance name in the spelling of the gold. Names are
-    compared in the Unicode form NFC.
+    """Yield each record, with the instance name in the spelling of the gold. Instance
+    names are compared in the Unicode form NFC.
     """
     spelling: dict[str, str] | None = None
     for name, record in records:
@@ -230,11 +232,11 @@ def as_known(
 
 
 def run_files(files: Files, form: AnswerForm, problems: Problems) -> list[InputFile]:
-    """Return the files that can contain answers, according to their names or first
-    bytes.
+    """Return the files of a run that can contain answers, according to their names or
+    first bytes.
 
-    Every other file becomes a problem: a warning if at least one file can contain
-    answers, otherwise an error.
+    Every other file of the run becomes a problem, which is a warning if at least one
+    file can contain answers, otherwise an error.
     """
     readable = [file for file in files if file.suffix in SUFFIXES]
     readable = readable or [file for file in files if begins_as_json(file)]
@@ -261,7 +263,9 @@ def named_lines(
     form: AnswerForm,
     problems: Problems,
 ) -> Iterator[tuple[str, Line]]:
-    """Yield each line with its instance. Record unknown and repeated instances."""
+    """Yield each line of a run with the instance of the line. Record unknown and
+    repeated instances as problems.
+    """
     once = f"one {form.noun} for each instance"
     for name, record in records:
         line = Line(record, problems)
@@ -293,7 +297,7 @@ def named_lines(
 def refuse_faulty(
     files: Files, problems: Sequence[Problem], items: Sized, noun: str, expected: str
 ) -> None:
-    """Raise InputRefused if gold has a fatal problem or is empty."""
+    """Raise InputRefused if gold (reference answers) has a fatal problem or is empty."""
     if not items and not fatal(problems):
         shown = files[0].shown if len(files) == 1 else ""
         problems = [
@@ -304,8 +308,8 @@ def refuse_faulty(
 
 
 def content_digest(records: Iterable[Mapping[str, Any]]) -> str:
-    """Return the SHA-256 of gold as JSON. Records are sorted by id and keys by name, so
-    the digest does not depend on the order of the file.
+    """Return the SHA-256 of gold (reference answers) as JSON. Records are sorted by id
+    and keys by name, so the digest does not depend on the order of the file.
     """
     content = sorted(records, key=lambda record: str(record["id"]))
     text = json.dumps(
@@ -315,7 +319,9 @@ def content_digest(records: Iterable[Mapping[str, Any]]) -> str:
 
 
 def as_lines(records: Iterable[Any]) -> bytes:
-    """Return one JSON value per line, in the format of public files."""
+    """Return the records as lines with one JSON value per line, in the format of public
+    files.
+    """
     return "".join(
         json.dumps(record, ensure_ascii=False) + "\n" for record in records
     ).encode()
@@ -323,7 +329,7 @@ def as_lines(records: Iterable[Any]) -> bytes:
 
 SUFFIXES = (".json", ".jsonl", ".ndjson")
 LINES = (".jsonl", ".ndjson")
-#: Keys of instance names in published data sets.
+#: Published data sets have instance names under these keys.
 _IDS = ("id", "sample_id", "question_id")
 _FORMS = (
     "a list of objects, an object with such a list under “data”, or one object a line"
@@ -331,8 +337,8 @@ _FORMS = (
 
 
 def record_id(value: Mapping[str, Any], key: str = "id") -> str | None:
-    """Return the id of a record under ``key``. For the default key, also try the keys
-    of published data sets.
+    """Return the id of a record under the key ``key``. For the default key `id`, also
+    try the id keys of published data sets.
     """
     if type(first := value.get(key)) is str:
         return first
@@ -346,12 +352,16 @@ def record_id(value: Mapping[str, Any], key: str = "id") -> str | None:
 
 
 def well_formed(text: str) -> str:
-    """Replace unpaired surrogates. JSON can contain them, but UTF-8 cannot."""
+    """Replace unpaired surrogates in a text. JSON can contain unpaired surrogates, but
+    UTF-8 cannot.
+    """
     return text.encode("utf-8", "replace").decode()
 
 
 def read_records(file: InputFile, problems: list[Problem]) -> Iterator[Record]:
-    """Yield the records of a file. Values that are not objects become problems."""
+    """Yield the records of a file of JSON. Values of the file that are not objects
+    become problems.
+    """
     yield from Records(file, problems)
 
 
@@ -366,9 +376,10 @@ def is_records_file(name: str) -> bool:
 
 
 class Records:
-    """The records of a file, created lazily because there may be millions.
+    """The records of a file, created lazily because a file may contain millions of
+    records.
 
-    JSON lines are read during iteration. A JSON list is read at once.
+    JSON lines are read during iteration, while a JSON list is read at once.
     """
 
     def __init__(self, file: InputFile, problems: list[Problem]) -> None:
@@ -377,7 +388,7 @@ class Records:
 
     @property
     def are_by_place(self) -> bool:
-        """Return True for a list whose records do not contain instance names."""
+        """Return True for a JSON list whose records do not contain instance names."""
         items = self._items
         return bool(items) and not any(
             record_id(item) for item in items or () if isinstance(item, dict)

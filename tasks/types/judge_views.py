@@ -1,9 +1,9 @@
-"""Rule sets with an additional judge: `corrected@support-b` is `corrected` with the
-labels of the judge support-b.
+"""A view is a rule set with an additional judge, such as `corrected@support-b`, which
+is `corrected` with the labels of the judge support-b.
 
 The ranks of a task use scores from the labels of its first judge. A view shows scores
-from the labels of an additional judge. Views are stored and read in the same way as
-rule sets.
+from the labels of the view's additional judge. Views are stored and read in the same
+way as rule sets.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Collection, Sequence
 from tasks.types.base import OF_JUDGE, Options
 from tasks.types.positional_citations.options import ENTAILMENT, STORE
 
-#: Matches names of judges, which are part of URLs and file names.
+#: `JUDGE` matches names of judges, which are part of URLs and file names.
 JUDGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 MAX_RULES = 60
 
@@ -24,29 +24,29 @@ def view_of(rules: str, judge: str) -> str:
 
 
 def further_judge(rules: str) -> str:
-    """Return the additional judge of a view, or an empty text for a rule set without
-    one.
+    """Return the additional judge of a view (rule set with a judge), or an empty text
+    for a rule set without an additional judge.
     """
     return rules.partition(OF_JUDGE)[2]
 
 
 def first_judge(options: Options) -> str:
-    """Return the judge that the options name and whose labels the site stores, or an
-    empty text.
+    """Return the first judge of a task, whose labels the site stores and which the
+    options name, or an empty text.
     """
     source, _, name = options.get(ENTAILMENT.name, "").partition(":")
     return name if source == STORE else ""
 
 
 def options_of(rules: str, options: Options) -> dict[str, str]:
-    """Return the options that select the judge of a rule set or view."""
+    """Return the options that select the judge of a rule set or of a view."""
     judge = further_judge(rules)
     named = {ENTAILMENT.name: f"{STORE}:{judge}"} if judge else {}
     return {**options, **named}
 
 
 def plain_rules(rules: Sequence[str]) -> list[str]:
-    """Return the rule sets that use the first judge."""
+    """Return the rule sets without an additional judge, which use the first judge."""
     return [name for name in rules if not further_judge(name)]
 
 
@@ -58,7 +58,7 @@ def further_judges(rules: Sequence[str]) -> list[str]:
 
 def is_view(rules: str, offered: Collection[str], options: Options) -> bool:
     """Return True if the name has the form RULES@JUDGE, with a rule set of the task
-    type and a judge other than the first one.
+    type and a judge that is not the task's first judge.
     """
     base, mark, judge = rules.partition(OF_JUDGE)
     first = first_judge(options)

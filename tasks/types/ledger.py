@@ -1,5 +1,5 @@
-"""Judgements of the ledger: their kinds, their labels, and the label that is used for
-scores.
+"""Judgements of the ledger (the file of all judgements) with their kinds, their labels,
+and the label that is used for scores.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 ENTAILS, SUPPORTS, ASSIGNS, PREFERS = "entails", "supports", "assigns", "prefers"
-#: The label of items for which the judge gave no valid answer in two attempts.
+#: `NO_LABEL` marks items for which the judge gave no valid answer in two attempts.
 NO_LABEL = "no label"
 YES, NO = "yes", "no"
-#: Maximum lengths of judge names, person names and rationales, and the maximum of
-#: `repeat`.
+#: `MAX_JUDGE`, `MAX_BY` and `MAX_RATIONALE` limit names and rationales.
+#: `MAX_REPEAT` is the maximum of the field `repeat`.
 MAX_JUDGE, MAX_BY, MAX_RATIONALE, MAX_REPEAT = 200, 100, 2000, 9999
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of judgements: the roles of its items in order, and its labels, the best
-    label first.
+    """A kind of judgements with the roles of the judged items in order, and the labels,
+    the best label first.
 
     If people's votes tie between the best and the worst label, the label is
     ``divided``.
@@ -46,8 +46,8 @@ KINDS: Mapping[str, Kind] = {
 
 
 class Judgement(NamedTuple):
-    """A row of the ledger. ``items`` are hexadecimal digests of the judged items,
-    separated by spaces.
+    """A row of the ledger, which contains one judgement. ``items`` contains hexadecimal
+    digests of the judged items, separated by spaces.
     """
 
     kind: str
@@ -64,8 +64,8 @@ class Judgement(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """The label of judged items that is used for scores. ``is_tie`` is True if people's
-    votes tied.
+    """The label of judged items that is used for scores. ``is_tie`` is True if the
+    votes of people tied.
     """
 
     label: str
@@ -85,8 +85,8 @@ def digest_of(text: str) -> str:
 
 
 def shown_items(items: str) -> list[str]:
-    """Return the digests in the format of files: each digest follows the name of its
-    hash algorithm.
+    """Return the digests of judged items in the format of files, with the name of the
+    hash algorithm before each digest.
     """
     return [
         f"sha1:{one}" if len(one) == 40 else f"sha256:{one}" for one in items.split()
@@ -94,10 +94,10 @@ def shown_items(items: str) -> list[str]:
 
 
 def settled(kind: str, given: Iterable[GivenLabel]) -> Settled:
-    """Return the label that is used for scores: the most frequent label of people,
-    otherwise the first valid label of a model.
+    """Return the label of judged items that is used for scores. The label is the most
+    frequent label of people, otherwise the first valid label of a model.
 
-    A single valid row determines a label.
+    A single valid judgement determines a label.
     """
     ordered = sorted(given)
     people = [one.label for one in ordered if one.by and one.label != NO_LABEL]
@@ -108,8 +108,8 @@ def settled(kind: str, given: Iterable[GivenLabel]) -> Settled:
 
 
 def majority(kind: str, labels: Iterable[str]) -> Settled:
-    """Return the most frequent label. In a tie, return the lowest of the tied labels,
-    or ``divided`` if both the best and the worst label are tied.
+    """Return the most frequent of several labels. In a tie, return the lowest of the
+    tied labels, or ``divided`` if both the best and the worst label are tied.
     """
     counts = Counter(label for label in labels if label != NO_LABEL)
     if not counts:

@@ -1,5 +1,5 @@
 """Read JSON lines in blocks, which takes half the time of reading single lines. Files
-with faults need another reader.
+with faults need a reader of single lines.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,21 +10,21 @@ from tasks.types.files import LONGEST, InputFile
 from tasks.types.problems import InputRefused
 from tasks.types.text import json_objects
 
-#: The number of bytes per block. A block of this size fits into a processor cache.
+#: A block of `BLOCK` bytes fits into a processor cache.
 BLOCK = 1 << 15
 
 
 class NotPlain(Exception):
-    """An error: the file must be read line by line."""
+    """An error that requires reading the file line by line."""
 
 
 def plain_blocks(
     file: InputFile, without: Sequence[str]
 ) -> Iterator[Mapping[str, Sequence[Any]]]:
-    """Yield for each block a mapping from keys to columns of values. Absent values are
-    None.
+    """Yield for each block of JSON lines a mapping from keys to columns of values.
+    Absent values in a column are None.
 
-    Raises NotPlain for faults, and for objects with a key in ``without``.
+    Raises NotPlain for faults in the lines, and for objects with a key in ``without``.
     """
     try:
         for lines in file.blocks(BLOCK):
@@ -44,7 +44,9 @@ def plain_blocks(
 
 
 def plain_names(block: Mapping[str, Sequence[Any]], key: str) -> Sequence[str]:
-    """Return the texts under a key. Raises NotPlain if a value is empty or not a text."""
+    """Return the texts under a key of a block of lines. Raises NotPlain if a value is
+    empty or not a text.
+    """
     names = block.get(key, ())
     if not all(names) or set(map(type, names)) != {str}:
         raise NotPlain

@@ -1,4 +1,4 @@
-"""Probabilities that a run may state in addition to an answer: ``"probabilities":
+"""Probabilities that a run may state in addition to an answer, as in ``"probabilities":
 {"yes": 0.8, "no": 0.2}``.
 """
 
@@ -9,14 +9,14 @@ from typing import Any, Self
 from tasks.types.text import json_kind
 
 FIELD = "probabilities"
-#: The maximum deviation of the sum of probabilities from 1, because of rounding.
+#: A sum of probabilities may differ from 1 by this tolerance, because of rounding.
 TOLERANCE = 0.001
 
 Probabilities = Mapping[str, float]
 
 
 class ProbabilitiesRefused(ValueError):
-    """An error: the probabilities on a line are invalid. Contains a message and the
+    """The probabilities on a line are invalid. The error contains a message and the
     expected form.
     """
 
@@ -26,13 +26,13 @@ class ProbabilitiesRefused(ValueError):
 
 
 class LabelWithProbabilities(str):
-    """A label with the run's probabilities. Comparisons with texts use only the name of
-    the label.
+    """A label with the run's probabilities. Comparisons of the label with texts use
+    only the name of the label.
 
     Labels that are missing in ``probabilities`` have probability 0. ``confidence`` is
-    the run's confidence in the label, or None. With ``is_left_out``, confusion matrices
-    exclude the instance. ``is_answer`` is True if the run answers the instance or
-    abstains. ``record`` is the whole line of the run, if a measure needs the line.
+    the run's confidence in the label, or None. If ``is_left_out`` is True, confusion
+    matrices exclude the instance. ``is_answer`` is True if the run answers the instance
+    or abstains. ``record`` is the whole line of the run, if a measure needs the line.
     """
 
     __slots__ = ("confidence", "is_answer", "is_left_out", "probabilities", "record")
@@ -66,7 +66,8 @@ def read_probabilities(
 ) -> Probabilities | None:
     """Return the probability of each label, or None if the line has no probabilities.
 
-    ``label_of`` maps a spelling to a label, or to None. Raises ProbabilitiesRefused.
+    The function ``label_of`` maps a spelling to a label, or to None. Raises
+    ProbabilitiesRefused.
     """
     values = record.get(FIELD)
     if values is None:

@@ -1,5 +1,5 @@
-"""The problems of an input. Messages contain line numbers and tell the author how to
-correct each problem.
+"""The problems of an input, which is a run or gold. Messages contain line numbers and
+tell the author how to correct each problem.
 """
 
 import re
@@ -10,15 +10,15 @@ from importlib.util import find_spec
 from itertools import islice
 from typing import Any, Self
 
-#: The maximum length of a quoted line.
+#: `QUOTE_LENGTH` is the maximum length of a quoted line.
 QUOTE_LENGTH = 160
 MAX_PROBLEMS = 1_000
-#: The maximum number of problems that pages and commands list.
+#: `MAX_LISTED` is the maximum number of problems that pages and commands list.
 MAX_LISTED = 200
-#: The maximum length of a message, since messages contain names from the author's file.
+#: `MAX_TOLD` limits a message, since messages contain names from the author's file.
 MAX_TOLD = 2_000
 
-#: The fields of a problem that most task types do not set.
+#: Most task types do not set the topic and the category of a problem.
 _SORTED_BY = ("topic", "category")
 
 
@@ -26,10 +26,10 @@ _SORTED_BY = ("topic", "category")
 class Problem:
     """One problem of an input, with the expected form and the position.
 
-    ``fatal`` problems prevent scoring; other problems are warnings. ``quote`` is the
-    author's line, never gold. A problem may represent ``count`` equal problems;
-    ``lines`` are some line numbers of the others. If ``is_rest`` is True, ``count`` is
-    the number of unlisted problems.
+    ``fatal`` problems prevent scoring, while other problems are warnings. ``quote`` is
+    the author's line, never gold (reference answers). A problem may represent ``count``
+    equal problems, and ``lines`` contains line numbers of some equal problems. If
+    ``is_rest`` is True, ``count`` is the number of unlisted problems.
     """
 
     file: str = ""
@@ -39,15 +39,15 @@ class Problem:
     quote: str = ""
     fatal: bool = True
     count: int = 1
-    #: The topic and the category of a finding. Most task types do not use categories.
+    #: `topic` and `category` describe a finding, and most task types do not set them.
     topic: str = ""
     category: str = ""
     lines: tuple[int, ...] = ()
     is_rest: bool = False
 
     def __post_init__(self) -> None:
-        """Replace characters that databases cannot store: null characters and unpaired
-        surrogates. Shorten long texts.
+        """Replace characters of the message that databases cannot store, such as null
+        characters and unpaired surrogates. Shorten long texts of the problem.
         """
         for name in ("message", "file", "expected", "quote", "topic"):
             text = getattr(self, name)
@@ -93,7 +93,9 @@ class Problem:
 
 
 class InputRefused(Exception):
-    """The input cannot be read or is not a run. ``problems`` contains all problems."""
+    """The input cannot be read or is not a run of a task. ``problems`` contains all
+    problems of the input.
+    """
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = list(problems)
@@ -101,14 +103,17 @@ class InputRefused(Exception):
 
 
 class TooManyProblems(InputRefused):
-    """Reading stopped before the end of the input."""
+    """Reading stopped before the end of the input, because the input has too many
+    problems.
+    """
 
 
 class Problems(list[Problem]):
     """A list of problems with at most ``MAX_PROBLEMS`` errors and as many warnings.
 
-    Further problems are only counted: any number of warnings, and up to ``counts``
-    errors. One more error raises TooManyProblems with all problems.
+    Further problems are only counted, without a limit for warnings, and with the limit
+    ``counts`` for errors. One more error than ``counts`` raises TooManyProblems with
+    all problems.
     """
 
     def __init__(self, problems: Iterable[Problem] = (), *, counts: int = 0) -> None:
@@ -119,7 +124,7 @@ class Problems(list[Problem]):
 
     @property
     def found(self) -> int:
-        """Return the number of problems, including those that are not stored."""
+        """Return the number of problems, including problems that are not stored."""
         return sum(self._found.values())
 
     @property
@@ -127,8 +132,8 @@ class Problems(list[Problem]):
         return self._found[True] > 0
 
     def note(self, make: Callable[[], Problem], *, fatal: bool = True) -> None:
-        """Add a problem. ``make`` is called only if the problem is stored. Raises
-        TooManyProblems.
+        """Add a problem to the list. The function ``make`` is called only if the
+        problem is stored. Raises TooManyProblems.
         """
         if self._found[fatal] == self._max[fatal]:
             last, message = (
@@ -174,8 +179,8 @@ def given_up(file: str, line: int) -> Problem:
 
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:
-    """Sort by file and line. Problems without a line precede others, and summaries of
-    unlisted problems are last.
+    """Sort the problems by file and line. Problems without a line precede problems with
+    a line, and summaries of unlisted problems are last.
     """
     return sorted(
         problems,
@@ -186,8 +191,8 @@ def in_order(problems: Iterable[Problem]) -> list[Problem]:
 def capped(
     problems: Sequence[Problem], most: int = MAX_LISTED
 ) -> tuple[list[Problem], int]:
-    """Return the problems to list and the number of all other problems. Equal problems
-    are merged, and errors take precedence over warnings.
+    """Return the problems that a page or command lists, and the number of all other
+    problems. Equal problems are merged, and errors take precedence over warnings.
     """
     single = merged(problem for problem in problems if not problem.is_rest)
     places = sorted(range(len(single)), key=lambda place: not single[place].fatal)
@@ -195,15 +200,17 @@ def capped(
     return chosen, counted(problems) - counted(chosen)
 
 
-#: The maximum number of further line numbers of a merged problem.
+#: `MAX_ALIKE` is the maximum number of further line numbers of a merged problem.
 MAX_ALIKE = 5
-#: Matches the prefix of a message about an item of a list, which has no line number.
+#: `_ITEM` matches the prefix of a message about a list item, which has no line number.
 _ITEM = re.compile(r"\Aitem ([0-9]+): ")
 
 
 @dataclass(frozen=True)
 class Lines:
-    """The number of further lines with the same problem, and some of the line numbers."""
+    """The number of further lines with the same problem, and the line numbers of some
+    of the lines.
+    """
 
     count: int = 0
     some: tuple[int, ...] = ()
@@ -217,8 +224,8 @@ class Lines:
 
     @property
     def words(self) -> str:
-        """Return the text that follows the message about the first line, or an empty
-        text if there are no other lines.
+        """Return the text about further lines that follows the message about the first
+        line, or an empty text if no other line has the problem.
         """
         if not self.count:
             return ""
@@ -229,7 +236,7 @@ class Lines:
 
 def merged(problems: Iterable[Problem]) -> list[Problem]:
     """Merge equal problems of a file. The merged problem has the position of the first
-    problem.
+    equal problem.
     """
     groups: dict[object, list[Problem]] = {}
     for problem in problems:
@@ -271,7 +278,7 @@ def fatal(problems: Iterable[Problem]) -> list[Problem]:
 
 
 def refuse(problems: Sequence[Problem]) -> None:
-    """Raise InputRefused with all problems if any of them is fatal."""
+    """Raise InputRefused with all problems if any problem is fatal."""
     if fatal(problems):
         raise InputRefused(
             [*problems, *(problems.rest() if isinstance(problems, Problems) else ())]
@@ -283,7 +290,7 @@ def counted(problems: Iterable[Problem]) -> int:
 
 
 def as_values(problems: Iterable[Problem]) -> list[dict[str, Any]]:
-    """Return the problems as JSON values for another process."""
+    """Return the problems as JSON values that another process can read."""
     return [asdict(problem) for problem in problems]
 
 
@@ -294,13 +301,13 @@ def from_values(values: Iterable[Mapping[str, Any]]) -> list[Problem]:
 
 
 def quoted(text: str) -> str:
-    """Return the beginning of a line, short enough for a message."""
+    """Return the beginning of a line, shortened for a message."""
     text = text.strip()
     return text if len(text) <= QUOTE_LENGTH else f"{text[: QUOTE_LENGTH - 1]}…"
 
 
-#: Maps modules to the extras of the wheel that install them. The extra `score` installs
-#: all other modules.
+#: `_OF_MODELS` lists the modules that the wheel's extra `models` installs.
+#: The extra `score` of the wheel installs modules that no other extra installs.
 _OF_MODELS = (
     "bert_score",
     "huggingface_hub",
@@ -340,21 +347,21 @@ def package_needed(name: str, command: str = "make models") -> str:
     return f"the package {name} is not installed here; the site's staff install it with `{command}`"
 
 
-#: The message of Unavailable for a run that waits for judgements. The organisers
-#: publish judgements together with the gold.
+#: `JUDGEMENTS_LACKING` is the message for a run that waits for judgements.
+#: The organisers publish judgements together with the gold.
 JUDGEMENTS_LACKING = "judgements of this run are not among the gold yet"
 
 
 class Unavailable(Exception):
-    """An error: scoring needs software or a model that is not available. The run is
-    valid and may be scored later.
+    """Scoring needs software or a model that is not available. The run is valid and may
+    be scored when the software is available.
     """
 
 
 @contextmanager
 def needed(words: str, *faults: type[Exception]) -> Iterator[None]:
-    """Raise Unavailable with the message ``words`` if the block raises ImportError or
-    one of ``faults``.
+    """Raise Unavailable with the message ``words`` if the code in the block raises
+    ImportError or one of ``faults``.
     """
     kinds = faults or (ImportError,)
     try:
@@ -364,7 +371,7 @@ def needed(words: str, *faults: type[Exception]) -> Iterator[None]:
 
 
 class Pending(Unavailable):
-    """An error: judgements are missing for ``pending`` of the run's ``pairs``."""
+    """Judgements are missing for ``pending`` of the ``pairs`` that a run needs."""
 
     def __init__(self, pending: int, pairs: int) -> None:
         self.pending, self.pairs = pending, pairs

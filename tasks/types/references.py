@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-#: Maps module names of version 0.3 to the present module names. External task types may
-#: still use the old names.
+#: `_OLD` maps module names of version 0.3 to the present module names.
+#: External task types may still use the module names of version 0.3.
 _OLD = {
     "aliice": "alce",
     "answers": "answer_mauve cvcp",
@@ -27,18 +27,18 @@ MOVED = {
 
 
 def referenced(reference: str) -> Any:
-    """Import the module of a reference and return the object."""
+    """Import the module of a reference, and return the object that the reference names."""
     module, _, name = reference.partition(":")
     return getattr(importlib.import_module(MOVED.get(module, module)), name)
 
 
 @dataclass(frozen=True)
 class MetricRef:
-    """A metric of a rule set: the name in results, and a reference to the class of the
+    """A metric of a rule set has a name in results, and a reference to the class of the
     metric.
 
-    The class is called with the name, the rule set and the arguments. The class also
-    receives a mapping ``options`` with the task options that ``options`` lists.
+    The metric's class is called with the name, the rule set and the arguments. The
+    metric's class also receives a mapping with the task options that ``options`` lists.
     """
 
     name: str
@@ -47,8 +47,8 @@ class MetricRef:
     options: tuple[str, ...] = ()
 
     def build(self, rules: str, options: Mapping[str, str]) -> Any:
-        """Return the metric under these options. Raises OptionRefused if the metric
-        does not accept the value of an option.
+        """Return the metric object under the given task options. Raises OptionRefused
+        if the metric does not accept the value of an option.
         """
         arguments = dict(self.arguments)
         if self.options:
@@ -57,8 +57,8 @@ class MetricRef:
 
 
 def metric_ref(name: str, by: str, *options: str, **arguments: Any) -> MetricRef:
-    """Return a reference to a metric of Citeboard. ``by`` names the class and the
-    module below `scoring.metrics`.
+    """Return a reference to a metric class of Citeboard. ``by`` names the class of the
+    metric and the module below `scoring.metrics`.
     """
     return MetricRef(name, f"scoring.metrics.{by}", arguments, options)
 
@@ -69,8 +69,8 @@ PARTS = ("f1", "precision", "recall")
 def metric_refs(
     names: str, by: str, *options: str, parts: Sequence[str] = PARTS, **arguments: Any
 ) -> tuple[MetricRef, ...]:
-    """Return references to all parts of a measure, such as precision and recall. `{}`
-    in ``names`` is replaced by the name of the part.
+    """Return references to the metrics of all parts of a measure, such as precision and
+    recall. The sign `{}` in ``names`` is replaced by the name of the part.
     """
     return tuple(
         metric_ref(names.format(part), by, *options, part=part, **arguments)

@@ -1,5 +1,5 @@
-"""Finds the task types: packages in this folder with a ``TASK_TYPE``, and installed
-packages with an entry point in the group ``citeboard.task_types``.
+"""Find the task types, which are packages in this folder with a ``TASK_TYPE``, and
+installed packages with an entry point in the group ``citeboard.task_types``.
 """
 
 import importlib
@@ -22,8 +22,8 @@ from tasks.types.files import InputFile, open_inputs
 from tasks.types.problems import InputRefused, Problem
 from tasks.types.references import lazy
 
-# Imported on first use, because few processes use declared tasks, and the forms of
-# declared tasks need NumPy.
+# Few processes use declared tasks, and the forms of declared tasks need NumPy.
+# Functions for declared tasks are therefore imported on first use.
 from_reference: Callable[[str], TaskType] = lazy(
     "tasks.types.declared.folder", "from_reference"
 )
@@ -33,30 +33,32 @@ read_folder: Callable[[Path], TaskType] = lazy(
 read_declaration: Callable[[Mapping[str, str]], TaskType] = lazy(
     "tasks.types.declared.folder", "read_declaration"
 )
-#: The names of the files in a declaration. These files distinguish public inputs from a
-#: task folder.
+#: `TOML`, `INPUTS` and `SAMPLE` are the names of the files in a declaration.
+#: The names of these files distinguish public inputs from a task folder.
 TOML, INPUTS, SAMPLE = "task.toml", "inputs.jsonl", "sample"
 
 ENTRY_POINTS = "citeboard.task_types"
-#: Functions that return a declared task by slug, or None.
+#: Each function in `STORES` returns a declared task by slug, or None.
 STORES: list[Callable[[str], TaskType | None]] = []
 
 
 class BrokenTaskType(Exception):
-    """An error: an installed package has an invalid task type, or another task type
-    already uses the slug.
+    """An installed package has an invalid task type, or another task type already uses
+    the slug.
     """
 
 
 @cache
 def task_types() -> dict[str, TaskType]:
-    """Return all task types by slug, in alphabetical order. Raises BrokenTaskType."""
+    """Return all task types by slug, in alphabetical order of the slugs. Raises
+    BrokenTaskType.
+    """
     return {slug: declared for slug, (declared, _) in _found().items()}
 
 
 def task_type(name: str) -> TaskType:
-    """Return a task type by name. Raises UnknownTaskType, or InputRefused for an
-    invalid folder.
+    """Return the task type that a name selects. Raises UnknownTaskType, or InputRefused
+    for an invalid folder.
 
     The name is a slug, the folder or ``reference`` of a declared task, or the path of a
     site's public inputs, as a zip or an unpacked folder.
@@ -78,8 +80,8 @@ def task_type(name: str) -> TaskType:
 
 
 def _are_inputs(folder: Path) -> bool:
-    """Return True if the folder contains public inputs: a declaration, but no folder
-    with the sample.
+    """Return True if the folder contains public inputs, which are a declaration without
+    a folder with the sample.
     """
     return (folder / INPUTS).is_file() and not (folder / SAMPLE).is_dir()
 
@@ -116,8 +118,8 @@ def _can_read(task_type: TaskType, files: Sequence[InputFile]) -> bool:
 
 
 def stored(slug: str) -> TaskType | None:
-    """Return a stored declared task, or None. A site registers its lookup function in
-    ``STORES``.
+    """Return a declared task that the site stores under the slug, or None. A site
+    registers the lookup function for stored tasks in ``STORES``.
     """
     if not slug.startswith(DECLARED):
         return None
@@ -129,7 +131,7 @@ def known_type(slug: str) -> TaskType | None:
 
 
 def folder_type(folder: Path) -> TaskType:
-    """Read the declared task of a folder. Raises InputRefused with all problems."""
+    """Read the declared task in a task folder. Raises InputRefused with all problems."""
     found = read_folder(folder)
     if found.declared and found.declared.name in task_types():
         message = f"“{found.declared.name}” is a built-in type"
@@ -144,7 +146,7 @@ def folder_type(folder: Path) -> TaskType:
 
 
 def card_text(slug: str) -> str:
-    """Return the `card.md` of a task type, or an empty text if there is none."""
+    """Return the `card.md` of a task type, or an empty text if the type has no card."""
     from importlib.resources import files
 
     if slug.startswith(DECLARED):
@@ -163,7 +165,7 @@ def shipped_folder(slug: str) -> Path | None:
 
 @cache
 def _found() -> dict[str, tuple[TaskType, str]]:
-    """Return the task type and its package for each slug."""
+    """Return the task type for each slug, and the package that contains the task type."""
     by_slug: dict[str, tuple[TaskType, str]] = {}
     for declared, package in (*_own(), *_installed_types()):
         if declared.slug in by_slug:
@@ -198,8 +200,7 @@ def _installed_types() -> Iterator[tuple[TaskType, str]]:
                 isinstance(fault, ModuleNotFoundError)
                 and name.partition(".")[0] == "tasks"
             ):
-                # The package uses the name that this module has in a site's source
-                # code.
+                # The package imports this module by its name in a site's source code.
                 advice = (
                     f"it imports {name}; here the name is {__name__.rpartition('.')[0]}"
                 )

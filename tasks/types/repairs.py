@@ -1,5 +1,5 @@
-"""Repairs of a run whose intent is certain: renamed fields, labels in another case, or
-another encoding.
+"""Repairs of a run whose intent is certain. Examples are renamed fields, labels in
+another case, or another encoding.
 
 A repair is offered only if the repaired file can be scored. No other repair of the same
 kind may lead to a file that can be scored.
@@ -38,29 +38,29 @@ from tasks.types.tables import (
 from tasks.types.text import decoded, nearly_equal
 from tasks.types.trivial import form_of
 
-#: Maximum size of files that are repaired. Larger files are written by programs, which
-#: their authors can correct.
+#: Larger files are not repaired, since programs write such files.
+#: Authors can correct the programs that write large files.
 MAX_BYTES = 64 * CHUNK
-#: The first number limits the existing fields that are tried for a missing field. The
-#: second number limits the attempts to read a repaired file.
+#: `MAX_FIELDS` limits the existing fields that are tried for a missing field.
+#: `MAX_TRIALS` limits the attempts to read a repaired file.
 MAX_FIELDS, MAX_TRIALS = 8, 24
-#: Maximum number of files in an archive that are repaired.
+#: `MAX_FILES` is the maximum number of files in an archive that are repaired.
 MAX_FILES = 20
 ARCHIVE = ".zip"
-#: Maximum number of missing keys. If more keys are missing, the file probably belongs
-#: to another task.
+#: A file with more than `MAX_MISSING` missing keys is not repaired.
+#: A file with more missing keys probably belongs to another task.
 MAX_MISSING = 2
-#: Keys of an index that contain the names of instances.
+#: `_NAMES` lists the keys of an index that contain the names of instances.
 _NAMES = ("instances", "passages")
-#: Maximum number of listed changes.
+#: `MAX_CHANGES` is the maximum number of listed changes.
 MAX_CHANGES = 20
-#: The maximum length of a value that a message quotes.
+#: `MAX_TOLD` is the maximum length of a value that a message quotes.
 MAX_TOLD = 40
 
 
 @dataclass(frozen=True, kw_only=True)
 class Repair:
-    """A repaired file that can be scored, and a list of the changes."""
+    """A repaired file of a run that can be scored, and a list of the changes."""
 
     name: str
     content: bytes
@@ -69,8 +69,8 @@ class Repair:
 
 @dataclass(frozen=True, kw_only=True)
 class _Rows:
-    """The records of a file. The file is a table if ``table`` is set, otherwise JSON
-    lines.
+    """The records of a file in a run. The file is a table if ``table`` is set,
+    otherwise JSON lines.
     """
 
     records: Sequence[Mapping[str, Any]]
@@ -78,7 +78,7 @@ class _Rows:
     heads: tuple[str, ...] = ()
     changes: tuple[str, ...] = field(default_factory=tuple)
 
-    #: Maps the original names of renamed fields to their new names.
+    #: `renames` maps the original names of renamed fields to the new names.
     renames: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -88,7 +88,7 @@ class _Rows:
     @property
     def is_constant(self) -> bool:
         """Return True if there are several records and a renamed field has the same
-        value in all of them.
+        value in all records.
         """
         return len(self.records) > 1 and any(
             len({json.dumps(record[name]) for record in self.records}) == 1
@@ -96,14 +96,16 @@ class _Rows:
         )
 
     def shared_fields(self) -> list[str]:
-        """Return the fields that all records have, in the order of the first record."""
+        """Return the fields that all records have, in the order of the first record's
+        fields.
+        """
         if not self.records:
             return []
         shared = set(self.records[0]).intersection(*self.records[1:])
         return [name for name in self.records[0] if name in shared]
 
     def renamed(self, names: Mapping[str, str]) -> "_Rows":
-        """Return the rows with renamed fields."""
+        """Return the rows with the fields of all records renamed."""
         changes = (f"“{old}” is called “{new}”" for old, new in names.items())
         return replace(
             self,
@@ -128,7 +130,9 @@ class _Rows:
 
 
 def encodings_of(files: Files) -> tuple[str, ...]:
-    """Return the encodings that can decode a whole file, or () if the file is UTF-8."""
+    """Return the encodings that can decode a whole input file, or () if the file is
+    UTF-8.
+    """
     if len(files) != 1:
         return ()
     try:
@@ -143,8 +147,8 @@ def repair(
 ) -> Repair | None:
     """Return the repaired file of a refused run, or None if no repair is certain.
 
-    If the user selected an encoding, the repaired file is converted to UTF-8. Several
-    files become a zip archive.
+    If the user selected an encoding, the repaired file is converted to UTF-8. A run of
+    several files becomes a zip archive.
     """
     try:
         if not files or _are_too_large(files):
@@ -239,8 +243,8 @@ class _Repairing:
             for trial in islice(self._trials(rows), MAX_TRIALS)
             if self._is_scored((mended := self._mended(trial)).content(), mended)
         ]
-        # A field with a constant value, such as the name of a model, is not the answer
-        # if another field can be the answer.
+        # A constant field, such as the name of a model, is rarely the answer.
+        # The constant field is not the answer if another field can be the answer.
         varied = [trial for trial in sound if not trial.is_constant] or sound
         return self._of_rows(varied[0]) if len(varied) == 1 else None
 
@@ -255,8 +259,8 @@ class _Repairing:
         return Repair(name=name.name, content=content, changes=tuple(changes))
 
     def _is_scored(self, content: bytes, rows: "_Rows | None" = None) -> bool:
-        """Return True if the task reads the repaired content without an error. Errors
-        of other files are ignored.
+        """Return True if the task reads the repaired content of the file without an
+        error. Errors of other files in the run are ignored.
         """
         name = f"run{rows.suffix}" if rows else self.file.name
         if rows and len(self.files) > 1:
@@ -288,8 +292,8 @@ class _Repairing:
             return None
         heads, answers = tuple(rows[0].cells), rows[1:]
         if self._instances.intersection(heads):
-            # The first row contains an id of the split. The row is an answer, so the
-            # table has no header.
+            # The table has no header if the first row contains an id of the split.
+            # The first row is then an answer like the other rows.
             heads = tuple(f"column {number}" for number in range(1, len(heads) + 1))
             answers = rows
         records = [dict(zip(heads, row.cells, strict=True)) for row in answers]
@@ -297,10 +301,12 @@ class _Repairing:
             records=records, table=replace(form, delimiter=delimiter), heads=heads
         )
 
-    # Renamed fields.
+    # The following methods rename fields.
 
     def _trials(self, rows: "_Rows") -> Iterator["_Rows"]:
-        """Yield the rows with existing fields renamed to the missing fields."""
+        """Yield the rows of the file with existing fields renamed to the missing
+        fields.
+        """
         has, tried = rows.shared_fields(), set[frozenset[tuple[str, str]]]()
         for keys in self._needed(rows):
             missing = [key for key in keys if self._lacks(rows, key)]
@@ -351,7 +357,7 @@ class _Repairing:
         return not any(key in record for record in rows.records)
 
     def _is_free(self, name: str, keys: Sequence[str]) -> bool:
-        """Return False for a field that has another meaning in the task."""
+        """Return False for a field name that has another meaning in the task."""
         if self.form is None:
             return name not in keys
         columns = self.form.columns.names if self.form.columns else ()
@@ -365,11 +371,12 @@ class _Repairing:
     def _instances(self) -> frozenset[str]:
         return frozenset(one for name in _NAMES for one in self.index.get(name, ()))
 
-    # Labels and ids in another spelling.
+    # The following methods repair labels and ids in another spelling.
 
     def _mended(self, rows: "_Rows") -> "_Rows":
-        """Return the rows with corrected labels and ids. Values are corrected if they
-        differ from a label or id of the task only in case or space.
+        """Return the rows of the file with corrected labels and ids. Values in a row
+        are corrected if the values differ from a label or id of the task only in case
+        or space.
         """
         changes: Counter[str] = Counter()
         records = [

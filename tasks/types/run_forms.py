@@ -1,5 +1,5 @@
-"""Recognises whether a file is a run of a task type, another text, or a binary file, by
-its first bytes.
+"""Recognise by the first bytes whether a file is a run of a task type, another text, or
+a binary file.
 """
 
 import math
@@ -28,18 +28,19 @@ class RunForm:
     """The features that distinguish runs of a task type, including faulty runs, from
     other files.
 
-    ``keys`` are alternative sets of keys that an answer in JSON has. ``is_line``
-    returns True for a possible line of the text format. ``described`` is the text that
-    messages show as the expected form.
+    ``keys`` are alternative sets of keys that an answer in JSON has. The function
+    ``is_line`` returns True for a possible line of the text format. ``described`` is
+    the text that messages show as the expected form.
     """
 
     described: str
     keys: tuple[frozenset[str], ...]
     is_line: Callable[[bytes], bool] | None = None
-    #: The columns of a run in table form. The table header contains at least one of
-    #: these columns.
+    #: `columns` contains columns of a run in table form.
+    #: The header of the table contains at least one column in `columns`.
     columns: frozenset[str] = frozenset()
-    #: The columns of a built-in type. A declared task defines its own columns.
+    #: `table` contains the columns of a built-in type.
+    #: A declared task defines its own columns of a run.
     table: Columns | None = None
 
     def has_columns(self, beginning: bytes) -> bool:
@@ -52,8 +53,8 @@ class RunForm:
         if self.columns and self.has_columns(beginning):
             return True
         if is_json(beginning):
-            # Search for the keys with a regular expression. Its time does not depend on
-            # the number of quotation marks and escapes.
+            # A regular expression finds the keys of an answer.
+            # The time of the search does not depend on quotation marks and escapes.
             spelt = (
                 [rb'"%s"\s*+:' % re.escape(key.encode()) for key in keys]
                 for keys in self.keys
@@ -68,7 +69,7 @@ class RunForm:
 
 
 def beginning_of(file: InputFile) -> bytes:
-    """Return the first bytes of a file, or an empty value if the file is unreadable."""
+    """Return the first bytes of a file, or an empty value if the file cannot be read."""
     try:
         return next(replace(file, reading=1).blocks(CHUNK), b"")
     except InputRefused:
@@ -84,7 +85,7 @@ def first_lines(beginning: bytes) -> list[bytes]:
 
 
 def is_json(beginning: bytes) -> bool:
-    """Return True if any line begins like JSON."""
+    """Return True if any line of the beginning of a file begins like JSON."""
     lines = first_lines(beginning.removeprefix(BYTE_ORDER_MARK))
     return any(line.lstrip().startswith((b"{", b"[")) for line in lines)
 
@@ -102,8 +103,8 @@ def is_nameless_json(file: InputFile) -> bool:
 
 
 def text_kind(beginning: bytes) -> str | None:
-    """Return the kind of a text that is not a run, or None if the text may be a run
-    with faulty lines.
+    """Return the kind of a text file that is not a run, or None if the file may be a
+    run with faulty lines.
     """
     text = beginning.removeprefix(BYTE_ORDER_MARK).lstrip()[:_MAX_LINE]
     if not text or is_json(beginning):
@@ -113,24 +114,24 @@ def text_kind(beginning: bytes) -> str | None:
     )
 
 
-#: The input fields with the text of a topic, and the input fields with the text of a
-#: document.
+#: `_OF_TOPIC` lists the input fields with the text of a topic.
+#: `_OF_DOCUMENT` lists the input fields with the text of a document.
 _OF_TOPIC = ("before", "sentence", "after")
 _OF_DOCUMENT = ("title", "abstract", "raw")
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrecForm:
-    """Functions that read data for TREC exports. All except ``qrels`` read the public
-    inputs.
+    """Functions that read data for TREC exports. All functions except ``qrels`` read
+    the public inputs.
     """
 
-    #: Yield the id and the text of each topic or document.
+    #: `topics` and `documents` yield the id and the text of each topic or document.
     topics: Callable[[Files], Iterator[tuple[str, str]]]
     documents: Callable[[Files], Iterator[tuple[str, str]]]
-    #: Yields topic, document and grade of each judgement.
+    #: `qrels` yields topic, document and grade of each judgement.
     qrels: Callable[[Files], Iterator[tuple[str, str, int]]]
-    #: Yields the candidates of each topic. None if all documents are candidates.
+    #: `candidates` yields the candidates of each topic, or is None for all documents.
     candidates: Callable[[Files], Iterator[tuple[str, Sequence[str]]]] | None = None
 
 
@@ -146,7 +147,7 @@ def _joined_fields(record: Mapping[str, Any], parts: Sequence[str]) -> str:
     return " ".join(str(record[part]) for part in parts if record.get(part))
 
 
-#: The columns of built-in rankings.
+#: `RANKED_TABLE` contains the columns of built-in rankings.
 RANKED_TABLE = Columns(id="id", answer="ranked", document=DOCUMENT)
 FORMS = (
     "JSON lines or a TREC run file, or CSV or TSV with a header row and the columns "
@@ -156,7 +157,7 @@ FORMS = (
 
 def _may_be_trec(line: bytes) -> bool:
     """Return True if a line has a number in the column of the rank or score of a TREC
-    run. One column may be missing or added.
+    run. One column of the run may be missing or added.
     """
     fields = line[:1000].split()
     return 4 <= len(fields) <= 7 and any(map(_is_number, fields[3:5]))

@@ -1,5 +1,5 @@
-"""Read a run of any task type. The site, the API and the command line all call this
-function.
+"""Read a run of any task type. The site, the API and the command line all call the
+function `read_run`.
 """
 
 import re
@@ -23,22 +23,22 @@ from tasks.types.run_forms import (
 )
 from tasks.types.tables import SUFFIXES as TABLE_SUFFIXES
 
-#: The maximum number of files per run whose format is examined.
+#: The format of at most `MAX_FILES_LOOKED_AT` files per run is examined.
 MAX_FILES_LOOKED_AT = 20
 MIN_STRAY_LINES = 3
-#: The last part of a message about a run of another task type.
+#: A message about a run of another task type ends with `RIGHT_TASK`.
 RIGHT_TASK = "is this the right task?"
-#: If at least this share of the answers is empty, a single message reports all of them.
+#: If many answers are empty, from this share on, one message reports all of them.
 MANY_EMPTY = 0.1
 
 
 def read_run(
     task_type: TaskType, files: Files, index: Index, options: Options, *, name: str = ""
 ) -> tuple[Any, list[Problem]]:
-    """Return the answers and all problems, sorted by file and line. The answers are
-    valid only if no problem is fatal.
+    """Return the answers of a run and all problems, sorted by file and line. The
+    answers are valid only if no problem is fatal.
 
-    ``name`` is the author's name of the run. Problems without a file name get this
+    ``name`` is the author's name of the run. Problems without a file name get the run's
     name.
     """
     try:
@@ -72,7 +72,9 @@ def _encodings(files: Files) -> Iterator[Problem]:
 def _empty_answer_problems(
     task_type: TaskType, answers: Any, index: Index
 ) -> Iterator[Problem]:
-    """Yield an error if the run has no answers, or a warning if many answers are empty."""
+    """Yield an error if the run has no answers, or a warning if many answers of the run
+    are empty.
+    """
     filled = list(task_type.filled(answers, index))
     empty = filled.count(False)
     if empty == len(filled):
@@ -89,7 +91,7 @@ def _empty_answer_problems(
 def _with_kinds_told(
     task_type: TaskType, files: Files, problems: Sequence[Problem], index: Index
 ) -> list[Problem]:
-    """Replace the problems of a file that is not a run of this type by a single
+    """Replace the problems of a file that is not a run of the task type by a single
     message.
     """
     counts = Counter(problem.file for problem in problems)
@@ -118,7 +120,7 @@ def _with_kinds_told(
 
 def _kind_of(file: InputFile, form: RunForm, problems: int, index: Index) -> str:
     """Return the kind of a file that is not a run. Return an empty text if the problems
-    should be listed one by one.
+    of the file should be listed one by one.
     """
     beginning = beginning_of(file)
     if not beginning:
@@ -146,14 +148,14 @@ def _kind_of(file: InputFile, form: RunForm, problems: int, index: Index) -> str
     )
 
 
-#: Keys of an index that contain names of instances. The value is a list, a list for
-#: each data set, or a mapping with names as keys.
+#: `_NAMES` lists the keys of an index that contain names of instances.
+#: The names are a list, a list per data set, or the keys of a mapping.
 _NAMES = ("instances", "passages", "datasets")
 
 
 def _names_instances(beginning: bytes, index: Index) -> bool:
-    """Return True if JSON contains ids of this split. Such a file is a faulty run of
-    this task.
+    """Return True if JSON contains ids of the split's instances. A file with ids of the
+    split's instances is a faulty run of the task.
     """
     if not is_json(beginning):
         return False

@@ -1,8 +1,8 @@
-"""Tables with a header row, in gold and in runs: delimiters, quotation marks, and rows
-with line numbers.
+"""Tables with a header row in gold and in runs, with delimiters, quotation marks, and
+rows with line numbers.
 
-CSV follows RFC 4180. In TSV, quotation marks are ordinary characters unless the task
-declares otherwise, since texts of corpora contain quotation marks.
+CSV tables follow RFC 4180. In TSV, quotation marks are ordinary characters unless the
+task declares otherwise, since texts of corpora contain quotation marks.
 """
 
 import csv
@@ -24,22 +24,22 @@ from tasks.types.text import decoded
 
 CSV, TSV = "csv", "tsv"
 TAB = "\t"
-#: The default delimiter of each table format.
+#: `TABLES` contains the default delimiter of each table format.
 TABLES = {CSV: ",", TSV: TAB}
 DELIMITERS = {",": "comma", ";": "semicolon", TAB: "tab"}
-#: File extensions of tables.
+#: `SUFFIXES` maps file extensions of tables to table formats.
 SUFFIXES = {".csv": CSV, ".tsv": TSV, ".tab": TSV}
 
 
 @dataclass(frozen=True)
 class TableForm:
-    """The format of a table. If ``delimiter`` is empty, the delimiter of a CSV file is
-    detected.
+    """The format of a table in gold or in a run. If ``delimiter`` is empty, the
+    delimiter of a CSV file is detected.
     """
 
     kind: str = CSV
     delimiter: str = ""
-    #: None for the default of the format.
+    #: `quotes` is None for the default of the table format.
     quotes: bool | None = None
 
     @property
@@ -57,22 +57,24 @@ class TableForm:
 
 @dataclass(frozen=True)
 class Row:
-    """The cells of a row, and the line number of its beginning."""
+    """The cells of a table row, and the line number of the row's beginning."""
 
     line: int
     cells: list[str]
 
 
 class Unparted(Exception):
-    """An error: several delimiters split all rows into equal numbers of cells."""
+    """Several delimiters split all rows into equal numbers of cells, so the delimiter
+    is unclear.
+    """
 
 
 def delimiter_of(text: str, form: TableForm) -> str:
     """Return the delimiter that splits all rows into the same number of cells, at least
     two.
 
-    If no delimiter does, return the most frequent delimiter in the header. Raises
-    Unparted if several delimiters do.
+    If no delimiter splits all rows equally, return the most frequent delimiter in the
+    header. Raises Unparted if several delimiters split all rows equally.
     """
     if form.delimiter or form.kind == TSV:
         return form.delimiter or TAB
@@ -97,8 +99,8 @@ def _parts_evenly(text: str, form: TableForm, delimiter: str) -> bool:
 
 
 def table_rows(file: InputFile, form: TableForm, problems: Problems) -> Iterator[Row]:
-    """Yield the header and then the rows that have a cell for each column. Other rows
-    become problems.
+    """Yield the header of a table and then the rows that have a cell for each column.
+    Rows with too few or too many cells become problems.
     """
     text = decoded(file.read())
     try:
@@ -171,8 +173,8 @@ def _quotation_fault(fault: csv.Error) -> tuple[str, str]:
 def written_table(
     rows: Iterable[Mapping[str, Any]], heads: Sequence[str], form: TableForm
 ) -> str:
-    """Return rows as a table. In a format without quotation marks, cells must not
-    contain tabs or line breaks.
+    """Return rows as the text of a table. In a format without quotation marks, cells
+    must not contain tabs or line breaks.
     """
     text = io.StringIO(newline="")
     quoting: dict[str, Any] = (
@@ -190,7 +192,9 @@ def written_table(
 def table_records(
     file: InputFile, form: TableForm, problems: Problems
 ) -> Iterator[Record]:
-    """Yield the rows of a table as records. Empty cells are missing fields."""
+    """Yield the rows of a table as records. Empty cells of the table are missing
+    fields.
+    """
     if file.reading == 1:
         yield from _records_of_version_1(file, form, problems)
         return
@@ -209,8 +213,8 @@ def table_records(
 def _records_of_version_1(
     file: InputFile, form: TableForm, problems: Problems
 ) -> Iterator[Record]:
-    """Yield records under reading version 1, in which TSV has quotation marks and CSV
-    is separated by commas.
+    """Yield the records of a table under reading version 1, in which TSV has quotation
+    marks and CSV is separated by commas.
     """
     delimiter = form.delimiter or TABLES[form.kind]
     rows = csv.reader(
@@ -250,24 +254,24 @@ RANK, SCORE, DOCUMENT = "rank", "score", "document"
 
 @dataclass(frozen=True, kw_only=True)
 class Columns:
-    """The columns that a run in table form may have. This class also converts the cells
-    to fields.
+    """The columns that a run in table form may have. The columns also convert the cells
+    of a row to fields.
     """
 
     id: str
     answer: str
-    #: Optional columns.
+    #: `others` lists optional columns of a run in table form.
     others: tuple[str, ...] = ()
-    #: Alternative to the answer column: columns that together contain the answer.
+    #: Instead of the answer column, several columns together may contain the answer.
     instead: tuple[str, ...] = ()
-    #: Columns with numbers, and columns whose cells may contain a JSON list or object.
+    #: Some columns contain numbers, and some columns may contain JSON lists or objects.
     numbers: frozenset[str] = frozenset()
     json: frozenset[str] = frozenset()
-    #: True if an empty cell in the answer column is an answer with an empty text. If
-    #: False, an empty cell is a missing answer.
+    #: `may_be_empty` is True if an empty answer cell is an answer with an empty text.
+    #: If `may_be_empty` is False, an empty cell is a missing answer.
     may_be_empty: bool = False
-    #: The name of the document column of rankings, which have one row per document.
-    #: Empty for tasks without rankings.
+    #: `document` is the document column of rankings, which have one row per document.
+    #: `document` is empty for tasks without rankings.
     document: str = ""
     rank: str = RANK
     score: str = SCORE
@@ -302,7 +306,7 @@ def is_table(file: InputFile, columns: Columns) -> bool:
         cells = {cell.strip().strip('"') for cell in head.split(delimiter)}
         if names & cells:
             return True
-    # TREC runs may have any extension.
+    # TREC runs may have any file extension, so the first line is checked.
     return file.suffix in SUFFIXES and len(head.split()) != TREC_FIELDS
 
 
@@ -310,7 +314,9 @@ TREC_FIELDS = 6
 
 
 def first_line(file: InputFile) -> str:
-    """Return the first non-empty line. Return an empty text for an unreadable file."""
+    """Return the first non-empty line of a file. Return an empty text for an unreadable
+    file.
+    """
     with suppress(InputRefused):
         for line in replace(file, reading=1).lines():
             if head := decoded(line).strip("\r\n \ufeff"):
@@ -319,8 +325,8 @@ def first_line(file: InputFile) -> str:
 
 
 def form_of(file: InputFile, columns: Columns) -> TableForm:
-    """Return the table format of a run's file. The extension determines the format,
-    otherwise the first line.
+    """Return the table format of a run's file. The extension of the file name
+    determines the format, or the first line if the extension is unknown.
 
     If the gold has the same format, the table settings of the task apply.
     """
@@ -332,7 +338,7 @@ def form_of(file: InputFile, columns: Columns) -> TableForm:
 
 def as_lines(file: InputFile, columns: Columns, problems: Problems) -> InputFile:
     """Convert a run in table form to JSON lines. Each JSON line has the line number of
-    the table row.
+    the row in the table.
     """
     rows = table_rows(file, form_of(file, columns), problems)
     heads = next(rows, Row(1, [])).cells
@@ -416,7 +422,7 @@ def _number(cell: str) -> float | None:
 
 @dataclass
 class _Ranking:
-    """The rows of one instance: documents with their optional ranks and scores."""
+    """The rows of one instance, which contain documents with optional ranks and scores."""
 
     line: int
     documents: dict[str, int] = field(default_factory=dict)
@@ -430,8 +436,8 @@ def _rankings(
     columns: Columns,
     problems: Problems,
 ) -> Iterator[Placed]:
-    """Yield a ranking for each instance, sorted by score and then by rank. Without
-    ranks, equal scores keep the order of the candidates.
+    """Yield a ranking for each instance, sorted by score and then by rank. If the rows
+    have no ranks, documents with equal scores keep the order of the candidates.
     """
     by_id: dict[str, _Ranking] = {}
     has_scores = has_ranks = False
@@ -498,7 +504,7 @@ def readable_files(
     files: Files, columns: Columns, problems: Problems
 ) -> list[InputFile]:
     """Return the files of a run with tables converted to JSON lines. Unreadable files
-    become problems.
+    of the run become problems.
 
     If any file is JSON, only JSON files are read, and tables are not converted.
     """
@@ -521,8 +527,8 @@ Reader = Callable[[Files], tuple[Any, list[Problem]]]
 def read_with_tables(
     files: Files, columns: Columns, read: Reader
 ) -> tuple[Any, list[Problem]]:
-    """Convert tables to JSON lines. Return the result of ``read`` for the converted
-    files.
+    """Convert the tables of a run to JSON lines. Return the result of the function
+    ``read`` for the converted files.
     """
     problems = Problems()
     lines = readable_files(files, columns, problems)

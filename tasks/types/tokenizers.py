@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 
 class Tokenizer(NamedTuple):
-    """A tokenizer class: the module below `sacrebleu.tokenizers`, the class name, and
-    the packages that the tokenizer needs.
+    """A tokenizer class with the module below `sacrebleu.tokenizers`, the class name,
+    and the packages that the tokenizer needs.
     """
 
     module: str

@@ -8,7 +8,7 @@ from typing import Any
 
 from tasks.types.guarded.toml_reader import read_toml
 
-#: The path of a key: names of tables and keys, and indexes in arrays of tables, from 0.
+#: A path contains names of tables and keys, and indexes from 0 in arrays of tables.
 KeyPath = tuple[str | int, ...]
 
 _STATEMENT = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
@@ -24,8 +24,8 @@ _COMMENT = re.compile(r"#[^\n]*")
 
 
 class KeyLines:
-    """Maps the keys of a TOML file to line numbers. The text must be valid: read it
-    with `read_toml` first.
+    """Map the keys of a TOML file to line numbers. The text must be valid TOML, so
+    callers first read the text with `read_toml`.
     """
 
     def __init__(self, text: str) -> None:
@@ -120,7 +120,9 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def table(header: str, values: Mapping[str, Any]) -> str:
-    """Return a table with a header, such as `[season]`, and one key per line."""
+    """Return the text of a TOML table with a header, such as `[season]`, and one key
+    per line.
+    """
     lines = [
         header,
         *(f"{bare_key(key)} = {value_text(value)}" for key, value in values.items()),

@@ -1,5 +1,5 @@
 """Trivial runs of declared tasks, which do not use the gold of the answered instance.
-An example is a constant label.
+An example of a trivial run is a constant label for all instances.
 """
 
 from collections import Counter
@@ -29,15 +29,16 @@ from tasks.types.trivial_runs import (
     run_file,
 )
 
-#: One answer per instance, in the format of runs. None means that the run does not
-#: answer the instance.
+#: `Answers` contains one answer per instance, in the format of runs.
+#: The answer None means that the run does not answer the instance.
 Answers = Sequence[Any]
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrivialAnswers:
-    """The answers of trivial runs: `runs` by name, runs with a constant answer by this
-    answer (`constants`), and random runs (`draws`).
+    """The answers of trivial runs, by kind of run. The mapping `runs` contains runs by
+    name, `constants` contains runs with a constant answer by this answer, and `draws`
+    contains random runs.
     """
 
     runs: Mapping[str, Answers] = field(default_factory=dict)
@@ -46,13 +47,15 @@ class TrivialAnswers:
 
 
 def form_of(task_type: TaskType) -> InstanceTask | None:
-    """Return the task object of a declared task, or None for other types."""
+    """Return the task object of a declared task, or None for other task types."""
     reader = getattr(task_type.pair, "__self__", None)
     return reader if isinstance(reader, InstanceTask) else None
 
 
 def trivial_answers(form: InstanceTask, split: Split) -> TrivialAnswers:
-    """Return the answers of all trivial runs. Some forms have none."""
+    """Return the answers of all trivial runs of a declared task. Some forms of task
+    have no trivial runs.
+    """
     content: Content = split.content
     match form:
         case LabelTask():
@@ -73,7 +76,7 @@ def trivial_answers(form: InstanceTask, split: Split) -> TrivialAnswers:
 
 
 def run_of(form: InstanceTask, content: Content, answers: Answers) -> list[InputFile]:
-    """Return the answers as the files of a run."""
+    """Return the answers of a trivial run as the files of a run."""
     extra: dict[str, Any] = {}
     if isinstance(form, LabelTask) and form.confidence == NEEDED:
         extra["confidence"] = 0.5
@@ -88,19 +91,19 @@ def run_of(form: InstanceTask, content: Content, answers: Answers) -> list[Input
     return run_file(lines, content.reading)
 
 
-#: The first number limits the length of a ranking in trivial runs of a built-in type.
-#: The second number limits the candidates in all rankings of a run. Larger runs are not
-#: created.
+#: `MOST_RANKED` limits a ranking in trivial runs of a built-in type.
+#: `MOST_RANKED_IN_ALL` limits the candidates in all rankings of a run.
+#: Larger trivial runs are not created.
 MOST_RANKED, MOST_RANKED_IN_ALL = 1_000, 200_000
 
 
 def ranked_runs(
     files: Files, split: Split, options: Options, *, is_quick: bool
 ) -> TrivialRuns:
-    """Return trivial rankings of a built-in type. There are none for other types, or if
-    there are too many candidates.
+    """Return trivial rankings of a built-in task type. Return no runs for task types
+    without rankings, or if there are too many candidates.
 
-    The candidates are in the order of the gold files.
+    The candidates of a ranking are in the order of the gold files.
     """
     lists = [pool[:MOST_RANKED] for pool in _pools(split)]
     if not lists or sum(map(len, lists)) > MOST_RANKED_IN_ALL:
@@ -132,7 +135,7 @@ def ranked_runs(
 
 
 def _pools(split: Split) -> list[list[str]]:
-    """Return the candidates of each instance, or an empty list for types without
+    """Return the candidates of each instance, or an empty list for task types without
     rankings.
     """
     pools, pool_of = split.index.get("pools"), split.index.get("pool_of")
@@ -215,9 +218,9 @@ def texts_in(value: Any) -> Iterator[str]:
 def candidate_lists(
     form: InstanceTask, instances: Sequence[Instance]
 ) -> list[list[str]] | None:
-    """Return the candidates of each instance, or None if there are no candidates.
-    Candidates are declared in a ranking task, or are the items of a public list that
-    contains the gold.
+    """Return the candidates of each instance, or None if the task has no candidates.
+    The candidates are declared in a ranking task, or are the items of a public list
+    that contains the gold answers.
     """
     if isinstance(form, RankingTask) and form.candidates:
         return [_texts_at(instance, form.candidates) or [] for instance in instances]
@@ -232,7 +235,7 @@ def candidate_lists(
 
 
 def answers_of(instance: Instance) -> set[str]:
-    """Return the texts of all right answers."""
+    """Return the texts of all right answers to an instance."""
     gold = instance.gold
     if isinstance(gold, Mapping):
         return {name for name, grade in gold.items() if grade}
@@ -249,8 +252,8 @@ def _texts_at(instance: Instance, name: str) -> list[str] | None:
 
 
 def _rankings(form: RankingTask, content: Content) -> TrivialAnswers:
-    """Return rankings of the shared pool, or of the candidates of each instance, in the
-    order of the gold files.
+    """Return trivial rankings of the shared pool of candidates, or of the candidates of
+    each instance, in the order of the gold files.
     """
     instances, pool = content.instances, list(content.pool)
     own = candidate_lists(form, instances) if form.candidates else None
@@ -294,7 +297,9 @@ def _random_rankings(
 
 
 def _span_answers(form: SpanTask, instances: Sequence[Instance]) -> TrivialAnswers:
-    """Return answers without spans, and answers whose only span is the whole text."""
+    """Return trivial answers without spans, and trivial answers whose only span is the
+    whole text.
+    """
     texts = [str(at_path(instance.record, form.text) or "") for instance in instances]
     kinds: Sequence[tuple[str, ...]] = [(label,) for label in form.labels] or [()]
     whole = {
@@ -308,8 +313,8 @@ def _span_answers(form: SpanTask, instances: Sequence[Instance]) -> TrivialAnswe
 
 
 def _tags(form: TagTask, instances: Sequence[Instance]) -> TrivialAnswers:
-    """Return answers without entities, with each word as an entity, and with the gold
-    tags in random order.
+    """Return trivial answers without entities, with each word as an entity, and with
+    the gold tags in random order.
     """
     gold = [at_path(instance.record, form.field) for instance in instances]
     sizes = [len(tags) for tags in gold]
@@ -330,8 +335,8 @@ def _tags(form: TagTask, instances: Sequence[Instance]) -> TrivialAnswers:
 
 
 def _evidence(form: EvidenceTask, content: Content) -> TrivialAnswers:
-    """Return runs with a constant or random label, and with the first sentence of the
-    first document as evidence.
+    """Return trivial runs with a constant or random label, and with the first sentence
+    of the first document as evidence.
     """
     pool = list(content.pool)
     documents = []

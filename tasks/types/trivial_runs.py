@@ -28,8 +28,9 @@ _NO_CANDIDATES = "no candidates are given out"
 _OWN_LISTS = "each instance has candidates of its own"
 _JUDGED = "a report has scores once a judge has read it, and nobody has judged this run"
 
-#: Trivial runs that never exist for a built-in type or a form of declared tasks, each
-#: with the reason. Other trivial runs may exist, depending on the gold.
+#: `LEFT_OUT` lists trivial runs that a built-in type or form of task never has.
+#: `LEFT_OUT` contains the reason for each trivial run that is left out.
+#: Other trivial runs may be missing too, depending on the gold.
 LEFT_OUT: Mapping[str, Mapping[str, str]] = {
     "clsumm-1a": {
         INPUT: "an answer is a sentence of the cited paper, which a citance is not"
@@ -78,10 +79,12 @@ LEFT_OUT: Mapping[str, Mapping[str, str]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class TrivialRuns:
-    """The files of trivial runs: `runs` by name, runs with a constant answer by this
-    answer (`constants`), and random runs (`draws`).
+    """The files of trivial runs, by kind of run. The mapping `runs` contains runs by
+    name, `constants` contains runs with a constant answer by this answer, and `draws`
+    contains random runs.
 
-    These runs answer the instances of ``split``. The split may be a sample of the gold.
+    The trivial runs answer the instances of ``split``. The answered split may be a
+    sample of the gold.
     """
 
     split: Any
@@ -91,7 +94,7 @@ class TrivialRuns:
 
 
 def run_file(lines: Iterable[Mapping[str, Any]], reading: int) -> list[InputFile]:
-    """Return the lines as the files of a run."""
+    """Return the lines of a trivial run as the files of a run."""
     data = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
     name = "trivial.jsonl"
     return [InputFile(name, name, partial(BytesIO, data.encode()), reading)]
@@ -102,8 +105,8 @@ def random_of(draw: int) -> random.Random:
 
 
 def drawn_rows(count: int, most: int | None) -> list[int]:
-    """Return at most ``most`` random numbers below ``count`` in ascending order, or all
-    numbers if ``most`` is None.
+    """Return at most ``most`` random row numbers below ``count`` in ascending order, or
+    all numbers if ``most`` is None.
     """
     if most is None or count <= most:
         return list(range(count))

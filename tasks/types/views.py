@@ -1,5 +1,5 @@
-"""The view of a declared task: the roles and labels of fields on pages that show an
-instance.
+"""The view of a declared task determines the roles and labels of fields on pages that
+show an instance.
 """
 
 import re
@@ -13,7 +13,8 @@ TABLE, PASSAGE, POST, PAIR, REFERENCE = (
     "pair",
     "reference",
 )
-#: The roles of fields in each kind of view. Other fields have no role.
+#: `ROLES` lists the roles of fields in each kind of view.
+#: Fields outside `ROLES` have no role in the view.
 ROLES: Mapping[str, tuple[str, ...]] = {
     TABLE: (),
     PASSAGE: ("text",),
@@ -21,7 +22,7 @@ ROLES: Mapping[str, tuple[str, ...]] = {
     PAIR: ("first", "second"),
     REFERENCE: ("author", "title", "venue", "year"),
 }
-#: Usual names of the fields for each role in the view of a reference.
+#: In the view of a reference, fields for each role usually have these names.
 OF_REFERENCES: Mapping[str, tuple[str, ...]] = {
     "author": ("author", "authors"),
     "title": ("title",),
@@ -35,11 +36,11 @@ _WORDS = re.compile(r"[_\W]+|(?<=[a-z])(?=[A-Z])")
 class View:
     """The settings for displaying an instance of a declared task on pages.
 
-    ``kind`` is the kind of view. ``roles`` maps roles of this kind to paths of fields.
-    ``fields`` lists additional fields that pages show, or is None for all fields.
-    ``labels`` maps fields to display names, and ``translations`` contains display names
-    for each language. ``shown`` are the public fields. Positions in answers refer to
-    the text of the field ``marked``.
+    ``kind`` is the name of the kind of view. ``roles`` maps the roles of fields in the
+    view to paths of fields. ``fields`` lists additional fields that pages show, or is
+    None for all fields. ``labels`` maps fields to display names, and ``translations``
+    contains display names for each language. ``shown`` are the public fields of an
+    instance. Positions in answers refer to the text in the field ``marked``.
     """
 
     kind: str = TABLE
@@ -51,8 +52,8 @@ class View:
     marked: str = ""
 
     def label(self, path: str, language: str = "") -> str:
-        """Return the display name of a field. By default, the name consists of the
-        words in the field's key.
+        """Return the display name of a field of an instance. By default, the display
+        name consists of the words in the field's key.
 
         >>> View().label("fields.publication_date")
         'Publication date'

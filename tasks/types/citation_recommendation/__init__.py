@@ -1,4 +1,4 @@
-"""Citation recommendation: systems find the paper that a sentence cites among all
+"""In citation recommendation, systems find the paper that a sentence cites among all
 papers of a collection.
 """
 
@@ -8,8 +8,8 @@ from tasks.types import base
 from tasks.types.ranking import parts
 from tasks.types.references import MetricRef, metric_ref
 
-#: The cut-off of the diagnostic benchmark. The ranking metric always uses this cut-off;
-#: options can add others.
+#: The ranking metric of the diagnostic benchmark always uses the cut-off 10.
+#: The options of a task can add other cut-offs.
 CUT = 10
 F1_CLASSES = {
     "contexts": ("f1", "ranking:RankingF1"),
@@ -44,8 +44,8 @@ PERPLEXITY = base.Option.switch(
 
 
 def cuts(options: base.Options) -> tuple[int, ...]:
-    """Return the cut-offs. The first is the cut-off of the ranking metric. Raises
-    OptionRefused.
+    """Return the cut-offs (numbers of first candidates) that the metrics use. The first
+    cut-off is that of the ranking metric. Raises OptionRefused.
     """
     return (CUT, *base.cutoffs(options, longest(options), [CUT]))
 
@@ -87,8 +87,8 @@ def further_metrics(rules: str, options: base.Options) -> tuple[MetricRef, ...]:
     return tuple(metrics)
 
 
-#: The dimensions of the diagnostic benchmark, and dimensions that describe authors.
-#: Each dimension has a list of classes in order, or () for alphabetical order.
+#: `DIMENSIONS` contains the benchmark's dimensions and dimensions of authors.
+#: Each dimension has a list of ordered classes, or () for alphabetical order.
 DIMENSIONS: Mapping[str, tuple[str, ...]] = {
     "field": (),
     "year_group": (),
@@ -136,22 +136,22 @@ TASK_TYPE = base.TaskType.of(
     options=(CUTS, GRADES, F1, PERPLEXITY, LONGEST),
     further_metrics=further_metrics,
 )
-#: The field that lists the dimensions for which a context was sampled. The context has
-#: no class in other dimensions. Without the field, a context has a class in all
-#: dimensions.
+#: `SAMPLED_FOR` lists the dimensions for which a context was sampled.
+#: A context with `SAMPLED_FOR` has no class in other dimensions.
+#: A context without `SAMPLED_FOR` has a class in all dimensions.
 SAMPLED_FOR = "sampled_for"
 
 
 def contradiction(
     recall: float, mrr: float, *, cut: int = 10, rounding: float = 0.0
 ) -> str:
-    """Explain why a row's Recall@k and MRR@k contradict each other; return an empty
-    text if both are possible.
+    """Explain why a row's Recall@k and MRR@k contradict each other. Return an empty
+    text if Recall@k and MRR@k are possible together.
 
     A cited paper among the first k has a reciprocal rank between 1/k and 1. The
-    reciprocal rank of any other cited paper is 0. Therefore Recall@k / k <= MRR@k <=
-    Recall@k. ``rounding`` is the largest rounding error of the two values, which is
-    half a unit of the last digit.
+    reciprocal rank of any other cited paper is 0. The bounds on MRR@k are therefore
+    Recall@k / k <= MRR@k <= Recall@k. ``rounding`` is the largest rounding error of the
+    two values, which is half a unit of the last digit.
     """
     if mrr + rounding < (recall - rounding) / cut:
         return f"MRR@{cut} {mrr:g} is below Recall@{cut} / {cut}, which is {recall / cut:g}"

@@ -1,5 +1,5 @@
-"""The gold of a diagnostic split: contexts, the paper that each context cites, classes
-of contexts, and candidates.
+"""The gold of a diagnostic split, which contains contexts, the paper that each context
+cites, classes of contexts, and candidates.
 """
 
 from array import array
@@ -35,11 +35,11 @@ from tasks.types.run_forms import RANKED_TABLE, text_of_document, text_of_topic
 from tasks.types.tables import read_with_tables
 from tasks.types.text import kind_found
 
-#: Dimensions that are part of the gold's digest only if a context has a class in them.
+#: Digests include these dimensions only if a context has a class in the dimension.
 LATER = frozenset({"h_index_group"})
-#: The number of contexts per stored block.
+#: `BLOCK` is the number of contexts (texts around citations) per stored block.
 BLOCK = 100
-#: The public fields of a context. All other fields are gold or are derived from gold.
+#: Only the fields in `SHOWN` of a context are public.
 SHOWN = ("id", "sentence", "before", "after")
 SHOWN_OF_CANDIDATE = (
     "ref_id",
@@ -56,7 +56,9 @@ SHOWN_OF_CANDIDATE = (
 
 
 def read_gold(files: Files, options: Options) -> Split:
-    """Read the contexts with their gold. Raises InputRefused with all problems."""
+    """Read the contexts (texts around citations) with their gold (cited papers). Raises
+    InputRefused with all problems.
+    """
     candidates = read_candidates(records.the_file(files, CANDIDATES, "the candidates"))
     numbers = {name: number for number, name in enumerate(candidates)}
     reader = _Reader(numbers)
@@ -78,11 +80,11 @@ def read_gold(files: Files, options: Options) -> Split:
 
 
 def read_candidates(file: InputFile) -> list[str]:
-    """Return the distinct candidates. Raise InputRefused with all problems.
+    """Return the distinct candidates in a file. Raise InputRefused with all problems.
 
-    Candidates have the order of the file. Participants must not know this order,
-    because the file may list candidates in the order of the citing papers. Reading
-    versions 1 and 2 sort the candidates by id instead.
+    The candidates have the order of the file. Participants must not know the order of
+    the file, because the file may list candidates in the order of the citing papers.
+    Reading versions 1 and 2 sort the candidates by id instead.
     """
     problems: list[Problem] = []
     rows = records.Rows(file, problems)
@@ -95,7 +97,7 @@ def read_candidates(file: InputFile) -> list[str]:
 
 
 def read_inputs(files: Files, options: Options) -> Index:
-    """Build the index from the public inputs."""
+    """Build the index, which validates runs, from the public inputs."""
     problems: list[Problem] = []
     rows = records.Rows(records.the_file(files, CONTEXTS, "the contexts"), problems)
     names = dict.fromkeys(rows.name(record, "id") for record in rows)
@@ -105,8 +107,8 @@ def read_inputs(files: Files, options: Options) -> Index:
 
 
 def public_files(files: Files, options: Options) -> Iterator[tuple[str, bytes]]:
-    """Yield two public files. One contains the contexts without gold and classes, the
-    other contains the candidates without the citing papers.
+    """Yield two public files of the split. One contains the contexts without gold and
+    classes, the other contains the candidates without the citing papers.
     """
     contexts = records.Rows(records.the_file(files, CONTEXTS, "the contexts"), [])
     yield CONTEXTS, records.shown_lines(contexts, SHOWN)
@@ -144,7 +146,7 @@ def pair(split: Split, run: RankedRun, rules: str, options: Options) -> Pairs:
     """Return one row per context, with the citing paper as the resampling unit.
 
     The contexts of a citing paper share topic, style and reference list. Resampling
-    single contexts would make intervals too narrow.
+    single contexts would make confidence intervals too narrow.
     """
     lists, pool = run.lists, split.index["pools"][0]
     return Pairs(
@@ -166,13 +168,13 @@ class _Reader(records.ContextsBuilder):
         for dimension, numbers in zip(DIMENSIONS, self.numbers, strict=True):
             if dimension in LATER:
                 numbers.update({None: OUTSIDE, "": OUTSIDE})
-        #: Maps, for each dimension, the code of a class to the JSON text of the class
-        #: in the digest.
+        #: `_written` contains, for each dimension, the JSON text of each class code.
+        #: The digest of the gold contains these JSON texts of classes.
         self._written = [
             {NO_CLASS: f',"{dimension}":null', OUTSIDE: ""} for dimension in DIMENSIONS
         ]
         self._candidates = candidates
-        #: The grades, or None before the first context with grades.
+        #: `_judged` contains grades, or is None before the first context with grades.
         self._judged: ListsBuilder | None = None
         self._grades = array("i")
 
@@ -180,9 +182,9 @@ class _Reader(records.ContextsBuilder):
         """Read the contexts in blocks, faster than line by line, and return True on
         success.
 
-        Blocks require distinct ids. In each context, the id, the citing paper and the
-        cited paper must be single texts. If the result is False, the caller must
-        discard this reader.
+        Reading in blocks requires distinct ids. In each context, the id, the citing
+        paper and the cited paper must be single texts. If the contexts could not be
+        read in blocks, the caller must discard the reader.
         """
         try:
             for block in plain_blocks(file, ("grades", SAMPLED_FOR)):
@@ -241,8 +243,8 @@ class _Reader(records.ContextsBuilder):
     def _add(
         self, names: Any, papers: Any, cited: Any, columns: Any, grades: Any = ()
     ) -> None:
-        """Add contexts with their classes in each dimension, and their grades if there
-        are any.
+        """Add contexts (texts around citations) with classes in each dimension, and
+        with grades if there are grades.
         """
         codes = [
             list(map(own.__getitem__, many))

@@ -1,4 +1,6 @@
-"""Citation Resolution: find the reference that a paper cites at a given position."""
+"""In Citation Resolution, systems find the reference that a paper cites at a given
+position.
+"""
 
 from tasks.types.base import CORRECTED, OFFICIAL, TaskType
 from tasks.types.ranking import parts
@@ -16,10 +18,10 @@ METRICS = (
 )
 
 CONTEXTS, REFERENCES, PAPERS = "contexts.jsonl", "references.jsonl", "papers.jsonl"
-#: The file with the citation graph of the collection. It is optional.
+#: A collection may have a file with its citation graph.
 CITATIONS = "citations.jsonl"
-#: Sentences that cite a candidate, from papers outside the test set. Participants get
-#: this file.
+#: The file contains sentences that cite a candidate, from papers outside the test set.
+#: Participants get the file with sentences that cite candidates.
 INLINKS = "inlinks.jsonl"
 
 TASK_TYPE = TaskType.of(

@@ -1,5 +1,5 @@
-"""The gold of Citation Resolution: contexts with their cited references, and the
-reference list of each paper.
+"""The gold of Citation Resolution, which contains contexts with their cited references,
+and the reference list of each paper.
 """
 
 import json
@@ -28,8 +28,8 @@ from tasks.types.ranking.runs import RankedRun, RunLimits, read_ranked_run
 from tasks.types.run_forms import RANKED_TABLE, text_of_document, text_of_topic
 from tasks.types.tables import read_with_tables
 
-#: The public fields of a context, a reference and a paper. Other fields are gold or
-#: unused.
+#: The fields in `SHOWN` of a context, a reference and a paper are public.
+#: Other fields of the gold files are secret or unused.
 SHOWN = (
     "context_id",
     "paper_id",
@@ -58,14 +58,14 @@ SHOWN_OF_INLINK = ("ref_id", "citing", "before", "sentence", "after")
 
 @dataclass(frozen=True, kw_only=True)
 class Resolution(records.Collection):
-    """The parsed collection.
+    """The parsed collection of contexts and references.
 
-    ``gold`` contains candidate numbers: positions in the reference list of the
-    context's paper. Human annotators assigned the zones.
+    ``gold`` contains candidate numbers, which are positions in the reference list of
+    the context's paper. Human annotators assigned the zones of the contexts.
     """
 
     candidates: Mapping[str, tuple[str, ...]]
-    #: The number of candidates of each context.
+    #: `choices` is the number of candidates of each context.
     choices: NDArray[np.int32]
     citing_papers: "CitingPapers | None"
 
@@ -79,8 +79,8 @@ class Resolution(records.Collection):
 
 
 def read_gold(files: Files, options: Options) -> Split:
-    """Read the gold. Contexts whose cited references are all missing from the reference
-    list are left out.
+    """Read the gold (cited references) of a split. Contexts whose cited references are
+    all missing from the reference list are left out.
 
     Raises InputRefused with all problems.
     """
@@ -102,15 +102,15 @@ def read_gold(files: Files, options: Options) -> Split:
     ):
         for record in rows:
             citing, cited = rows.name(record, "citing"), rows.name(record, "ref_id")
-            # The sentences of a paper in the test set would reveal its citations.
+            # A test paper's sentences would reveal the paper's citations.
             if citing in tested:
                 rows.wrong(
                     f"“{citing}”, which cites “{cited}” here, is a paper under test"
                 )
     citing_papers = read_citing_papers(files, problems)
     refuse(problems)
-    # The digest under rule 1 depends on the order of a paper's candidates, because this
-    # order breaks ties between equal scores.
+    # The order of a paper's candidates breaks ties between equal scores.
+    # The digest under rule 1 therefore depends on the order of candidates.
     others = [
         records.canonical(
             sorted([paper, list(ids)] for paper, ids in candidates.items())
@@ -161,7 +161,7 @@ def read_candidates(
 
 
 def read_inputs(files: Files, options: Options) -> Index:
-    """Build the index from the public inputs."""
+    """Build the index, which validates runs, from the public inputs."""
     problems: list[Problem] = []
     candidates = read_candidates(files, problems)
     contexts: dict[str, str] = {}
@@ -253,7 +253,7 @@ class _Reader(records.ContextsBuilder):
                 rows.wrong(f"context “{name}” stands here a second time")
             seen.add(name)
             if citing != paper:
-                # Encode the paper's references once for all its contexts.
+                # The paper's references are encoded once for all contexts of the paper.
                 paper = citing
                 numbers = {
                     candidate: n
@@ -295,19 +295,19 @@ class _Reader(records.ContextsBuilder):
 
 @dataclass(frozen=True)
 class CitingPapers:
-    """The papers that cite each candidate. ``digest`` is the digest of the sorted
-    citation edges.
+    """The papers that cite each candidate, from the citation graph of the collection.
+    ``digest`` is the digest of the sorted citation edges.
     """
 
     papers: dict[str, frozenset[str]]
     digest: bytes
 
     def cocited(self, first: str, second: str, *, without: str) -> float:
-        """Return the co-citation probability: the number of papers that cite both
-        candidates, divided by the number of papers that cite at least one.
+        """Return the co-citation probability, which is the number of papers that cite
+        both candidates, divided by the number of papers that cite at least one.
 
-        ``without`` excludes the paper of the context. The result is 1 if both
-        candidates are the same, and 0 if no other paper cites either.
+        ``without`` excludes the paper of the context. The co-citation probability is 1
+        if both candidates are the same, and 0 if no other paper cites either candidate.
         """
         if first == second:
             return 1.0
@@ -318,8 +318,8 @@ class CitingPapers:
 
 
 def read_citing_papers(files: Files, problems: list[Problem]) -> CitingPapers | None:
-    """Read the `{"citing": …, "cited": …}` lines. Return None if the gold has no
-    citation graph.
+    """Read the citation graph from `{"citing": …, "cited": …}` lines. Return None if
+    the gold files contain no citation graph.
     """
     cites: dict[str, set[str]] = {}
     for rows in (
@@ -366,7 +366,7 @@ def candidates(files: Files) -> Iterator[tuple[str, Sequence[str]]]:
 
 
 def qrels(files: Files) -> Iterator[tuple[str, str, int]]:
-    """Yield the relevance judgements: cited papers that are in the reference list of
+    """Yield a relevance judgement for each cited paper that is in the reference list of
     the context's paper.
     """
     of_papers = read_candidates(files, [])
@@ -383,8 +383,7 @@ def _document(paper: object, reference: object) -> str:
     return f"{paper}/{reference}"
 
 
-#: The minimum number of references in a paper of the published test set. Only
-#: references in the collection are counted.
+#: A paper of the published test set has at least eight references in the collection.
 MIN_CANDIDATES = 8
 
 GROUPS = ("1", "2", "3", "4 or more")
@@ -395,7 +394,7 @@ CHOICE_BOUNDS = (10, 20, 50, 100)
 def read_run(
     files: Files, index: Index, options: Options
 ) -> tuple[RankedRun, list[Problem]]:
-    """Return the rankings, and all problems of the files.
+    """Return the rankings of a run, and all problems of the files.
 
     The order of the run's answers is the ranking. If the order comes from scores, equal
     scores are ordered by candidate number.
@@ -407,7 +406,8 @@ def read_run(
 
 
 def pair(split: Split, run: RankedRun, rules: str, options: Options) -> Pairs:
-    """Return one row per context. A context may contain a group of citations.
+    """Return one row of gold and answer per context (text around a citation). A context
+    may contain a group of several citations.
 
     The citing paper is the resampling unit, since all its contexts have the same
     candidates. The official rules use only papers with at least eight candidates.
@@ -453,7 +453,9 @@ def pair(split: Split, run: RankedRun, rules: str, options: Options) -> Pairs:
 
 
 class Resolutions(Lists):
-    """The ranking of each context. ``cocited`` is NaN without a citation graph."""
+    """The run's ranking of candidates for each context. ``cocited`` contains
+    co-citation probabilities, or NaN without a citation graph.
+    """
 
     def __init__(self, lists: Lists, cocited: NDArray[np.float64]) -> None:
         super().__init__(lists.values, lists.offsets, lists.present, lists.tied)
@@ -466,8 +468,8 @@ def cocited_probabilities(
     """Return for each context the mean co-citation probability of the first n answers
     and the n cited references.
 
-    Source: He et al. 2010, Context-aware Citation Recommendation (WWW). A missing
-    answer has probability 0.
+    The source is He et al. 2010, Context-aware Citation Recommendation (WWW). A missing
+    answer has co-citation probability 0.
     """
     graph = resolution.citing_papers
     if graph is None:
@@ -488,8 +490,8 @@ def cocited_probabilities(
 
 
 def tied_at_cut(gold: Lists, answers: Lists) -> int:
-    """Count the contexts in which candidates with equal scores are ranked both within
-    and below the first n.
+    """Count the contexts in which candidates with equal scores are ranked on both sides
+    of the cut after the first n.
     """
     if answers.tied is None or not len(answers.values):
         return 0

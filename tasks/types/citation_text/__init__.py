@@ -1,5 +1,5 @@
-"""Citation text generation: systems receive the abstracts of cited papers and write the
-sentences that cite these papers.
+"""In citation text generation, systems receive the abstracts of cited papers and write
+the sentences that cite these papers.
 """
 
 from tasks.types.base import TEXTS, TaskType

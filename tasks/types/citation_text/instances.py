@@ -1,9 +1,9 @@
 """Instances of citation text generation (inputs and the authors' text), and runs.
 
 A run contains a citation text for each instance, as JSON lines with ids or as the
-benchmark's original list in the order of the gold. Other fields are ignored. The field
-`target` of the original list is never compared with the gold, since a message about a
-difference would reveal the gold.
+benchmark's original list in the order of the gold. Other fields of a run are ignored.
+The field `target` of the original list is never compared with the gold, since a message
+about a difference would reveal the gold.
 """
 
 import itertools
@@ -23,15 +23,16 @@ from tasks.types.tables import Columns, read_with_tables
 from tasks.types.text import are_texts, in_nfc, json_kind, length_class
 
 INPUTS, FAULTS = "inputs.jsonl", "known-faults.md"
-#: File names that do not name a data set. With these names, ids of instances may name
-#: the data set.
+#: A file whose name is in `_NAMELESS` does not name a data set.
+#: In a file with such a general name, the ids of instances may name the data set.
 _NAMELESS = frozenset({"gold", "inputs", "instances", "sample", "test", "targets"})
 _NUMBERED = re.compile(r"(.+)-[0-9]+")
 Faults = Iterator[tuple[str, str]]
 
 
 def read_gold(files: Files, options: base.Options) -> base.Split:
-    """Read the instances of all data sets. Known faults of the data become notes.
+    """Read the instances of all data sets. Known faults of the data become notes beside
+    the scores.
 
     Raises InputRefused with all problems of the files.
     """
@@ -53,8 +54,9 @@ def read_inputs(files: Files, options: base.Options) -> base.Index:
 
 
 def public_files(files: Files, options: base.Options) -> Iterator[tuple[str, bytes]]:
-    """Yield two files. The first contains every instance with data set and inputs, but
-    no target or labels. The second contains the known faults of the inputs.
+    """Yield two public files. The first file contains every instance with data set and
+    inputs, but no target or labels. The second file contains the known faults of the
+    inputs.
     """
     instances = read_instances(files, with_targets=True)
     yield INPUTS, jsonlines.as_lines(instance.public() for instance in instances)
@@ -68,8 +70,8 @@ def contents(files: Files, split: base.Split) -> Iterator[tuple[Any, Any]]:
 
 
 def index_of(instances: "Sequence[Instance]") -> base.Index:
-    """Return the index. For each data set, the index contains the instances in order
-    and the number of cited papers of each instance.
+    """Return the index, which validates runs. For each data set, the index contains the
+    instances in order and the number of cited papers of each instance.
     """
     datasets: dict[str, dict[str, int]] = {}
     for instance in instances:
@@ -108,8 +110,8 @@ def read_instances(files: Files, *, with_targets: bool) -> "tuple[Instance, ...]
                 )
     expected = "JSON objects with “input” and “target”, a file for each data set"
     jsonlines.refuse_faulty(files, problems, instances, "instances", expected)
-    # Group the instances by data set. A data set has the position of its first
-    # instance.
+    # The instances are grouped by data set.
+    # The first instance of a data set determines the position of the data set.
     names = dict.fromkeys(instance.dataset for instance in instances.values())
     order = {name: index for index, name in enumerate(names)}
     return tuple(
@@ -125,12 +127,12 @@ def instance_names(
 
 
 class _Names:
-    """Determines the data set and the name of each record.
+    """Determine the data set and the name of each record.
 
-    A record may name its data set in the field `dataset`. Otherwise the data set is the
-    name of the file. If the file name does not name a data set, the ids do: `lu-00` and
-    `lu-02` belong to `lu`. A record without an id gets an id from its position in the
-    file.
+    A record may name its data set in the field `dataset`. By default, the data set is
+    the name of the file. If the file name does not name a data set, the ids name the
+    data set, so `lu-00` and `lu-02` belong to `lu`. A record without an id gets an id
+    from its position in the file.
     """
 
     def __init__(self, file: InputFile, records: Sequence[jsonlines.Record]) -> None:
@@ -199,8 +201,8 @@ class Instance:
 
     @property
     def cited(self) -> list[str]:
-        """Return the abstracts of the cited papers, in the order in which citation
-        marks number them.
+        """Return the abstracts of the cited papers, in the order of the citation marks'
+        numbers.
         """
         return cited_abstracts(self.inputs)
 
@@ -208,8 +210,8 @@ class Instance:
         return {"id": self.id, "dataset": self.dataset, "input": list(self.inputs)}
 
     def canonical(self) -> dict[str, Any]:
-        """Return the instance as JSON. The key `labels` is omitted if there are no
-        labels.
+        """Return the instance as JSON. The key `labels` is omitted for an instance
+        without labels.
         """
         labels = (
             {"labels": {kind: list(group) for kind, group in self.labels.items()}}
@@ -219,7 +221,7 @@ class Instance:
         return {**self.public(), "target": self.target, **labels}
 
 
-#: Descriptions of faults that the checks cannot detect. Each key is a data set.
+#: The checks cannot detect the described faults, which are listed by data set.
 _OF_DATASET = {
     "xing": "the benchmark gives the citing paper's abstract as the cited one and the cited one as `<abs>`"
 }
@@ -254,14 +256,14 @@ INTENT, CORWA = "intent", "corwa"
 KINDS = (INTENT, CORWA)
 MAX_LABEL, MAX_LABELS = 100, 10_000
 
-#: Maps each kind of label to a list with one label per sentence. Kinds without labels
-#: are omitted.
+#: `Labels` contains a list with one label per sentence for each kind of label.
+#: Kinds of labels without any label are omitted.
 Labels = Mapping[str, tuple[str, ...]]
 
 
 def read_labels(value: Any) -> Labels:
-    """Return the lists of the field ``labels``. The caller has checked the field for
-    faults.
+    """Return the lists of sentence labels in the field ``labels``. The caller has
+    checked the field for faults.
     """
     return {
         kind: tuple(map(jsonlines.well_formed, group))
@@ -291,8 +293,8 @@ def label_faults(value: Any) -> Iterator[tuple[str, str]]:
             yield f"a {kind} label of more than {MAX_LABEL} characters", "short names"
 
 
-#: Matches a citation mark and the digits directly after the mark. Such digits remain if
-#: `@cite_1` is replaced within `@cite_19`.
+#: `_MARK` matches a citation mark and the digits directly after the mark.
+#: Replacing `@cite_1` within `@cite_19` leaves a mark with such a digit.
 _MARK = re.compile(r"\[([0-9]{1,6})\]([0-9]*)")
 
 
@@ -302,7 +304,7 @@ class Marks:
     damaged: tuple[str, ...]
 
     def unknown(self, cited: int) -> list[int]:
-        """Return the paper numbers that are too large for the number of cited papers."""
+        """Return the numbers in citation marks that exceed the number of cited papers."""
         return [paper for paper in self.papers if paper >= cited]
 
 
@@ -322,8 +324,8 @@ def without_marks(text: str) -> str:
 ABSTRACT, BEFORE, AFTER = "abs", "ctx_b", "ctx_a"
 _TAGS = (ABSTRACT, BEFORE, AFTER)
 _TAGGED = re.compile(rf"\s*<({'|'.join(_TAGS)})>")
-#: Matches the tags of abstracts and contexts. The released program removes them from
-#: texts.
+#: `_ANY_TAG` matches the tags that the released program removes from texts.
+#: The removed tags occur in abstracts and contexts.
 _ANY_TAG = re.compile(rf"</?(?:{'|'.join(_TAGS)})>")
 
 
@@ -340,8 +342,8 @@ def without_tags(text: str) -> str:
     return _ANY_TAG.sub("", text)
 
 
-#: Phrases that are searched in the whole text in lower case: the four phrases that the
-#: paper prints, and a phrase of the released program, which contains the first of them.
+#: Phrases in `SELF_REFERENCES` are searched in the whole text in lower case.
+#: The paper prints four phrases, and the released program has a fifth phrase.
 PRINTED = ("our work", "in this paper", "we present", "we introduce")
 SELF_REFERENCES = (*PRINTED, "the main objective of our work")
 
@@ -351,7 +353,7 @@ def refers_to_itself(text: str, phrases: tuple[str, ...] = SELF_REFERENCES) -> b
     return any(phrase in lowered for phrase in phrases)
 
 
-#: The maximum numbers of input and output tokens of the paper's models.
+#: The paper's models read at most `MAX_INPUT` and write at most `MAX_OUTPUT` tokens.
 MAX_INPUT, MAX_OUTPUT = 4096, 1024
 ALL = "all"
 #: If gold has more data sets, statistics describe only all data sets together.
@@ -362,7 +364,7 @@ Count = Callable[[str], int]
 
 @dataclass(frozen=True, kw_only=True)
 class DataSet:
-    """Statistics of one data set. Means are over instances.
+    """Statistics of one data set. The means of a data set are over instances.
 
     ``self_references`` is the number of texts that contain any of the phrases.
     ``phrases`` maps each phrase to the number of texts with this phrase.
@@ -382,8 +384,8 @@ class DataSet:
     phrases: Mapping[str, int]
 
 
-#: The first tuple contains the fields that are computed from the inputs. The second
-#: contains the fields that need the gold, except ``phrases``.
+#: `OF_INPUTS` lists the statistics that are computed from the inputs.
+#: `OF_GOLD` lists the statistics that need the gold, except ``phrases``.
 OF_INPUTS = ("instances", "cited_papers", "input_words", "long_inputs")
 OF_GOLD = ("output_words", "long_outputs", "printed_self_references", "self_references")
 
@@ -392,7 +394,7 @@ def data_sets(
     instances: Sequence[Instance], count: Count | None = None
 ) -> list[DataSet]:
     """Return the statistics of each data set in order, and of all data sets together if
-    there are several.
+    there are several data sets.
 
     ``count`` returns the number of tokens of a text, by default the number of words
     separated by white space. The input of an instance is the concatenation of the input
@@ -411,7 +413,7 @@ def statistics(split: base.Split) -> list[dict[str, Any]]:
     """Return statistics of each data set as JSON, separately from the inputs and from
     the gold.
 
-    If there are several data sets, the last entry describes all of them together and
+    If there are several data sets, the last entry describes all data sets together and
     has the name null.
     """
     sets = data_sets(split.content)
@@ -458,7 +460,7 @@ def _words(text: str) -> int:
 
 
 EXAMPLE = '{"id": "lu-00", "prediction": "Early work [0] uses rules."}'
-#: The columns of a run in table form. A column with labels contains JSON.
+#: A run in table form has these columns, and a column with labels contains JSON.
 TABLE = Columns(
     id="id",
     answer="prediction",
@@ -479,23 +481,23 @@ RUN_FORM = RunForm(
 
 @dataclass(frozen=True)
 class Prediction:
-    """A system's text for one instance. ``labels`` is empty if the run has no labels of
-    sentences.
+    """A system's citation text for one instance. ``labels`` is empty if the run has no
+    labels of sentences.
     """
 
     text: str
     labels: Labels = field(default_factory=dict)
 
 
-#: The predictions of a run by instance. Instances without a prediction are missing.
+#: `Run` maps each instance with a prediction to the prediction.
 Run = Mapping[str, Prediction]
 
 
 def read_run(
     files: Files, index: base.Index, options: base.Options
 ) -> tuple[Run, list[Problem]]:
-    """Return the texts, which are valid only if no problem is fatal, and all problems
-    of the files.
+    """Return the texts of a run, which are valid only if no problem is fatal, and all
+    problems of the files.
     """
     return read_with_tables(files, TABLE, lambda lines: _read_lines(lines, index))
 
@@ -562,7 +564,7 @@ def _by_place(
     """Yield the instance name of each item in the benchmark's original list form. The
     n-th item belongs to the n-th instance of the data set, or of all data sets.
 
-    The file or its folder is named after the data set: `lu.json`, or
+    The file or its folder is named after the data set, as in `lu.json` or
     `lu/predictions.json`.
     """
     folders = reversed(PurePosixPath(file.name).parent.parts)
@@ -597,7 +599,7 @@ DIMENSIONS = (
     "unseen_words",
     "target_intent",
 )
-#: Numbers that boards show beside the scores. These numbers do not reveal scores.
+#: Boards show these numbers beside the scores, as the numbers do not reveal scores.
 NOTES = (
     "missing_predictions",
     "empty_predictions",
@@ -606,8 +608,8 @@ NOTES = (
     "damaged_marks",
 )
 _MAX_COUNTED = 5
-#: Matches the words that are used for the unseen share: numbers, and words of four or
-#: more letters.
+#: `_TELLING` matches numbers, and words of four or more letters.
+#: The unseen share of a text counts only these numbers and words.
 _TELLING = re.compile(r"[^\W\d_]{4,}|\d+")
 _UNSEEN = (
     (0.25, "under a quarter"),
@@ -617,8 +619,8 @@ _UNSEEN = (
 
 
 def pair(split: base.Split, run: Run, rules: str, options: base.Options) -> base.Pairs:
-    """Pair instances and predictions. Every rule set treats a missing prediction as an
-    empty text.
+    """Pair the instances of the gold with the predictions of a run. Every rule set
+    treats a missing prediction as an empty text.
     """
     gold: tuple[Instance, ...] = split.content
     if split.reading > 1 and not base.is_official(rules):
@@ -727,8 +729,9 @@ def references(files: Files) -> Mapping[str, str]:
     }
 
 
-#: CiteBench (Funkquist et al. 2023) asks for readability and for consistency with the
-#: gold text on five levels. The descriptions of the levels are ours.
+#: CiteBench (Funkquist et al. 2023) asks for readability on five levels.
+#: CiteBench also asks for consistency with the gold text on five levels.
+#: The descriptions of the five levels are ours.
 READABILITY = base.Scale(
     "How well does the text read, whatever it says?",
     (

@@ -18,13 +18,13 @@ from tasks.types.positional_citations.options import (
 )
 from tasks.types.references import MetricRef, metric_ref
 
-#: Selects the sentence splitter that the rule set and the label scheme need.
+#: `AUTO` selects the sentence splitter that the rule set and the label scheme need.
 AUTO = "auto"
-#: Which sentences a divergence counts: all sentences of gold and answer (symmetric), or
-#: only gold sentences with a one-digit citation mark (original).
+#: A symmetric divergence counts all sentences of gold and answer.
+#: An original divergence counts only gold sentences with a one-digit citation mark.
 SYMMETRIC, ORIGINAL = "symmetric", "original"
 SUPPLIED, TAGGER = "supplied", "tagger"
-#: The model of the published BERTScores. These scores use the fifth layer of the model.
+#: The published BERTScores use the fifth layer of the model `PUBLISHED_MODEL`.
 PUBLISHED_MODEL = "distilbert-base-uncased"
 
 ROUGE_MID = Option.switch(
@@ -97,7 +97,7 @@ LABELS = Option(
     choices=(SUPPLIED, TAGGER),
     for_new_tasks=TAGGER,
 )
-#: The bundled tagger of citation intents, trained on ACL-ARC.
+#: `ACL_ARC` is the bundled tagger of citation intents, trained on ACL-ARC.
 ACL_ARC = "acl-arc"
 TAGGERS = {
     INTENT: Option(
@@ -135,7 +135,7 @@ LABEL_SETS = {
     )
 }
 _DISCOURSE = (SENTENCES, TREATMENT, LABELS, *TAGGERS.values(), *LABEL_SETS.values())
-#: All options. Pages and signatures show the options in this order.
+#: Pages and signatures show all options in the order of `OPTIONS`.
 OPTIONS = (
     ROUGE_MID,
     *BERTSCORE,
@@ -203,7 +203,7 @@ RULES = {
 
 
 def further_metrics(rules: str, options: Options) -> tuple[MetricRef, ...]:
-    """Return the metrics that the options add. Raises OptionRefused."""
+    """Return the metrics that the options of a task add. Raises OptionRefused."""
     source, _ = entailment_source(options)
     found: list[MetricRef] = []
     if options[LABELS.name] == TAGGER:
@@ -230,9 +230,9 @@ def further_metrics(rules: str, options: Options) -> tuple[MetricRef, ...]:
 
 
 def absent_metrics(options: Options) -> frozenset[str]:
-    """Return the metrics to omit.
+    """Return the metrics that the options remove from the rule sets.
 
-    BERTScore is omitted if the options say so. If divergences use only labels of
+    BERTScore is omitted if the task's options say so. If divergences use only labels of
     taggers, divergences of schemes without a tagger are omitted.
     """
     is_absent = (
@@ -250,7 +250,9 @@ def absent_metrics(options: Options) -> frozenset[str]:
 
 
 def label_set(scheme: str, options: Options) -> tuple[str, ...]:
-    """Return the labels of a scheme in the order of the option. Raises OptionRefused."""
+    """Return the labels of a label scheme in the order of the option. Raises
+    OptionRefused.
+    """
     option = LABEL_SETS[scheme]
     value = options.get(option.name, option.default)
     labels = tuple(label.strip() for label in value.split(","))

@@ -1,4 +1,4 @@
-"""Trivial runs of citation texts, which do not use the authors' text of the same
+"""Trivial runs of citation texts, which do not use the authors' text of the answered
 instance.
 """
 
@@ -20,17 +20,17 @@ from tasks.types.trivial_runs import (
     run_file,
 )
 
-#: Maximum number of instances in a quick trial.
+#: `MOST` is the maximum number of instances in a quick trial of trivial runs.
 MOST = 200
-#: Maximum length of a copied input in characters. Usual inputs are much shorter.
+#: A copied input has at most `MAX_TEXT` characters, and usual inputs are much shorter.
 MAX_TEXT = 20_000
 
 
 def trivial_runs(
     files: Files, split: Split, options: Options, *, is_quick: bool
 ) -> TrivialRuns:
-    """Return trivial runs. They copy an input, use one text for all instances, or use
-    the text of another instance.
+    """Return trivial runs of citation texts. The trivial runs copy an input, use one
+    text for all instances, or use the text of another instance.
     """
     rows = drawn_rows(len(split.content), MOST if is_quick else None)
     instances: list[Instance] = [split.content[row] for row in rows]

@@ -1,6 +1,6 @@
-"""Cited reports: systems write a report on each topic, and the sentences of the report
-cite documents. Judgements state which nuggets a report contains and whether documents
-support its sentences.
+"""In cited reports, systems write a report on each topic, and the sentences of the
+report cite documents. Judgements state which nuggets (expected facts) a report contains
+and whether documents support its sentences.
 """
 
 from tasks.types.base import REPORTS, TaskType

@@ -1,8 +1,8 @@
 """Validate the reports of a run with the checks of the track's official validation
 program.
 
-Each finding has a category. A track lists the categories that are only warnings, and a
-task may accept more categories.
+Each finding of a check has a category. A track (a shared task of a conference) lists
+the categories that are only warnings, and a task may accept more categories.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from tasks.types.cited_reports.reports import Report
 from tasks.types.cited_reports.tracks import OF_TOPIC, Track
 from tasks.types.problems import Problem, Problems
 
-#: Maximum number of topics that a message about the whole run lists.
+#: A message about the whole run lists at most `MAX_NAMED` topics.
 MAX_NAMED = 5
 
 
 class Finding(NamedTuple):
-    """One finding on a report."""
+    """One finding of a check on a report."""
 
     category: str
     message: str
@@ -67,8 +67,8 @@ def check(
 def findings(
     report: Report, topic: Mapping[str, Any] | None, track: Track
 ) -> Iterator[Finding]:
-    """Yield the findings on a report. ``topic`` is None if the split does not have the
-    topic.
+    """Yield the findings on a report. ``topic`` is None if the split does not contain
+    the topic of the report.
     """
     if not report.written:
         how = "all its sentences are blank" if report.sentences else "no sentences"

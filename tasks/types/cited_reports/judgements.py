@@ -1,8 +1,8 @@
 """Judgements of nuggets and citations, read from files.
 
-Files have one of two forms. In the first, each row is one judgement with the digests or
-texts of the judged items. In the second, each line contains all assignments of a topic,
-as castorini's nuggetizer writes them.
+Files with judgements have one of two forms. In the first form, each row is one
+judgement with the digests or texts of the judged items. In the second form, each line
+contains all assignments of a topic, as castorini's nuggetizer writes them.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from tasks.types.problems import InputRefused, Problem, Problems, refuse
 from tasks.types.text import json_kind
 
 ASSIGNS, SUPPORTS = "assigns", "supports"
-#: The items that a judgement of each kind refers to, in order.
+#: `ITEMS` lists the items that a judgement of each kind refers to, in order.
 ITEMS = {
     ASSIGNS: ("topic", "nugget", "report"),
     SUPPORTS: ("sentence", "document"),
 }
-#: The labels of each kind and the credit for each label, starting with the best label.
+#: `CREDITS` contains the labels of each kind with credits, the best label first.
 CREDITS: dict[str, dict[str, float]] = {
     ASSIGNS: {"support": 1.0, "partial_support": 0.5, "not_support": 0.0},
     SUPPORTS: {"full": 1.0, "partial": 0.5, "none": 0.0},
 }
-#: The label of an item for which the judge gave no valid answer in two attempts.
+#: `NO_LABEL` marks an item for which the judge gave no valid answer in two attempts.
 NO_LABEL = "no label"
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 EXAMPLES = {
@@ -47,29 +47,30 @@ def digest(text: str) -> str:
 
 @dataclass
 class Rows:
-    """The judgements of one kind. Readers add labels to ``given``. `settle` then
-    determines the final label of each judged item.
+    """The judgements of one kind, such as support. Readers of files add labels to
+    ``given``. The method `settle` then determines the final label of each judged item.
     """
 
     kind: str
-    #: Maps each judged item to its labels. Each label has a key: the name of the person
-    #: (empty for a model) and the number of the repetition.
+    #: `given` contains the labels of each judged item.
+    #: The key of a label is a person's name and the number of the repetition.
+    #: The person's name is empty for the labels of a model.
     given: dict[Key, dict[tuple[str, int], str]] = field(
         default_factory=lambda: defaultdict(dict)
     )
     judges: dict[tuple[str, str], str] = field(default_factory=dict)
     labels: dict[Key, str] = field(default_factory=dict)
     ties: int = 0
-    #: Assignments in castorini's form. The key is the run and the topic; the name of
-    #: the run may be empty. The inner mapping contains each label twice, once under the
-    #: nugget id and once under the nugget text.
+    #: `by_nugget` contains assignments in castorini's form, by run and topic.
+    #: The name of the run in a key of `by_nugget` may be empty.
+    #: `by_nugget` has each label under the nugget's id and under the nugget's text.
     by_nugget: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self.labels or self.by_nugget)
 
     def settle(self) -> None:
-        """Determine the final label of each item."""
+        """Determine the final label of each judged item."""
         for key, given in self.given.items():
             people = [label for (by, _), label in sorted(given.items()) if by]
             if people:
@@ -90,10 +91,10 @@ class Rows:
 
 
 def majority(labels: Iterable[str], labels_in_order: Iterable[str]) -> tuple[str, bool]:
-    """Return the most frequent label, and True if several labels are tied.
+    """Return the most frequent label of an item, and True if several labels are tied.
 
-    In a tie, return the lowest of the tied labels. If the best and the worst label are
-    tied, return the middle label.
+    In a tie between labels, return the lowest of the tied labels. If the best and the
+    worst label are tied, return the middle label.
     """
     counts = Counter(label for label in labels if label)
     if not counts:
@@ -108,7 +109,7 @@ def majority(labels: Iterable[str], labels_in_order: Iterable[str]) -> tuple[str
 
 @dataclass(frozen=True)
 class Judgements:
-    """All judgements of a task. A kind without rows was not judged."""
+    """All judgements of a task. A kind of judgement without rows was not judged."""
 
     assigns: Rows
     supports: Rows
@@ -118,8 +119,9 @@ class Judgements:
         return [*self.assigns.facts(), *self.supports.facts()]
 
     def support(self, sentence: str, documents: Sequence[str]) -> str | None:
-        """Return the label of a citation, or None if it was not judged. ``documents``
-        are the digests of one document in all forms that judges may have seen.
+        """Return the label of a citation, or None if the citation was not judged.
+        ``documents`` are the digests of one document in all forms that judges may have
+        seen.
         """
         return self._first((sentence, document) for document in documents)
 
@@ -143,8 +145,8 @@ def read_option(kind: str, path: str, rows: Rows) -> None:
 def read_rows(
     files: Files, rows: Mapping[str, Rows], problems: Problems, *, default: str = ""
 ) -> None:
-    """Read the judgements in the files. ``default`` is the kind of rows that do not
-    state a kind.
+    """Read the judgements in the files into ``rows``. ``default`` is the kind of
+    judgement in rows that do not state a kind.
     """
     for file in files:
         records = list(read_records(file, problems))
@@ -209,7 +211,7 @@ def _quoted_value(value: object) -> str:
 
 
 def _key(value: Mapping[str, Any], names: Sequence[str]) -> tuple[Key, str]:
-    """Return the digests of the judged items, or an error message."""
+    """Return the digests of the judged items in a row, or an error message."""
     where = "items" if "items" in value else "texts"
     given = value[where]
     if isinstance(given, dict):
@@ -226,7 +228,7 @@ def _key(value: Mapping[str, Any], names: Sequence[str]) -> tuple[Key, str]:
 
 
 def has_assignments(value: Mapping[str, Any]) -> bool:
-    """Return True if the line has a list of nuggets and any of these nuggets has an
+    """Return True if the line has a list of nuggets (expected facts) with at least one
     assignment.
     """
     nuggets = value.get("nuggets")

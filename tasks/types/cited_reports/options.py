@@ -1,4 +1,4 @@
-"""The options of the task type, and its metrics."""
+"""The options and metrics of cited reports."""
 
 from tasks.types.base import ACCEPT, CORRECTED, OFFICIAL, Option, OptionRefused, Options
 from tasks.types.cited_reports.judgements import ASSIGNS, SUPPORTS
@@ -38,7 +38,7 @@ MAX_CITATIONS = Option(
     "scores, the highest first; the track's limit where nothing is said.",
 )
 OPTIONS = (TRACK, ACCEPTED, ASSIGNMENTS, SUPPORTS_FILE, MAX_CITATIONS)
-#: Maps each option that names a file to the kind of judgements in the file.
+#: `JUDGED` maps each option that names a file to the kind of judgements in the file.
 JUDGED = {ASSIGNMENTS.name: ASSIGNS, SUPPORTS_FILE.name: SUPPORTS}
 
 

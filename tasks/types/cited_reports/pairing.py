@@ -1,7 +1,7 @@
-"""The rows of every metric: topics, nuggets, reports and judgements in parallel.
+"""The rows of every metric, with topics, nuggets, reports and judgements in parallel.
 
-Each topic has one row, followed by the rows of the topic's nuggets. The topic is the
-resampling unit.
+Each topic has one row, followed by the rows of the topic's nuggets (expected facts).
+The topic is the resampling unit.
 """
 
 from __future__ import annotations
@@ -48,12 +48,13 @@ from tasks.types.cited_reports.topics import (
 from tasks.types.files import Files
 from tasks.types.text import nfc
 
-#: The dimensions of breakdowns, in order.
+#: `DIMENSIONS` lists the dimensions of breakdowns in order.
 DIMENSIONS = ("importance", "topic_kind", "sources_cited", "length")
-#: Values in place of a label: the cited position exceeds the references, the document
-#: has no text, or the judgement is missing.
+#: OUT_OF_RANGE, NO_TEXT and MISSING replace the label of a citation without a label.
+#: A citation is out of range if the cited position exceeds the references.
+#: The document of a citation may have no text, or the judgement may be missing.
 OUT_OF_RANGE, NO_TEXT, MISSING = "out of range", "no text", "missing"
-#: The label of a nugget that the report does not contain.
+#: A nugget (expected fact) outside the report has the label `NOT_SUPPORTED`.
 NOT_SUPPORTED = "not_support"
 _LENGTHS = (
     (100, "under 100 words"),
@@ -84,8 +85,8 @@ _COUNTED_AS = {
 
 @dataclass(frozen=True)
 class JudgedCitation:
-    """A citation and its label. If there is no label, the value is OUT_OF_RANGE,
-    NO_TEXT, NO_LABEL or MISSING.
+    """A citation of a report and the label of the citation. If the citation has no
+    label, the value is OUT_OF_RANGE, NO_TEXT, NO_LABEL or MISSING.
     """
 
     citation: Citation
@@ -93,8 +94,8 @@ class JudgedCitation:
 
     @property
     def counts(self) -> bool:
-        """Return True if denominators include the citation. Citations with NO_TEXT or
-        NO_LABEL are left out of all scores.
+        """Return True if the denominators of scores include the citation. Citations
+        with NO_TEXT or NO_LABEL are left out of all scores.
         """
         return self.label not in (NO_TEXT, NO_LABEL)
 
@@ -103,8 +104,8 @@ class JudgedCitation:
 
 
 def credit_of(kind: str, label: str, *, is_strict: bool) -> float:
-    """Return the credit of a label. Values that are not labels of this kind have a
-    credit of 0.
+    """Return the credit, from 0 to 1, of a judgement's label. Values that are not
+    labels of the judgement's kind have a credit of 0.
     """
     credit = CREDITS[kind].get(label, 0.0)
     return float(credit == 1) if is_strict else credit
@@ -112,7 +113,9 @@ def credit_of(kind: str, label: str, *, is_strict: bool) -> float:
 
 @dataclass(frozen=True)
 class JudgedSentence:
-    """A sentence with its judged citations. No document occurs twice."""
+    """A sentence of a report with its judged citations. No document occurs in two
+    citations of the sentence.
+    """
 
     sentence: Sentence
     citations: tuple[JudgedCitation, ...]
@@ -145,7 +148,8 @@ class JudgedNugget:
     """The labels of a nugget's parts for one report.
 
     ``of_vital`` is the number of vital nuggets in the topic, and ``of_all`` is the
-    number of all nuggets. Both numbers exclude nuggets with ``has_no_label``.
+    number of all nuggets. The numbers ``of_vital`` and ``of_all`` exclude nuggets
+    without a valid label.
     """
 
     nugget: Nugget
@@ -157,8 +161,8 @@ class JudgedNugget:
 
     @property
     def has_no_label(self) -> bool:
-        """Return True if the judge gave no valid label for any part. The nugget then
-        affects no score.
+        """Return True if the judge gave no valid label for any part. A nugget without a
+        valid label affects no score.
         """
         return all(label == NO_LABEL for label in self.labels)
 
@@ -167,8 +171,8 @@ class JudgedNugget:
         return MISSING in self.labels
 
     def credit(self, *, is_strict: bool = False) -> float:
-        """Return the mean credit of the parts if the rule is ALL_OF, otherwise the
-        highest credit. Parts with NO_LABEL are skipped.
+        """Return the mean credit of the nugget's parts if the rule is ALL_OF, otherwise
+        the highest credit of a part. Parts of the nugget with NO_LABEL are skipped.
         """
         earned = [
             credit_of(ASSIGNS, label, is_strict=is_strict)
@@ -305,8 +309,8 @@ class _Judging:
 
 
 def chosen(citations: Sequence[Citation], limit: int | None) -> list[Citation]:
-    """Return the citations of a sentence that are judged. Each document occurs once.
-    Citations with scores are sorted by descending score.
+    """Return the citations of a sentence that are judged. Each document occurs once in
+    the judged citations. Citations with scores are sorted by descending score.
     """
     once: dict[str, Citation] = {}
     for citation in citations:
@@ -362,8 +366,8 @@ class _Assigned:
 
 
 def features_of(judged: JudgedReport) -> dict[str, tuple[str, ...]]:
-    """Return a report's class in each dimension. Classes depend on the topic and the
-    text of the report.
+    """Return the class of a run's report in each dimension. Classes depend on the topic
+    and the text of the report.
     """
     classes: dict[str, tuple[str, ...]] = {}
     if kind := judged.topic.kind:
@@ -403,8 +407,8 @@ def count_notes(
     )
 
 
-#: Maps the best citation label of a sentence to an outcome, and the label of a nugget
-#: to an outcome.
+#: `_OUTCOMES` maps a sentence's best citation label to an outcome on pages.
+#: `_NUGGET_OUTCOMES` maps the label of a nugget to an outcome on pages.
 _OUTCOMES = {"full": RIGHT, "partial": ALIKE, "none": WRONG, OUT_OF_RANGE: WRONG}
 _NUGGET_OUTCOMES = {"support": RIGHT, "partial_support": ALIKE, "not_support": MISSED}
 

@@ -10,7 +10,7 @@ from tasks.types.cited_reports.runs import Run
 from tasks.types.cited_reports.topics import read_collection
 from tasks.types.files import Files
 
-#: The fields of a topic that judges see, mapped to their headings.
+#: `HEADINGS` maps the fields of a topic that judges see to headings.
 HEADINGS = {
     "title": "Topic",
     "background": "Background",

@@ -1,8 +1,8 @@
-"""Runs of cited reports: the JSON formats of the tracks, and Markdown with citation
+"""Runs of cited reports in the JSON formats of the tracks or in Markdown with citation
 marks.
 
-This module refuses lines in other formats. `tasks.types.cited_reports.checks` checks
-the requirements of a track.
+The reader refuses lines in formats that no track uses. The module
+`tasks.types.cited_reports.checks` checks the requirements of a track.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ EXAMPLE = (
     '{"metadata": {"team_id": "t", "run_id": "r", "topic_id": "7"}, "references": ["d1"], '
     '"responses": [{"text": "It rains.", "citations": [0]}]}'
 )
-#: Possible keys of the list of sentences. The first key that is present is used.
+#: The first of these keys in a report contains the list of sentences.
 SENTENCES = ("responses", "answer")
-#: Possible keys of the topic's id in `metadata`. The first key that is present is used.
+#: The first of these keys in `metadata` contains the id of the topic.
 TOPIC_IDS = ("topic_id", "narrative_id", "request_id")
-#: Fields of `metadata` that must be texts if present.
+#: These fields of `metadata` must be texts if present.
 _TEXTS = (
     "team_id",
     "run_id",
@@ -45,7 +45,7 @@ _TEXTS = (
     "run_desc",
 )
 MARKDOWN = (".md", ".markdown")
-#: The names of the citation forms in messages.
+#: `SHOWN_FORMS` contains the names of the citation forms in messages.
 SHOWN_FORMS = {
     POSITIONS: "positions",
     IDS: "ids",
@@ -97,22 +97,24 @@ class Report:
     form: str
     sentences: tuple[Sentence, ...]
     references: tuple[str, ...] | None
-    #: Documents whose citation has a score that is not a number.
+    #: The citations of these documents have a score that is not a number.
     wrong_scores: tuple[str, ...] = ()
 
     @property
     def written(self) -> tuple[Sentence, ...]:
-        """Return the sentences that are not blank."""
+        """Return the sentences of the report that are not blank."""
         return tuple(sentence for sentence in self.sentences if not sentence.is_blank)
 
     @property
     def text(self) -> str:
-        """Return the sentences joined by one space."""
+        """Return the sentences of the report, joined by one space."""
         return " ".join(sentence.text for sentence in self.sentences)
 
 
 def read_reports(files: Files, problems: Problems) -> list[Report]:
-    """Read the reports of a run in order. An unknown form is a fatal problem."""
+    """Read the reports of a run in the order of the files. An unknown form of a report
+    is a fatal problem.
+    """
     reports: list[Report] = []
     for file in files:
         if is_records_file(file.name) or is_nameless_json(file):
@@ -212,7 +214,7 @@ def _references(value: Mapping[str, Any], faults: Faults) -> tuple[str, ...] | N
 
 
 def _rows(raw: Any, key: str, faults: Faults) -> list[tuple[str, Any]]:
-    """Return the text and the citations of each sentence."""
+    """Return the text and the citations of each sentence in a report."""
     if raw is None:
         return []
     if not isinstance(raw, list):
@@ -289,18 +291,18 @@ def _citations(
             yield Citation(references[place] if is_there else None, str(place))
 
 
-#: Matches a citation with a URL: `(source: URL)`. Commas or semicolons separate several
-#: URLs.
+#: `_SOURCE` matches a citation with URLs, such as `(source: URL)`.
+#: Commas or semicolons separate several URLs in a citation.
 _SOURCE = re.compile(r"\s?\(sources?:[ ]?([^()]+)\)", re.IGNORECASE)
-#: Matches a Markdown line that defines a citation mark: `[1]: URL`, `[^1]: URL`.
+#: `_DEFINITION` matches a Markdown line that defines a citation mark as `[1]: URL`.
 _DEFINITION = re.compile(
     r"^[ ]{0,3}\[\^?(\d{1,3})\]:[ \t]*<?([^\s<>]+).*$", re.MULTILINE
 )
 
 
 def _of_markdown(file: InputFile) -> Report:
-    """Read a report from Markdown. The topic is the file name without its suffix, and
-    the link definitions are the references.
+    """Read a report from a Markdown file. The topic is the file name without its
+    suffix, and the link definitions are the references.
     """
     text = file.read().decode(errors="replace")
     defined = {int(mark): name for mark, name in _DEFINITION.findall(text)}
@@ -321,8 +323,8 @@ def _of_markdown(file: InputFile) -> Report:
 def _sentences_of_markdown(
     text: str, references: Sequence[str] = ()
 ) -> tuple[str, tuple[Sentence, ...]]:
-    """Return the form of the citations, and the sentences of a Markdown text. The mark
-    `[1]` refers to the first reference.
+    """Return the form of a Markdown text's citations, and the sentences of the text.
+    The mark `[1]` refers to the first reference.
     """
     addresses: list[str] = []
 
@@ -349,6 +351,5 @@ def _sentences_of_markdown(
     return POSITIONS if has_marks else IDS, tuple(sentences)
 
 
-#: Marks with this number or a higher number represent URLs. No author writes numbers of
-#: this size.
+#: Marks from `_FIRST_ADDRESS` on represent URLs, as no author writes such numbers.
 _FIRST_ADDRESS = 100_000_000

@@ -12,10 +12,10 @@ from tasks.types.cited_reports.tracks import NO_TRACK, TRACKS
 from tasks.types.files import Files
 from tasks.types.problems import Problem, Problems
 
-#: The number of errors that are counted but not listed. Reading stops after this number
-#: of errors.
+#: `MAX_COUNTED` limits the errors that are counted but not listed.
+#: Reading stops when the number of unlisted errors exceeds the limit.
 MAX_COUNTED = 99_000
-#: The scored report on each topic of the split.
+#: `Run` contains the scored report on each topic of the split.
 Run = Mapping[str, Report]
 
 

@@ -1,5 +1,6 @@
-"""The gold of cited reports: topics, nuggets, documents and judgements. The fields of a
-record determine whether the record is a topic, nugget, document or judgement.
+"""The gold of cited reports, which contains topics, nuggets, documents and judgements.
+The fields of a record determine whether the record is a topic, nugget, document or
+judgement.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ from tasks.types.problems import Problems, refuse
 from tasks.types.text import are_texts, is_name, json_kind
 
 TOPICS, DOCUMENTS = "topics.jsonl", "documents.jsonl"
-#: Possible keys of a topic's id. The first key that is present is used.
+#: The first of these keys in a record contains the topic's id.
 TOPIC_IDS = ("request_id", "topic_id", "narrative_id")
-#: The public fields of a topic in addition to its id.
+#: `SHOWN` lists the public fields of a topic in addition to the topic's id.
 SHOWN = ("title", "background", "problem_statement", "limit", "kind")
 VITAL, OKAY = "vital", "okay"
 ANY_OF, ALL_OF = "OR", "AND"
@@ -46,8 +47,8 @@ class Document:
     text: str
 
     def digests(self) -> tuple[str, ...]:
-        """Return a digest for each form in which judges may have seen the document:
-        title, line break and text, with and without the prefix *Title:*.
+        """Return a digest for each form in which judges may have seen the document. A
+        form has title, line break and text, with or without the prefix *Title:*.
         """
         if not self.text.strip():
             return ()
@@ -57,9 +58,9 @@ class Document:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a nugget that is judged separately. The part is the text of the nugget,
-    or one answer to a question in a nugget bank. Judgements may use any of ``names``
-    for the part.
+    """A part of a nugget that is judged separately. The part is the text of the nugget
+    (expected fact), or one answer to a question in a nugget bank. Judgements may use
+    any of ``names`` for the part of the nugget.
     """
 
     text: str
@@ -92,7 +93,7 @@ class Nugget:
 @dataclass(frozen=True)
 class Topic:
     """A topic with its public fields and its nuggets. ``nuggets`` is None if no file
-    contains nuggets of the topic.
+    contains nuggets (expected facts) of the topic.
     """
 
     id: str
@@ -114,7 +115,7 @@ class Topic:
 
 @dataclass(frozen=True)
 class NuggetOfTopic:
-    """A nugget and its topic: the gold of one row."""
+    """A nugget and the topic of the nugget, which are the gold of one row."""
 
     nugget: Nugget
     topic: Topic
@@ -122,19 +123,19 @@ class NuggetOfTopic:
 
 @dataclass(frozen=True)
 class Collection:
-    """The gold of a split."""
+    """The gold of a split with topics, nuggets, documents and judgements."""
 
     topics: Mapping[str, Topic]
     documents: Mapping[str, Document]
     judgements: Judgements
-    #: The number of records in the files with topics. If no file has topics, the number
-    #: of records in the files with nuggets.
+    #: `rows` counts the records in the files with topics.
+    #: If no file has topics, `rows` counts the records in the files with nuggets.
     rows: int = 0
 
 
 @dataclass
 class _Reading:
-    """The records that have been read so far."""
+    """The records of the gold files that have been read so far."""
 
     problems: Problems = field(default_factory=Problems)
     topics: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -142,7 +143,7 @@ class _Reading:
     where: dict[str, Record] = field(default_factory=dict)
     documents: dict[str, Document] = field(default_factory=dict)
     judged: list[InputFile] = field(default_factory=list)
-    #: The number of records for each kind of content.
+    #: `rows` counts the records for each kind of content.
     rows: Counter[str] = field(default_factory=Counter)
 
     def take(self, files: Files) -> None:
@@ -277,8 +278,8 @@ def _answers(answers: Any) -> list[str] | None:
 
 
 def _importance(value: Any) -> str:
-    """Return the importance of a nugget: a text in lower case, OKAY for 0, and VITAL
-    for other numbers or without a value.
+    """Return the importance of a nugget (expected fact), which is a text in lower case,
+    OKAY for 0, and VITAL for other numbers or without a value.
     """
     if value is None or value == "":
         return VITAL
@@ -335,8 +336,8 @@ def read_collection(files: Files, options: Options) -> Collection:
 
 
 def read_gold(files: Files, options: Options) -> Split:
-    """Read the gold of a split. Its digest includes the judgements. Raises
-    InputRefused.
+    """Read the gold of a split of topics. The digest of the split includes the
+    judgements. Raises InputRefused.
     """
     gold = read_collection(files, options)
     return Split(
@@ -373,8 +374,8 @@ def _index(gold: Collection) -> Index:
 
 
 def read_inputs(files: Files, options: Options) -> Index:
-    """Build the index, which validates a run, from the topics. Judgement files that the
-    options name are not read.
+    """Build the index, which validates a run, from the topics. The index does not
+    depend on judgement files that the options name.
     """
     return _index(read_collection(files, {}))
 
@@ -405,8 +406,8 @@ def contents(files: Files, split: Split) -> Iterator[tuple[Any, Any]]:
 
 
 def instance_names(file: InputFile, records: Sequence[Record]) -> Iterator[str | None]:
-    """Yield the topic of each record that is a topic. Nuggets, documents and judgements
-    are not instances.
+    """Yield the topic id of each record that is a topic. Nuggets, documents and
+    judgements are not instances.
     """
     for record in records:
         is_topic = "request_id" in record.value or (

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-#: Categories of findings on one report, in the order of the checks. The second tuple
-#: contains categories of findings on a whole run.
+#: `OF_REPORT` lists categories of findings on one report, in the order of checks.
+#: `OVER_RUN` lists categories of findings on a whole run.
 OF_REPORT = (
     "empty_answer",
     "metadata",
@@ -30,18 +30,20 @@ OF_REPORT = (
 )
 OVER_RUN = ("missing_topics", "new_topics", "duplicate_topics", "narrative")
 CATEGORIES = (*OF_REPORT, *OVER_RUN)
-#: How a report cites documents: by positions in its list of references, by ids, or by
-#: ids with scores.
+#: A report cites documents by position, by id, or by id with a score.
+#: The positions refer to the report's list of references.
 POSITIONS, IDS, SCORES = "rag24", "neuclir", "ragtime"
-#: The value of `length` if each topic states a maximum length.
+#: The rule `length` has this value if each topic states a maximum length.
 OF_TOPIC = "topic"
-#: The entry for reports that belong to no track.
+#: Reports that belong to no track follow the rules of `NO_TRACK`.
 NO_TRACK = "none"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Track:
-    """The rules of one track and year. Comments in `tracks.toml` explain the fields."""
+    """The rules of a track (a shared task of a conference) in one year. Comments in
+    `tracks.toml` explain the fields of a track.
+    """
 
     forms: tuple[str, ...]
     warnings: tuple[str, ...]
@@ -65,7 +67,7 @@ def _track(table: dict[str, object]) -> Track:
     return Track(**values)  # type: ignore[arg-type]
 
 
-#: Loaded at import time, because a sandboxed process cannot open files later.
+#: The tracks are loaded at import, as a sandboxed process cannot open files later.
 TRACKS = {
     name: _track(table)
     for name, table in tomllib.loads(

@@ -1,7 +1,7 @@
-"""The shared code of the CL-Summ task types: the corpus layout, annotation lines, and
-the matching of answers to citances.
+"""The shared code of the CL-Summ task types reads the corpus layout and annotation
+lines, and matches answers to citances (citing sentences).
 
-Sources: Jaidka et al. 2014, The Computational Linguistics Summarization Pilot Task;
-Jaidka et al. 2016-2019 for its successors. Unless a rule set differs, files are read in
-the same way as in the official programs of 2017.
+The source is Jaidka et al. 2014, The Computational Linguistics Summarization Pilot
+Task, with Jaidka et al. 2016-2019 for the successors of the task. Unless a rule set
+differs, files are read in the same way as in the official programs of 2017.
 """

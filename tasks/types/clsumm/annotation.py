@@ -1,5 +1,5 @@
-"""Parses annotation files, one citance per line, in the same way as the official
-program of 2017.
+"""Parse annotation files, which contain one citance (citing sentence) per line, in the
+same way as the official program of 2017.
 
 `Citance Number: 1 | Reference Article: C90-2039.xml | … | Discourse Facet:
 Method_Citation | Annotator: … |`
@@ -16,8 +16,9 @@ from tasks.types.files import InputFile
 from tasks.types.problems import InputRefused, Problem, quoted
 from tasks.types.text import decoded
 
-#: The fields that the official program requires. The first tuple is for public inputs,
-#: which have no reference and no facet; the second is for gold and runs.
+#: The official program requires the fields `NEEDED_OF_INPUTS` in public inputs.
+#: Public inputs have no reference and no facet.
+#: The program requires the fields `NEEDED` in gold and runs.
 NEEDED_OF_INPUTS = (
     "Reference Article",
     "Citing Article",
@@ -26,14 +27,14 @@ NEEDED_OF_INPUTS = (
 )
 NEEDED = (*NEEDED_OF_INPUTS, "Reference Offset", "Reference Text")
 
-#: Separates two quoted passages in versions of the annotation without `<S>` elements.
+#: `PIECES_JOIN` separates two quoted passages in annotations without `<S>` elements.
 PIECES_JOIN = " ... "
 _CHARACTER_RANGE = re.compile(r"\d+-\d+")
 
 
 class Unreadable(Exception):
-    """An error for a line or a whole file that cannot be parsed. Contains the expected
-    form.
+    """An error for a line or a whole file that cannot be parsed. The error states the
+    expected form of the line or file.
     """
 
     def __init__(
@@ -48,7 +49,7 @@ class Unreadable(Exception):
 
 
 class Source(Enum):
-    """The kind of file that a line belongs to."""
+    """The kind of file that an annotation line belongs to."""
 
     GOLD = "gold"
     INPUTS = "inputs"
@@ -58,7 +59,8 @@ class Source(Enum):
 def read_annotations(
     file: InputFile, topic: str | None, problems: list[Problem], source: Source
 ) -> Iterator[Annotation]:
-    """Yield the annotated citances of one file; unreadable lines become problems.
+    """Yield the annotated citances (citing sentences) of one file. Unreadable lines
+    become problems.
 
     If ``topic`` is None, the topic of each line is the field Reference Article.
     """
@@ -80,9 +82,9 @@ def read_annotations(
 
 def _refuse_odd_quotes(raw: bytes) -> None:
     """Refuse Windows-1252 quotation marks in the Reference Text, because the official
-    program stops there.
+    program stops at such marks.
 
-    Other Windows-1252 characters do not stop the program.
+    Other Windows-1252 characters do not stop the official program.
     """
     field = raw.partition(b"Reference Text:")[2].partition(b" | ")[0]
     try:
@@ -123,8 +125,8 @@ def _annotation(
         if elements:
             texts = texts_by_id(elements, sentences)
         elif field and source is Source.GOLD:
-            # The older gold quotes passages without `<S>` elements. A passage need not
-            # be a whole sentence.
+            # The older gold quotes passages without `<S>` elements.
+            # A quoted passage of the older gold need not be a whole sentence.
             texts = {
                 f"piece {index}": piece
                 for index, piece in enumerate(field.split(PIECES_JOIN))
@@ -148,8 +150,8 @@ def _annotation(
 def citance_name(
     fields: Mapping[str, str], older: str = "Citance Number"
 ) -> CitanceName:
-    """Return the fields of a row or line that identify a citance. ``older`` is an
-    alternative name of the field with the citance number.
+    """Return the fields of a row or line that identify a citance (citing sentence).
+    ``older`` is an alternative name of the field with the citance number.
     """
     return CitanceName(
         reference=article(fields["Reference Article"]),
@@ -160,10 +162,10 @@ def citance_name(
 
 
 def line_fields(line: str) -> dict[str, str]:
-    """Parse the fields of a line.
+    """Parse the fields of an annotation line.
 
-    Bars are not escaped. A bar within a text splits the text, and the part after the
-    bar has no field name. Raises Unreadable.
+    Bars in an annotation line are not escaped. A bar within a text splits the text, and
+    the part after the bar has no field name. Raises Unreadable.
     """
     line = line.removesuffix("|")
     fields = {}
@@ -186,15 +188,15 @@ def _needed_fields(line: str, needed: Sequence[str]) -> dict[str, str]:
 
 
 _SHOWN = (*NEEDED_OF_INPUTS[:3], "Citation Marker", "Citation Offset", "Citation Text")
-#: The public fields and columns. All other fields of a line are secret.
+#: All fields of a line except the listed public fields and columns are secret.
 PUBLIC_FIELDS = ("Citance Number", "Citation Number", *_SHOWN)
 PUBLIC_COLUMNS = ("Citance Number", *_SHOWN, "Citation Text Clean")
 ANSWER_COLUMNS = ("Reference Offset", "Reference Text", "Discourse Facet")
 
 
 def shown_fields(file: InputFile) -> Iterator[dict[str, str]]:
-    """Yield the public fields of each line. Reference and facet may be absent. Raises
-    InputRefused.
+    """Yield the public fields of each annotation line. Reference and facet may be
+    absent from a line. Raises InputRefused.
     """
     for number, raw in enumerate(file.with_fallback().lines(), start=1):
         if line := decoded(raw).strip():
@@ -220,7 +222,7 @@ def public_lines(file: InputFile) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Row:
-    """The values of one row, by column. ``line`` is the number of the file's line on
+    """The values of one CSV row by column. ``line`` is the number of the file's line on
     which the row begins.
     """
 
@@ -239,7 +241,7 @@ def read_rows(
     than the header are skipped.
 
     Missing columns and files that are not CSV become problems, since the official
-    program stops there.
+    program stops at such files.
     """
     reader = csv.reader(decoded(line) for line in file.with_fallback().lines())
     try:
@@ -304,8 +306,8 @@ def annotation(row: Row, topic: str | None) -> Annotation:
 
 _ELEMENT = re.compile(r"<s\b", re.IGNORECASE)
 _NEXT_TAG = re.compile(r"</?s\b", re.IGNORECASE)
-#: The official program only recognises elements in capitals in a CSV file. The text of
-#: an element ends at the next `<`.
+#: The official program recognises only elements in capitals in a CSV file.
+#: The text of an element in a CSV file ends at the next `<`.
 _CSV_TAG = re.compile(r"<(/?)S\b")
 _CSV_NEXT_TAG = re.compile("<")
 _TAG = re.compile(r"</?s\b[^>]*>", re.IGNORECASE)
@@ -313,28 +315,30 @@ _SID = re.compile(r"\bsid\s*=\s*[\"']?([^\"'\s>]+)", re.IGNORECASE)
 
 
 def article(name: str) -> str:
-    """Return the name of the article without `.xml` at any position. `.txt` and `.pdf`
-    are not removed.
+    """Return the name of the article without `.xml` at any position. The extensions
+    `.txt` and `.pdf` are not removed.
     """
     return name.replace(".xml", "").strip()
 
 
 def marker_offset(text: str) -> str:
-    """Remove one bracket, then one quote, from each end."""
+    """Remove one bracket, then one quotation mark, from each end of a marker offset."""
     text = text.strip().removeprefix("[").removesuffix("]")
     return text.removeprefix("'").removesuffix("'")
 
 
 def sentence_ids(text: str) -> tuple[str, ...]:
-    """Split the ids. Ids are texts: `007` and `7` differ. `[]` contains one id, the
-    empty text, as in the official program.
+    """Split the sentence ids of a cell. Ids are texts, so `007` and `7` differ. In the
+    official program, `[]` contains one id, the empty text.
     """
     inside = text.strip().removeprefix("[").removesuffix("]")
     return tuple(_unquoted(part.strip()) for part in inside.split(","))
 
 
 def line_facets(text: str | None) -> tuple[str, ...]:
-    """Return the facets of a line in their original spelling."""
+    """Return the facets (kinds of content) of an annotation line in their original
+    spelling.
+    """
     if text is None:
         return ("none",)
     return csv_facets(text) if not text or text.startswith("[") else (text,)
@@ -342,7 +346,8 @@ def line_facets(text: str | None) -> tuple[str, ...]:
 
 def csv_facets(text: str) -> tuple[str, ...]:
     """Return the facets of a CSV cell in their original spelling. An empty cell has no
-    facets; otherwise commas separate the facets. Brackets are optional.
+    facets. Commas separate the facets of other cells. Brackets around the facets are
+    optional.
     """
     text = text.strip()
     return tuple(text.removeprefix("[").removesuffix("]").split(",")) if text else ()
@@ -356,7 +361,7 @@ def compared_facet(text: str) -> str:
 
 
 def _unquoted(text: str) -> str:
-    """Remove one single or double quotation mark from each end."""
+    """Remove one single or double quotation mark from each end of a text."""
     if text[:1] in ("'", '"'):
         text = text[1:]
     return text[:-1] if text[-1:] in ("'", '"') else text
@@ -399,7 +404,7 @@ def without_tags(text: str) -> str:
 
 
 def tags_removed(tag: re.Pattern[str], text: str) -> str:
-    """Replace each complete tag in a text by a space."""
+    """Replace each complete match of the expression for tags in a text by a space."""
     end = text.rfind(">") + 1
     return tag.sub(" ", text[:end]) + text[end:]
 
@@ -407,8 +412,9 @@ def tags_removed(tag: re.Pattern[str], text: str) -> str:
 def texts_by_id(
     elements: Sequence[tuple[str | None, str]], sentences: Sequence[str]
 ) -> Mapping[str, str]:
-    """Return the quoted sentences by id. If an id occurs twice, the last sentence is
-    kept. A sentence without an id gets the listed id at the same position.
+    """Return the quoted sentences of an annotation by id. If an id occurs twice, the
+    last sentence with the id is kept. A quoted sentence without an id gets the listed
+    id at the same position.
     """
     texts: dict[str, str] = {}
     for index, (sid, text) in enumerate(elements):

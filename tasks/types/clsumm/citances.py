@@ -1,5 +1,5 @@
-"""Citances. The task is to find the reference sentences that a citance refers to, and
-their facet.
+"""Citances are sentences that cite a reference paper. The task is to find the reference
+sentences that a citance refers to, and their facet.
 """
 
 from collections import defaultdict
@@ -10,19 +10,18 @@ from typing import Any, NamedTuple
 from tasks.types.probabilities import Probabilities
 
 FACETS = ("Aim", "Hypothesis", "Method", "Results", "Implication")
-#: The majority class in every edition. The trivial baseline therefore answers with this
-#: facet.
+#: The trivial baseline answers with `MAJORITY`, the majority class in every edition.
 MAJORITY = "Method"
-#: Placeholders for an answer without a reference sentence, and for an answer without a
-#: facet.
+#: `NO_REFERENCE` is the placeholder for an answer without a reference sentence.
+#: `NO_FACET` lists the placeholders for an answer without a facet.
 NO_REFERENCE = "NA"
 NO_FACET = ("", "none", "na")
 _MERGED = {"result": "Results", **{facet.lower(): facet for facet in FACETS}}
 
 
 class CitanceName(NamedTuple):
-    """The fields that identify a citance: reference paper, citing paper, marker offset,
-    and Citance Number.
+    """The fields that identify a citance (citing sentence), which are reference paper,
+    citing paper, marker offset, and Citance Number.
     """
 
     reference: str
@@ -33,16 +32,16 @@ class CitanceName(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """One annotated citance of the gold or of a run. Ids and facets have the spelling
-    of the official programs.
+    """One annotated citance (citing sentence) of the gold or of a run. Ids and facets
+    have the spelling of the official programs.
 
     ``texts`` maps sentence ids to the sentences that the file quotes. ``topic`` is the
     reference paper of the file, although a line may name another paper. In a run,
     missing parts of ``name`` are empty. ``is_quoted`` is False if a CSV row quotes no
-    sentence, or a sentence without text: the official program then ignores ids and
-    facets of the row, but registers its key. ``has_key`` is False for a row that the
-    program skips; ``is_quoted`` is then False too. ``is_last`` is True for a line of
-    the gold if no later line has the same key in the official program.
+    sentence, or a sentence without text. The official program then ignores ids and
+    facets of the row, but registers the key of the row. ``has_key`` is False for a row
+    that the program skips, and ``is_quoted`` is then False too. ``is_last`` is True for
+    a line of the gold if no later line has the same key in the official program.
     """
 
     topic: str
@@ -55,8 +54,8 @@ class Annotation:
     has_key: bool = True
     is_last: bool = True
     facets_as_written: tuple[str, ...] = ()
-    #: The run's probability of each facet. None in the gold, and if the run has no
-    #: probabilities.
+    #: `probabilities` contains the run's probability of each facet.
+    #: `probabilities` is None in the gold, and in a run without probabilities.
     probabilities: Probabilities | None = None
 
 
@@ -71,8 +70,8 @@ def key_2017(annotation: Annotation) -> tuple[str, ...]:
 
 
 def key_2016(annotation: Annotation) -> tuple[str, ...]:
-    """Return the key that identifies a citance in the program of 2016. This program
-    takes the reference paper from the file name.
+    """Return the key that identifies a citance in the program of 2016. The program of
+    2016 takes the reference paper from the file name.
     """
     return annotation.name.citing, annotation.name.marker
 
@@ -83,7 +82,9 @@ def key_2018(annotation: Annotation) -> tuple[str, ...]:
 
 
 def marked_last(lines: Sequence[Annotation], key: Key) -> tuple[Annotation, ...]:
-    """Set ``is_last`` for each line of one gold file."""
+    """Set ``is_last`` for each line of one gold file, so that only the last line with a
+    key has the value True.
+    """
     last = {key(line): line.line for line in lines if line.is_quoted}
     return tuple(
         replace(line, is_last=last.get(key(line), line.line) == line.line)
@@ -93,7 +94,7 @@ def marked_last(lines: Sequence[Annotation], key: Key) -> tuple[Annotation, ...]
 
 def numbered(name: CitanceName) -> tuple[int, CitanceName]:
     """Return a sort key that orders citances by number. Citances without a number come
-    first.
+    before all others.
     """
     return (int(name.number) if name.number.isdecimal() else 0), name
 
@@ -118,13 +119,15 @@ def facts(annotation: Annotation) -> list[Any]:
 
 
 def named_sentences(annotation: Annotation) -> tuple[str, ...]:
-    """Return the ids without the placeholders for no sentence: `NA` and the empty text."""
+    """Return the sentence ids of an annotation without the placeholders for no
+    sentence, which are `NA` and the empty text.
+    """
     return tuple(sid for sid in annotation.sentences if sid not in ("", NO_REFERENCE))
 
 
 def as_sets(annotation: Annotation) -> Annotation:
     """Return the annotation with distinct ids and facets, as the program of 2016
-    compares them. The program treats a missing facet as an empty facet.
+    compares annotations. The program treats a missing facet as an empty facet.
     """
     ids = dict.fromkeys(sid for sid in annotation.sentences if sid)
     return replace(
@@ -149,7 +152,9 @@ def canonical_facet(spelling: str) -> str | None:
 
 
 def merged_facets(spellings: Iterable[str]) -> tuple[str, ...]:
-    """Return the distinct facets in a uniform spelling. Unknown facets do not change."""
+    """Return the distinct facets (kinds of content) in a uniform spelling. Spellings of
+    unknown facets do not change.
+    """
     merged = (canonical_facet(spelling) or spelling for spelling in spellings)
     return tuple(dict.fromkeys(facet for facet in merged if facet not in NO_FACET))
 
@@ -160,18 +165,19 @@ def spans(sentences: Sequence[str], order: Mapping[str, int]) -> int:
     return sum(place - 1 not in places for place in places)
 
 
-#: Values of the marker offset in CSV files that many citances share.
+#: Many citances in CSV files share the values `NO_MARKERS` of the marker offset.
 NO_MARKERS = ("", "0")
 
 
 class Matcher:
     """Matches answers to the citances of one topic.
 
-    The key consists of reference paper, citing paper and marker offset. If two citances
-    share these values, the key also contains the Citance Number. An answer with an
-    unknown number is matched to the next citance without an answer, if reference paper,
-    citing paper and marker offset are equal. ``in_order`` is the number of these
-    answers.
+    The key of a citance consists of reference paper, citing paper and marker offset. If
+    two citances share reference paper, citing paper and marker offset, the key also
+    contains the Citance Number. An answer with an unknown number is matched to the next
+    citance without an answer, if reference paper, citing paper and marker offset are
+    equal. ``in_order`` is the number of answers with an unknown number that are matched
+    to the next citance.
     """
 
     def __init__(self, names: Sequence[CitanceName]) -> None:
@@ -190,7 +196,9 @@ class Matcher:
         return cls([CitanceName(*parts) for parts in entry["citances"]])
 
     def places(self, answers: Sequence[CitanceName]) -> list[int | None]:
-        """Return for each answer the position of its citance in the topic, or None."""
+        """Return for each answer the position of the answer's citance in the topic, or
+        None.
+        """
         fitting = [self._fitting(answer) for answer in answers]
         places = [
             fit[0] if is_exact and len(fit) == 1 else None for fit, is_exact in fitting

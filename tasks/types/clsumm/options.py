@@ -40,8 +40,8 @@ PROGRAM = Option(
 
 
 def stopword_notes(rules: str, options: Options) -> dict[str, int]:
-    """Return a note if the official ROUGE has no value because its list of stop words
-    is missing.
+    """Return a note if the official program's ROUGE has no value because the file with
+    ROUGE's stop words is missing.
     """
     is_needed = rules in (OFFICIAL_2017, OFFICIAL_2018) and not options.get(
         STOPWORDS.name

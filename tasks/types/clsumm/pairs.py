@@ -1,5 +1,5 @@
-"""Pairs of citances and answers, built according to each official program or the
-corrected rules.
+"""Pair citances (citing sentences) and answers according to each official program or
+the corrected rules.
 """
 
 import re
@@ -30,11 +30,12 @@ from tasks.types.text import unescaped
 
 @dataclass(frozen=True)
 class CitancePair:
-    """A citance and its answer. One of them may be None.
+    """A citance (citing sentence) and the answer to the citance. Either the citance or
+    the answer may be None.
 
-    ``file`` is the index of the annotator's gold file in the topic. ``is_known``
-    concerns answers without gold: it is True if the official program registered the key
-    from a gold row without a quoted sentence.
+    ``file`` is the index of the annotator's gold file in the topic. ``is_known`` is
+    True for an answer without gold if the official program registered the key from a
+    gold row without a quoted sentence.
     """
 
     topic: Topic
@@ -77,11 +78,11 @@ def pair_citances(
     """Return every citance with its answer, then the answers without a citance, and a
     counter of irregularities.
 
-    Each annotator's file is compared separately. The programs of 2017 and 2018 score a
-    topic only if the run has a file or line for the topic. If several lines have the
-    same key, in gold or in runs, the programs of 2016 to 2018 use the last of them. The
-    program of 2016 stops if a topic is missing. This function then includes the topic,
-    and the other rules include all topics and citances too.
+    The file of each annotator is compared with the run separately. The programs of 2017
+    and 2018 score a topic only if the run has a file or line for the topic. If several
+    lines have the same key, in gold or in runs, the programs of 2016 to 2018 use the
+    last line. The program of 2016 stops if a topic is missing. This function includes
+    the missing topic, and the rules of other programs include all topics and citances.
     """
     topics: Sequence[Topic] = split.content
     notes: Counter[str] = Counter(
@@ -125,8 +126,8 @@ def _official(
 
     A later line replaces an earlier line with the same key. A line without a quoted
     sentence only registers its key. Among citances with the same key, the last line is
-    used, as ``is_last`` records. Under the key of the other file form, the citance with
-    the highest number is used.
+    used, as ``is_last`` records. If the key belongs to the other file form, the citance
+    with the highest number is used.
     """
     keys = {key(citance) for citance in file.citances if citance.has_key}
     gold: dict[tuple[str, ...], citances.Annotation] = {}
@@ -151,8 +152,8 @@ def _pairs_under_corrected_rules(
     answers: Sequence[citances.Annotation],
     notes: Counter[str],
 ) -> Iterator[CitancePair]:
-    """Yield the citances for which the annotator found a sentence, with their answers.
-    Answers to other citances are yielded without gold.
+    """Yield the citances for which the annotator found a sentence, each with the
+    answer. Answers to other citances are yielded with None in place of gold.
     """
     wanted = [
         _with_named_sentences(citance)
@@ -182,8 +183,8 @@ def _with_named_sentences(annotation: citances.Annotation) -> citances.Annotatio
 
 DIMENSIONS = ("facet", "topic", "gold_sentences", "section", "year", "annotator")
 
-#: Papers name their sections freely. The first pattern that matches the name determines
-#: the kind of section.
+#: Papers name their sections freely.
+#: The first pattern that matches a section's name determines the kind of section.
 _SECTIONS = (
     (f"^{TITLE}$", TITLE),
     ("abstract", "Abstract"),
@@ -194,13 +195,13 @@ _SECTIONS = (
     ("conclu|future|summary", "Conclusion"),
 )
 _OWN_WORK = "Main part"
-#: Matches ids such as `C92-1059`: a letter for the venue, then the year.
+#: `_OLD_ID` matches ids such as `C92-1059`, a letter for the venue and then the year.
 _OLD_ID = re.compile(r"[A-Z](\d\d)-\d{4}")
 _NEW_ID = re.compile(r"(\d{4})\.")
 
 
 def classes_of(pairs: list[CitancePair]) -> dict[str, list[tuple[str, ...]]]:
-    """Return the classes of all pairs in each dimension."""
+    """Return the classes of all pairs of citance and answer in each dimension."""
     classes = [_classes(pair) for pair in pairs]
     return {name: [of_pair.get(name, ()) for of_pair in classes] for name in DIMENSIONS}
 
@@ -234,8 +235,8 @@ def publication_year(article: str) -> int | None:
     if match := _NEW_ID.match(article):
         return int(match[1])
     if match := _OLD_ID.match(article):
-        # The oldest papers of the ACL Anthology are from 1952. Ids of this form exist
-        # until 2020.
+        # The oldest papers of the ACL Anthology are from 1952.
+        # Ids in the form `C92-1059` exist until 2020.
         return int(match[1]) + (1900 if int(match[1]) > 50 else 2000)
     return None
 
@@ -245,9 +246,9 @@ Order = Callable[[Iterable[str]], list[str]]
 
 @dataclass(frozen=True)
 class CitedSpan:
-    """A list of sentence ids, and the texts of these sentences in the order in which
-    ROUGE reads them. ``file`` is the index of the gold file in the topic; official
-    averages are over gold files.
+    """A list of sentence ids, and the texts of the sentences in the order in which
+    ROUGE reads sentences. ``file`` is the index of the gold file in the topic, since
+    official averages are over gold files.
     """
 
     sentences: tuple[str, ...]
@@ -255,7 +256,9 @@ class CitedSpan:
     file: int
 
     def of_kind(self, kind: str | None) -> list[tuple[str, ...]]:
-        """Return the reference texts."""
+        """Return the texts of the cited sentences, which ROUGE uses as the reference
+        text.
+        """
         return [self.lines]
 
 
@@ -307,8 +310,8 @@ def cited_spans(
 def annotated_lines(
     annotation: citances.Annotation, topic: Topic, *, in_order: bool
 ) -> list[str]:
-    """Return the sentences that the annotation quotes, with entities decoded. If it
-    quotes none, return the paper's sentences.
+    """Return the sentences that the annotation quotes, with entities decoded. If the
+    annotation quotes no sentence, return the cited sentences of the paper.
     """
     if not annotation.texts:
         return paper_lines(annotation, topic, in_order=in_order)
@@ -319,8 +322,8 @@ def annotated_lines(
 def paper_lines(
     annotation: citances.Annotation, topic: Topic, *, in_order: bool
 ) -> list[str]:
-    """Return the cited sentences of the paper. If the paper is missing, return the
-    quoted sentences.
+    """Return the sentences of the paper that the annotation cites. If the reference
+    paper is missing, return the quoted sentences.
     """
     if not topic.sentences:
         return [unescaped(text) for text in annotation.texts.values()]
@@ -333,10 +336,11 @@ def quoted_lines(
     annotation: citances.Annotation, topic: Topic, rules: str, order: Order
 ) -> list[str]:
     """Return the quoted sentences with undecoded entities, in the order in which the
-    official program joins them.
+    official program joins the sentences.
 
-    The program of 2018 decodes only `&amp;`, once. JSON lines quote no sentences. For
-    them, return the paper's sentences in the listed order.
+    The program of 2018 decodes only the entity `&amp;`, and only once. Answers in JSON
+    lines quote no sentences. For JSON lines, return the paper's sentences in the listed
+    order.
     """
     texts = dict(annotation.texts)
     if rules == OFFICIAL_2018:
@@ -381,8 +385,8 @@ def _place(table: Table, key: str) -> int:
 
 
 Text = Callable[[Any], str]
-#: A wrong sentence is `alike` if it shares at least this many words with the citance. A
-#: missed sentence is `implied` if it shares at most this many.
+#: A wrong sentence is `alike` if it shares at least three words with the citance.
+#: A missed sentence is `implied` if it shares at most one word with the citance.
 ALIKE_FROM, IMPLIED_UP_TO = 3, 1
 _TELLING = re.compile(r"[a-z]{4,}")
 
@@ -420,8 +424,8 @@ def show_spans(
 def _in_context(
     outcomes: Mapping[str, str], paper: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
-    """Yield the judged sentences and their neighbours in the order of the paper.
-    Sentences that are not in the paper come last.
+    """Yield the judged sentences and their neighbours in the order of the paper. Judged
+    sentences that are not in the paper come last.
     """
     lines = [f"[{sid}] {text}".strip() for sid, text in paper.items()]
     near = {
@@ -442,7 +446,8 @@ def judged_sentences(
     citance: str, sides: Sequence[tuple[Any, Any]], sentences: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
     """Yield the sentences of the answer and then the missed sentences, with their
-    outcomes. The error types are those of Figures 2 and 3 of the pilot's paper.
+    outcomes. The outcomes are the error types of Figures 2 and 3 in the paper of the
+    pilot task.
 
     A sentence of the answer is right if any annotator selected it. A sentence is missed
     if any annotator selected it and the answer does not contain it.
@@ -491,8 +496,8 @@ def show_facets(
 
 
 def facet_of(side: Any) -> str:
-    """Return the facet in the gold or in the answer of a row, or an empty text if there
-    is none.
+    """Return the facet in the gold or in the answer of a row, or an empty text if the
+    row has no facet.
     """
     return getattr(side, "facet", side) or ""
 
@@ -505,8 +510,8 @@ def _place_of_facet(name: str) -> tuple[int, str]:
 def _citances(
     files: Files, pairs: base.Pairs, options: base.Options, *, text: Text
 ) -> Iterator[tuple[base.ShownInstance, InputTopic | None, list[int]]]:
-    """Yield each citance with its gold and answer, its topic, and the numbers of its
-    rows.
+    """Yield each citance with gold and answer, the topic of the citance, and the
+    numbers of the citance's rows.
     """
     topics = read_input_topics(files, options)
     known = {

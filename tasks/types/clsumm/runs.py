@@ -1,5 +1,5 @@
-"""Runs for tasks 1A and 1B: one file of annotation lines or CSV rows per topic, or JSON
-lines.
+"""Runs for tasks 1A and 1B consist of one file of annotation lines or CSV rows per
+topic, or of JSON lines.
 """
 
 from collections import defaultdict
@@ -48,15 +48,15 @@ RUN_FORM = RunForm(
 )
 MAX_SENTENCES = 5
 MAX_SPANS = 3
-#: The maximum number of answers of a run, in addition to ten per citance. All answers
-#: are in memory.
+#: A run may contain `MORE_ANSWERS` answers in addition to ten answers per citance.
+#: `MORE_ANSWERS` is limited because all answers are in memory.
 MORE_ANSWERS = 10_000
 
 
 @dataclass(frozen=True)
 class Run:
-    """The answers of a run. ``topics`` are the topics for which the run has a file or a
-    line, even if the file is empty.
+    """The answers of a run to citances (citing sentences). ``topics`` are the topics
+    for which the run has a file or a line, even if the file is empty.
     """
 
     answers: tuple[citances.Annotation, ...]
@@ -70,7 +70,9 @@ class Run:
 def by_topic(
     answers: Iterable[citances.Annotation],
 ) -> Mapping[str, Sequence[citances.Annotation]]:
-    """Group the answers by topic. Topics have the order of their first answers."""
+    """Group the answers of a run by topic. Topics have the order of their first
+    answers.
+    """
     found: dict[str, list[citances.Annotation]] = defaultdict(list)
     for answer in answers:
         found[answer.topic].append(answer)
@@ -78,8 +80,8 @@ def by_topic(
 
 
 def read_run(files: Files, index: Index, options: Options) -> tuple[Run, list[Problem]]:
-    """Return the answers, which are valid only if no problem is fatal, and all problems
-    of the files.
+    """Return the answers of a run, which are valid only if no problem is fatal, and all
+    problems of the files.
     """
     problems = Problems()
     answers: list[citances.Annotation] = []
@@ -185,8 +187,8 @@ def _answers(
     options: Options,
     most: int,
 ) -> Iterator[citances.Annotation]:
-    """Yield at most ``most`` answers of a file, since all answers are in memory. Raises
-    TooManyProblems.
+    """Yield at most ``most`` answers of a file, since a run's answers all stay in
+    memory. Raises TooManyProblems.
     """
     if is_json(file):
         with_probabilities = options.get(CALIBRATION.name) == "yes"
@@ -253,8 +255,8 @@ def _warnings_on_answers(
 def _answer_doubts(
     answer: citances.Annotation, order: dict[str, int], options: Options
 ) -> Iterator[tuple[str, str, bool]]:
-    """For each doubtful value, yield a message, the expected value, and True if the
-    site must refuse the run.
+    """For each doubtful value in an answer, yield a message, the expected value, and
+    True if the site must refuse the run.
     """
     named = dict.fromkeys(citances.named_sentences(answer))
     unknown = [
@@ -327,8 +329,8 @@ def read_json_answers(
     *,
     with_probabilities: bool = False,
 ) -> Iterator[citances.Annotation]:
-    """Yield the answers of one file. Each answer has the name of the citance in the
-    gold. Faults become problems.
+    """Yield the answers of one file of JSON lines. Each answer has the name of the
+    citance in the gold. Faults of the file become problems.
     """
     answers: list[citances.Annotation] = []
     for number, record, raw in json_lines(file, problems):
@@ -435,17 +437,16 @@ def _is_names(value: object) -> bool:
     return isinstance(value, list) and all(map(is_name, value))
 
 
-#: Maximum number of lines that are searched for a JSON record.
+#: `LOOKED_AT` is the maximum number of lines that are searched for a JSON record.
 LOOKED_AT = 100
 LONGEST = 1 << 20
-#: Maximum number of bytes that are searched in all files together. The user waits for
-#: the result.
+#: `MAX_BYTES` limits the search in all files, because the user waits for the result.
 MAX_BYTES = 64 << 20
 
 
 def accepts_citances(files: Files) -> bool:
     """Return True if a file contains annotation lines, CSV rows or JSON lines about
-    citances.
+    citances (citing sentences).
     """
     return any(map(_Look(files).answers_citances, files))
 
@@ -498,8 +499,8 @@ class _Look:
     def finds(
         self, file: InputFile, is_one: Callable[[bytes], bool], most: int | None = None
     ) -> bool:
-        """Return True if a line satisfies ``is_one``. Return False for an unreadable
-        file.
+        """Return True if a line of the file satisfies ``is_one``, or False if the file
+        is unreadable.
         """
         if self.left <= 0:
             return False

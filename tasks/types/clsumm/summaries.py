@@ -1,4 +1,4 @@
-"""Gold summaries of task 2. Their kinds are abstract, community and human. Community
+"""Gold summaries of task 2 are of the kinds abstract, community and human. Community
 and human summaries may have several annotators.
 """
 
@@ -33,8 +33,8 @@ KINDS = ("abstract", "community", "human")
 LAYOUT = "a topic folder with `summary/<topic>.abstract.txt`, or a folder or zip of such folders"
 
 _KIND = re.compile(rf"\.({'|'.join(KINDS)})(?=\.|$)")
-#: Matches the beginning of an `<S>` element, which ends with `</S>`. The content
-#: between them, including broken tags, is one sentence.
+#: `_ELEMENT` matches the beginning of an `<S>` element, which ends with `</S>`.
+#: The whole content of an `<S>` element, including broken tags, is one sentence.
 _ELEMENT = re.compile(r"<S\b", re.IGNORECASE)
 _END = re.compile("</S>", re.IGNORECASE)
 _TAG = re.compile(r"<[^>]*>")
@@ -42,11 +42,11 @@ _TAG = re.compile(r"<[^>]*>")
 
 @dataclass(frozen=True)
 class Reference:
-    """One gold summary.
+    """One gold summary, as a raw file and as sentences.
 
     ``raw`` is the content of the unchanged file, including tags. The official program
-    reads this content. ``lines`` are its sentences without tags and with decoded
-    entities.
+    reads the raw content. ``lines`` are the sentences of the summary without tags and
+    with decoded entities.
     """
 
     kind: str
@@ -70,8 +70,8 @@ class SummaryTopic:
 
     name: str
     references: tuple[Reference, ...]
-    #: Checksums of the word sequences in the paper's abstract. They detect summaries
-    #: that copy the abstract.
+    #: `abstract` contains checksums of the word sequences in the paper's abstract.
+    #: The checksums detect summaries that copy the abstract.
     abstract: Sequence[int]
 
     def of_kind(self, kind: str) -> list[Reference]:
@@ -79,8 +79,8 @@ class SummaryTopic:
 
 
 def read_gold(files: Files, options: base.Options) -> base.Split:
-    """Read the topics that have a summary. Raises InputRefused if no topic has a
-    summary or a topic occurs twice.
+    """Read the topics (reference papers) that have a gold summary. Raises InputRefused
+    if no topic has a summary or a topic occurs twice.
     """
     problems = Problems()
     topics: dict[str, SummaryTopic] = {}
@@ -132,8 +132,8 @@ def _digest(
 
 
 def contents(files: Files, split: base.Split) -> Iterator[tuple[Any, Any]]:
-    """Yield the name of each topic, which identifies the paper in the public corpus,
-    and the summaries of the topic.
+    """Yield each topic's name, which identifies the paper in the public corpus, and the
+    topic's summaries.
     """
     for topic in split.content:
         yield (
@@ -186,11 +186,11 @@ def _name(folder: folders.TopicFolder, first: InputFile) -> str:
 
 
 def summary_lines(text: str) -> tuple[str, ...]:
-    """Return the sentences: one per `<S>` element, or one per line if there are no
-    elements.
+    """Return the sentences of a summary. Each `<S>` element is a sentence, or each line
+    if the summary has no elements.
 
-    Entities are decoded twice, since some gold files encode them twice (`&amp;quot;`).
-    After an element without an end tag, no further elements are read.
+    Entities are decoded twice, since some gold files encode entities twice
+    (`&amp;quot;`). After an element without an end tag, no further elements are read.
     """
     pieces, place = [], 0
     while (tag := _ELEMENT.search(text, place)) and (
@@ -226,7 +226,9 @@ def _index(abstracts: Mapping[str, Sequence[int]]) -> base.Index:
 
 
 def read_inputs(files: Files, options: base.Options) -> base.Index:
-    """Build the index of topics from the papers in the public inputs."""
+    """Build the index of topics, which validates runs, from the papers in the public
+    inputs.
+    """
     texts = {}
     for folder in folders.topic_folders(files):
         if folder.papers():
@@ -239,7 +241,7 @@ def read_inputs(files: Files, options: base.Options) -> base.Index:
 
 
 def public_files(files: Files, options: base.Options) -> Iterator[tuple[str, bytes]]:
-    """Yield the papers, and the citances if there are any."""
+    """Yield the papers of all topics, and the citances if the inputs contain citances."""
     for folder in folders.topic_folders(files):
         if files_here := _summary_files(folder):
             name = _name(folder, files_here[0][1])
@@ -252,8 +254,7 @@ FORMS = "`Task2/<topic>.system.txt`, one file a topic, or JSON lines (`.jsonl`)"
 EXAMPLE = '{"topic": "C90-2039", "summary": "One sentence.\\nAnother one."}'
 RUN_FORM = RunForm(described=FORMS, keys=(frozenset({"topic", "summary"}),))
 MAX_WORDS = 250
-#: Maximum size of a summary in bytes. It is far above the word limit, and scoring
-#: remains fast.
+#: `MAX_SUMMARY` is far above the word limit, and scoring remains fast.
 MAX_SUMMARY = 1 << 16
 TOO_LONG = f"a summary of more than {MAX_SUMMARY:,} bytes"
 LIMIT = f"at most {MAX_WORDS} words"
@@ -262,8 +263,8 @@ REFUSE, TRUNCATE, FLAG = "refuse", "truncate", "flag"
 
 @dataclass(frozen=True)
 class SystemSummary:
-    """A system's summary of one topic. The official program reads the bytes. ROUGE-L
-    treats each line as a sentence.
+    """A system's summary of one topic. The official program reads the bytes of the
+    summary. ROUGE-L treats each line of the summary as a sentence.
     """
 
     topic: str
@@ -281,7 +282,7 @@ class SystemSummary:
 
 
 def first_words(lines: Iterable[str]) -> list[str]:
-    """Return the lines, cut off after ``MAX_WORDS`` words."""
+    """Return the lines of a summary, cut off after ``MAX_WORDS`` words."""
     kept, left = [], MAX_WORDS
     for line in lines:
         words = line.split()[:left]
@@ -290,14 +291,14 @@ def first_words(lines: Iterable[str]) -> list[str]:
     return kept
 
 
-#: The summaries of a run, by topic.
+#: `SummaryRun` contains the summaries of a run by topic.
 SummaryRun = Mapping[str, SystemSummary]
 
 
 def read_run(
     files: Files, index: base.Index, options: base.Options
 ) -> tuple[SummaryRun, list[Problem]]:
-    """Return the summaries, and all problems of the files."""
+    """Return the summaries of a run, and all problems of the files."""
     problems = Problems()
     summaries: dict[str, SystemSummary] = {}
     for file in _run_files(files, problems):
@@ -428,22 +429,22 @@ def _warning(
     )
 
 
-#: The number of words in a compared sequence. Two different texts rarely share a
-#: sequence of this length by chance.
+#: Different texts rarely share a sequence of `RUN_LENGTH` words by chance.
 RUN_LENGTH = 5
-#: A summary is a copy if the abstract contains at least this share of the summary's
-#: word sequences. If the abstract is shorter than the summary, the share of the
-#: abstract's sequences in the summary is used.
+#: A summary is a copy if the abstract contains most of the summary's word sequences.
+#: If the abstract is shorter, the share of the abstract's sequences is used instead.
+#: From the share `COPIED` on, the summary is a copy of the abstract.
 COPIED = 0.8
 
 _WORD = re.compile(r"[a-z0-9]+")
 
 
 def prints_of(lines: Iterable[str]) -> list[int]:
-    """Return a sorted list of distinct checksums, one per sequence of five words.
+    """Return a sorted list of distinct checksums, one checksum per sequence of five
+    words in the lines.
 
-    The index stores checksums instead of text. Collisions are too rare to change a
-    result.
+    The index of a split stores checksums instead of text. Collisions of checksums are
+    too rare to change a result.
     """
     words = _WORD.findall(" ".join(lines).lower())
     runs = zip(*(words[start:] for start in range(RUN_LENGTH)), strict=False)
@@ -451,8 +452,8 @@ def prints_of(lines: Iterable[str]) -> list[int]:
 
 
 def copied_share(summary: Sequence[int], abstract: Sequence[int]) -> float:
-    """Return the share of the shorter list of checksums that also occurs in the other
-    list, from 0 to 1. Return 0 if either list is empty.
+    """Return the share of the shorter list of checksums that the longer list also
+    contains, from 0 to 1. Return 0 if either list of checksums is empty.
     """
     shorter = min(len(summary), len(abstract))
     return len(set(summary) & set(abstract)) / shorter if shorter else 0.0
@@ -503,7 +504,7 @@ _TAG_IN_BYTES = re.compile(rb"<[^>]*>")
 
 @dataclass(frozen=True)
 class SummaryLines:
-    """The lines of a system's summary, as ROUGE reads them."""
+    """The lines of a system's summary in the form that ROUGE reads."""
 
     lines: Sequence[bytes]
 
@@ -512,14 +513,14 @@ class SummaryLines:
 
 
 def _composed(lines: Iterable[bytes]) -> list[bytes]:
-    """Return the lines in the Unicode normal form NFC."""
+    """Return the lines of a summary in the Unicode normal form NFC."""
     return [line if line.isascii() else nfc(decoded(line)).encode() for line in lines]
 
 
 @dataclass(frozen=True)
 class GoldSummaries:
-    """The gold summaries of a topic with their kinds. Each summary is a list of lines,
-    as ROUGE reads them.
+    """The gold summaries of a topic with their kinds. Each summary is a list of lines
+    in the form that ROUGE reads.
     """
 
     references: Sequence[tuple[str, Sequence[bytes]]]
@@ -539,7 +540,7 @@ def gold_summaries(
     topic: SummaryTopic, rules: str, options: base.Options
 ) -> GoldSummaries:
     """Return the gold summaries of a topic. The official program reads the unchanged
-    files; other rules read the extracted sentences.
+    files of summaries. Other rule sets read the extracted sentences of summaries.
     """
 
     def lines(reference: Reference) -> Sequence[bytes]:
@@ -574,8 +575,8 @@ def summary_answer(
 def pair(
     split: base.Split, run: SummaryRun, rules: str, options: base.Options
 ) -> base.Pairs:
-    """Return one row per topic. The official program includes only topics that the run
-    answers.
+    """Return one row of gold and answer per topic. The official program includes only
+    topics that the run answers.
     """
     topics: Sequence[SummaryTopic] = split.content
     gold_names = {topic.name for topic in topics}
@@ -592,8 +593,8 @@ def pair(
         if summary is not None:
             notes["empty_summaries"] += not summary.words
             notes["over_the_limit"] += summary.words > MAX_WORDS
-            # Compare with the abstract in the gold summaries, which may differ from the
-            # abstract in the paper.
+            # Copies are detected with the abstract in the gold summaries.
+            # The abstract in the gold summaries may differ from the paper's abstract.
             prints = prints_of(summary.lines)
             abstracts = (
                 prints_of(reference.lines) for reference in topic.of_kind("abstract")

@@ -1,4 +1,6 @@
-"""Topics of tasks 1A and 1B: a reference paper, and the citances of each annotator."""
+"""Topics of tasks 1A and 1B, which contain a reference paper and the citances (citing
+sentences) of each annotator.
+"""
 
 import csv
 import hashlib
@@ -23,7 +25,7 @@ from tasks.types.text import decoded, unescaped
 @dataclass(frozen=True)
 class GoldFile:
     """The citances of one annotator. ``annotator`` is empty if the corpus does not name
-    the annotator.
+    the annotator of the citances.
     """
 
     annotator: str
@@ -32,10 +34,11 @@ class GoldFile:
 
 @dataclass(frozen=True)
 class Topic:
-    """One reference paper and its gold.
+    """One reference paper, the citances (citing sentences) of the paper, and their
+    gold.
 
-    ``asked`` are the citances in the public inputs. ``sentences`` are the sentences of
-    the paper; it is empty if the paper is missing.
+    ``asked`` are the citances (citing sentences) in the public inputs. ``sentences``
+    are the sentences of the paper, or empty if the paper is missing.
     """
 
     name: str
@@ -61,8 +64,8 @@ class Topic:
 def read_topics(
     files: Files, options: Options, source: reading.Source = reading.Source.GOLD
 ) -> tuple[Topic, ...]:
-    """Return all topics, sorted by name. Raises InputRefused with all problems, such as
-    a topic that occurs twice.
+    """Return all topics (reference papers), sorted by name. Raises InputRefused with
+    all problems, such as a topic that occurs twice.
     """
     problems = Problems()
     topics: dict[str, Topic] = {}
@@ -127,8 +130,8 @@ def asked_rows(
     """Return one row for each citance for which any annotator found a reference, in the
     order of the first annotator's file.
 
-    Annotators may number the same citance differently. Rows with the same text are
-    therefore one citance.
+    Annotators may number the same citance (citing sentence) differently. Rows of
+    annotators with the same text are therefore one citance.
     """
     by_key: dict[tuple[str, str, str, int], reading.Row] = {}
     for rows in files:
@@ -149,15 +152,17 @@ def asked_rows(
 
 
 def read_gold(files: Files, options: Options) -> Split:
-    """Read the topics. The index, which validates runs, contains no gold."""
+    """Read the topics of the gold and build the index, which validates runs and
+    contains no gold.
+    """
     topics = read_topics(files, options)
     chosen = [
         (folder.shown, chosen_annotation(folder, options["annotation"]))
         for folder in topic_folders(files)
     ]
     others = passed_over(files).union(shown for shown, found in chosen if found is None)
-    # The digest includes all data of a topic that can change a score. The order of
-    # lines cannot change scores.
+    # The digest includes all data of a topic that can change a score.
+    # The digest does not depend on the order of lines, which cannot change scores.
     content = [
         [
             topic.name,
@@ -191,7 +196,7 @@ def read_gold(files: Files, options: Options) -> Split:
 
 
 def contents(files: Files, split: Split) -> Iterator[tuple[Any, Any]]:
-    """Yield each citance and the annotations of all annotators."""
+    """Yield each citance (citing sentence) and the annotations of all annotators."""
     for topic in split.content:
         found: dict[tuple[str, str], list[Any]] = defaultdict(list)
         for file in topic.files:
@@ -204,8 +209,8 @@ def contents(files: Files, split: Split) -> Iterator[tuple[Any, Any]]:
 
 
 def unreachable(files: Files, split: Split) -> Iterator[str]:
-    """Yield unknown facets, and sentence ids that do not occur in the paper. Ids are
-    not checked if the paper is missing.
+    """Yield unknown facets, and sentence ids that do not occur in the paper. Sentence
+    ids are not checked if the paper is missing.
     """
     for topic in split.content:
         for one in (citance for file in topic.files for citance in file.citances):
@@ -230,7 +235,7 @@ def held_citances(files: Files) -> Iterator[tuple[Any, Any]]:
 
 
 def read_inputs(files: Files, options: Options) -> Index:
-    """Build the index from the public inputs."""
+    """Build the index, which validates runs, from the public inputs."""
     return _index(read_topics(files, options, reading.Source.INPUTS))
 
 
@@ -246,7 +251,9 @@ def _index(topics: Sequence[Topic]) -> Index:
 
 
 def public_files(files: Files, options: Options) -> Iterator[tuple[str, bytes]]:
-    """Yield the unchanged papers, and the citances without reference and facet."""
+    """Yield the unchanged papers, and the citances (citing sentences) without reference
+    and facet.
+    """
     for folder in topic_folders(files):
         if chosen := chosen_annotation(folder, options["annotation"]):
             yield from public_topic(folder, chosen.topic, chosen)
@@ -279,8 +286,8 @@ def public_topic(
         yield f"{topic}/annotation/{topic}.annv3.txt", "\n\n".join(lines).encode()
 
 
-#: Versions of the annotation in order of preference. `ann` has sentence ids only in the
-#: later releases.
+#: Versions of the annotation are in order of preference.
+#: The version `ann` has sentence ids only in the later releases.
 VERSIONS = ("annv3", "ann", "annv2")
 CSV = "csv"
 LAYOUT = "a topic folder with `annotation/<topic>.annv3.txt`, or a folder or zip of such folders"
@@ -289,8 +296,8 @@ PARTS = ("annotation", "Reference_XML", "Citance_XML", "summary")
 
 @dataclass(frozen=True)
 class TopicFolder:
-    """The files of one topic. ``inside`` maps the folders within the topic to their
-    files.
+    """The files of one topic (reference paper). ``inside`` maps each folder within the
+    topic to the files in the folder.
     """
 
     shown: str
@@ -305,8 +312,8 @@ class TopicFolder:
 
 @dataclass(frozen=True)
 class Chosen:
-    """The annotation files of a topic. If there are several files, each has the name of
-    an annotator.
+    """The annotation files of a topic. If the topic has several annotation files, each
+    file has the name of an annotator.
     """
 
     topic: str
@@ -336,14 +343,14 @@ def is_topic_file(name: str) -> bool:
 
 
 def topic_folders(files: Files) -> list[TopicFolder]:
-    """Return the topic folders, sorted by name."""
+    """Return the topic folders of an input, sorted by name."""
     folders: dict[str, dict[str, list[InputFile]]] = defaultdict(
         lambda: defaultdict(list)
     )
     for file in files:
         if place := place_in_topic(file.name):
-            # Two inputs may contain folders with the same name. The displayed path
-            # distinguishes them.
+            # Two inputs may contain folders with the same name.
+            # The displayed path distinguishes folders with the same name.
             folders[file.shown.removesuffix(file.name.removeprefix(place[0]))][
                 place[1]
             ].append(file)
@@ -362,11 +369,12 @@ def passed_over(files: Files) -> set[str]:
 def chosen_annotation(
     folder: TopicFolder, wanted: str, source: reading.Source = reading.Source.GOLD
 ) -> Chosen | None:
-    """Return the annotation files of a topic. `auto` prefers the newest version of
-    annotation lines, then the CSV form.
+    """Return the annotation files of a topic. The setting `auto` prefers the newest
+    version of annotation lines, then the CSV form.
 
     In the CSV form, the annotation consists of the files under `gold`, one per
-    annotator. If there are none, and for inputs, the file under `annotation` is used.
+    annotator. If no file is under `gold`, and for inputs, the file under `annotation`
+    is used.
     """
     for version in (*VERSIONS, CSV) if wanted == "auto" else (wanted,):
         if version == CSV:
@@ -389,8 +397,8 @@ def chosen_annotation(
 
 
 def topic_name(folder: TopicFolder, file: InputFile) -> str:
-    """Return the topic of a file: its file name without the name of the annotator,
-    which follows an underscore.
+    """Return the topic of a file, which is the file name without the annotator's name
+    after the underscore.
     """
     names = {paper.stem for paper in folder.papers()} | {
         folder.shown.rpartition("/")[2]
@@ -416,10 +424,10 @@ _ATTRIBUTE = re.compile(r"(?<!\w)(\w++)\s*+=\s*+(?:\"([^\"]*)\"|'([^']*)')")
 
 @dataclass(frozen=True)
 class Sentence:
-    """One sentence of a paper.
+    """One sentence of a paper with id and section.
 
-    ``sid`` is unique in the paper. ``section`` is the title of the sentence's section,
-    or ``Title`` for the title of the paper.
+    The id ``sid`` is unique in the paper. ``section`` is the title of the sentence's
+    section, or ``Title`` for the title of the paper.
     """
 
     sid: str
@@ -430,9 +438,9 @@ class Sentence:
 def read_sentences(file: InputFile) -> list[Sentence]:
     """Return the sentences of a paper in order, with entities decoded.
 
-    A scanner reads the tags instead of an XML parser: some released papers have
+    A scanner reads the tags instead of an XML parser, because some released papers have
     unclosed elements, mixed encodings, or blanks around equals signs. The scanner
-    returns every sentence of these papers.
+    returns every sentence of papers with faulty markup.
     """
     content = file.with_fallback().read()
     if b"\0" in content:
@@ -467,10 +475,10 @@ def _attributes(text: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class InputCitance:
-    """A citance in the public inputs.
+    """A citance (citing sentence) in the public inputs.
 
-    ``offsets`` are the ids of its sentences in the citing paper, if available.
-    ``marker`` is the citation mark in the text of the citing paper.
+    ``offsets`` are the ids of the citance's sentences in the citing paper, if
+    available. ``marker`` is the citation mark in the text of the citing paper.
     """
 
     name: cited.CitanceName
@@ -481,8 +489,8 @@ class InputCitance:
 
 @dataclass(frozen=True)
 class InputTopic:
-    """A reference paper, the citances of this paper, and the citing papers. Citing
-    papers are read on first use.
+    """A reference paper, the citances (citing sentences) of the reference paper, and
+    the citing papers. The sentences of citing papers are read on first use.
     """
 
     name: str
@@ -505,11 +513,11 @@ class InputTopic:
 def read_input_topics(
     files: Files, options: Options, *, with_papers_alone: bool = False
 ) -> list[InputTopic]:
-    """Return the topics that have a reference paper, sorted by name. The files may be
-    gold or public inputs.
+    """Return the topics that have a reference paper, sorted by name. The files of the
+    topics may be gold or public inputs.
 
     Topics without citances are skipped unless ``with_papers_alone`` is True, as in task
-    2.
+    2, which summarises papers.
     """
     topics = []
     for folder in topic_folders(files):

@@ -1,4 +1,4 @@
-"""Trivial runs of CL-Summ, which do not use the answers."""
+"""Trivial runs of CL-Summ, which do not use the gold answers."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,19 +27,19 @@ from tasks.types.trivial_runs import (
     run_file,
 )
 
-#: Maximum number of topics in a quick trial.
+#: `MOST_TOPICS` is the maximum number of topics in a quick trial of trivial runs.
 MOST_TOPICS = 10
-#: Number of sentence positions that are most often cited. A run with the same position
-#: in every paper is created for each of them.
+#: One run is created for each of the most cited sentence positions.
+#: The run answers with the sentence at the same position in every paper.
 MOST_CONSTANTS = 5
 
-#: Sentence ids and facets of one answer.
+#: An answer contains sentence ids and facets.
 Answer = tuple[Sequence[str], Sequence[str]]
 
 
 def _part(split: Split, *, is_quick: bool) -> Split:
-    """Return some topics of the split, or all if ``is_quick`` is False. Other topics
-    are removed from the index.
+    """Return some topics of the split, or all if ``is_quick`` is False. Topics that are
+    left out are removed from the index.
     """
     rows = drawn_rows(len(split.content), MOST_TOPICS if is_quick else None)
     content = tuple(split.content[row] for row in rows)
@@ -55,8 +55,8 @@ def _part(split: Split, *, is_quick: bool) -> Split:
 def span_runs(
     files: Files, split: Split, options: Options, *, is_quick: bool
 ) -> TrivialRuns:
-    """Return runs of task 1A: the sentence at a fixed or a random position of each
-    paper, with the most frequent facet.
+    """Return runs of task 1A that answer with the sentence at a fixed or a random
+    position of each paper, and with the most frequent facet.
     """
     part = _part(split, is_quick=is_quick)
 
@@ -97,7 +97,7 @@ def span_runs(
 def facet_runs(
     files: Files, split: Split, options: Options, *, is_quick: bool
 ) -> TrivialRuns:
-    """Return runs of task 1B: one facet for all citances, or random facets."""
+    """Return runs of task 1B, with one facet for all citances or with random facets."""
     part = _part(split, is_quick=is_quick)
 
     def first(topic: Topic) -> Sequence[str]:
@@ -154,8 +154,8 @@ def _answers(split: Split, answer: Callable[[Topic, CitanceName], Answer]) -> Fi
 def summary_runs(
     files: Files, split: Split, options: Options, *, is_quick: bool
 ) -> TrivialRuns:
-    """Return runs of task 2: sentences of the paper or its citances, up to the word
-    limit.
+    """Return runs of task 2 that copy sentences of the paper or citances, up to the
+    word limit.
     """
     part = _part(split, is_quick=is_quick)
     known = {topic.name for topic in part.content}

@@ -1,4 +1,6 @@
-"""CL-Summ task 1A: find the sentences of the reference paper that a citance refers to."""
+"""In CL-Summ task 1A, systems find the sentences of the reference paper that a citance
+(citing sentence) refers to.
+"""
 
 from tasks.types.base import (
     CORRECTED,
@@ -21,13 +23,13 @@ OVERLAP = (
     *metric_refs("overlap_{}_micro", "clsumm:Overlap", average="micro"),
     *metric_refs("overlap_{}_macro", "clsumm:Overlap", average="macro"),
 )
-#: The same measures as above, averaged over citances.
+#: `BY_CITANCE` contains the overlap measures averaged over citances.
 BY_CITANCE = metric_refs("overlap_{}_citance", "clsumm:CitanceOverlap")
 
 
 def rouge_s(*, counts_missing: bool, over_citances: bool = False) -> shared.MetricRefs:
-    """Return metrics such as `rouge_s_star_f1`. Names end with `_micro` if values are
-    computed over all citances at once.
+    """Return ROUGE-S metrics such as `rouge_s_star_f1`. Names of metrics end with
+    `_micro` if values are computed over all citances at once.
     """
     return metric_refs(
         f"rouge_s_star_{{}}{'_micro' if over_citances else ''}",
@@ -54,8 +56,8 @@ def rouge_l(order: str) -> shared.MetricRefs:
 
 
 def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
-    """Return one row per citance and annotator, and one per answer to an unknown
-    citance.
+    """Return one row per citance (citing sentence) and annotator, and one row per
+    answer to an unknown citance.
     """
     pairs, notes = pairing.pair_citances(split, run, rules)
     order = list if options["program"] == "python3" else pairing.python2_order

@@ -1,5 +1,5 @@
-"""CL-Summ task 1B: determine the discourse facet of the cited sentences, if task 1A
-found them.
+"""In CL-Summ task 1B, systems determine the discourse facet of the cited sentences, if
+their answers to task 1A are right.
 """
 
 from collections import Counter
@@ -31,8 +31,8 @@ from tasks.types.probabilities import Probabilities
 from tasks.types.problems import Problem, fatal
 from tasks.types.references import metric_ref, metric_refs
 
-#: Classes of facet metrics. Conditional metrics include an answer only if the answer to
-#: task 1A contains a correct sentence. Other metrics include all answers.
+#: Conditional facet metrics need a correct sentence in the answer to task 1A.
+#: Other facet metrics include all answers.
 FACET, WEIGHTED_FACET = "clsumm:Facet", "clsumm:WeightedFacet"
 COUNTS = (
     *metric_refs("facet_{}_micro", FACET, average="micro", is_conditional=True),
@@ -45,7 +45,7 @@ WEIGHTED = metric_ref("facet_f1_weighted", WEIGHTED_FACET, is_conditional=True)
 WEIGHTED_UNCONDITIONAL = metric_ref(
     "facet_f1_weighted_unconditional", WEIGHTED_FACET, is_conditional=False
 )
-#: The metrics that the option ``calibration`` adds.
+#: `_CALIBRATION` contains the metrics that the option ``calibration`` adds.
 _CALIBRATION = {
     "brier_score": "Brier",
     "ece": "CalibrationError",
@@ -62,15 +62,15 @@ class FacetAnswer:
     """A run's decision on one facet of one citance.
 
     ``facet`` is None if the run does not name the facet. ``is_found`` is True if the
-    answer to task 1A contains a correct sentence. This is the condition of task 1B.
-    ``is_found`` is None if the answer belongs to no citance. ``file`` is the index of
-    the gold file in the topic.
+    answer to task 1A contains a correct sentence. Conditional metrics include the facet
+    only if ``is_found`` is True. ``is_found`` is None if the answer belongs to no
+    citance. ``file`` is the index of the gold file in the topic.
     """
 
     facet: str | None
     is_found: bool | None
     file: int = 0
-    #: The run's probability of each facet, if the gold has a facet.
+    #: `probabilities` is the run's probability of each facet, if gold has a facet.
     probabilities: Probabilities | None = None
 
 
@@ -78,7 +78,7 @@ def decisions(
     pair: CitancePair, rules: str
 ) -> Iterator[tuple[str | None, FacetAnswer]]:
     """Yield a pair for every facet in the gold or in the answer of a citance. A wrong
-    facet is yielded once for each occurrence.
+    facet is yielded once for each occurrence in the answer.
     """
     facets = _facets_under_rules(pair.answer, rules)
     if pair.gold is None:
@@ -116,8 +116,8 @@ def prevalent_only(
 ) -> list[CitancePair]:
     """Reduce gold and answer of each pair to one facet.
 
-    Keep the facet with the most spans in the citance. In a tie, keep the facet that is
-    most frequent in the gold.
+    Keep the facet with the most spans (contiguous sentences) in the citance. In a tie
+    between facets, keep the facet that is most frequent in the gold.
     """
     citances = (
         citance for topic in topics for file in topic.files for citance in file.citances
@@ -146,8 +146,8 @@ def prevalent_only(
 
 
 def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
-    """Return one row per decision. Precision and recall of a facet are computed from
-    the rows with this facet.
+    """Return one row of gold and answer per decision on a facet. Precision and recall
+    of a facet are computed from the rows with this facet.
     """
     pairs, notes = pair_citances(split, run, rules)
     if rules == shared.OFFICIAL_2014:
@@ -194,7 +194,7 @@ def filled(run: Run, index: Index) -> Iterator[bool]:
 
 
 def further_metrics(rules: str, options: Options) -> shared.MetricRefs:
-    """Return the metrics that the option ``calibration`` adds."""
+    """Return the calibration metrics that the option ``calibration`` adds."""
     return (
         CALIBRATED
         if rules == CORRECTED and options[shared.CALIBRATION.name] == "yes"

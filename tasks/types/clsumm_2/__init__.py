@@ -1,4 +1,6 @@
-"""CL-Summ task 2: summarise the reference paper, based on its cited parts."""
+"""In CL-Summ task 2, systems summarise the reference paper, based on the paper's cited
+parts.
+"""
 
 from tasks.types.base import TEXTS, TaskType
 from tasks.types.clsumm import summaries

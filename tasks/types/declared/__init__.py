@@ -1,1 +1,1 @@
-"""Tasks that a folder declares without code: `task.toml`, the card, and a sample."""
+"""Tasks that a folder declares without code, in a `task.toml`, a card, and a sample."""

@@ -1,4 +1,6 @@
-"""The baselines that a declaration can name. Each form has separate implementations."""
+"""The baselines that a declaration can name. Each form of task has separate
+implementations of baselines.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,8 +19,8 @@ from tasks.types.forms.rankings import RankingTask
 from tasks.types.forms.texts import TextTask
 from tasks.types.problems import InputRefused, Problem
 
-#: Builds a baseline from the task, the training instances, and the names of text
-#: fields. The training instances are None if the declaration names no training file.
+#: `Making` builds a baseline from the task, training instances, and text fields.
+#: The training instances are None if the declaration names no training file.
 Making = Callable[[Any, Sequence[Instance] | None, Sequence[str]], Baseline]
 NO_PAPER = "No paper: what a system must be better than."
 
@@ -46,8 +48,8 @@ def read_baselines(
             keys.refuse("name", f"{TFIDF} is trained", 'train = "train.jsonl"')
         training = None
         if train and train not in files:
-            # Other processes receive only the files that determine scores, and need no
-            # baselines.
+            # Other processes need no baselines.
+            # Other processes receive only the files that determine scores.
             if "card.md" in files:
                 message = f"there is no file “{train}” in the folder"
                 keys.refuse("train", message, "JSON lines in the form of the gold")
@@ -77,8 +79,9 @@ def _by_counts(
     training: Sequence[Instance] | None,
     fields: Sequence[str],
 ) -> Baseline:
-    """Return a baseline that predicts the most frequent label. Without training data,
-    the baseline counts labels in the gold of all units except the answered unit.
+    """Return a baseline system that predicts the most frequent label. Without training
+    data, the baseline counts labels in the gold of all resampling units except the
+    answered unit.
     """
 
     def answers(files: Files) -> Iterator[Answer]:
@@ -114,8 +117,8 @@ def _most_frequent_answer(
     by_label: Mapping[str, float],
     shares: Mapping[str, float],
 ) -> Answer:
-    """Return the most frequent label as an answer. If the task accepts probabilities,
-    add the relative frequencies of all labels.
+    """Return the most frequent label as the answer to an instance. If the task accepts
+    probabilities, the answer contains the relative frequencies of all labels.
     """
     best = max(by_label, key=by_label.__getitem__)
     answer = {
@@ -199,8 +202,7 @@ def _mean(
     return _plain("mean", "The mean number", training, answers)
 
 
-#: The lead baseline copies the first sentences until they have at least this number of
-#: words.
+#: The lead baseline copies first sentences until they have `LEAD_WORDS` words.
 LEAD_WORDS = 30
 
 

@@ -8,14 +8,14 @@ from tasks.types.forms.shapes import listed
 
 Rows = Sequence[Mapping[str, Any]]
 MAX_LABELS = 50
-#: A field with at least the first mean number of words is a text. Below the second
-#: number, the field may also contain labels of several words.
+#: A field whose mean number of words is at least `TEXT` is a text.
+#: Below the mean `LONG_LABEL`, the field may also contain labels of several words.
 TEXT, LONG_LABEL = 4, 8
-#: A field with a typical name of ids and at least this share of distinct values is
-#: treated as an id field with faults.
+#: Some id fields have faults, such as a few repeated values.
+#: A field with a typical id name is an id field if most of its values are distinct.
 MOSTLY = 0.9
 NOTHING: Sequence[Any] = (None, "", [], {})
-#: Typical names of answer fields for each form, the most common name first.
+#: `ANSWERS` lists typical names of answer fields for each form, the most common first.
 ANSWERS = {
     "labels": ("label", "gold", "answer", "class", "intent", "category"),
     "ranking": ("answers", "gold", "relevant", "answer", "qrels"),
@@ -28,7 +28,7 @@ ANSWERS = {
 IS_ID = re.compile(
     r"(^|[_\W])(id|ids|key|index|idx|uuid|uid)s?$|[a-z](Id|ID|Key)$|[a-z]id$",
 )
-#: Matches the names of fields that contain or explain an answer, in all forms.
+#: `IS_ANSWER` matches names of fields that contain or explain an answer, in all forms.
 IS_ANSWER = re.compile(
     r"label|gold|answer|class(?!ic)|categor|intent|verdict|stance|annot|target|relevan"
     r"|qrel|judg|grade|score|rating|similar|truth|solution|rational|explan|justif"
@@ -36,7 +36,7 @@ IS_ANSWER = re.compile(
     r"|negative|response|output|comment|(^|_)(note|why|y|tags?)s?$|cited_?(id|doc)",
     re.IGNORECASE,
 )
-#: Matches the names of metadata fields, which rarely contain the answer.
+#: `IS_FACT` matches the names of metadata fields, which rarely contain the answer.
 IS_FACT = re.compile(
     r"(^|_)(data_?set|split|set|venue|year|date|lang(uage)?|domain|section|author|keyword"
     r"|url|version|title|name|publisher|journal|specificity|quality)s?$",
@@ -45,7 +45,9 @@ IS_FACT = re.compile(
 
 
 def names_of(rows: Rows) -> list[str]:
-    """Return the fields that have a value in at least one row, in order of appearance."""
+    """Return the names of fields that have a value in at least one row, in order of
+    appearance.
+    """
     names = dict.fromkeys(name for row in rows for name in row)
     return [name for name in names if any(row.get(name) not in NOTHING for row in rows)]
 
@@ -67,22 +69,22 @@ def scalars(rows: Rows, name: str) -> list[str] | None:
 
 
 def is_key(rows: Rows, name: str) -> bool:
-    """Return True if the field has a value in each row and no value occurs twice."""
+    """Return True if the field has a value in each row and no value occurs in two rows."""
     own = scalars(rows, name) or ()
     return 0 < len(own) == len(set(own)) == len(rows)
 
 
 def words(rows: Rows, name: str) -> float:
-    """Return the mean number of words in the values of a field. Lists and objects are
-    converted to text.
+    """Return the mean number of words in the values of a field. Lists and objects in
+    the field are converted to text.
     """
     texts = [str(value) for row in rows if (value := row.get(name)) not in (None, "")]
     return sum(len(text.split()) for text in texts) / len(texts)
 
 
 def as_list(value: Any) -> list[Any] | None:
-    """Return the value as a list. Table cells may contain lists as text. Return None
-    for other values.
+    """Return a list, or the list that a table cell contains as text. Return None for a
+    value that is not a list.
     """
     if isinstance(value, list):
         return value
@@ -93,7 +95,7 @@ def as_list(value: Any) -> list[Any] | None:
 
 
 def is_named(value: Any) -> bool:
-    """Return True if the value can be an id."""
+    """Return True if the value can be the id of an instance."""
     return isinstance(value, str | int) and not isinstance(value, bool)
 
 

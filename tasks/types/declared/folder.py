@@ -1,5 +1,5 @@
-"""Read a folder with a `task.toml` as a task type. All faults are reported with file
-and line.
+"""Read a folder with a `task.toml` as a task type. All faults of the folder are
+reported with file and line.
 """
 
 import hashlib
@@ -51,23 +51,23 @@ from tasks.types.references import MetricRef, referenced
 from tasks.types.tables import TABLES
 from tasks.types.toml_lines import without_table
 
-#: The option for additional cut-offs. Only tasks of the form ranking have this option.
+#: Only tasks of the form ranking have the option for additional cut-offs.
 CUTS = Option(
     name=CUTOFFS,
     default="",
     summary="Cut-offs besides the declared ones, such as 5,20.",
 )
 TOML, CARD, SAMPLE = "task.toml", "card.md", "sample"
-#: The maximum size of a folder in bytes.
+#: `MAX_BYTES` is the maximum size of a task folder in bytes.
 MAX_BYTES = 16 << 20
-#: Scores the sample and compares the result with the declared scores. Imported on first
-#: use.
+#: `SAMPLE_CHECK` scores the sample and compares the result with declared scores.
+#: The function in `SAMPLE_CHECK` is imported on first use.
 SAMPLE_CHECK = "scoring.offline.sample:faults"
 SECTIONS = ("Format", "Data", "Rules", "Citation")
-#: Matches task slugs and names of rule sets.
+#: `SLUG` matches task slugs and names of rule sets.
 SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 SLUG_WORDS = "lower-case letters, digits and single hyphens"
-#: Keys of [task] that cannot change scores. They are not part of the digest.
+#: Keys of [task] that cannot change scores are not part of the digest.
 WORDS = ("title", "names", "baselines", "public_sample", VIEW)
 READINGS = ("year", "words", "characters", "count")
 DATE = re.compile(r"before:\d{4}(-\d{2}){0,2}")
@@ -76,8 +76,8 @@ Files = Mapping[str, str]
 
 
 def read_folder(folder: Path) -> TaskType:
-    """Read a task folder and score the sample. Raises InputRefused with all problems,
-    including wrong declared scores of the sample.
+    """Read the task in a folder and score the task's sample. Raises InputRefused with
+    all problems, including wrong declared scores of the sample.
     """
     return read_files(folder_files(folder), str(folder))
 
@@ -136,17 +136,18 @@ def read_files(files: Files, shown: str) -> TaskType:
 
 @lru_cache(maxsize=64)
 def from_reference(reference: str) -> TaskType:
-    """Return the task from the JSON that another process sent. The JSON contains the
-    files that determine scores.
+    """Return the declared task from the JSON that another process sent. The JSON
+    contains the files of the folder that determine scores.
     """
     return read_declaration(read_json(reference), parses_program=False)
 
 
 def read_declaration(files: Files, *, parses_program: bool = True) -> TaskType:
-    """Read a declaration without its card and sample. Raises InputRefused.
+    """Read a declaration without the card and the sample of the task. Raises
+    InputRefused.
 
     Processes that serve pages set ``parses_program`` to False, since the parser uses
-    much memory and the files have already been validated.
+    much memory and the program has already been validated.
     """
     task_type, faults = _read(files, lambda name: name, parses_program=parses_program)
     if task_type is None or faults:
@@ -266,8 +267,8 @@ def _official(
     *,
     parses_program: bool,
 ) -> Official | None:
-    """Return the official program and its layout. Return None if the folder has no
-    program or the program has a fault.
+    """Return the official program of a task and the layout of the program's input
+    files. Return None if the folder has no official program or the program has a fault.
     """
     if TABLE not in keys:
         keys.value(TABLE, None)
@@ -285,8 +286,8 @@ def _official(
 def _refuse_program_alone(
     rules: Iterable[Keys], rule_sets: Mapping[str, tuple[MetricRef, ...]]
 ) -> None:
-    """Refuse metrics of the program in the first rule set, which every site must be
-    able to compute.
+    """Refuse a first rule set that contains metrics of the official program, because
+    every site must be able to compute the first rule set.
     """
     first = next(iter(rules), None)
     if first is not None and next(iter(rule_sets), "") in rules_of_program(rule_sets):
@@ -296,7 +297,9 @@ def _refuse_program_alone(
 
 
 def _rule_sets(rules: Iterable[Keys], naming: Naming) -> dict[str, Any]:
-    """Return the metrics of each rule set by name. Refuse invalid and repeated names."""
+    """Return the metrics of each rule set by name. Refuse invalid and repeated names of
+    rule sets.
+    """
     rule_sets: dict[str, Any] = {}
     for rule in rules:
         name = rule.text("name")
@@ -315,8 +318,8 @@ def _at_cutoffs(
     rules: str,
     options: Options,
 ) -> tuple[MetricRef, ...]:
-    """For each cut-off of the option, return the measures of the rule set that have a
-    cut-off.
+    """For each cut-off (number of first candidates) of the option, return the measures
+    of the rule set that have a cut-off.
     """
     known = {metric.name: metric for metric in rule_sets[rules]}
     found: dict[str, MetricRef] = {}
@@ -335,7 +338,8 @@ def _at_cutoffs(
 
 def _with_declaration(task: InstanceTask, declared: Declared) -> Callable[..., Any]:
     """Return a function that yields the public files with the declaration and the
-    sample. With these files, participants can validate and score runs.
+    sample. With the declaration and the sample, participants can validate and score
+    runs.
 
     The sample contains a run and the public part of the sample's instances.
     """
@@ -444,8 +448,8 @@ def _dimensions(keys: Keys) -> Any:
 
 
 def _names(keys: Keys) -> dict[str, dict[str, str]]:
-    """Return the display names for each language. For names directly under
-    [task.names], the language is an empty text.
+    """Return the display names of metrics and classes for each language. For names
+    directly under [task.names], the language is an empty text.
     """
     said = keys.table("names", {})
     names: dict[str, dict[str, str]] = {"": {}}
@@ -466,7 +470,7 @@ def _names(keys: Keys) -> dict[str, dict[str, str]]:
 
 
 def _digest(files: Files) -> str:
-    """Return the SHA-256 of the files that determine scores."""
+    """Return the SHA-256 of the files in a task folder that determine scores."""
     task = {
         name: value
         for name, value in read_toml(files[TOML])["task"].items()

@@ -1,5 +1,5 @@
-"""Read the files of gold, and determine which files contain answers, queries and
-documents.
+"""Read the files of gold (reference answers), and determine which files contain
+answers, queries and documents.
 """
 
 import math
@@ -48,8 +48,8 @@ from tasks.types.text import decoded
 Values = dict[str, Any]
 QRELS = (".txt", ".qrels", ".trec")
 _QRELS_LINE = re.compile(r"\S+\s+\S+\s+\S+\s+-?\d{1,9}\s*")
-#: Typical field names of a single instance. A key of an object with such a name is not
-#: the id of an instance.
+#: `_IS_FIELD` matches typical field names of a single instance.
+#: A key of a JSON object with such a field name is not the id of an instance.
 _IS_FIELD = re.compile(
     r"id|text|label|labels|gold|answer|answers|title|query|data|claim", re.IGNORECASE
 )
@@ -58,7 +58,7 @@ _IS_PAIR_ID = re.compile(
     re.IGNORECASE,
 )
 _IS_GRADE = re.compile(r"score|grade|relevan|label|annotation|judg", re.IGNORECASE)
-#: Matches labels of documents that were judged irrelevant.
+#: `_IS_IRRELEVANT` matches labels of documents that were judged irrelevant.
 _IS_IRRELEVANT = re.compile(
     r"(no|not|non|irrelevant|un|nei|neutral|false|negative)([ _-].*)?", re.IGNORECASE
 )
@@ -67,8 +67,8 @@ MAX_WORDS, MAX_PAIRED = 10, 6
 
 @dataclass(frozen=True)
 class GoldFile:
-    """A file and its rows. ``keys`` are the settings of [task.gold] that describe the
-    file.
+    """A file of gold and the rows of the file. ``keys`` are the settings of [task.gold]
+    that describe the file.
     """
 
     file: InputFile
@@ -83,12 +83,12 @@ class GoldFile:
 @dataclass(frozen=True)
 class Recognised:
     """The recognised instances of the gold, and the settings for reading the gold. One
-    field contains the answers.
+    field of the instances contains the answers.
 
-    ``keys`` are settings of [task.gold]. For label vectors, ``labels`` are the labels
-    in the order of positions. ``pool`` is the file of documents, and ``pool_key`` is
-    the field with document ids. ``secret`` are the fields of instances that could
-    reveal answers.
+    ``keys`` are settings of [task.gold] for reading the instances. For label vectors,
+    ``labels`` are the labels in the order of positions. ``pool`` is the file of
+    documents, and ``pool_key`` is the field with document ids. ``secret`` are the
+    fields of instances that could reveal answers.
     """
 
     main: str
@@ -113,7 +113,9 @@ class Recognised:
 def read_gold_files(
     files: Files, form: str, gold: Values, problems: Problems
 ) -> dict[str, GoldFile]:
-    """Return the files that have rows, by file name. Other files are skipped."""
+    """Return the files of gold that have rows, by file name. Files without rows are
+    skipped.
+    """
     found: dict[str, GoldFile] = {}
     for file in files:
         name = file.name.rpartition("/")[2]
@@ -141,7 +143,7 @@ def _table(
     records = table_records(file, table_form(file, gold), problems)
     if form != "numbers":
         return records
-    # All cells of a table are texts. Convert cells with numbers.
+    # All cells of a table are texts, so cells with numbers are converted.
     return (
         replace(record, value={k: _as_number(cell) for k, cell in record.value.items()})
         for record in records
@@ -173,7 +175,7 @@ def _json_file(file: InputFile, form: str, problems: Problems) -> GoldFile:
 
 def _fields_of(value: Any) -> Mapping[str, Any]:
     """Return the fields of an instance in a file that maps ids to instances. Return an
-    empty mapping if the value contains only the answer, such as grades.
+    empty mapping if the file maps ids to answers alone, such as grades.
     """
     if isinstance(value, dict) and not all(type(own) is int for own in value.values()):
         return value
@@ -181,9 +183,7 @@ def _fields_of(value: Any) -> Mapping[str, Any]:
 
 
 def _instances_by_id(file: InputFile) -> Mapping[str, Any] | None:
-    """Return a JSON object that maps ids to instances of the same type, or None for
-    other JSON.
-    """
+    """Return a file's JSON object that maps ids to instances, or None for other JSON."""
     with suppress(ValueError, InputRefused):
         items = read_json(decoded(file.read()))
         if not isinstance(items, dict) or len(items) < 2:
@@ -195,7 +195,7 @@ def _instances_by_id(file: InputFile) -> Mapping[str, Any] | None:
 
 
 def _text_file(file: InputFile) -> GoldFile:
-    """Read a file of qrels, with a row per line."""
+    """Read a file of qrels (relevance judgements), with a row per line."""
     lines = decoded(file.read()).splitlines()
     filled = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
     if filled and all(_QRELS_LINE.fullmatch(line) for _, line in filled):
@@ -212,7 +212,7 @@ TOPIC, DOCUMENT, GRADE = "id", "document", "grade"
 
 
 def recognise(form: str, read: Mapping[str, GoldFile]) -> Recognised:
-    """Determine which files contain the answers, queries and documents. Raises
+    """Determine which gold files contain the answers, queries and documents. Raises
     InputRefused if the files are not gold of the form.
     """
     filled = [name for name, own in read.items() if own.records]
@@ -257,8 +257,8 @@ def _recognised_rows(
 
 
 def _without_ids(form: str, rows: Rows) -> Rows:
-    """Return the rows without the id field, because the id field could look like an
-    answer. If the id field is uncertain, return the rows unchanged.
+    """Return the rows without the id field, because an id could look like an answer. If
+    the id field is uncertain, return the rows unchanged.
     """
     keys, guess = guess_id(form, rows, "")
     if guess.confidence != SURE or "ids" in keys or "numbered" in keys:
@@ -280,8 +280,8 @@ def _without_columns(rows: Rows, reading: Reading) -> Rows:
 
 
 def _rows_with_ids(rows: Rows, keys: Values) -> Rows:
-    """Return the rows with ids. The declaration composes the ids from other fields or
-    from row numbers.
+    """Return the rows of gold with an id in each row. The declaration of the task
+    composes the ids from other fields or from row numbers.
     """
     shape = GoldShape(
         ids=tuple(keys.get("ids", ())), numbered=keys.get("numbered", False)
@@ -295,7 +295,7 @@ def _rows_with_ids(rows: Rows, keys: Values) -> Rows:
     return [{**row, keys["id"]: name} for row, name in zip(rows, names, strict=True)]
 
 
-# Recognition of rankings and evidence.
+# The following functions recognise rankings and evidence.
 
 
 @dataclass(frozen=True)
@@ -316,7 +316,7 @@ def _pools(read: Mapping[str, GoldFile]) -> list[_Pool]:
 
 
 def ids_in(value: Any) -> Iterator[str]:
-    """Yield the document ids that an answer contains."""
+    """Yield the document ids that a gold answer contains."""
     if isinstance(value, dict):
         yield from map(str, value)
     elif isinstance(value, list):
@@ -350,8 +350,8 @@ def _recognised_ranking(
 
 
 def _of_pool(form: str, name: str, source: GoldFile, pool: _Pool) -> Recognised | None:
-    """Return the instances if all answers are ids of documents in the pool, otherwise
-    None.
+    """Return the instances of a file if all answers are ids of documents in the pool
+    (list of candidates), otherwise None.
     """
 
     def is_known(reading: Reading) -> bool:
@@ -381,7 +381,7 @@ def _of_pool(form: str, name: str, source: GoldFile, pool: _Pool) -> Recognised 
 @dataclass(frozen=True)
 class _Pair:
     """The names of the fields with the query id and the document id, and the pool of
-    documents.
+    documents that systems rank.
     """
 
     query: str
@@ -457,7 +457,7 @@ class _Grades:
 
 
 def _grades(rows: Rows, query: str, document: str) -> _Grades:
-    """Return the field with the grades of documents, and the settings for reading the
+    """Return the field with the grades of documents, and the settings for reading these
     grades.
     """
     for name in names_of(rows):
@@ -483,7 +483,7 @@ def _of_document(rows: Rows, query: str, document: str) -> list[str]:
     """Return the fields that may describe the document instead of the query.
 
     A field describes the query if one document has several values of the field. A field
-    also describes the query if its name starts like the name of the query field.
+    whose name starts like the name of the query field also describes the query.
     """
     stem = re.split(r"[_\W]|(?=Id|ID)", query)[0].lower()
     found = []
@@ -526,7 +526,7 @@ def _of_qrels(
 def _with_queries(
     read: Mapping[str, GoldFile], recognised: Recognised, pools: Sequence[_Pool]
 ) -> Recognised:
-    """Add the fields of the query file to the instances, if there is such a file."""
+    """Add the fields of the query file to the instances, if the gold has a query file."""
     topics = {str(row[recognised.key]) for row in recognised.rows}
     for name, source in read.items():
         if name in (recognised.main, recognised.pool):
@@ -571,7 +571,7 @@ def query_rows(source: GoldFile, key: str) -> Rows:
 
 
 def without_candidates(found: Recognised, fields: Sequence[str]) -> Problem:
-    """Return a problem: the ranking has no documents that runs could rank."""
+    """Return the problem that a ranking has no documents that runs could rank."""
     message = "there is nothing to rank: no file has all documents that the gold names"
     if fields:
         shown = ", ".join(f"“{name}”" for name in fields)

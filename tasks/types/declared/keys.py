@@ -1,5 +1,5 @@
-"""Typed readers of the keys in a `task.toml`. After a fault, a reader records the line
-number and continues.
+"""Typed readers of the keys in a `task.toml`. After a fault in a key, a reader records
+the line number and continues.
 """
 
 import difflib
@@ -18,7 +18,7 @@ _KINDS |= dict.fromkeys((int, float), "a number")
 
 
 class Faults(list[Problem]):
-    """The problems of a file, in the order of discovery."""
+    """The problems of a `task.toml`, in the order of discovery."""
 
     def __init__(self, file: str, lines: KeyLines | None = None) -> None:
         super().__init__()
@@ -32,8 +32,8 @@ class Faults(list[Problem]):
 
 
 class Keys:
-    """A table of the file. Each reader takes a key and returns the default after a
-    fault. `close` refuses keys that were not read.
+    """A table of a `task.toml`. Each reader takes a key and returns the default after a
+    fault. The method `close` refuses keys of the table that were not read.
     """
 
     def __init__(
@@ -123,8 +123,8 @@ class Keys:
                 f"“{name}” is {kind(value)}",
                 f"a table under [{self._dotted(name)}]",
             )
-        # The missing table is already recorded as a fault. Discard faults of keys in
-        # this table.
+        # The missing table is already recorded as a fault.
+        # Further faults of keys in the missing table are discarded.
         return Keys({}, (*self.path, name), Faults(self.faults.file))
 
     def tables(self, name: str, default: Any = REQUIRED) -> "list[Keys]":
@@ -145,8 +145,8 @@ class Keys:
         return []
 
     def entry(self, name: str, value: object) -> "Keys | None":
-        """Return a list item as a table, or None for an invalid item. A text is an
-        abbreviation for a table with this name.
+        """Return a list item as a table, or None for an invalid item. A text as list
+        item is an abbreviation for a table with the text as name.
         """
         table = {"name": value} if isinstance(value, str) else value
         return (
@@ -176,8 +176,8 @@ def near(name: str, known: Sequence[str]) -> str:
 
 
 def read_keys(text: str, file: str) -> tuple[Keys, Faults]:
-    """Return the top-level table of a file, and the faults of the file. Invalid TOML is
-    a single fault with a line number.
+    """Return the top-level table of a TOML file, and the faults of the file. Invalid
+    TOML is a single fault with a line number.
     """
     try:
         values = read_toml(text)

@@ -13,11 +13,11 @@ from tasks.types.forms.numbers import NumberTask
 from tasks.types.tables import DOCUMENT, RANK, SCORE
 
 VALUES, FIELDS = "values", "fields"
-#: The forms whose answers are labels or numbers. In these forms, a declaration can map
-#: other spellings to the answers.
+#: `FORMS_WITH_VALUES` lists the forms whose answers are labels or numbers.
+#: In these forms of task, a declaration can map other spellings to the answers.
 FORMS_WITH_VALUES = ("labels", "numbers", "spans", "evidence")
-#: For each form, the fields of a run in addition to id and answer. A declaration can
-#: rename these fields.
+#: `OTHER_FIELDS` lists the fields of a run besides id and answer, for each form.
+#: A declaration can rename the fields in `OTHER_FIELDS`.
 OTHER_FIELDS: Mapping[str, tuple[str, ...]] = {
     "labels": (PROBABILITIES, CONFIDENCE),
     "ranking": (DOCUMENT, RANK, SCORE),
@@ -50,8 +50,8 @@ def _values(form: str, keys: Keys) -> Values:
 
 
 def other_fields(form: str, shape: object) -> tuple[str, ...]:
-    """Return the additional fields of a run that a declaration can rename. In the shape
-    with sets of evidence, no field can be renamed, because labels are part of the
+    """Return the additional fields of a run that a declaration can rename. If answers
+    are sets of evidence, no field can be renamed, because labels are part of the
     answer.
     """
     return () if shape == "sets" else OTHER_FIELDS.get(form, ())
@@ -72,8 +72,8 @@ def _fields(form: str, answer: Keys) -> dict[str, str]:
 
 
 def refuse_unknown_values(task: InstanceTask, gold: Keys, answer: Keys) -> None:
-    """Refuse mapped values that lead to an unknown answer. Refuse values that are the
-    name of another answer.
+    """Refuse mapped values that lead to an unknown answer, and mapped values that are
+    the name of another answer.
     """
     abstain = getattr(task, "abstain", "")
     for keys, values in ((gold, task.values), (answer, task.answer_values)):

@@ -1,5 +1,5 @@
-"""The measures that a declaration can name. Each form has a separate list of measures.
-Each measure has a class and options.
+"""The measures that a declaration can name. Each form of task has a separate list of
+measures, and each measure has a class and options.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,11 +14,11 @@ from tasks.types.tokenizers import TOKENIZERS
 
 CLASSES, CALIBRATION = "scoring.metrics.classification", "scoring.metrics.calibration"
 WEIGHTED = "scoring.metrics.weighted"
-#: The data of a run that a measure of labels needs in addition to the labels.
+#: Some measures of labels need probabilities or confidences besides the labels.
 PROBABILITIES, SCORES = "probabilities", "probabilities or confidence"
 PARTS = ("precision", "recall", "f1")
-#: Values that a rule set can choose for 0/0 in a class, and the metrics to which this
-#: value is passed.
+#: `ZEROS` lists the values that a rule set can choose for 0/0 in a class.
+#: Metrics in `OF_CLASSES` get the chosen value for 0/0.
 ZEROS = ("0", "left-out")
 OF_CLASSES = (f"{CLASSES}:ClassAverage", f"{CLASSES}:OneClass")
 
@@ -27,10 +27,11 @@ OF_CLASSES = (f"{CLASSES}:ClassAverage", f"{CLASSES}:OneClass")
 class Measure:
     """A measure that rule sets can use.
 
-    ``metric`` is a reference to the class. ``given`` names the properties of the task
-    that are passed to the class. ``options`` maps the names of options to their types:
-    a text, a number, a flag, a label, or a choice of texts. ``cut`` states whether the
-    name ends with `@k`: never, always or maybe.
+    ``metric`` is a reference to the class of the measure. ``given`` names the
+    properties of the task that are passed to the class of the measure. ``options`` maps
+    the names of options to types, which are a text, a number, a flag, a label, or a
+    choice of texts. ``cut`` states whether the name of the measure ends with `@k`, and
+    is never, always or maybe.
     """
 
     metric: str
@@ -38,11 +39,12 @@ class Measure:
     given: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     cut: str = ""
-    #: Only for labels. True if the measure needs tasks with several labels per
-    #: instance, False if it needs one label, None if both are accepted.
+    #: `several` is True if the measure needs several labels per instance.
+    #: `several` is False if the measure needs one label, and None if both are accepted.
     several: bool | None = False
     asks: str = ""
-    #: True if the measure counts words. The rule set may then select a tokenizer.
+    #: `has_tokenizer` is True if the measure counts words.
+    #: The rule set may select a tokenizer for a measure that counts words.
     has_tokenizer: bool = False
 
 
@@ -235,13 +237,13 @@ class Naming:
         official: Official | None = None,
     ) -> None:
         self.form, self.given = form, given
-        #: The measures in the folder's `measures.py`.
+        #: `own` contains the measures in the folder's `measures.py`.
         self.own = own or OwnMeasures("", {})
         self.official = official
 
     def metrics(self, rules: Keys) -> tuple[MetricRef, ...]:
-        # Only the form text has the key `tokenizer`. In other forms, `close` refuses
-        # the key.
+        # Only tasks of the form text have the key `tokenizer`.
+        # In other forms of task, `close` refuses the key `tokenizer`.
         tokenizer = (
             rules.choice("tokenizer", TOKENIZERS, "") if self.form == "text" else ""
         )
@@ -273,7 +275,7 @@ class Naming:
     def _with_zero(
         self, rules: Keys, references: Iterable[MetricRef]
     ) -> tuple[MetricRef, ...]:
-        """Pass the declared value for 0/0 to metrics over classes."""
+        """Pass the declared value for 0/0 to the metrics that average over classes."""
         if "zero" not in rules:
             return tuple(references)
         zero = rules.choice("zero", ZEROS, ZEROS[0])
@@ -300,8 +302,8 @@ class Naming:
     def _metric(
         self, entry: Any, rules: Keys, place: int, tokenizer: str
     ) -> MetricRef | tuple[str, str] | None:
-        """Return the metric of an entry. For a faulty entry, return the fault and the
-        expected form, or None if the fault is already recorded.
+        """Return the metric of an entry in a rule set. For a faulty entry, return the
+        fault and the expected form, or None if the fault is already recorded.
         """
         keys = rules.entry("measures", entry)
         if keys is None:
@@ -342,8 +344,8 @@ class Naming:
         return MetricRef(name, measure.metric, arguments | parts)
 
     def _unfit(self, measure: Measure, name: str) -> tuple[str, str] | None:
-        """If a measure of labels cannot be used in this task, return the fault and the
-        expected value, otherwise None.
+        """Return the fault and the expected value if a measure of labels cannot be used
+        in this task, otherwise None.
         """
         if self.form != "labels":
             return None

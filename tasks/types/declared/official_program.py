@@ -1,8 +1,8 @@
 """The official program of a task, stored in `program.json` with files, command, and
 input format.
 
-This module does not run programs. It parses their Python 3 source to find resources
-that the sandbox does not provide.
+This module does not run official programs. The module parses the programs' Python 3
+source to find resources that the sandbox does not provide.
 """
 
 import ast
@@ -25,22 +25,23 @@ from tasks.types.problems import Problem
 from tasks.types.references import MetricRef
 
 PROGRAM = "program.json"
-#: The name of the program's table in `task.toml`, and the key that a measure uses to
-#: name a column of the program.
+#: `TABLE` is the name of the official program's table in `task.toml`.
+#: A measure uses the key `COLUMN` to name a column of the official program.
 TABLE, COLUMN = "program", "column"
 METRIC = "scoring.metrics.official:OfficialMeasure"
-#: The suffix of display names of the program's metrics, by language.
+#: `MARKS` contains the suffix of display names of the program's metrics, by language.
 MARKS = {"": "official program", "de": "offizielles Programm"}
 LINES = "lines"
 FILES = (LINES, "csv", "tsv", "jsonl")
 MAX_FILES, MAX_BYTES, MAX_COLUMNS, MAX_WIDTH = 200, 2 << 20, 20, 100
-#: Maximum number of characters of Python code in all files of a program. With short
-#: lines, the parser needs five hundred times as much memory as the text.
+#: `MAX_CODE` limits the characters of Python code in all files of a program.
+#: For short lines, Python's parser needs five hundred times the memory of the text.
 MAX_CODE = 1 << 19
 _PYTHON = re.compile(r"(?:.*/)?python(\d(?:\.\d+)?)?")
 COLUMN_NAME = re.compile(r"[\w.@+ -]{1,60}")
 _GPU = re.compile(r"\.cuda\(|cuda:\d|['\"]cuda['\"]|CUDA_VISIBLE_DEVICES|nvidia-smi")
-#: Modules that start processes, and modules that use the network.
+#: `_STARTING` lists modules that start processes.
+#: `_SPEAKING` lists modules that use the network.
 _STARTING = frozenset({"subprocess", "multiprocessing", "pty", "concurrent"})
 _SPEAKING = frozenset(
     {"socket", "requests", "urllib", "urllib3", "http", "ftplib", "smtplib", "httpx"}
@@ -53,8 +54,8 @@ _GPU_MODULES = frozenset({"cupy", "pycuda", "numba"})
 
 @dataclass(frozen=True)
 class OfficialProgram:
-    """An official program. ``command`` contains the path of the script and the
-    arguments of the script.
+    """An official program, which computes scores of a task. ``command`` contains the
+    path of the script and the arguments of the script.
     """
 
     text: str
@@ -73,12 +74,13 @@ class OfficialProgram:
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """The layout of the files that the program reads. ``gold`` is the name of the file
-    in `input/ref`, and ``answers`` is the name of the file in `input/res`.
+    """The layout of the files that the official program reads. ``gold`` is the name of
+    the file in `input/ref`, and ``answers`` is the name of the file in `input/res`.
 
     If ``files`` is `lines`, each line contains the values of ``width`` instances, or
-    one label as a vector with ``width`` positions. Otherwise the file is a table with
-    the columns ``id`` (the number of the instance, from 1) and ``field``.
+    one label as a vector with ``width`` positions. With other values of ``files``, the
+    file is a table with the columns ``id`` (the number of the instance, from 1) and
+    ``field``.
     """
 
     gold: str
@@ -94,7 +96,7 @@ class Layout:
 
 
 def written_program(command: str, files: Mapping[str, str]) -> str:
-    """Return the text of a `program.json`."""
+    """Return the text of a `program.json` with the command and the files of a program."""
     values = {"command": command, "files": dict(sorted(files.items()))}
     return json.dumps(values, ensure_ascii=False, indent=1) + "\n"
 
@@ -108,7 +110,7 @@ def is_program(text: str) -> bool:
 
 @lru_cache(maxsize=32)
 def program_of(text: str) -> OfficialProgram:
-    """Return the program in a text that has been validated earlier."""
+    """Return the official program in a text that has been validated earlier."""
     values = read_json(text)
     words = shlex.split(values["command"])[1:]
     return OfficialProgram(text, tuple(words), values["files"])
@@ -117,8 +119,8 @@ def program_of(text: str) -> OfficialProgram:
 def read_program(
     text: str, shown: str, faults: list[Problem], *, parses_code: bool = True
 ) -> OfficialProgram | None:
-    """Return the program. If it cannot be an official program, record the faults and
-    return None.
+    """Return the official program in the text of a `program.json`. If the text is not
+    an official program, record the faults and return None.
     """
     found = _faults_of(text)
     if parses_code and not found:
@@ -218,7 +220,9 @@ def is_plain_path(name: object) -> bool:
 
 
 def missing_imports(program: OfficialProgram) -> list[str]:
-    """Return the imported packages that are not installed on this machine."""
+    """Return the packages that an official program imports and this machine does not
+    have.
+    """
     own = {part for name in program.files for part in _own_names(name)}
     names = dict.fromkeys(name.partition(".")[0] for name in imported(program))
     return [
@@ -234,7 +238,7 @@ def _is_found(name: str) -> bool:
     try:
         return importlib.util.find_spec(name) is not None
     except ValueError:
-        # The module is already loaded and has no specification, such as `__main__`.
+        # A loaded module such as `__main__` may have no specification.
         return True
 
 
@@ -244,8 +248,8 @@ def _own_names(path: str) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class _Uses:
-    """The modules that code imports, and the functions of `os` that start processes in
-    this code.
+    """The modules that a program's code imports, and the functions of `os` that the
+    code uses to start processes.
     """
 
     imports: tuple[str, ...]
@@ -254,7 +258,7 @@ class _Uses:
 
 @lru_cache(maxsize=32)
 def _uses(text: str) -> _Uses:
-    """Parse the Python code in a `program.json`."""
+    """Parse the Python code in a `program.json` and return the uses of modules."""
     imports: dict[str, None] = {}
     os_calls: set[str] = set()
     for source in _code(program_of(text).files).values():
@@ -280,8 +284,8 @@ def imported(program: OfficialProgram) -> Sequence[str]:
 
 
 def warnings_of(program: OfficialProgram) -> list[str]:
-    """Return a warning for each resource that the program needs and this machine does
-    not provide.
+    """Return a warning for each resource that an official program needs and this
+    machine does not provide.
     """
     names = imported(program)
     heads = {name.partition(".")[0] for name in names}
@@ -301,15 +305,17 @@ def warnings_of(program: OfficialProgram) -> list[str]:
 
 
 class Official:
-    """The official program of a folder and the input layout. The class creates a metric
-    for each column of the program.
+    """The official program of a folder and the input layout. The object creates a
+    metric for each column of the program.
     """
 
     def __init__(self, text: str, layout: Layout) -> None:
         self.text, self.layout = text, layout
 
     def reference(self, name: str, keys: Keys) -> MetricRef | tuple[str, str]:
-        """Return the metric of an entry, or a fault and the expected value."""
+        """Return the metric of an entry in a rule set, or a fault and the expected
+        value.
+        """
         column = keys.text(COLUMN)
         is_lower = keys.flag("lower_is_better")
         scale = keys.number("scale", 1, least=0)
@@ -333,8 +339,8 @@ class Official:
 
 
 def read_layout(keys: Keys, form: str, given: Mapping[str, Any]) -> Layout | None:
-    """Return the layout that the table [task.program] declares. For an invalid table,
-    record the faults and return None.
+    """Return the layout of input files that the table [task.program] declares. For an
+    invalid table, record the faults and return None.
     """
     before = len(keys.faults)
     if form not in ("labels", "numbers", "text"):
@@ -374,7 +380,9 @@ def marked_names(
     rule_sets: Mapping[str, tuple[MetricRef, ...]],
     names: Mapping[str, Mapping[str, str]],
 ) -> dict[str, dict[str, str]]:
-    """Return display names of metrics by language."""
+    """Return display names of metrics by language. The names of the program's metrics
+    get a suffix.
+    """
     marked = {language: dict(name) for language, name in names.items()}
     columns = {
         metric.name: str(metric.arguments[COLUMN])

@@ -1,5 +1,5 @@
-"""The measures in the `measures.py` of a task folder. The attributes of the classes are
-read without running the file.
+"""The measures in the `measures.py` of a task folder. The attributes of the measures
+are read without running the file.
 
 This module runs only files with trusted digests, which are part of Citeboard. A
 sandboxed process runs all other files (see `scoring.metrics.own`).
@@ -18,28 +18,28 @@ from tasks.types.problems import InputRefused, Problem
 from tasks.types.references import MetricRef
 
 MEASURES = "measures.py"
-#: SHA-256 digests of trusted files. The only trusted file belongs to the task
-#: reference-verification.
+#: `TRUSTED` contains the SHA-256 digests of trusted files.
+#: The only trusted file belongs to the task reference-verification.
 TRUSTED = frozenset(
     {"bb677d24085a7147df82ad42ae75af30b28e12192b74b96fd8b6e85f1c91de6e"}
 )
-#: The module that measures import, and the former name of this module. The former name
-#: is replaced in existing files.
+#: Measures import the module `HOME`.
+#: `WRITTEN_FOR` is the former name of this module and is replaced in existing files.
 HOME, WRITTEN_FOR = "scoring.metrics", "scoring" + ".metrics"
-#: Maps the base class of a measure to a metric. If the file is not run, this metric
-#: represents the measure.
+#: `KINDS` maps the base class of a measure to a metric.
+#: The metric represents the measure if the file of the measure is not run.
 KINDS = {
     **dict.fromkeys(
         ("Metric", "MeanMetric", "CountMetric"), "scoring.metrics.own:OwnMeasure"
     ),
     "WeightedMetric": "scoring.metrics.own:OwnWeightedMeasure",
 }
-#: The attribute of a weighted measure that lists columns of the matrix. Only rows of
-#: these columns contribute to the value.
+#: `CARRIERS` is the attribute of a weighted measure that lists columns of the matrix.
+#: Only rows of the listed columns contribute to the value of the measure.
 CARRIERS = "carriers"
-#: Recorded for a class that defines a method `marks`.
+#: `HAS_MARKS` is recorded for a class that defines a method `marks`.
 HAS_MARKS = "has_marks"
-#: The class attributes that a measure may set to literal values, with their types.
+#: `FACTS` lists class attributes that a measure may set to literals, with types.
 FACTS: Mapping[str, tuple[type, ...]] = {
     "higher_is_better": (bool, type(None)),
     "scale": (int, float),
@@ -56,8 +56,8 @@ FACTS: Mapping[str, tuple[type, ...]] = {
 
 @dataclass(frozen=True)
 class OwnMeasures:
-    """Maps the name of each class to a metric that represents the class, and to the
-    attributes that the class declares.
+    """Map the name of each measure class to a metric that represents the class, and to
+    the attributes that the class declares.
     """
 
     text: str
@@ -75,8 +75,8 @@ class OwnMeasures:
 
 
 class MeasureFailed(InputRefused):
-    """An error: a measure cannot be computed. The message contains the name of the file
-    but no text from the file.
+    """A measure cannot be computed, which is an error of the task. The message contains
+    the name of the file but no text from the file.
     """
 
 
@@ -94,8 +94,8 @@ def not_here(call: Any) -> Any:
 
 
 class Chosen:
-    """The function that computes measures in this process. The default function raises
-    an error.
+    """The function that computes a folder's measures in this process. The default
+    function for computing measures raises an error.
     """
 
     compute: Callable[[Any], Any] = staticmethod(not_here)
@@ -115,8 +115,8 @@ def is_trusted(text: str) -> bool:
 
 
 def module_of(text: str) -> str:
-    """Return the module name of a trusted file. If the file has not been executed
-    before, execute the file.
+    """Return the module name of a trusted file of measures. Execute the file if the
+    file has not been executed before.
     """
     assert is_trusted(text), "nothing else is run here"
     name = f"citeboard_measures_{digest_of(text)[:16]}"
@@ -126,8 +126,8 @@ def module_of(text: str) -> str:
 
 
 def run_file(text: str, name: str) -> ModuleType:
-    """Execute a file as a module with this name. The module is added to
-    ``sys.modules``, where dataclasses look it up.
+    """Execute a file of measures as a Python module with the given name. The module is
+    added to ``sys.modules``, where dataclasses look up modules.
     """
     module = sys.modules[name] = ModuleType(name)
     try:
@@ -141,8 +141,8 @@ def run_file(text: str, name: str) -> ModuleType:
 
 
 def read_measures(text: str, shown: str, faults: list[Problem]) -> OwnMeasures:
-    """Parse the measures without running the file. Classes without the base class of a
-    measure are ignored.
+    """Parse the measures in a `measures.py` without running the file. Classes without
+    the base class of a measure are ignored.
     """
     faults = [] if is_trusted(text) else faults
     classes: dict[str, tuple[str, Mapping[str, Any]]] = {}

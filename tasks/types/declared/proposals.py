@@ -1,6 +1,6 @@
 """Count the values of each field in gold, and propose the declaration of a task.
 
-Proposals are conservative: a field that could reveal an answer is not proposed as
+Proposals are conservative, so a field that could reveal an answer is not proposed as
 public.
 """
 
@@ -56,21 +56,21 @@ from tasks.types.text import decoded
 from tasks.types.toml_lines import table
 
 Values = dict[str, Any]
-#: Maximum number of classes in a dimension, and maximum number of labels with a
-#: separate measure for each label.
+#: `MAX_CLASSES` limits the classes in a dimension.
+#: `MAX_LABEL_MEASURES` limits the labels with a separate measure for each label.
 MAX_CLASSES, MAX_LABEL_MEASURES = 20, 8
-#: Maximum number of described fields.
+#: `MAX_FIELDS` is the maximum number of described fields.
 MAX_FIELDS = 200
-#: The cut-offs of the measures that users can select.
+#: Users can select the measures at the cut-offs in `CUTS`.
 CUTS = (1, 5, 10, 20, 100)
-#: A field reveals the label if a classifier that uses only the field is right for at
-#: least this share of the instances.
+#: A classifier that uses only one field is right for a share of the instances.
+#: The field reveals the label if the share is at least `GIVES_AWAY`.
 GIVES_AWAY = 0.9
-#: A part of a field reveals labels if it occurs this many times more often with one
-#: label than with another, and at least this often.
+#: A part of a field is telling if it occurs far more often with one label.
+#: A telling part occurs `MORE_OFTEN` times more often, and at least `OFTEN` times.
 MORE_OFTEN, OFTEN = 3, 20
-#: A list field may contain the candidates if, in at least this share of the instances,
-#: the list contains more items than the answers.
+#: A list field may contain the candidates if most lists are longer than the answers.
+#: `HAS_MORE` is the minimum share of instances whose list is longer.
 HAS_MORE = 0.9
 MEASURES = {
     "labels": ("macro_f1", "accuracy", "mcc"),
@@ -85,15 +85,15 @@ MEASURES = {
     ),
     "numbers": ("spearman", "pearson", "mae"),
 }
-#: Keys whose lists are written as arrays of tables in TOML. Other lists of tables are
-#: written inline.
+#: In TOML, lists under the keys in `_ARRAYS` are written as arrays of tables.
+#: Lists of tables under other keys are written inline.
 _ARRAYS = ("rules", "baselines")
 _IS_UNIT = re.compile(
     r"(^|_)(id|key|paper|document|doc|article|topic|author)s?$", re.IGNORECASE
 )
 _IS_DATE = re.compile(r"\d{4}-\d{2}(-\d{2})?")
-#: Matches names of negative classes. If one of two labels matches, the other label is
-#: the positive class.
+#: `_PLAIN` matches names of negative classes.
+#: If `_PLAIN` matches one of two labels, the other label is the positive class.
 _PLAIN = re.compile(
     r"(no|none|not|non|false|0|valid|negative|other|real|human)([ _-].*)?",
     re.IGNORECASE,
@@ -102,8 +102,8 @@ _PLAIN = re.compile(
 
 @dataclass(frozen=True)
 class Field:
-    """A description of a field. ``there`` is the number of instances with the field.
-    ``different`` is the number of distinct values.
+    """A description of a field in the gold files. ``there`` is the number of instances
+    that have the field. ``different`` is the number of distinct values in the field.
     """
 
     name: str
@@ -114,7 +114,9 @@ class Field:
 
 @dataclass(frozen=True)
 class Found:
-    """The fields of the instances and of the pool, and the proposed table `task`."""
+    """The fields of the instances and of the pool (list of candidates), and the
+    proposed table `task`.
+    """
 
     instances: int
     fields: list[Field]
@@ -122,8 +124,8 @@ class Found:
     files: list[str]
     task: Values
     guesses: list[Guess]
-    #: Problems that prevent the creation of a task although the answers were
-    #: recognised.
+    #: `lacks` contains problems that prevent the creation of a task.
+    #: In a task with problems in `lacks`, the answers were nevertheless recognised.
     lacks: list[Problem]
 
 
@@ -135,8 +137,9 @@ def look(
     known: Values | None = None,
     delimiter: str = "",
 ) -> Found:
-    """Describe the files, and propose a declaration. If ``known`` is the table of an
-    existing declaration, use this table instead. Raises InputRefused.
+    """Describe the files of gold, and propose a declaration. If ``known`` is the table
+    of an existing declaration, describe the files by ``known`` instead. Raises
+    InputRefused.
 
     If several delimiters split a CSV file consistently, the user can choose the
     ``delimiter``.
@@ -174,8 +177,8 @@ def look(
 
 
 def _raw(source: GoldFile) -> Rows:
-    """Return the unchanged rows of a file. For qrels, return no rows, since columns of
-    qrels have no names.
+    """Return the unchanged rows of a file, or no rows for qrels (relevance judgements),
+    whose columns have no names.
     """
     return () if source.keys.get("files") == TREC else source.rows
 
@@ -210,7 +213,7 @@ def _pool(form: str, rows: Rows, found: Recognised) -> Values:
 
 
 def declaration(task: Values) -> str:
-    """Return the text of a `task.toml`."""
+    """Return the text of the `task.toml` with the proposed settings."""
     below = {
         name: value
         for name, value in task.items()
@@ -230,7 +233,9 @@ def declaration(task: Values) -> str:
 
 
 def _file_form(file: InputFile, gold: Values) -> dict[str, str]:
-    """Return the settings that describe the file format. JSON lines need no settings."""
+    """Return the settings of [task.gold] that describe the format of a file. Files of
+    JSON lines need no settings.
+    """
     form = file.suffix.removeprefix(".")
     if form not in TABLES:
         return {"files": "json"} if form == "json" else {}
@@ -274,7 +279,7 @@ def _proposed(form: str, recognised: Recognised) -> Values:
     ]
     unit = next((name for name in others if _is_unit(rows, name)), "")
     if not unit:
-        # Choose the part of the id that has the fewest distinct values.
+        # The id's part with the fewest distinct values is the unit.
         parts = [
             name for name in recognised.keys.get("ids", ()) if _is_unit(rows, name)
         ]
@@ -305,7 +310,7 @@ def _proposed(form: str, recognised: Recognised) -> Values:
         **({"hidden": hidden} if hidden else {}),
     }
     said, measures = _of_form(form, rows, answer, labels, shown)
-    # Baselines of rankings need documents. The lead baseline needs a text.
+    # Baselines of rankings need documents, and the lead baseline needs a text.
     has_inputs = {"ranking": bool(recognised.pool), "text": bool(shown)}.get(form, True)
     baselines = [
         {"name": name} for name in BASELINES[form] if name != TFIDF and has_inputs
@@ -323,11 +328,11 @@ def _proposed(form: str, recognised: Recognised) -> Values:
 def _public_fields(
     form: str, recognised: Recognised, others: Sequence[str], groups: Sequence[str]
 ) -> list[str]:
-    """Return the fields that are proposed as public: fields that neither contain nor
-    reveal an answer.
+    """Return the fields that are proposed as public because the fields neither contain
+    nor reveal an answer.
     """
     rows, answer = recognised.rows, recognised.answer
-    # Tags are useless without their tokens.
+    # The tokens are always public, as tags are useless without tokens.
     tokens = token_fields(rows, answer)[:1] if form == "tags" else []
     names = names_of(rows)
     before = names[: names.index(answer)] if answer in names else []
@@ -345,8 +350,8 @@ def _public_fields(
 
 
 def _guess_candidates(task: Values, recognised: Recognised) -> list[Guess]:
-    """Return the guess about the field that contains the candidates of each instance,
-    if there is such a field.
+    """Return the guess about the field with each instance's candidates, if the gold has
+    a field with candidates.
     """
     name = task["answer"].get("candidates")
     if task["form"] != "ranking" or not name:
@@ -356,7 +361,7 @@ def _guess_candidates(task: Values, recognised: Recognised) -> list[Guess]:
 
 
 def _ranking_problems(task: Values, recognised: Recognised) -> list[Problem]:
-    """Return the problem of a ranking without documents. Raises InputRefused if no
+    """Return the problem of a ranking that has no documents. Raises InputRefused if no
     field could contain candidates.
     """
     if task["form"] != "ranking" or recognised.pool or task["answer"].get("candidates"):
@@ -397,8 +402,8 @@ def _is_number(value: Any) -> bool:
 
 
 def _labels(found: Recognised) -> list[str]:
-    """Return the labels in order of descending frequency. For label vectors, return the
-    labels in the order of positions.
+    """Return the labels of a task in order of descending frequency. For label vectors,
+    return the labels in the order of positions.
     """
     if found.labels:
         return [*found.labels]
@@ -413,14 +418,18 @@ def _labels(found: Recognised) -> list[str]:
 
 
 def _is_unit(rows: Rows, name: str) -> bool:
-    """Return True if the values of the field identify groups of instances."""
+    """Return True if the values of the field identify groups of instances that should
+    be resampled together.
+    """
     own = scalars(rows, name) or []
     is_several = len(own) == len(rows) and 1 < len(set(own)) <= len(rows) / 2
     return is_several and _IS_UNIT.search(name) is not None
 
 
 def _reveals_label(rows: Rows, name: str, groups: Sequence[str]) -> bool:
-    """Return True if the presence, the value, or a word of the field reveals the label."""
+    """Return True if the presence of a field, the value of the field, or a word in the
+    field reveals the label.
+    """
     if not groups:
         return False
     signs = [
@@ -431,7 +440,7 @@ def _reveals_label(rows: Rows, name: str, groups: Sequence[str]) -> bool:
         (sign, label) for own, label in zip(signs, groups, strict=True) for sign in own
     )
     whole = Counter(groups)
-    # Count the instances that this word alone would classify correctly.
+    # `best` counts the instances that a single word would classify correctly.
     best = 0
     for sign in {sign for sign, _ in by_sign}:
         there = [by_sign[sign, label] for label in whole]
@@ -451,7 +460,8 @@ def _reveals_label(rows: Rows, name: str, groups: Sequence[str]) -> bool:
 
 def _names_answers(rows: Rows, name: str, answer: str) -> bool:
     """Return True if, in most rows, a text in the field contains the ids of the
-    answers. Lists are ignored, since a list of candidates must contain the answers.
+    answers. Lists in the field are ignored, since a list of candidates must contain the
+    answers.
     """
     told = [
         row
@@ -506,9 +516,9 @@ def _dimension(
             if row.get(name) not in (None, "")
         }
         if label not in within:
-            # A measure of grades needs both labels in each class. Instances without a
-            # grade are therefore added to every class. For other fields, instances
-            # without a value form a separate class.
+            # A measure of grades needs both labels in each class.
+            # Instances without a grade are therefore added to every class.
+            # For other fields, instances without a value form a separate class.
             is_grade = all(
                 _is_number(row.get(name)) for row in rows if row.get(name) is not None
             )
@@ -521,8 +531,8 @@ def _dimension(
 def _of_form(
     form: str, rows: Rows, answer: str, labels: Sequence[str], shown: Sequence[str]
 ) -> tuple[Values, list[Any]]:
-    """Return the settings of [task.answer], and the proposed measures. The first
-    measure determines the ranking.
+    """Return the settings of [task.answer], and the proposed measures, the ranking
+    measure first.
     """
     measures: list[Any] = list(MEASURES[form])
     values = [row.get(answer) for row in rows]
@@ -575,8 +585,8 @@ def _of_form(
 
 
 def candidate_fields(rows: Rows, answer: str) -> list[str]:
-    """Return the list fields that could contain candidates. Such a list contains every
-    answer, and in nearly all instances also other items.
+    """Return the list fields that could contain candidates. A list of candidates
+    contains every answer, and in nearly all instances also other items.
     """
     found = []
     for name in names_of(rows):
@@ -592,7 +602,9 @@ def candidate_fields(rows: Rows, answer: str) -> list[str]:
 def _label_answer(
     labels: Sequence[str], measures: list[Any], *, has_lists: bool
 ) -> tuple[Values, list[Any]]:
-    """Return the settings of [task.answer] for the form labels, and the measures."""
+    """Return the settings of [task.answer] and the measures for a task of the form
+    labels.
+    """
     said: Values = {"labels": list(labels)}
     if has_lists:
         return said | {"several": True}, ["macro_f1", "micro_f1", "exact_match"]
@@ -626,7 +638,7 @@ def _of_labels(labels: Sequence[str]) -> list[Any]:
 
 def measures_of(task: Values) -> dict[str, Any]:
     """Return all measures that the task can use, by name. Measures that the task
-    already uses come first.
+    already uses come first in the result.
     """
     said, form = task.get("answer", {}), task["form"]
     has = {

@@ -1,4 +1,4 @@
-"""Read the keys of a `task.toml` that only some forms have."""
+"""Read the keys of a `task.toml` that only some forms of task have."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -29,12 +29,12 @@ from tasks.types.forms.texts import TextTask
 from tasks.types.jsonlines import MAX_TEXT
 
 Settings = Mapping[str, Any]
-#: Reads [task.answer], other tables of [task], and the treatment of missing answers in
-#: rule sets. The arguments are the settings from [task.gold], [task.answer], [task],
-#: and the rule sets.
+#: `Reading` reads [task.answer], other tables of [task], and missing answers.
+#: `Reading` gets [task.gold], [task.answer] and [task] as the first arguments.
+#: The last argument of `Reading` contains the rule sets, which treat missing answers.
 Reading = Callable[[Settings, Keys, Keys, Sequence[Keys]], InstanceTask | None]
 ANSWER = "field"
-#: File formats of gold for forms that do not accept the default formats.
+#: `FILES_OF` lists gold file formats for forms that do not accept the default formats.
 FILES_OF = {"tags": (*JSON_FORMS, BIO)}
 
 
@@ -90,8 +90,8 @@ def _treatments(
 
 
 def _treatment(rule: Keys, name: str, labels: Sequence[str]) -> Treatment:
-    """Return the treatment of unanswered instances. The treatment is a keyword, or in
-    the form labels a table with a substitute label.
+    """Return the treatment of unanswered instances, which is a keyword. In the form
+    labels, the treatment may be a table with a substitute label.
     """
     value = rule.value(name, WRONG)
     if isinstance(value, dict) and labels:
@@ -188,8 +188,8 @@ def _tags(
 def _pool(
     task: Keys, id_field: str, content: str, content_field: str
 ) -> dict[str, Any]:
-    """Return the settings of the pool. ``content`` is the key whose value names the
-    field with the content.
+    """Return the settings of the pool, which contains the documents or candidates.
+    ``content`` is the key whose value names the field with the content.
     """
     pool = task.table("pool")
     if "file" in pool and "/" in pool.text("file"):

@@ -6,8 +6,8 @@ from tasks.types.declared.keys import Keys
 from tasks.types.forms.instances import TREC
 from tasks.types.forms.shapes import GoldShape
 
-#: Maps each key that only some forms of task have to these forms. Other keys exist in
-#: all forms.
+#: `OF_FORMS` maps each key of only some forms of task to the forms that have the key.
+#: Keys outside `OF_FORMS` exist in all forms of task.
 OF_FORMS: Mapping[str, Sequence[str]] = {
     "columns": ("labels", "numbers", "text"),
     "vector": ("labels",),
@@ -16,7 +16,7 @@ OF_FORMS: Mapping[str, Sequence[str]] = {
     "document": ("ranking",),
     "relevant": ("ranking",),
 }
-#: Groups of keys. At most one key of each group may be used.
+#: A task may use at most one key of each group in `EXCLUSIVE`.
 EXCLUSIVE = (
     ("ids", "numbered", "keyed", "document"),
     ("columns", "vector", "separator", "item", "document"),
@@ -24,8 +24,8 @@ EXCLUSIVE = (
 
 
 def read_shape(gold: Keys, form: str, files: str) -> GoldShape:
-    """Read the keys. Refuse keys that are invalid for the form, for the file format, or
-    in combination.
+    """Read the keys of [task.gold] that describe the shape of gold files. Refuse keys
+    that are invalid for the form, for the file format, or in combination.
     """
     shape = GoldShape(
         ids=gold.texts("ids", ()),
@@ -63,5 +63,5 @@ def read_shape(gold: Keys, form: str, files: str) -> GoldShape:
 
 
 def secret_fields(shape: GoldShape, field: str) -> tuple[str, ...]:
-    """Return the fields of the gold that contain answers."""
+    """Return the names of the gold fields that contain answers."""
     return (field, *shape.columns, *([shape.document] if shape.document else []))

@@ -14,9 +14,10 @@ VIEW = "view"
 
 
 def read_view(task_keys: Keys, form: str, task: InstanceTask) -> View:
-    """Return the declared view, or the default view of the form.
+    """Return the declared view of instances on pages, or the default view of the form
+    of task.
 
-    All fields in the view must be public.
+    All fields in the view of an instance must be public.
     """
     view = default_view(form, task)
     if VIEW not in task_keys:

@@ -1,8 +1,8 @@
 """Recognise the fields of gold that contain ids, and the fields that contain answers of
 a form.
 
-Each guess has a confidence and a reason. A reason contains field names and counts, but
-no values from the gold.
+Each guess about a field has a confidence and a reason. The reason of a guess contains
+field names and counts, but no values from the gold.
 """
 
 import dataclasses
@@ -39,12 +39,12 @@ from tasks.types.forms.shapes import SPACE, is_on, label_text, split_at
 from tasks.types.problems import InputRefused, Problem
 
 SURE, LIKELY, UNSURE = "sure", "likely", "unsure"
-#: The maximum length of field names that are compared for common prefixes.
+#: `MAX_NAME` is the maximum length of field names that are compared for prefixes.
 MAX_NAME = 100
-#: The maximum number of fields that are tested as parts of an id.
+#: `MAX_PARTS` is the maximum number of fields that are tested as parts of an id.
 MAX_PARTS = 8
-#: Separators are tested in this order. White space is last, because many labels contain
-#: white space.
+#: Separators of labels are tested in the order of `SEPARATORS`.
+#: White space is the last separator, because many labels contain white space.
 SEPARATORS = {";": "semicolons", "|": "bars", ",": "commas", SPACE: "white space"}
 _OTHER_ANSWERS = {
     "labels": r"^y$|verdict|stance|annotation|function",
@@ -55,7 +55,7 @@ _IS_PART = re.compile(
     r"|sentence|turn|claim|tweet|query)s?$|[a-z](Id|ID|Key|No)$|[a-z]id$",
     re.IGNORECASE,
 )
-#: Matches names of fields with document ids. The documents may be answers.
+#: `_IS_DOCUMENT` matches names of fields with document ids, which may be answers.
 _IS_DOCUMENT = re.compile(r"doc|corpus|passage|candidate|abstract|^pid$", re.IGNORECASE)
 IS_CANDIDATES = re.compile(r"candidate|option|choice|(^|_)pool", re.IGNORECASE)
 _IS_IOB_TAG = re.compile(r"O|[BI](-.*)?")
@@ -90,11 +90,13 @@ class Reading:
     labels: Sequence[str] = ()
 
 
-# Recognition of ids.
+# The following functions recognise ids.
 
 
 def guess_id(form: str, rows: Rows, answer: str) -> tuple[dict[str, Any], Guess]:
-    """Return the keys of [task.gold] that define the ids, and the guess about the ids."""
+    """Return the keys of [task.gold] that define the ids of instances, and the guess
+    about the ids.
+    """
     names = [name for name in names_of(rows) if name != answer]
     unique = [name for name in names if is_key(rows, name)]
     by_name = [
@@ -120,8 +122,7 @@ def guess_id(form: str, rows: Rows, answer: str) -> tuple[dict[str, Any], Guess]
             reason = f"“{name}” is named like an id; {again} of its values stand in several rows"
             return {"id": name}, Guess("id", name, UNSURE, reason)
     key = next(own for own in ("id", "row", "instance_id") if own not in names_of(rows))
-    # In rankings and evidence, document ids are answers and not parts of the ids of
-    # instances.
+    # In rankings and evidence, document ids are answers, not parts of instance ids.
     has_pairs = form not in ("ranking", "evidence")
     if has_pairs and (pair := _pair(rows, names)):
         reason = f"no field differs in all rows; {_quoted(pair)} do together"
@@ -135,8 +136,8 @@ def guess_id(form: str, rows: Rows, answer: str) -> tuple[dict[str, Any], Guess]
 
 
 def _may_be_ids(rows: Rows, name: str) -> bool:
-    """Return True if the values are single words, not all of them are numbers, and the
-    field's name is not typical of answers.
+    """Return True if the values of a field are single words, at least one word is not a
+    number, and the field's name is not typical of answers.
     """
     own = scalars(rows, name) or []
     return (
@@ -162,14 +163,14 @@ def _pair(rows: Rows, names: Sequence[str]) -> tuple[str, str] | None:
     return None
 
 
-# Recognition of answers.
+# The following functions recognise answers.
 
 
 def guess_answer(
     form: str, rows: Rows, *, also: Callable[[Reading], bool] | None = None
 ) -> tuple[Reading, Guess]:
     """Return the field with the answer, and a guess with confidence and reason. Raises
-    InputRefused with the reason if no field fits.
+    InputRefused with the reason if no field can contain the answer.
 
     For rankings, ``also`` returns True if all answers of a field are known candidates.
     """
@@ -214,9 +215,9 @@ def _answer_guess(
     return Guess("answer", found.field, UNSURE, reason)
 
 
-#: Ranks of field names, the most likely answer first. Typical names of answers come
-#: first, then names that contain a typical name, unusual names (from UNNAMED on), and
-#: names of metadata (from FACT on).
+#: A low rank means that a field name probably belongs to the answer.
+#: Typical names of answers have the lowest ranks, before names with a typical part.
+#: Unusual names have ranks from UNNAMED on, and names of metadata from FACT on.
 UNNAMED, FACT = 200, 300
 
 
@@ -320,7 +321,8 @@ def _are_signs(values: Iterable[Any]) -> bool:
 
 def _separated(name: str, values: Sequence[Any]) -> Reading | None:
     """Return a reading of the field whose texts contain several labels with a
-    separator, or None. Each label must also occur alone or in several texts.
+    separator, or None if the field has no such texts. Each label must also occur as the
+    only label of a text, or in several texts.
     """
     for separator, shown in SEPARATORS.items():
         parts = [split_at(value or "", separator) for value in values]
@@ -346,8 +348,8 @@ def _separated(name: str, values: Sequence[Any]) -> Reading | None:
 
 
 def _column_readings(form: str, rows: Rows, names: Sequence[str]) -> Iterator[Reading]:
-    """Yield groups of fields that together contain the answer: columns of 0 and 1, or
-    fields whose names differ only in a number.
+    """Yield groups of fields that together contain the answer. A group consists of
+    columns of 0 and 1, or of fields whose names differ only in a number.
     """
     if form not in ("labels", "numbers", "text"):
         return

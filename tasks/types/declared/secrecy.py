@@ -1,5 +1,5 @@
-"""Find the fields of gold that could contain an answer. Such fields are not proposed as
-public fields.
+"""Find the fields of gold that could contain an answer. Fields that could contain an
+answer are not proposed as public fields.
 """
 
 import re
@@ -19,8 +19,8 @@ from tasks.types.declared.fields import (
     words,
 )
 
-#: Matches typical names of fields with input texts. A field with another name could
-#: contain the answer.
+#: `_IS_INPUT` matches typical names of fields with input texts.
+#: A field whose name is not typical of input texts could contain the answer.
 _IS_INPUT = re.compile(
     r"(^|_)(text|source|input|document|doc|article|question|query|sentence|context|claim"
     r"|abstract|title|passage|body|premise|tweet|before|after|first|second)s?(_|\d|$)",
@@ -36,15 +36,15 @@ def could_answer(form: str, rows: Rows, name: str) -> bool:
     """Return True if the field could contain an answer, in this form of task or in
     another form.
 
-    A field could contain the answer if its values are not texts of several words, if
-    its name is typical of answers or explanations, or if it has few distinct texts. In
-    the form text, every text could be the answer unless its name is typical of inputs.
+    A field could contain the answer if the values are not texts of several words, if
+    the field's name is typical of answers or explanations, or if the field has few
+    distinct texts. In tasks of the form text, every text could be the answer unless the
+    name of the field is typical of inputs.
     """
     own = present(rows, name)
     if IS_ANSWER.search(name) or (form == "text" and not _IS_INPUT.search(name)):
         return True
-    # Tolerate a few values of another type, such as a sentence that consists of a
-    # number.
+    # A few values of another type are tolerated, such as a sentence that is a number.
     if sum(map(_holds_texts, own)) < MOSTLY * max(1, len(own)):
         return True
     if words(rows, name) < TEXT:

@@ -1,5 +1,5 @@
-"""Recognise the form `tags` in files of gold: BIO lines, or lists of tags next to lists
-of tokens.
+"""Recognise the form `tags` in files of gold, which contain BIO lines, or lists of tags
+next to lists of tokens.
 """
 
 import re
@@ -34,8 +34,8 @@ def _tag_fault(tag: str) -> tuple[str, str] | None:
 
 
 def token_fields(rows: Rows, answer: str) -> list[str]:
-    """Return the fields that may contain the tokens. The name of such a field suggests
-    tokens or words, and each list is as long as the list of tags.
+    """Return the fields that may contain the tokens of sentences. The name of a token
+    field suggests tokens or words, and each list is as long as the list of tags.
     """
     return [
         name
@@ -47,7 +47,7 @@ def token_fields(rows: Rows, answer: str) -> list[str]:
 
 
 def tag_answer(rows: Rows, answer: str) -> Mapping[str, Any]:
-    """Return the settings of [task.answer]."""
+    """Return the settings of [task.answer] for a task of the form tags."""
     tokens = token_fields(rows, answer)
     lists = [value for row in rows if isinstance(value := row.get(answer), list)]
     types = Counter(

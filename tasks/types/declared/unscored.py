@@ -1,5 +1,5 @@
-"""Detect answers that no form can score: records with slots, texts with the documents
-that they cite, and tags of tokens.
+"""Detect answers that no form of task can score, such as records with slots, texts with
+the documents that they cite, and tags of tokens.
 """
 
 import re
@@ -30,7 +30,7 @@ def fault_of(
     is_named: bool,
 ) -> tuple[str, str] | None:
     """Return the reason why the gold does not fit the form, and the expected content.
-    Return None if the gold fits.
+    Return None if the gold fits the form of task.
 
     ``answer`` is the field that could contain the answer. ``is_named`` is True if the
     name of the field is typical of answers.
@@ -49,7 +49,7 @@ def fault_of(
 
 def _record_fault(form: str, rows: Rows, name: str) -> tuple[str, str] | None:
     """Return a message if a field with records or tags cannot be scored, and the
-    expected content. Otherwise return None.
+    expected content. Return None if the field can be scored.
     """
     values = [
         own
@@ -86,8 +86,8 @@ def _is_list(rows: Rows, name: str) -> bool:
 
 
 def _inner_records(values: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield the records. If the only key of a record contains an object, as in
-    {"LEADERBOARD": {…}}, yield this inner object.
+    """Yield the records, or the inner object if the only key of a record contains an
+    object, as in {"LEADERBOARD": {…}}.
     """
     for value in values:
         inner = value

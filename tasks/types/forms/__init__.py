@@ -1,1 +1,1 @@
-"""Forms of tasks: the formats of gold and runs that several tasks share."""
+"""Forms of tasks, which are the formats of gold and runs that several tasks share."""

@@ -1,5 +1,5 @@
-"""BIO lines in CoNLL format: a token and its tag on each line, and an empty line after
-each sentence.
+"""BIO lines in CoNLL format, with a token and its tag on each line, and an empty line
+after each sentence.
 """
 
 import re
@@ -14,21 +14,20 @@ from tasks.types.text import decoded, nfc
 
 BIO = "bio"
 SUFFIXES = (".bio", ".conll", ".iob", ".iob2", ".txt")
-#: Marks the beginning of a document in CoNLL 2003.
+#: `DOCUMENT` marks the beginning of a document in CoNLL 2003.
 DOCUMENT = "-DOCSTART-"
 _ID = re.compile(r"#\s*(?:sent_)?id\s*=\s*(\S.*)")
-#: The name of the field with the document number of a record. The field exists only if
-#: the file marks documents.
+#: `DOCUMENT_FIELD` is the field with the document number of a record.
+#: A record has the document number only if the file marks documents.
 DOCUMENT_FIELD = "document"
 
-#: Checks a tag. Returns an error message and the expected form, or None for a valid
-#: tag.
+#: `TagFault` returns an error message and the expected form of a faulty tag, or None.
 TagFault = Callable[[str], tuple[str, str] | None]
 
 
 @dataclass(frozen=True)
 class Keys:
-    """The names of a sentence's fields in a record."""
+    """The names of the fields that a sentence has in a record."""
 
     id: str = "id"
     tokens: str = "tokens"
@@ -37,7 +36,9 @@ class Keys:
 
 @dataclass(frozen=True)
 class OtherToken:
-    """A token of a run that differs from the gold token at the same position."""
+    """A token of a run that differs from the gold token (in the reference answers) at
+    the same position.
+    """
 
     line: int
     texts: tuple[str, str]
@@ -45,11 +46,12 @@ class OtherToken:
 
 @dataclass
 class Sentence:
-    """A sentence of a file.
+    """A sentence of a file of BIO lines.
 
     ``number`` is the position of the sentence in the file, starting from 1. ``id`` is
-    taken from a comment. ``line`` is the line number of the first token. ``document``
-    is the number of the document, or 0 if the file does not mark documents.
+    the id of the sentence in a comment. ``line`` is the line number of the sentence's
+    first token. ``document`` is the number of the document, or 0 if the file does not
+    mark documents.
     """
 
     number: int
@@ -62,7 +64,7 @@ class Sentence:
     is_sound: bool = True
 
     def differs(self, tokens: Sequence[str]) -> OtherToken | None:
-        """Return the first token that differs from ``tokens``, or None."""
+        """Return the first token of the sentence that differs from ``tokens``, or None."""
         for index, (own, other) in enumerate(zip(self.tokens, tokens, strict=False)):
             if nfc(own) != nfc(other):
                 texts = (
@@ -79,7 +81,9 @@ class Sentence:
 def read_sentences(
     file: InputFile, problems: Problems, tag_fault: TagFault
 ) -> Iterator[Sentence]:
-    """Yield the sentences without faults. Record the faulty lines of other sentences."""
+    """Yield the sentences of a file that have no faults. Record the faulty lines of all
+    other sentences.
+    """
     sentence = Sentence(1, "", 0)
     for position, raw in enumerate(file.lines(), start=1):
         text = decoded(raw).strip("\r\n")
@@ -117,8 +121,8 @@ def _take(
 def sentence_records(
     file: InputFile, problems: Problems, tag_fault: TagFault, keys: Keys
 ) -> Iterator[Record]:
-    """Yield a record for each sentence. The id of the record is taken from a comment,
-    or is the number of the sentence.
+    """Yield a record for each sentence in a file of BIO lines. The id of the record is
+    in a comment, or the id is the number of the sentence.
     """
     for sentence in read_sentences(file, problems, tag_fault):
         value: dict[str, Any] = {
@@ -132,7 +136,7 @@ def sentence_records(
 
 
 def written_sentences(rows: Iterable[Mapping[str, Any]], keys: Keys) -> str:
-    """Return the records as BIO lines with comments that contain the ids."""
+    """Return the records of sentences as BIO lines with comments that contain the ids."""
     return "\n".join(
         f"# id = {row[keys.id]}\n"
         + "".join(

@@ -1,5 +1,5 @@
-"""Evidence for or against a claim: sentences of documents, with labels of the documents
-or of the claim.
+"""Evidence for or against a claim consists of sentences of documents, with labels of
+the documents or of the claim.
 """
 
 from abc import abstractmethod
@@ -27,21 +27,21 @@ from tasks.types.text import (
 )
 
 LABEL = "label"
-#: Maps each document to a label and sets of sentences. Any single set is sufficient
-#: evidence.
+#: `GoldSets` maps each document to a label and to sets of sentences.
+#: Any single set of sentences in `GoldSets` is sufficient evidence.
 GoldSets = dict[str, tuple[str, tuple[frozenset[int], ...]]]
-#: Maps each document of an answer to a label and to the answer's sentences in order.
+#: `GivenSets` maps each document of an answer to a label and to sentences in order.
 GivenSets = dict[str, tuple[str, tuple[int, ...]]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvidenceTask(InstanceTask):
-    """The settings that `EvidenceSets` and `EvidenceOfOne` share.
+    """The settings that the task forms `EvidenceSets` and `EvidenceOfOne` share.
 
-    ``labels`` are the possible labels; ``abstain`` is the label of an abstention.
-    ``pool_id`` and ``pool_content`` are fields of the documents in the pool, and
-    ``pool_shown`` lists further public fields. If claims list documents in a public
-    field, ``given`` is the name of this field.
+    ``labels`` are the possible labels, and ``abstain`` is the label of an abstention.
+    ``pool_id`` and ``pool_content`` are fields of the documents in the pool (list of
+    documents), and ``pool_shown`` lists further public fields. If claims list documents
+    in a public field, ``given`` is the name of the public field.
     """
 
     drawn_as: ClassVar[str] = EVIDENCE
@@ -74,15 +74,15 @@ class EvidenceTask(InstanceTask):
         }
 
     def sentence(self, content: Content, document: str, number: int) -> str:
-        """Return a sentence of a document, or an empty text if the pool does not
-        contain the sentence.
+        """Return a sentence of a document, or an empty text if the pool of documents
+        does not contain the sentence.
         """
         sentences = content.pool.get(document, {}).get(self.pool_content, ())
         return str(sentences[number]) if number < len(sentences) else ""
 
     def title(self, content: Content, document: str) -> str:
-        """Return the title of a document. If the document has no title, return the
-        first sentence.
+        """Return the title of a document with evidence. If the document has no title,
+        return the first sentence of the document.
         """
         record = content.pool.get(document, {})
         titles = (record.get(name) for name in self.pool_shown)
@@ -90,7 +90,7 @@ class EvidenceTask(InstanceTask):
         return own or self.sentence(content, document, 0)
 
     def unreachable(self, files: Files, split: Split) -> Iterator[str]:
-        """Yield the gold sentences that the pool does not contain."""
+        """Yield the gold sentences that the pool of documents does not contain."""
         sizes = self.index_facts(split.content)["sizes"]
         for instance in split.content.instances:
             for document, number in sorted(self.named(instance.gold)):
@@ -121,7 +121,7 @@ class EvidenceTask(InstanceTask):
         self, value: Any, document: str, sizes: Mapping[str, int] | None, fault: Fault
     ) -> tuple[int, ...] | None:
         """Return the sentence numbers, which start from 0, of one document. Record a
-        fault if the pool does not contain the document.
+        fault if the pool of documents does not contain the document.
         """
         most = None
         if sizes is not None and (most := sizes.get(document)) is None:
@@ -147,7 +147,7 @@ class EvidenceTask(InstanceTask):
 
 @dataclass(frozen=True, kw_only=True)
 class EvidenceSets(EvidenceTask):
-    """Evidence as in SciFact: an answer to a claim contains several documents, and each
+    """Evidence as in SciFact. An answer to a claim contains several documents, and each
     document has a label and sets of sentences.
     """
 
@@ -271,8 +271,8 @@ class EvidenceSets(EvidenceTask):
 @dataclass(frozen=True)
 class Verdict:
     """The label and the evidence of a claim. ``sentences`` have the form
-    `document:number`. In gold, ``sentences`` is a list of sets, and any single set is
-    sufficient evidence.
+    `document:number`. In gold (reference answers), ``sentences`` is a list of sets, and
+    any single set is sufficient evidence.
     """
 
     label: str
@@ -281,7 +281,7 @@ class Verdict:
 
 @dataclass(frozen=True, kw_only=True)
 class EvidenceOfOne(EvidenceTask):
-    """Evidence as in FEVER: an answer to a claim contains one label and sentences from
+    """Evidence as in FEVER. An answer to a claim contains one label and sentences from
     any documents.
     """
 
@@ -344,7 +344,7 @@ class EvidenceOfOne(EvidenceTask):
         return "\n".join([answer.label, *answer.sentences])
 
     def gold_parts(self, content: Content, instance: Instance) -> Iterator[AnswerPart]:
-        """Yield the label, followed by the sets of evidence."""
+        """Yield the gold label of a claim, followed by the sets of evidence."""
         yield AnswerPart(instance.gold.label)
         for sentence in instance.gold.sentences:
             yield self._named(content, sorted(sentence))

@@ -1,8 +1,8 @@
-"""Tasks with one answer per instance: functions for gold, inputs, runs, classes, units
-and public files.
+"""Tasks with one answer per instance share functions for gold, inputs, runs, classes,
+resampling units and public files.
 
-The subclass for each form defines the format of answers. This module contains the
-functions that all forms share.
+The subclass for each form of task defines the format of answers. This module contains
+the functions that all forms share.
 """
 
 import dataclasses
@@ -59,19 +59,19 @@ from tasks.types.text import decoded, kind_found, nfc
 INPUTS = "inputs.jsonl"
 JSON_FORMS, TREC = ("jsonl", "json"), "trec"
 FILE_FORMS = (*JSON_FORMS, *TABLES, TREC)
-#: Treatments of instances that a run does not answer.
+#: `WRONG` and `LEFT_OUT` treat an instance without an answer as wrong or left out.
 WRONG, LEFT_OUT = "wrong", "left-out"
 
-#: Values of `reading` that convert the value of a field to a count.
+#: The values `COUNTED` of `reading` convert the value of a field to a count.
 COUNTED = ("count", "words", "characters")
 
-#: A function that records an error message and the expected form.
+#: `Fault` is a function that records an error message and the expected form.
 Fault = Callable[[str, str], None]
 
 
 def at_path(record: Mapping[str, Any], path: str) -> Any:
-    """Return the value at a dotted path, or None. If the record has the whole path as a
-    key, the value of this key is returned.
+    """Return the value at a dotted path in a record, or None. If the record has the
+    whole path as a key, return the value of the key.
     """
     if path in record:
         return record[path]
@@ -82,7 +82,7 @@ def at_path(record: Mapping[str, Any], path: str) -> Any:
 
 
 def without_path(value: Any, path: str) -> Any:
-    """Return a copy without the value at a dotted path."""
+    """Return a copy of a record without the value at a dotted path."""
     if not isinstance(value, Mapping):
         return value
     head, _, rest = path.partition(".")
@@ -95,7 +95,7 @@ def without_path(value: Any, path: str) -> Any:
 
 
 def is_within(path: str, other: str) -> bool:
-    """Return True if the paths are equal or one of them is a prefix of the other."""
+    """Return True if two dotted paths are equal or one path is a prefix of the other."""
     return f"{path}.".startswith(f"{other}.") or f"{other}.".startswith(f"{path}.")
 
 
@@ -104,10 +104,10 @@ class Dimension:
     """A division of the instances into classes by a field, which may be secret.
 
     ``reading`` is empty or one of ``year``, ``before:DATE``, ``words``, ``characters``
-    and ``count``; it determines how the field's value becomes a class. ``cuts`` split
-    numbers into intervals. If the field is missing, the class is ``absent`` or there is
-    no class. ``joined`` maps other fields to values; an instance with such a value gets
-    an additional class.
+    and ``count``, and determines how the field's value becomes a class. The numbers in
+    ``cuts`` split numeric values into intervals. If the field is missing, the class is
+    ``absent``, or the instance has no class. ``joined`` maps other fields to values. An
+    instance with a value in ``joined`` gets an additional class.
     """
 
     name: str
@@ -146,7 +146,7 @@ class Dimension:
             value = str(value)[:4]
         elif self.reading:
             date = self.reading.partition(":")[2]
-            # Extend a year, or a year with a month, to its first day.
+            # A year, or a year with a month, is extended to its first day.
             day = str(value) + {4: "-01-01", 7: "-01"}.get(len(str(value)), "")
             value = f"before {date}" if day < date else f"{date} or later"
         if self.cuts and isinstance(value, int | float):
@@ -158,8 +158,8 @@ class Dimension:
         )
 
     def steps(self) -> dict[str, str]:
-        """Return the classes that contain a single whole number, each mapped to this
-        number.
+        """Return the classes of the dimension that contain a single whole number, each
+        mapped to this number.
         """
         return {
             f"{low:g} to under {high:g}": f"{low:g}"
@@ -182,8 +182,8 @@ def _class_name(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Instance:
-    """An instance. ``gold`` is the parsed gold answer, or None in public inputs.
-    ``record`` is the complete record from the file.
+    """An instance of a task. ``gold`` is the parsed reference answer, or None in public
+    inputs. ``record`` is the complete record from the file.
     """
 
     id: str
@@ -193,12 +193,14 @@ class Instance:
 
 @dataclass(frozen=True)
 class Content:
-    """Parsed gold: the instances in order, and the records of the pool by id."""
+    """Parsed gold (reference answers), with the instances in order and the records of
+    the pool by id.
+    """
 
     instances: tuple[Instance, ...]
     pool: Mapping[str, Mapping[str, Any]]
     reading: int = READING_VERSION
-    #: The number of rows, objects or lines in the files with instances.
+    #: `rows` counts the rows, objects or lines in the files with instances.
     rows: int = 0
 
 
@@ -208,8 +210,8 @@ def _in_order(content: Content) -> Iterator[Mapping[str, Any]]:
 
 
 def _line(record: Mapping[str, Any], is_table: bool) -> bytes:
-    """Return the bytes of a record for digests. In tables, line ends within cells are
-    normalised.
+    """Return the bytes of a record from which digests are computed. In tables, line
+    ends within cells are normalised.
     """
     if is_table:
         record = {
@@ -240,25 +242,27 @@ def _equal_ids(names: Iterable[str], files: Files) -> Iterator[Problem]:
 
 @dataclass(frozen=True, kw_only=True)
 class InstanceTask(ABC):
-    """A task with one answer per instance. Gold is a file of records; a run is JSON
-    lines or a JSON list.
+    """A task with one answer per instance. The gold (reference answers) is a file of
+    records, and a run is JSON lines or a JSON list.
 
     ``shown`` are the public fields, without the parts at the dotted paths ``hidden``.
-    All other fields of the gold are secret. Instances with the same value in the field
-    ``unit`` are one resampling unit; by default, each instance is a separate unit.
-    ``missing`` maps rule sets to the treatment of unanswered instances.
+    All fields of the gold except the public fields are secret. Instances with the same
+    value in the field ``unit`` are one resampling unit. By default, each instance is a
+    separate resampling unit. ``missing`` maps rule sets to the treatment of unanswered
+    instances.
     """
 
     id: str = "id"
     field: str
     answer_field: str = ""
-    #: The key of the instance name in runs, if this key differs from the key in gold.
+    #: `answer_id` is the key of the instance name in runs.
+    #: `answer_id` is empty if runs use the key of the gold.
     answer_id: str = ""
-    #: Maps values in gold or in runs to the declared answers.
+    #: `values` and `answer_values` map values in gold and runs to the declared answers.
     values: Values = dataclasses.field(default_factory=dict)
     answer_values: Values = dataclasses.field(default_factory=dict)
-    #: Maps additional fields of a run, such as a confidence, to the names of these
-    #: fields in runs.
+    #: `answer_names` maps additional fields of a run, such as a confidence, to keys.
+    #: A key in `answer_names` is the name of the additional field in runs.
     answer_names: Mapping[str, str] = dataclasses.field(default_factory=dict)
     shown: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
@@ -267,48 +271,48 @@ class InstanceTask(ABC):
     files: str = JSON_FORMS[0]
     shape: GoldShape = PLAIN
     delimiter: str = ""
-    #: True if cells of a table may be quoted. None for the default of CSV or TSV.
+    #: `quotes` is True if table cells may be quoted, or None for the format's default.
     quotes: bool | None = None
-    #: The name of the file with the pool, such as the documents to rank, and the names
-    #: of the pool's fields.
+    #: `pool_file` is the name of the file with the pool, such as the documents to rank.
+    #: `pool_id` and the next settings are the names of the pool's fields.
     pool_file: str = ""
     pool_id: str = "id"
-    #: The field with the public content of a pool record: a text or a list of
-    #: sentences.
+    #: `pool_content` is the field with the public content of a pool record.
+    #: The public content of a pool record is a text or a list of sentences.
     pool_content: str = ""
     pool_shown: tuple[str, ...] = ()
-    #: True if measures read additional fields of an instance or of a line in the run.
+    #: `keeps_records` is True if measures read further fields of instances or answers.
     keeps_records: bool = False
     missing: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    #: The word for an answer in messages.
+    #: `noun` is the word for an answer in messages.
     noun: ClassVar[str] = "answer"
     pool_noun: ClassVar[str] = "document"
     drawn_as: ClassVar[str] = LINES
-    #: The field with the answer in runs, if its name differs from the field in gold.
+    #: `own_key` is the field with the answer in runs, if different from the gold field.
     own_key: ClassVar[str] = ""
 
-    # Each subclass overrides the following members.
+    # Each subclass for a form of task overrides the following members.
 
     @abstractmethod
     def gold_of(self, record: Mapping[str, Any], fault: Fault) -> Any:
-        """Return the gold of a record. Record its faults."""
+        """Return the gold answer in a record. Record faults of the answer."""
 
     @abstractmethod
     def answer_of(self, line: jsonlines.Line, name: str, index: Index) -> Any:
-        """Return the answer on a line. For a faulty answer, record the fault and return
-        None.
+        """Return the answer on a line of a run. For a faulty answer, record the fault
+        and return None as the answer.
         """
 
     @property
     @abstractmethod
     def example(self) -> Any:
-        """Return an example of a valid answer."""
+        """Return an example of a valid answer for messages."""
 
     def pairs_of(
         self, content: Content, answers: list[Any], rules: str
     ) -> tuple[list[Any], list[Any]]:
         """Return gold and answers in the form that metrics read, with one row per
-        instance. A missing answer is None.
+        instance. A missing answer of the run is None.
         """
         gold = [instance.gold for instance in content.instances]
         if self.missing.get(rules) == LEFT_OUT:
@@ -319,16 +323,18 @@ class InstanceTask(ABC):
         return gold, answers
 
     def described(self, instance: Instance) -> Mapping[str, Any]:
-        """Return the record of an instance with gold."""
+        """Return the record of an instance including the gold answer."""
         return instance.record
 
     def pool_faults(self, record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-        """Yield the faults of a pool record. The caller has checked the id."""
+        """Yield the faults of a pool record. The caller has already checked the id of
+        the record.
+        """
         yield from ()
 
     def index_facts(self, content: Content) -> Index:
-        """Return the data that validate a run, except instance names. The data contain
-        no gold.
+        """Return the data that validate a run, without instance names. The data of the
+        index contain no gold.
         """
         return {}
 
@@ -342,11 +348,11 @@ class InstanceTask(ABC):
 
     @property
     def class_names(self) -> Mapping[str, str]:
-        """Return short display names of classes that contain one number: `2 to under 3`
-        is displayed as `2`.
+        """Return short display names of classes that contain one number. For example,
+        `2 to under 3` is displayed as `2`.
 
-        A class keeps its name if a dimension without counts has a class of the same
-        name.
+        A class keeps the stored name if a dimension without counts has a class of the
+        same name.
         """
         names: dict[str, str] = {}
         measured: set[str] = set()
@@ -360,8 +366,8 @@ class InstanceTask(ABC):
 
     @property
     def answer_dimensions(self) -> tuple[str, ...]:
-        """Return the dimensions that use the answer field, so that answers are the
-        classes.
+        """Return the dimensions that use the answer field, and whose classes are
+        therefore answers.
         """
         own = (
             dimension for dimension in self.dimensions if dimension.field == self.field
@@ -380,8 +386,8 @@ class InstanceTask(ABC):
         )
 
     def is_shown(self, path: str) -> bool:
-        """Return True if a field is public. A field that contains a hidden field is not
-        public.
+        """Return True if the field at a dotted path is public. A field that contains a
+        hidden field is not public.
         """
         return (
             path.partition(".")[0] in (self.id, *self.shown)
@@ -390,7 +396,7 @@ class InstanceTask(ABC):
         )
 
     def features_of(self, dimension: Dimension, content: Content) -> Any:
-        """Return the classes of each instance in the dimension."""
+        """Return the classes of each instance in one dimension."""
         return dimension.features(list(map(self.described, content.instances)))
 
     def shown_text(self, name: str, value: Any) -> str:
@@ -410,7 +416,9 @@ class InstanceTask(ABC):
     def answer_parts(
         self, content: Content, instance: Instance, answer: Any
     ) -> Iterator[AnswerPart]:
-        """Yield the parts of an answer that measures can count. The answer is not None."""
+        """Yield the parts of an answer that measures can count. The answer to the
+        instance is not None.
+        """
         yield AnswerPart(self.answer_text(answer))
 
     def beside(self, answer: Any) -> Mapping[str, float]:
@@ -422,13 +430,15 @@ class InstanceTask(ABC):
     def meant_record(
         self, record: Mapping[str, Any], path: str, values: Values
     ) -> Mapping[str, Any]:
-        """Return the record with the values at the path mapped to declared answers."""
+        """Return the record with the values at the path mapped to the answers that the
+        task declares.
+        """
         value = at_path(record, path)
         return (
             record if value is None else with_path(record, path, meant(value, values))
         )
 
-    # All forms inherit the following members.
+    # All subclasses for forms of task inherit the following members.
 
     @property
     def id_key(self) -> str:
@@ -467,7 +477,9 @@ class InstanceTask(ABC):
 
     @property
     def columns(self) -> Columns | None:
-        """Return the columns of a run in table form, or None if the form has no tables."""
+        """Return the columns of a run in table form, or None if the form of task has no
+        tables.
+        """
         return None
 
     def _columns(self, **facts: Any) -> Columns:
@@ -515,7 +527,9 @@ class InstanceTask(ABC):
         )
 
     def read_gold(self, files: Files, options: Options) -> Split:
-        """Read the gold. Raises InputRefused with all problems of the files."""
+        """Read the gold (reference answers) of a split. Raises InputRefused with all
+        problems of the files.
+        """
         content = self.content(files, with_gold=True)
         digest = self._digest(content)
         first = self._digest_with_order(content)
@@ -543,8 +557,8 @@ class InstanceTask(ABC):
         return TableForm(kind, self.delimiter, self.quotes)
 
     def _digest_with_order(self, content: Content) -> str:
-        """Return the digest under rule 1, which depends on the order of the pool and on
-        line ends.
+        """Return the digest of gold under rule 1, which depends on the order of the
+        pool and on line ends.
         """
         lines = (_line(record, is_table=False) for record in _in_order(content))
         pools = sorted(self.public_pool(content))
@@ -554,7 +568,9 @@ class InstanceTask(ABC):
         return self.index(self.inputs(files))
 
     def inputs(self, files: Files) -> Content:
-        """Read the public inputs. If the files are gold, ignore the answers."""
+        """Read the public inputs of a split. If the files are gold, ignore the gold
+        answers.
+        """
         names = [file for file in files if PurePosixPath(file.name).name == INPUTS]
         # Public files are JSON lines, even if the gold has another format.
         others = [file for file in files if file.base == self.pool_file]
@@ -564,7 +580,9 @@ class InstanceTask(ABC):
     def public_files(
         self, files: Files, options: Options
     ) -> Iterator[tuple[str, bytes]]:
-        """Yield two files: the public fields of the instances, and the pool."""
+        """Yield two files, which contain the public fields of the instances and the
+        pool of candidates or documents.
+        """
         content = self.content(files, with_gold=True)
         yield (
             INPUTS,
@@ -655,7 +673,7 @@ class InstanceTask(ABC):
     def read_run(
         self, files: Files, index: Index, options: Options
     ) -> tuple[Any, list[Problem]]:
-        """Return the answers by instance, and all problems of the files."""
+        """Return the answers of a run by instance, and all problems of the files."""
         names = dict.fromkeys(index["instances"])
 
         def read(lines: Files) -> tuple[Any, list[Problem]]:
@@ -671,7 +689,7 @@ class InstanceTask(ABC):
         return read_with_tables(files, columns, read)
 
     def pair(self, split: Split, run: Any, rules: str, options: Options) -> Pairs:
-        """Return one row per instance."""
+        """Return one row of gold and answer per instance."""
         content: Content = split.content
         found = [run.get(instance.id) for instance in content.instances]
         gold, answers = self.pairs_of(content, found, rules)
@@ -736,8 +754,8 @@ class InstanceTask(ABC):
         }
 
     def content(self, files: Files, *, with_gold: bool) -> Content:
-        """Return the instances in the order of the files. Raises InputRefused with all
-        problems.
+        """Return the instances of a split in the order of the files. Raises
+        InputRefused with all problems.
         """
         problems = Problems()
         by_id: dict[str, Instance] = {}
@@ -818,7 +836,9 @@ class InstanceTask(ABC):
     def records(
         self, file: InputFile, problems: Problems
     ) -> Iterator[jsonlines.Record]:
-        """Yield one record for each instance. One instance may consist of several rows."""
+        """Yield one record for each instance in a file of gold. In the gold file, one
+        instance may consist of several rows.
+        """
         rows = self.rows_of(file, problems)
         if self.shape == PLAIN:
             return rows
@@ -840,8 +860,8 @@ class InstanceTask(ABC):
             yield from table_records(file, self._table_form(self.files), problems)
 
     def _qrels(self, file: InputFile, problems: Problems) -> Iterator[jsonlines.Record]:
-        """Yield one record for each topic. The answer in the record maps documents to
-        grades.
+        """Yield one record for each topic in a file of qrels (relevance judgements).
+        The gold answer in the record maps documents to grades.
         """
         by_topic: dict[str, tuple[int, dict[str, int]]] = {}
         for number, raw in enumerate(file.lines(), start=1):

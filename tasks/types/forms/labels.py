@@ -1,4 +1,4 @@
-"""Classification: one or several labels for each instance."""
+"""Classification tasks have one or several labels for each instance."""
 
 import dataclasses
 from collections import Counter
@@ -28,10 +28,10 @@ from tasks.types.tables import Columns
 from tasks.types.text import equal_label, json_kind, kind_found, no_label
 
 LABEL, ABSENT = "label", object()
-#: Fields of a run in addition to the id and the label.
+#: A run may have probabilities and a confidence in addition to id and label.
 PROBABILITIES, CONFIDENCE = "probabilities", "confidence"
 NONE, OPTIONAL, NEEDED = "none", "optional", "needed"
-#: The default confidence in tasks whose runs may state confidences.
+#: `UNSTATED` is the default confidence in tasks whose runs may state confidences.
 UNSTATED = 0.5
 
 
@@ -39,15 +39,15 @@ UNSTATED = 0.5
 class StandIn:
     """A label that replaces the missing answer of an unanswered instance.
 
-    If it has a confidence, every measure treats it as an answer of the run. Without a
-    confidence, it is only a label.
+    If the label has a confidence, every measure treats the label as an answer of the
+    run. A label without a confidence does not count as an answer of the run.
     """
 
     label: str
     confidence: float | None = None
 
 
-#: The treatment of unanswered instances: `wrong`, `left-out`, or a substitute label.
+#: `Treatment` of unanswered instances is `wrong`, `left-out`, or a substitute label.
 Treatment = str | StandIn
 
 
@@ -60,8 +60,8 @@ class LabelSet(tuple[str, ...]):
 
 
 class GoldLabel(str):
-    """A gold label with the record of the instance. Comparisons with texts use only the
-    label.
+    """A gold label (reference answer) with the record of the instance. Comparisons of a
+    gold label with texts ignore the record.
     """
 
     __slots__ = ("record",)
@@ -73,12 +73,13 @@ class LabelTask(InstanceTask):
     """A task whose answers are one of ``labels``, or several labels if ``several`` is
     True.
 
-    With ``any_of``, the gold is a list of alternative labels, and each of these labels
-    is right. In confusion matrices, the gold label of a right answer is the answer
-    itself; the gold label of a wrong answer is the first alternative. ``abstain`` is
-    the label with which runs abstain. ``abstained`` and ``missing`` map rule sets to
-    the treatment of abstentions and of missing answers. ``probabilities`` and
-    ``confidence`` are none, optional or needed.
+    If ``any_of`` is True, the gold is a list of alternative labels, and each
+    alternative is a right answer. In confusion matrices, the gold label of a right
+    answer is the answer itself, and the gold label of a wrong answer is the first
+    alternative. ``abstain`` is the label with which runs abstain. ``abstained`` and
+    ``missing`` map rule sets to the treatment of abstentions and of missing answers.
+    ``probabilities`` and ``confidence`` are none, optional or needed, depending on the
+    numbers that runs contain.
     """
 
     drawn_as: ClassVar[str] = LABELS
@@ -86,7 +87,7 @@ class LabelTask(InstanceTask):
     field: str = LABEL
     several: bool = False
     any_of: bool = False
-    #: The default label of precision, recall and F1.
+    #: `positive` is the default label of precision, recall and F1.
     positive: str = ""
     abstain: str = ""
     probabilities: str = OPTIONAL
@@ -224,8 +225,8 @@ class LabelTask(InstanceTask):
             yield from _parts_of(answer)
 
     def _parts(self, value: Any, fault: Fault, key: str) -> Any:
-        """Return the list that a value encodes. For an invalid vector, record the fault
-        and return None.
+        """Return the list that a value of labels encodes. For an invalid vector of 0
+        and 1, record the fault and return None.
         """
         parts = self.shape.parts(value)
         if self.shape.has_vectors and isinstance(parts, list):
@@ -235,10 +236,10 @@ class LabelTask(InstanceTask):
     def _of_vector(
         self, value: Sequence[Any], fault: Fault, key: str
     ) -> list[str] | None:
-        """Return the labels for which a vector contains 1. For an invalid vector,
-        record the fault and return None.
+        """Return the labels at the positions where a vector contains 1. For an invalid
+        vector, record the fault and return None.
 
-        A run may also contain a list of labels, or an empty list.
+        An answer of a run may also be a list of labels, or an empty list.
         """
         if all(isinstance(own, str) and own in self.labels for own in value):
             return [*value]
@@ -279,8 +280,9 @@ class LabelTask(InstanceTask):
         *,
         is_list: bool,
     ) -> LabelSet | None:
-        """Return the labels in a value. There must be exactly one label unless
-        ``several`` is True. For a faulty value, record the fault and return None.
+        """Return the labels in a value of gold or of a run. The value must contain
+        exactly one label unless ``several`` is True. For a faulty value, record the
+        fault and return None.
         """
         expected = f"one of {', '.join(allowed)}"
         if value is ABSENT:
@@ -335,8 +337,8 @@ def _no_label(
 
 
 def _treated(treatment: Treatment, answer: LabelWithProbabilities | str | None) -> Any:
-    """Apply a treatment to an unanswered instance. ``answer`` is None, or the label of
-    an abstention.
+    """Return the answer that a rule set's treatment gives to an unanswered instance.
+    The argument ``answer`` is None, or the label of an abstention.
     """
     is_answer = answer is not None
     if isinstance(treatment, StandIn):

@@ -1,9 +1,9 @@
-"""Maps the values in files to the declared answers of a task."""
+"""Map the values in files to the answers that a task declares."""
 
 from collections.abc import Mapping
 from typing import Any
 
-#: Maps a value in files to a declared label or number.
+#: `Values` maps a value in files to a declared label or number.
 Values = Mapping[str, Any]
 
 
@@ -22,10 +22,11 @@ def written(value: Any) -> str | None:
 
 
 def meant(value: Any, values: Values) -> Any:
-    """Return the declared answer for a value in a file. A list becomes a list of
-    answers.
+    """Return the answer that a task declares for a value in a file. A list of values
+    becomes a list of answers.
 
-    Values that are not in the mapping do not change, since they may be declared labels.
+    Values of the file that are not in the mapping do not change, since they may be
+    declared labels.
     """
     if isinstance(value, list):
         return [meant(one, values) for one in value]
@@ -34,8 +35,8 @@ def meant(value: Any, values: Values) -> Any:
 
 
 def with_meant_keys(value: Any, values: Values) -> Any:
-    """Map the keys of an object to declared answers. If two keys map to the same
-    answer, return the object unchanged.
+    """Map the keys of an object to the answers that a task declares. If two keys of the
+    object map to the same answer, return the object unchanged.
     """
     if not isinstance(value, Mapping):
         return value

@@ -1,4 +1,4 @@
-"""Regression: a number for each instance, such as a similarity or a rating."""
+"""Regression tasks have a number for each instance, such as a similarity or a rating."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -16,22 +16,21 @@ REDUCE: Mapping[str, Callable[[Sequence[float]], float]] = {
     "mean": fmean,
     "median": median,
 }
-#: The tolerance for rounding errors. Numbers must be multiples of the step within this
-#: tolerance.
+#: Numbers must be multiples of the step within the tolerance `ROUNDING`.
 ROUNDING = 1e-9
-#: Numbers with a larger absolute value are refused, since sums of squares would
-#: overflow.
+#: Numbers beyond `LARGEST` are refused, since sums of squares would overflow.
 LARGEST = 1e150
 
 
 @dataclass(frozen=True, kw_only=True)
 class NumberTask(InstanceTask):
-    """A task whose answers are numbers from ``least`` to ``most``, in steps of ``step``
-    if there are steps.
+    """A task whose answers are numbers from ``least`` to ``most``. If ``step`` is set,
+    the numbers are in steps of ``step``.
 
-    The gold may be a list with the numbers of several annotators. ``reduce`` then
-    determines how the numbers are combined. If a run has no number for some instance,
-    the run is refused, because no default could replace the number.
+    The gold (reference answer) may be a list with the numbers of several annotators.
+    The setting ``reduce`` determines how the annotators' numbers are combined. If a run
+    has no number for some instance, the run is refused, because no default could
+    replace the number.
     """
 
     least: float | None = None
@@ -53,7 +52,9 @@ class NumberTask(InstanceTask):
 
     @property
     def levels(self) -> tuple[float, ...]:
-        """Return all possible numbers, if both limits and a step are set."""
+        """Return all numbers that gold may contain, if the task has both limits and a
+        step.
+        """
         if self.least is None or self.most is None or not self.step:
             return ()
         return tuple(
@@ -75,8 +76,8 @@ class NumberTask(InstanceTask):
         return REDUCE[self.reduce](known) if len(known) == len(values) else None
 
     def answer_of(self, line: Line, name: str, index: Index) -> Any:
-        # Numbers in a run may lie between the steps, for example if the run contains
-        # means over several systems.
+        # Numbers in a run may lie between the steps of the gold numbers.
+        # For example, a run may contain means over several systems.
         return self._number(
             line.value.get(self.answer_key),
             self.answer_key,

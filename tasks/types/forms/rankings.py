@@ -1,4 +1,4 @@
-"""Retrieval and recommendation: a ranking of candidates for each instance."""
+"""Retrieval and recommendation tasks have a ranking of candidates for each instance."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -33,7 +33,7 @@ from tasks.types.tables import DOCUMENT, RANK, SCORE, Columns, read_with_tables
 from tasks.types.text import kind_found, nfc
 
 MAX_GRADE = 100
-#: Maximum number of characters of a candidate's text on pages.
+#: Pages show at most `MAX_CANDIDATE` characters of a candidate's text.
 MAX_CANDIDATE = 160
 LONGEST = 1000
 
@@ -43,8 +43,8 @@ class RankingTask(InstanceTask):
     """A task whose answers are lists of candidates, the best candidate first.
 
     The candidates are in a pool that all instances share, or in the field
-    ``candidates`` of each instance. Gold is an id, a list of ids, or an object that
-    maps ids to grades.
+    ``candidates`` of each instance. Gold (a reference answer) is an id, a list of ids,
+    or an object that maps ids to grades.
     """
 
     drawn_as: ClassVar[str] = RANKING
@@ -53,7 +53,7 @@ class RankingTask(InstanceTask):
     pool_noun: ClassVar[str] = "candidate"
     candidates: str = ""
     pool_content: str = "text"
-    #: The field with the query. Baselines read this field.
+    #: Baselines read the query in the field `query`.
     query: str = ""
     longest: int = LONGEST
 
@@ -77,7 +77,7 @@ class RankingTask(InstanceTask):
         )
 
     def gold_of(self, record: Mapping[str, Any], fault: Fault) -> Any:
-        """Return the grade of each candidate in the gold."""
+        """Return the relevance grade of each candidate in the gold."""
         value = self.shape.parts(at_path(record, self.field))
         if isinstance(value, str | int) and not isinstance(value, bool):
             value = [value]
@@ -217,7 +217,7 @@ class RankingTask(InstanceTask):
     def answer_parts(
         self, content: Content, instance: Instance, answer: Any
     ) -> Iterator[AnswerPart]:
-        """Yield the stored candidates with their ranks."""
+        """Yield the stored candidates of an answer with the ranks of the candidates."""
         for index, name in enumerate(answer):
             yield self._candidate(content, name, index)
 

@@ -19,11 +19,11 @@ from tasks.types.problems import Problems
 from tasks.types.tables import SUFFIXES, TSV, Row, TableForm, table_rows
 from tasks.types.text import decoded, json_fault, json_kind, kind_found
 
-#: Separates the parts of an id that consists of several fields.
+#: `BETWEEN` joins the parts of an id that consists of several fields.
 BETWEEN = ":"
-#: The separator that matches any white space.
+#: `SPACE` is the separator that matches any white space.
 SPACE = " "
-#: The name of the second column in query files without a header.
+#: `QUERY` names the second column in query files without a header.
 QUERY = "query"
 MAX_GRADE = 100
 _ON, _OFF = ("1", "1.0", "true", "True"), ("0", "0.0", "false", "False")
@@ -35,12 +35,13 @@ class GoldShape:
     """The shape of a gold file. By default, each row contains one instance and its
     answer.
 
-    The fields ``ids`` together form an id. With ``numbered``, ids are row numbers. With
-    ``keyed``, the file is an object that maps ids to instances. An answer may be in
-    several ``columns``, a ``vector``, a text with a ``separator``, or in records with
-    the key ``item``. If ``document`` is set, each row contains one document of an
-    instance. If the row's answer is in ``relevant``, the grade is 1. ``queries`` is the
-    name of a file with additional fields of the instances.
+    The fields ``ids`` together form an id. If ``numbered`` is set, ids of instances are
+    row numbers. If ``keyed`` is set, the file is an object that maps ids to instances.
+    An answer may be in several ``columns``, a ``vector``, a text with a ``separator``,
+    or in records with the key ``item``. If ``document`` is set, each row contains one
+    document (candidate) of an instance. If the row's answer is in ``relevant``, the
+    grade of the document is 1. ``queries`` is the name of a file with additional fields
+    of the instances.
     """
 
     ids: tuple[str, ...] = ()
@@ -76,8 +77,8 @@ class GoldShape:
         *,
         is_table: bool,
     ) -> Iterator[Record]:
-        """Yield a record for each instance, with its id under ``key`` and its answer
-        under ``field``.
+        """Yield a record for each instance, with the id of the instance under ``key``
+        and the answer under ``field``.
         """
         if self.document:
             yield from _of_documents(self, rows, key, field, problems)
@@ -99,12 +100,14 @@ class GoldShape:
             if self.columns:
                 value[field] = [value.pop(column, None) for column in self.columns]
             elif self.separator and is_table:
-                # An empty cell of a table means an empty list.
+                # An empty cell of a table means that the list of answers is empty.
                 value.setdefault(field, "")
             yield replace(row, value=value)
 
     def parts(self, value: Any) -> Any:
-        """Return the list that a value encodes. Return other values unchanged."""
+        """Return the list that a value of the gold encodes. Return values that encode
+        no list unchanged.
+        """
         if isinstance(value, str):
             if (text := value.strip()).startswith("["):
                 return listed(text)
@@ -128,7 +131,9 @@ def _name_conflict(key: str) -> tuple[str, str]:
 
 
 def split_at(text: str, separator: str) -> list[str]:
-    """Return the non-empty parts of a text, without white space at their ends."""
+    """Return the non-empty parts of a text between separators, without white space at
+    the ends of parts.
+    """
     if separator == SPACE:
         return text.split()
     return [part for own in text.split(separator) if (part := own.strip())]
@@ -136,7 +141,7 @@ def split_at(text: str, separator: str) -> list[str]:
 
 def listed(text: str) -> Any:
     """Return the list that a text contains as JSON or in Python syntax. Return the text
-    if it contains no list.
+    unchanged if the text contains no list.
     """
     for spelt in (text, text.replace("'", '"')):
         with suppress(ValueError):
@@ -161,8 +166,9 @@ def _of_documents(
     field: str,
     problems: Problems,
 ) -> Iterator[Record]:
-    """Yield an instance for all rows with the same id. The record contains the grades
-    of the documents, and all fields whose values are equal in these rows.
+    """Yield a record of an instance for all rows with the same id. The record contains
+    the grades of the documents, and all fields whose values are equal in all rows of
+    the instance.
     """
     first: dict[str, Record] = {}
     grades: dict[str, dict[str, int]] = {}
@@ -199,8 +205,8 @@ def _of_documents(
 
 
 def _grade(shape: GoldShape, value: Any, field: str) -> int | None:
-    """Return the grade of the document in a row. If rows have no separate answer field,
-    the grade is 1.
+    """Return the relevance grade of the document in a row. If rows have no separate
+    answer field, the grade is 1.
     """
     if field == shape.document:
         return 1
@@ -214,8 +220,8 @@ def _grade(shape: GoldShape, value: Any, field: str) -> int | None:
 
 
 def label_text(value: Any) -> str:
-    """Return the text of a label in JSON. Floats without a fraction are written as
-    integers.
+    """Return the text of a label in JSON. Floating-point numbers without a fraction are
+    written as integers.
 
     >>> [label_text(value) for value in (True, 1, 1.0, 0.5, "a")]
     ['true', '1', '1', '0.5', 'a']
@@ -230,7 +236,7 @@ def label_text(value: Any) -> str:
 def keyed_records(
     file: InputFile, problems: Problems, key: str, field: str
 ) -> Iterator[Record]:
-    """Yield an instance for each key of a JSON object."""
+    """Yield the record of an instance for each key of a JSON object."""
     expected = "an object with an instance under each id"
     try:
         items = read_json(decoded(file.read()), is_unique=file.reading > 1)
@@ -252,8 +258,8 @@ def keyed_records(
 def as_keyed(
     records: Iterable[Mapping[str, Any]], key: str, field: str
 ) -> dict[str, Any]:
-    """Return a JSON object with these records, from which `keyed_records` reads the
-    same records.
+    """Return a JSON object that maps ids to the records. The function `keyed_records`
+    reads the same records from the object.
     """
     found = {}
     for record in records:
@@ -288,7 +294,9 @@ def _query(file: InputFile, row: Row, place: int, heads: Sequence[str]) -> Recor
 
 
 class Queries:
-    """The queries of instances. Each key is the id of an instance."""
+    """The queries of instances in a separate file. Each key of the mapping is the id of
+    an instance.
+    """
 
     def __init__(self, files: Files, name: str, key: str, problems: Problems) -> None:
         self._name, self._key, self._problems = name, key, problems

@@ -17,13 +17,13 @@ from tasks.types.forms.mapping import Values, meant, with_path
 from tasks.types.jsonlines import Line
 from tasks.types.text import kind_found, no_label
 
-#: Start and end in code points, and the label. The end is exclusive.
+#: A span has a start and an exclusive end in code points, and a label.
 Span = tuple[int, int, str]
 
 
 class Spans(tuple[Span, ...]):  # noqa: SLOT001  (it has an attribute)
-    """Spans in the order of the text. ``text`` is the annotated text, or empty if the
-    text is not available.
+    """The spans of an answer in the order of the text. ``text`` is the annotated text,
+    or empty if the text is not available.
     """
 
     text: str
@@ -34,7 +34,7 @@ class SpanTask(InstanceTask):
     """A task whose answers are spans of the text in the field ``text``. If the task has
     labels, each span has one of ``labels``.
 
-    Spans are not empty. They may overlap only if ``overlap`` is True.
+    Spans of the text are not empty. Spans may overlap only if ``overlap`` is True.
     """
 
     drawn_as: ClassVar[str] = MARKED_TEXT

@@ -1,5 +1,5 @@
-"""Sequence labelling: a tag for each token of a sentence. Tags determine entities.
-Files contain BIO lines or lists of tags.
+"""In sequence labelling, each token of a sentence has a tag, and the tags determine
+entities. Files contain BIO lines or lists of tags.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,25 +27,26 @@ from tasks.types.run_forms import RunForm
 from tasks.types.text import are_texts, equal_label, kind_found, nearly_equal, nfc
 
 OUTSIDE, BEGIN, INSIDE = "O", "B", "I"
-#: The entity type for tags that do not name a type, as in seqeval.
+#: Tags that do not name an entity type have the type `NO_TYPE`, as in seqeval.
 NO_TYPE = "_"
-#: The default name of the dimension of entity types.
+#: `ENTITY_TYPE` is the default name of the dimension of entity types.
 ENTITY_TYPE = "entity_type"
-#: An entity: the index of its first token, the index after its last token, and its
-#: type.
+#: An entity has its first token's index, the index after its last token, and a type.
 Entity = tuple[int, int, str]
 
 
 class Tags(tuple[Entity, ...]):  # noqa: SLOT001  (it has an attribute)
-    """The entities of a sentence in order. ``tokens`` are the tokens of the sentence."""
+    """The entities of a sentence in the order of the tokens. The attribute ``tokens``
+    contains the tokens of the sentence.
+    """
 
     tokens: Sequence[str]
 
 
 @lru_cache(maxsize=4096)
 def tag_parts(tag: str, labels: tuple[str, ...]) -> tuple[str, str] | None:
-    """Return the prefix and the type of a tag, or None if the tag is invalid or its
-    type is not in ``labels``.
+    """Return the prefix and the entity type of a tag, or None if the tag is invalid or
+    the type is not in ``labels``.
     """
     if tag == OUTSIDE:
         return OUTSIDE, ""
@@ -57,11 +58,11 @@ def tag_parts(tag: str, labels: tuple[str, ...]) -> tuple[str, str] | None:
 
 
 def entities(parts: Sequence[tuple[str, str]], *, repair: bool) -> list[Entity]:
-    """Return the entities of a sentence.
+    """Return the entities of a sentence from the parts of the tags.
 
     In IOB2, an entity begins at `B-` and continues over each following `I-` of the same
-    type. Any other `I-` belongs to no entity. With ``repair``, such an `I-` begins an
-    entity, as in conlleval.
+    type. Any other `I-` tag belongs to no entity. If ``repair`` is True, any other `I-`
+    begins an entity, as in conlleval.
     """
     found: list[Entity] = []
     start, label = -1, ""
@@ -89,9 +90,9 @@ def strays(parts: Sequence[tuple[str, str]]) -> list[int]:
 
 @dataclass(frozen=True, kw_only=True)
 class TagTask(InstanceTask):
-    """A task whose answers are a tag for each of the ``tokens``: `O`, or `B-` or `I-`
-    with one of ``labels``, the types of entities. If ``repair`` is True, an `I-` tag
-    without a preceding `B-` starts an entity.
+    """A task whose answers are a tag for each of the ``tokens``. A tag is `O`, or `B-`
+    or `I-` with one of ``labels``, the types of entities. If ``repair`` is True, an
+    `I-` tag without a preceding `B-` starts an entity.
     """
 
     drawn_as: ClassVar[str] = TAGS
@@ -187,7 +188,7 @@ class TagTask(InstanceTask):
         hint = f"; did you mean “{tag[:1].upper()}-{meant}”?" if is_near else ""
         return f"“{tag[:100]}”{hint}"
 
-    # Overrides for files of BIO lines.
+    # The following methods read and write files of BIO lines.
 
     def is_instances_file(self, name: str) -> bool:
         if self.files != BIO:
@@ -197,8 +198,9 @@ class TagTask(InstanceTask):
         return path.suffix in SUFFIXES and not has_clutter
 
     def records(self, file: InputFile, problems: Problems) -> Iterator[Record]:
-        """Yield the records of a file. A file of BIO lines has one record per sentence.
-        The id of the record is taken from a comment, or is the number of the sentence.
+        """Yield the records of a gold file. A file of BIO lines has one record per
+        sentence. The id of the record is in a comment, or the id is the number of the
+        sentence.
         """
         if self.files != BIO:
             yield from super().records(file, problems)
@@ -232,8 +234,8 @@ class TagTask(InstanceTask):
         return super().read_run(lines, index, options)
 
     def _as_lines(self, file: InputFile, index: Index, problems: Problems) -> InputFile:
-        """Convert the sentences of a run to JSON lines. Each JSON line keeps the line
-        number of the sentence's first token.
+        """Convert the sentences of a run in BIO lines to JSON lines. Each JSON line
+        keeps the line number of the sentence's first token.
         """
         names = index["instances"]
         spelling = {nfc(name): name for name in names}
@@ -259,11 +261,11 @@ class TagTask(InstanceTask):
         name = f"{file.name}.jsonl"
         return replace(file, name=name, open=lambda: BytesIO(data), encoding="")
 
-    # Overrides for instances on pages.
+    # The following methods show instances on pages.
 
     def features_of(self, dimension: Dimension, content: Content) -> Any:
-        """Return the classes of a dimension. If the field of the dimension contains the
-        tags, the classes are types of entities.
+        """Return the classes of instances in a dimension. If the dimension's field
+        contains the tags, the classes are types of entities.
         """
         if dimension.field != self.field:
             return super().features_of(dimension, content)

@@ -1,5 +1,5 @@
-"""Text generation and short answers: a text for each instance, which is compared with
-one or more references.
+"""Text generation and short answers have a text for each instance, which is compared
+with one or more reference texts.
 """
 
 import json
@@ -29,15 +29,15 @@ from tasks.types.text import are_texts, in_nfc, kind_found
 
 
 class References(tuple[str, ...]):
-    """One or more alternative reference texts."""
+    """One or more alternative reference texts of an instance."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class TextTask(InstanceTask):
-    """A task whose answers are texts of at most ``longest`` characters. A text may be
-    empty.
+    """A task whose answers are texts of at most ``longest`` characters. The text of an
+    answer may be empty.
     """
 
     drawn_as: ClassVar[str] = TEXTS

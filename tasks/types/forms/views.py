@@ -1,7 +1,7 @@
-"""The layout of an instance on pages. A layout determines the roles and labels of
-fields.
+"""The layout of an instance on pages, which determines the roles and labels of fields.
 
-The layout does not change scores. A layout contains only values; templates render it.
+The layout of instances does not change scores. A layout contains only values, which
+templates render.
 """
 
 import re
@@ -37,7 +37,7 @@ class Leaf(NamedTuple):
 @dataclass(frozen=True)
 class Layout:
     """The values of an instance, arranged for a view. ``main`` maps the roles of the
-    view to values; ``rest`` contains all other values.
+    view to values, and ``rest`` contains all other values.
     """
 
     kind: str
@@ -45,7 +45,7 @@ class Layout:
     rest: Sequence[Leaf]
 
 
-#: Maps each form to the task setting that names the field with the text of an instance.
+#: `_TEXTS` maps each form to the task setting that names the text field.
 _TEXTS = {"spans": "text", "tags": "tokens", "ranking": "query"}
 
 

@@ -1,4 +1,4 @@
-"""Detect the format of untrusted bytes: byte order marks of texts, and signatures of
+"""Detect the format of untrusted bytes by byte order marks of texts and signatures of
 binary files.
 """
 
@@ -7,8 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 GZIP = b"\x1f\x8b\x08"
-#: UTF-32 precedes UTF-16, because the byte order mark of UTF-32 begins with that of
-#: UTF-16.
+#: The byte order mark of UTF-32 begins with that of UTF-16, so UTF-32 is tried first.
 _MARKS = (
     (codecs.BOM_UTF32_LE, "UTF-32"),
     (codecs.BOM_UTF32_BE, "UTF-32"),
@@ -16,8 +15,8 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "UTF-16"),
 )
 LONGEST_MARK = 4
-#: Maps names of encodings to codecs. Where one character set extends another, the codec
-#: is that of the larger set, as in browsers.
+#: `ENCODINGS` maps names of encodings to codecs.
+#: As in browsers, the codec is that of the larger of two nested character sets.
 ENCODINGS = {
     "GB18030": "gb18030",
     "Shift-JIS": "cp932",
@@ -25,11 +24,11 @@ ENCODINGS = {
     "Windows-1252": "cp1252",
     "Windows-1251": "cp1251",
 }
-#: Maximum number of characters of a line that a message quotes in each encoding.
+#: A message quotes at most `SHOWN` characters of a line in each encoding.
 SHOWN = 60
 _CONTROLS = bytes({*range(32), 127} - set(b"\t\n\f\r\x1a\x1b"))
-#: Maximum share of control characters in a text. In random bytes, the share is one
-#: eighth.
+#: `_MAX_CONTROL_SHARE` is the maximum share of control characters in a text.
+#: In random bytes, the share of control characters is one eighth.
 _MAX_CONTROL_SHARE = 0.02
 _ZIP, _OLD_OFFICE = "a zip archive", "an Excel workbook or a Word file of before 2007"
 _MAGIC = (
@@ -51,7 +50,7 @@ _MAGIC = (
     (b"SQLite format 3\0", "an SQLite database"),
     (b"\x80\x04\x95", "a pickle of Python"),
 )
-#: Prefixes of file names in a zip archive that identify office files.
+#: A zip archive with file names that have one of these prefixes is an office file.
 _OFFICE = {
     "xl/": "an Excel workbook",
     "word/": "a Word file",
@@ -59,7 +58,7 @@ _OFFICE = {
     "META-INF/manifest.xml": "an OpenDocument file",
     "Index/Document.iwa": "a file of Numbers or Pages",
 }
-#: The name of a member that every zip archive of Excel, Word and PowerPoint contains.
+#: Every zip archive of Excel, Word and PowerPoint contains the member `_PARTS`.
 _PARTS = "[Content_Types].xml"
 _OFFICE_NAMES = {
     ".xlsx": "an Excel workbook",
@@ -74,8 +73,8 @@ _OFFICE_NAMES = {
 
 
 def marked_encoding(beginning: bytes) -> str:
-    """Return `UTF-16` or `UTF-32` if the bytes begin with such a byte order mark,
-    otherwise an empty text.
+    """Return `UTF-16` or `UTF-32` if the bytes begin with the byte order mark of this
+    encoding, otherwise an empty text.
     """
     return next((name for mark, name in _MARKS if beginning.startswith(mark)), "")
 
@@ -85,12 +84,12 @@ def magic_kind(beginning: bytes, suffix: str = "") -> str | None:
     files.
 
     Office files are zip archives. If the members of the archive do not determine the
-    kind, the file extension does.
+    kind of office file, the file extension does.
     """
     kind = next((kind for magic, kind in _MAGIC if beginning.startswith(magic)), None)
     if kind == _ZIP:
-        # The list of members of a damaged archive may be missing. Search the beginning
-        # of the file instead.
+        # The list of members of a damaged archive may be missing.
+        # The members are therefore searched in the beginning of the file.
         parts = [name for name in (*_OFFICE, _PARTS) if name.encode() in beginning]
         kind = office_kind(parts) or _OFFICE_NAMES.get(suffix) or kind
     return _OFFICE_NAMES.get(suffix, kind) if kind == _OLD_OFFICE else kind
@@ -108,11 +107,11 @@ def binary_kind(beginning: bytes, suffix: str = "") -> str | None:
 
 
 UNMARKED = "without a byte order mark"
-#: Shorter files are not checked for UTF-16 and UTF-32.
+#: Files shorter than this number of bytes are not checked for UTF-16 and UTF-32.
 SHORTEST = 8
-#: Minimum share of Latin letters, punctuation and line ends in a text. Each of these
-#: characters contains a zero byte in UTF-16. In UTF-32, more than the share ``MOST`` of
-#: the bytes at certain positions are zero.
+#: `LATIN_SHARE` is the least share of Latin letters, punctuation and line ends.
+#: Each of these characters contains a zero byte in UTF-16.
+#: In UTF-32, most bytes at certain positions are zero, at least the share `MOST`.
 LATIN_SHARE, MOST = 0.4, 0.9
 
 
@@ -132,7 +131,7 @@ def _guess_encoding(beginning: bytes) -> str:
 
 
 def office_kind(members: Collection[str]) -> str | None:
-    """Return the kind of office file whose zip archive has these members, or None."""
+    """Return the kind of office file whose zip archive has the given members, or None."""
     if _PARTS not in members and not {"META-INF/manifest.xml", "Index/Document.iwa"} & {
         *members
     }:
@@ -190,8 +189,8 @@ SAVED = "a text in UTF-8, or in UTF-16 or UTF-32 with a byte order mark"
 
 
 def find_misfit(lines: Callable[[], Iterable[bytes]]) -> Misfit | None:
-    """Return the first line that is not UTF-8, or None if all lines are UTF-8.
-    ``lines`` is called twice.
+    """Return the first line of a file that is not UTF-8, or None if all lines are
+    UTF-8. The function ``lines`` is called twice.
     """
     first = next(
         (

@@ -1,4 +1,4 @@
-"""Read untrusted JSON: a whole text, or one object per line."""
+"""Read untrusted JSON, which is a whole text or one object per line."""
 
 import json
 import math
@@ -18,12 +18,12 @@ from tasks.types.guarded.limits import (
     within_size,
 )
 
-#: Limits for JSON. Python has the same limit of digits for integers. Longer fractions
-#: are rounded.
+#: `JSON` contains the limits for JSON texts.
+#: Python has the same limit of digits for integers, and rounds longer fractions.
 JSON = Limits(size=1 << 28, depth=100, digits=4_300)
 _LONG = re.compile(r"(?<![0-9.])[0-9]{4301,}")
-#: Matches the tokens that determine the depth: brackets and strings. Brackets within
-#: strings do not change the depth.
+#: `_BRACKET` matches the tokens that determine the depth, brackets and strings.
+#: Brackets within strings do not change the depth of nested values.
 _BRACKET = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\Z)|[\[\]{}]', re.DOTALL)
 
 
@@ -44,8 +44,8 @@ class RepeatedKey(Unreadable):
     """The error for a key that occurs twice in an object."""
 
 
-#: Matches the end of a key with the following colon. Text within a string may match
-#: too.
+#: `_MEMBER` matches the end of a key with the colon after the key.
+#: Text within a JSON string may match `_MEMBER` too.
 _MEMBER = re.compile(r'"[ \t\r\n]*:')
 
 
@@ -74,8 +74,8 @@ def _members(value: Any) -> int:
 
 
 def _may_repeat_keys(text: str, values: list[Any]) -> bool:
-    """Return False if the text cannot contain repeated keys, since it has no more
-    members than the parsed values.
+    """Return False if the JSON text cannot contain repeated keys, since the text has no
+    more members than the parsed values.
     """
     if len(values) == 1 and isinstance(values[0], list):
         values = values[0]
@@ -86,8 +86,7 @@ def _may_repeat_keys(text: str, values: list[Any]) -> bool:
     return written > (sum(map(len, values)) if is_flat else _members(values))
 
 
-#: The decoder is created once, because `json.loads` with an option would create a
-#: decoder for each line.
+#: The decoder is created once, not for each line as `json.loads` with an option does.
 _DECODER = json.JSONDecoder(parse_constant=_finite_number, parse_float=_finite_number)
 _SCANNER = make_scanner(_DECODER)  # type: ignore[arg-type]
 
@@ -100,18 +99,18 @@ def read_json(
     pairs: Callable[[list[tuple[str, Any]]], Any] | None = None,
     is_unique: bool = False,
 ) -> Any:
-    """Return the value of a text. Raises json.JSONDecodeError or Unreadable, which are
-    subclasses of ValueError.
+    """Return the value of a JSON text. Raises json.JSONDecodeError or Unreadable, which
+    are subclasses of ValueError.
 
-    ``constant`` converts NaN and Infinity. ``pairs`` builds an object from its members.
-    If a key is repeated, the last member is used. With ``is_unique``, a repeated key
-    raises RepeatedKey.
+    The function ``constant`` converts NaN and Infinity. The function ``pairs`` builds
+    an object from its members. If a key of an object is repeated, the last member is
+    used. If ``is_unique`` is True, a repeated key raises RepeatedKey.
     """
     if is_unique:
         value = read_json(text, limits, constant=constant)
         if _may_repeat_keys(within_size(text, limits), [value]):
-            # The hook makes the decoder slow. Use it only for texts that may repeat
-            # keys.
+            # The hook for unique keys makes the decoder slow.
+            # The hook is used only for texts that may repeat keys.
             value = read_json(
                 text, limits, constant=constant, pairs=_object_with_unique_keys
             )
@@ -140,7 +139,7 @@ def read_json(
 
 
 def read_json_line(line: str, limits: Limits = JSON, *, is_unique: bool = False) -> Any:
-    """Return the only value of a line."""
+    """Return the only JSON value of a line."""
     try:
         value, end = _SCANNER(line, 0)
     except (StopIteration, ValueError, RecursionError):
@@ -158,8 +157,8 @@ def read_json_objects(
 ) -> list[dict[str, Any]]:
     """Return the objects of a text that has one object per line.
 
-    Raises ValueError, StopIteration or RecursionError without details. `read_json_line`
-    reports the fault.
+    Raises ValueError, StopIteration or RecursionError without the position of the
+    fault. The function `read_json_line` reports the fault.
     """
     values, place = [], 0
     while place < len(text):
@@ -232,8 +231,8 @@ def _behind_blanks(text: str, place: int) -> int:
 
 
 def _next_item(text: str, place: int) -> int:
-    """Return the position of the next item, or of the end of the list. Return -1 if
-    neither follows.
+    """Return the position of the next item of a JSON list, or of the end of the list.
+    Return -1 if neither an item nor the end of the list follows.
     """
     place = _behind_blanks(text, place)
     if text[place] == "]":
@@ -246,7 +245,7 @@ _BLANK = re.compile(r"[ \t\r\n]*")
 
 
 def _brackets(text: str) -> int:
-    """Return an upper bound of the depth of a text, which is fast to compute."""
+    """Return an upper bound of the depth of a JSON text, which is fast to compute."""
     return text.count("[") + text.count("{")
 
 

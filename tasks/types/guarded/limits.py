@@ -1,21 +1,21 @@
-"""Limits for untrusted texts, and the error for a text that exceeds these limits."""
+"""Limits for untrusted texts, and the error for a text that exceeds the limits."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Limits:
-    #: Maximum size in bytes of UTF-8.
+    #: `size` is the maximum size of a text in bytes of UTF-8.
     size: int
-    #: Maximum depth of nested lists and tables.
+    #: `depth` is the maximum depth of nested lists and tables.
     depth: int
-    #: Maximum number of digits of a number.
+    #: `digits` is the maximum number of digits of a number.
     digits: int
 
 
 class Unreadable(ValueError):
-    """The error for a text that a reader refuses. ``line`` and ``column`` are None if
-    the fault has no position.
+    """The error for a TOML or JSON text that a reader refuses. ``line`` and ``column``
+    are None if the fault has no position.
     """
 
     def __init__(
@@ -28,8 +28,8 @@ class Unreadable(ValueError):
 
 
 def within_size(text: str | bytes, limits: Limits) -> str:
-    """Return the text without a byte order mark. Raises Unreadable if the text is too
-    large or not UTF-8.
+    """Return an untrusted text without a byte order mark. Raises Unreadable if the text
+    is too large or not UTF-8.
     """
     size = len(text)
     if isinstance(text, str) and not text.isascii():
@@ -44,7 +44,7 @@ def within_size(text: str | bytes, limits: Limits) -> str:
 
 
 def depth_of(value: object) -> int:
-    """Return the depth of nested lists and tables."""
+    """Return the depth of nested lists and tables in a value."""
     depth, level = 0, [value] if isinstance(value, list | dict) else []
     while level:
         depth += 1

@@ -15,8 +15,8 @@ from tasks.types.guarded.limits import (
 )
 
 TOML = Limits(size=1 << 20, depth=50, digits=60)
-#: Maximum number of parts of a dotted key. The time of `tomllib` grows with the square
-#: of this number.
+#: `MAX_PARTS` is the maximum number of parts of a dotted key.
+#: The time of `tomllib` grows with the square of the number of parts.
 MAX_PARTS = 50
 _PLACE = re.compile(
     r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL
@@ -24,9 +24,9 @@ _PLACE = re.compile(
 
 
 def read_toml(text: str | bytes, limits: Limits = TOML) -> dict[str, Any]:
-    """Return the tables of a text. Raises Unreadable.
+    """Return the tables of a TOML text. Raises Unreadable.
 
-    A fault at the end of the text has no line.
+    The error for a fault at the end of the text has no line number.
     """
     checked = within_size(text, limits)
     _require_short_keys(checked)
@@ -46,8 +46,8 @@ def read_toml(text: str | bytes, limits: Limits = TOML) -> dict[str, Any]:
     return values
 
 
-#: Matches tokens of TOML. No two alternatives match the same beginning, so the time is
-#: linear in the length of the text.
+#: `_TOKEN` matches tokens of TOML.
+#: No two alternatives of `_TOKEN` match the same beginning, so the time is linear.
 _TOKEN = re.compile(
     r"""'''|\"\"\"|"(?:[^"\\\n]|\\.)*"?|'[^'\n]*'?|\#[^\n]*|[\[\]{}=,.\n]|[^\s\[\]{}=,.\#"']+"""
 )
@@ -59,8 +59,8 @@ _NUMBER = re.compile(r"[+-]?(?:0[xob])?([0-9a-fA-F_]+)")
 
 
 def _tokens(text: str) -> Iterator[tuple[str, int]]:
-    """Yield each string, comment, word and sign with its position. Stop at a string
-    without an end.
+    """Yield each string, comment, word and sign of a TOML text with its position. Stop
+    at a TOML string without an end.
     """
     place = 0
     while match := _TOKEN.search(text, place):
@@ -90,7 +90,7 @@ def _require_short_keys(text: str) -> None:
 
 
 def _nesting_error(text: str, limits: Limits) -> Unreadable:
-    """Return the error for tables that are nested too deeply, in any notation."""
+    """Return the error for TOML tables that are nested too deeply, in any notation."""
     depth, deepest, at = 0, 0, 0
     for piece, place in _tokens(text):
         depth += (piece in "[{") - (piece in "]}")

@@ -1,4 +1,4 @@
-"""The true leaderboard and a judge's leaderboard. Both map systems to scores."""
+"""The true leaderboard and a judge's leaderboard, which both map systems to scores."""
 
 import hashlib
 import json
@@ -35,16 +35,16 @@ from tasks.types.judge_leaderboards.rows import (
 from tasks.types.problems import InputRefused, Problem, Problems, refuse
 from tasks.types.text import nfc
 
-#: Maximum number of systems. Correlations compare all pairs of systems.
+#: Correlations compare all pairs of systems, so `MAX_SYSTEMS` limits the systems.
 MAX_SYSTEMS = 1_000
-#: Maximum number of systems times topics. A correlation is computed for each topic.
+#: A correlation is computed for each topic, so systems times topics are limited.
 MAX_VALUES = 50_000
 
 
 @dataclass(frozen=True)
 class SystemScore:
-    """The scores of one system on a leaderboard: the overall score, and the score on
-    each topic if the leaderboard has topics.
+    """The scores of one system on a leaderboard, which are the overall score and the
+    scores on topics if the leaderboard has topics.
     """
 
     score: float
@@ -56,9 +56,9 @@ Leaderboard = Mapping[str, SystemScore]
 
 @dataclass(frozen=True)
 class JudgedRun:
-    """A judge's leaderboard. ``systems`` contains the scores of systems in the true
-    leaderboard. ``unknown`` is the number of systems that the true leaderboard does not
-    contain.
+    """A leaderboard by a competing judge. ``systems`` contains the scores of systems in
+    the true leaderboard. ``unknown`` is the number of systems that the true leaderboard
+    does not contain.
     """
 
     systems: Leaderboard
@@ -66,8 +66,8 @@ class JudgedRun:
 
 
 def leaderboard_of(rows: Iterable[Row]) -> dict[str, SystemScore]:
-    """Return the scores of each system, sorted by system id. The overall score is the
-    score on the topic `all`, or the mean over topics.
+    """Return the scores of each system on a leaderboard, sorted by system id. The
+    overall score is the score on the topic `all`, or the mean score over topics.
     """
     values: dict[str, dict[str, float]] = {}
     for row in rows:
@@ -82,7 +82,9 @@ def leaderboard_of(rows: Iterable[Row]) -> dict[str, SystemScore]:
 
 
 def read_gold(files: Files, options: Options) -> Split:
-    """Read the true leaderboard. Raises InputRefused with all problems."""
+    """Read the true leaderboard, which is the gold. Raises InputRefused with all
+    problems.
+    """
     problems = Problems()
     measure = options.get(MEASURE.name, "")
     rows = read_rows(files, measure, problems)
@@ -120,8 +122,8 @@ def _digest(rows: Iterable[Row]) -> str:
 
 
 def read_inputs(files: Files, options: Options) -> Index:
-    """Build the index of systems and topics from the public inputs. Raises
-    InputRefused.
+    """Build the index of systems and topics, which validates runs, from the public
+    inputs. Raises InputRefused.
     """
     problems = Problems()
     systems = _names(files, SYSTEMS, "run_id", problems)
@@ -147,8 +149,8 @@ def _names(files: Files, name: str, key: str, problems: Problems) -> list[str]:
 
 
 def public_files(files: Files, options: Options) -> Iterator[tuple[str, bytes]]:
-    """Yield the ids of systems and of topics, sorted by id because the true order is
-    secret.
+    """Yield files with the ids of systems and of topics, sorted by id because the true
+    order is secret.
     """
     index = read_gold(files, options).index
     yield SYSTEMS, as_lines({"run_id": name} for name in index["instances"])
@@ -156,7 +158,7 @@ def public_files(files: Files, options: Options) -> Iterator[tuple[str, bytes]]:
 
 
 def instance_names(file: InputFile, of_file: Sequence[Record]) -> Iterator[str | None]:
-    """Yield the system of each record."""
+    """Yield the system of each record of a leaderboard."""
     for record in of_file:
         name = record.value.get("run_id")
         yield None if name is None else str(name)
@@ -165,7 +167,8 @@ def instance_names(file: InputFile, of_file: Sequence[Record]) -> Iterator[str |
 def read_run(
     files: Files, index: Index, options: Options
 ) -> tuple[JudgedRun, list[Problem]]:
-    """Return the judge's scores of known systems, and all problems of the files.
+    """Return the judge's scores of systems in the true leaderboard, and all problems of
+    the files.
 
     A warning lists the systems that only one of the two leaderboards contains.
     """
@@ -193,7 +196,7 @@ def read_run(
 
 
 def _by_form(names: Iterable[str]) -> dict[str, str]:
-    """Map the NFC form of each name to the spelling in the true leaderboard."""
+    """Map the Unicode form NFC of each name to the spelling in the true leaderboard."""
     return {nfc(name): name for name in names}
 
 
@@ -227,7 +230,7 @@ def _coverage_warning(names: Sequence[str], whole: int, words: str) -> Problem |
 
 
 def filled(run: JudgedRun, index: Index) -> Iterator[bool]:
-    """Yield True for each system of the truth that the judge scores."""
+    """Yield True for each system of the true leaderboard that the judge scores."""
     return (True for _ in run.systems)
 
 
@@ -282,6 +285,8 @@ def _ranks(side: Sequence[SystemScore | None]) -> list[int]:
 
 
 def contents(files: Files, split: Split) -> Iterator[tuple[Any, Any]]:
-    """Yield the public and the secret part of each system: its id, and its scores."""
+    """Yield the public part of each system, which is the id, and the secret part, which
+    is the scores.
+    """
     for name, own in split.content.items():
         yield [name], [own.score, sorted(own.topics.items())]

@@ -1,5 +1,5 @@
-"""Rows of leaderboards with a system, a topic, a measure and a value. Reads all common
-formats.
+"""Read rows of leaderboards with a system, a topic, a measure and a value, in all
+common formats.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,21 +18,23 @@ from tasks.types.problems import (
 from tasks.types.run_forms import BYTE_ORDER_MARK, beginning_of
 from tasks.types.text import decoded, json_kind, nfc
 
-#: The topic name of a system's overall score.
+#: The topic of a system's overall score is called `all`.
 ALL = "all"
-#: The measure under which trec_eval writes the name of the run.
+#: trec_eval writes the name of the run as the value of the measure `runid`.
 RUN_NAME = "runid"
 MAX_NAME, MAX_SIZE = 200, 1e15
-#: The fields of a JSON row that contain names.
+#: `NAMES` lists the fields of a JSON row that contain names.
 NAMES = ("run_id", "topic_id", "measure")
-#: File extensions of trec_eval output. The name of the run does not include them.
+#: Names of runs in trec_eval output have no file extension from this list.
 ENDINGS = (".gz", ".txt", ".tsv", ".eval")
 MAX_LISTED = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One value of a leaderboard. ``line`` is its line number, or None in a JSON list."""
+    """One value of a leaderboard. ``line`` is the line number of the value, or None in
+    a JSON list.
+    """
 
     line: int | None
     system: str
@@ -43,21 +45,23 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """The cells of one line of text."""
+    """The cells of one line in a leaderboard."""
 
     line: int
     cells: list[str]
 
 
-#: System, topic and measure of all rows that have been read.
+#: `Seen` contains the system, topic and measure of all rows that have been read.
 Seen = set[tuple[str, str, str]]
 
 
 def read_rows(files: Files, measure: str, problems: Problems) -> list[Row]:
-    """Return the rows of all files. Faults become problems.
+    """Return the rows of all files of a leaderboard. Faults of the files become
+    problems.
 
-    ``measure`` is the measure that the task names. With four columns, ``measure`` helps
-    to distinguish ir_measures from trec_eval. Raises TooManyProblems.
+    ``measure`` is the name of the measure in the task's options. In files with four
+    columns, ``measure`` helps to distinguish output of ir_measures from output of
+    trec_eval. Raises TooManyProblems.
     """
     rows: list[Row] = []
     seen: Seen = set()
@@ -122,8 +126,8 @@ _ONCE = "each system once on a topic by a measure"
 
 
 def is_new(row: Row, seen: Seen) -> bool:
-    """Return True if no earlier row has the same system, topic and measure. Add the row
-    to ``seen``.
+    """Return True if no earlier row of the leaderboard has the same system, topic and
+    measure. Add the row's system, topic and measure to ``seen``.
     """
     key = (nfc(row.system), nfc(row.topic), row.measure)
     if key in seen:
@@ -161,8 +165,8 @@ def _text_rows(
 
 
 def _lines(file: InputFile, problems: Problems) -> Iterator[Cells]:
-    """Yield the lines that have as many cells as the first line. Other lines become
-    problems.
+    """Yield the lines of a file that have as many cells as the first line. Lines with
+    another number of cells become problems.
     """
     count = 0
     for number, raw in enumerate(file.lines(), start=1):
@@ -184,18 +188,17 @@ def _lines(file: InputFile, problems: Problems) -> Iterator[Cells]:
         problems.append(file.problem(message, expected, line=number, raw=decoded(raw)))
 
 
-#: Splits the cells of a line into the system, topic and measure, and the text of the
-#: value.
+#: `AsRow` splits a line into the tuple (system, topic, measure) and the value's text.
 AsRow = Callable[[Sequence[str]], tuple[tuple[str, str, str], str]]
-#: Numbers of columns. Three: trec_eval. Four: ir_measures, or trec_eval with the name
-#: of the run in the first column. Six: a ranking with topic, Q0, system, rank, score
-#: and tag.
+#: Three columns are output of trec_eval.
+#: Four columns are output of ir_measures, or of trec_eval after a column of run names.
+#: Six columns are a ranking with topic, Q0, system, rank, score and tag.
 OF_TREC_EVAL, OF_FOUR, OF_RANKING = FORMS = (3, 4, 6)
 
 
 def _form_of(file: InputFile, lines: list[Cells], measure: str) -> AsRow:
-    """Return a function that interprets the cells of a line. Lines in which trec_eval
-    names the run are removed from ``lines``.
+    """Return a function that converts the cells of a line to a row of a leaderboard.
+    Lines in which trec_eval writes the name of the run are removed from ``lines``.
 
     Raises InputRefused.
     """
@@ -225,11 +228,12 @@ def _run_name(file: InputFile, lines: list[Cells]) -> str:
 
 
 def _place_of_measure(file: InputFile, lines: Sequence[Cells], measure: str) -> int:
-    """Return the column of the measure, 1 or 2. The other column contains the topic.
+    """Return the column of the measure in output with four columns, 1 or 2. The other
+    of the columns 1 and 2 contains the topic.
 
-    Three criteria are tried in order: the other column contains the topic `all`; the
-    column contains the measure that the task names; the column has fewer distinct
-    values. Raises InputRefused if none applies.
+    Three criteria are tried in order. The other column contains the topic `all`, the
+    column contains the measure that the task names, or the column has fewer distinct
+    values. Raises InputRefused if no criterion applies.
     """
     values = [{line.cells[place] for line in lines} for place in (1, 2)]
     for is_measure in (
@@ -240,8 +244,7 @@ def _place_of_measure(file: InputFile, lines: Sequence[Cells], measure: str) -> 
         if is_measure[0] != is_measure[1]:
             return 1 if is_measure[0] else 2
     if len(values[0]) <= 1:
-        # With one topic and one measure, the scores are the same if the two columns are
-        # swapped.
+        # With one topic and one measure, swapping both columns changes no score.
         return 2
     message = "columns 2 and 3 have as many different values: either may be the topic"
     expected = f"the topic “{ALL}” in a row, or rows of one measure"
@@ -249,7 +252,9 @@ def _place_of_measure(file: InputFile, lines: Sequence[Cells], measure: str) -> 
 
 
 def _number(text: str) -> float | None:
-    """Return the number in a text if it is finite and not too large, otherwise None."""
+    """Return the number in a text if the number is finite and not too large, otherwise
+    None.
+    """
     if "_" in text:
         return None
     try:
@@ -260,8 +265,8 @@ def _number(text: str) -> float | None:
 
 
 def of_measure(rows: Sequence[Row], named: str, option: str, shown: str) -> list[Row]:
-    """Return the rows of the named measure, or of the only measure if none is named.
-    Raises InputRefused.
+    """Return the rows of the named measure, or of the only measure in the rows if no
+    measure is named. Raises InputRefused.
     """
     measures = sorted({row.measure for row in rows})
     if named in measures or (len(measures) == 1 and not named):

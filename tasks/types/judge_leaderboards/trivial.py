@@ -8,8 +8,8 @@ from tasks.types.judge_leaderboards import JUDGE_MEASURE
 from tasks.types.judge_leaderboards.rows import ALL
 from tasks.types.trivial_runs import DRAWS, FIRST, TrivialRuns, random_of, run_file
 
-#: Maximum number of systems for a quick trial. A quick trial of a larger leaderboard
-#: creates no runs.
+#: `MOST` is the maximum number of systems for a quick trial of trivial runs.
+#: A quick trial of a larger leaderboard creates no runs.
 MOST = 200
 
 
@@ -26,8 +26,8 @@ def trivial_runs(
         return TrivialRuns(split=split)
 
     def ordered(order: Sequence[str]) -> Files:
-        """Return a leaderboard that ranks the systems in this order, on each topic and
-        overall.
+        """Return the file of a leaderboard that ranks the systems in the given order,
+        on each topic and overall.
         """
         lines = (
             {

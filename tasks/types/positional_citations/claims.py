@@ -1,7 +1,8 @@
-"""Splits a cited sentence into atomic claims, based on the sentence and its parse.
+"""Split a cited sentence into atomic claims, based on the sentence and the dependency
+parse of the sentence.
 
-Source: Xu et al. 2025, ALiiCE: Evaluating Positional Fine-grained Citation Generation,
-NAACL, section 4.1 and appendix D.
+The source is Xu et al. 2025, ALiiCE: Evaluating Positional Fine-grained Citation
+Generation, NAACL, section 4.1 and appendix D.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from tasks.types.positional_citations.sentences import (
     without_plain_marks,
 )
 
-#: Maximum number of words of sentences that are parsed, because parsers are unreliable
-#: on longer sentences. Words are separated by white space.
+#: Parsers are unreliable on sentences of more than `MAX_WORDS` words.
+#: Longer sentences are not parsed, and white space separates the counted words.
 MAX_WORDS = 50
-#: Maximum number of characters of sentences that are split. No normal sentence is
-#: longer.
+#: Sentences of more than `MAX_CHARACTERS` characters are not split into claims.
+#: No normal sentence is longer than `MAX_CHARACTERS`.
 MAX_CHARACTERS = 2000
 
 
@@ -37,8 +38,8 @@ class Fallback(StrEnum):
 
 @dataclass(frozen=True)
 class ClaimRules:
-    """The rules for splitting sentences. If ``is_official`` is True, sentences are
-    split as in the released program, including the treatment of commas.
+    """The rules for splitting sentences into claims. If ``is_official`` is True,
+    sentences are split as in the released program, including the treatment of commas.
     """
 
     is_official: bool = False
@@ -50,8 +51,8 @@ class Claim:
     """The text that a group of citation marks supports.
 
     ``marks`` may contain repeated marks, in the order of the text. ``position`` is the
-    number of tokens up to the cited token, divided by all tokens of the sentence. It is
-    None if the claim is the whole sentence.
+    number of tokens up to the cited token, divided by all tokens of the sentence.
+    ``position`` is None if the claim is the whole sentence.
     """
 
     text: str
@@ -61,8 +62,8 @@ class Claim:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence and its claims. ``lost`` is the number of groups of marks that have no
-    claim.
+    """A cited sentence and the claims of the sentence. ``lost`` is the number of groups
+    of citation marks that have no claim.
     """
 
     text: str
@@ -74,8 +75,8 @@ class Sentence:
 
 
 def text_to_parse(sentence: str, rules: ClaimRules) -> str | None:
-    """Return the text of a sentence for the parser, or None if the sentence needs no
-    parse.
+    """Return the text of a cited sentence for the dependency parser, or None if the
+    sentence needs no parse.
     """
     if not MARK.search(sentence) or _is_too_long(sentence):
         return None
@@ -85,8 +86,8 @@ def text_to_parse(sentence: str, rules: ClaimRules) -> str | None:
 def split_into_claims(
     sentence: str, parse: Parse | None, rules: ClaimRules
 ) -> Sentence:
-    """Return the claims of a sentence. ``parse`` is the parse of the text that
-    `text_to_parse` returns.
+    """Return the claims of a cited sentence. ``parse`` is the parse of the text from
+    `text_to_parse`.
     """
     if not MARK.search(sentence):
         return Sentence(sentence)
@@ -112,7 +113,7 @@ def split_into_claims(
     claims = []
     for node, group in nodes.items():
         tree = Tree(parse, parse.root)
-        # Only groups of marks under the last root have a claim.
+        # Only groups of citation marks under the last root of the parse have a claim.
         if node in tree:
             for other in nodes:
                 if other != node and other in tree:
@@ -120,8 +121,7 @@ def split_into_claims(
             claims.append(Claim(tree.text(), group, (node + 1) / len(parse.tokens)))
     lost += words.lost + len(nodes) - len(claims)
     if rules.is_official:
-        # The released program stores claims by text, so equal claims are stored only
-        # once.
+        # The released program stores claims by text, so equal claims count once.
         claims = list({claim.text: claim for claim in claims}.values())
     return Sentence(sentence, tuple(claims), None, lost, words, parse)
 
@@ -132,10 +132,10 @@ def _is_too_long(sentence: str) -> bool:
 
 def _words(sentence: str, rules: ClaimRules) -> Words:
     stripped = string.punctuation if rules.is_official else STRIPPED
-    # Split the sentence at its marks. Neighbouring marks form a group. A group belongs
-    # to the preceding word, or to the first word of the sentence. If two groups belong
-    # to the same word, the later group replaces the earlier group unless
-    # ``merge_groups`` is set.
+    # The sentence is split at its citation marks, and neighbouring marks form a group.
+    # A group of marks belongs to the word before the group, or to the first word.
+    # A later group at the same word replaces the earlier group of marks.
+    # The flag ``merge_groups`` adds the later group to the earlier group instead.
     words: list[str] = []
     groups: dict[int, Marks] = {}
     group: list[int] = []
@@ -177,8 +177,8 @@ def _nodes(
 
 _NEITHER_WORD_NOR_MARK = re.compile(r"[^\w\s\[\],]")
 _AROUND_MARKS = re.compile(f"({MARK.pattern})")
-#: Characters that are stripped from both ends of words. Commas are not stripped because
-#: the figures of the paper keep them.
+#: `STRIPPED` contains the characters that are stripped from both ends of words.
+#: Commas are not stripped, because the figures of the paper keep commas.
 STRIPPED = string.punctuation.replace(",", "")
 
 Marks = tuple[int, ...]
@@ -186,8 +186,8 @@ Marks = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Words:
-    """The words of a sentence without marks, and each group of marks under the index of
-    the word before it.
+    """The words of a sentence without citation marks, and each group of marks under the
+    index of the word before the group.
 
     ``lost`` is the number of groups that another group at the same word replaced.
     """
@@ -198,21 +198,23 @@ class Words:
 
     @property
     def text(self) -> str:
-        """Return the text for the parser. An empty word, which consisted only of
-        punctuation, leaves two consecutive spaces.
+        """Return the text of the words for the dependency parser. An empty word, which
+        consisted only of punctuation marks, leaves two consecutive spaces.
         """
         return " ".join(self.words)
 
 
 def cleaned(sentence: str) -> str:
-    """Remove all characters except letters, digits, underscores, white space, commas
-    and square brackets.
+    """Remove all characters of a sentence except letters, digits, underscores, white
+    space, commas and square brackets.
     """
     return _NEITHER_WORD_NOR_MARK.sub("", sentence)
 
 
 def join(groups: dict[int, Marks], place: int, group: Marks, *, merge: bool) -> int:
-    """Add a group of marks to a word. Return the number of replaced groups, 0 or 1."""
+    """Add a group of citation marks to a word. Return the number of replaced groups, 0
+    or 1.
+    """
     if not group:
         return 0
     before = groups.get(place, ())
@@ -226,8 +228,9 @@ _CONJUNCTIONS = frozenset({"cc", "CC"})
 
 @dataclass(frozen=True)
 class Parse:
-    """The tokens of a sentence. For each token, the parse contains the index of the
-    head and the relation to the head. A root is its own head.
+    """The dependency parse of a sentence. For each token of the sentence, the parse
+    contains the index of the head and the relation to the head. A root token is its own
+    head.
     """
 
     tokens: tuple[str, ...]
@@ -236,8 +239,8 @@ class Parse:
 
     @property
     def root(self) -> int | None:
-        """Return the last root, or None without tokens. If the parser splits the
-        sentence, there are several roots.
+        """Return the last root of the parse, or None if the parse has no tokens. If the
+        parser splits the sentence, the parse has several roots.
         """
         roots = [
             token for token, relation in enumerate(self.relations) if relation == ROOT
@@ -246,8 +249,8 @@ class Parse:
 
 
 class Tree:
-    """A copy of the tree under the last root. Nodes are indexes of tokens. Subtrees can
-    be removed from the copy.
+    """A copy of the dependency tree under the last root. Nodes of the tree are indexes
+    of tokens. Callers can remove subtrees from the copy of the tree.
     """
 
     def __init__(self, parse: Parse, root: int) -> None:
@@ -272,7 +275,7 @@ class Tree:
 
     def separate(self, kept: int, other: int) -> None:
         """Remove the subtree of the node ``other`` from the claim of the node ``kept``.
-        Both nodes are in the tree.
+        The nodes ``kept`` and ``other`` must be in the tree.
         """
         above = self._way_up(kept)
         top = next(node for node in self._way_up(other) if node in above)
@@ -288,7 +291,7 @@ class Tree:
             )
 
     def text(self) -> str:
-        """Return the remaining tokens in order, joined by spaces."""
+        """Return the remaining tokens of the tree in order, joined by spaces."""
         remaining, waiting = set(), [self.root]
         while waiting:
             node = waiting.pop()

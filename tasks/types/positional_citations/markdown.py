@@ -1,8 +1,8 @@
-"""The structure of an answer in Markdown: which lines make claims, and the text of each
-line.
+"""The structure of an answer in Markdown, which determines the lines that make claims
+and the text of each line.
 
 The rules follow CommonMark 0.31 and GitHub's tables, limited to the Markdown that chat
-models write. Lines are processed in one pass.
+models write. Lines of the answer are processed in one pass.
 """
 
 import re
@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import pairwise
 
-#: The version of these rules, which is part of metric signatures. Every change of the
-#: rules that splits a text differently must increase the version.
+#: `VERSION` is the version of the Markdown rules and part of metric signatures.
+#: A change of the rules that splits a text differently must increase `VERSION`.
 VERSION = "markdown-1"
 
-#: Prefixes of a line: quotation marks, and the bullets, numbers and letters of lists.
+#: The expressions match quotation marks, bullets, numbers and letters at line starts.
 _QUOTE = re.compile(r"\s*>\s?")
 _BULLET = re.compile(r"\s*(?:[-*+•◦▪▫●○‣·–—](?=\s)(?:\s+\[[ xX]\](?=\s))?)\s*")
 _NUMBER = re.compile(
@@ -27,18 +27,18 @@ _ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xi
 
 _HEADING = re.compile(r" {0,3}#{1,6}(?:\s+|$)(?P<text>.*)")
 _FENCE = re.compile(r"\s*(?:```+|~~~+)\s*[\w+-]*\s*$")
-#: Matches the definition of a footnote or of a numbered source.
+#: `_DEFINITION` matches the definition of a footnote or of a numbered source.
 _DEFINITION = re.compile(r"\s*\[\^?\d{1,3}\]:(?:\s|$)")
-#: Matches a bullet without text, or the type of a GitHub alert such as `[!NOTE]`.
+#: `_BARE` matches a bullet without text, or a GitHub alert such as `[!NOTE]`.
 _BARE = re.compile(r"[-*+•◦▪▫●○‣·–—]|\[![A-Z]+\]")
-#: Matches HTML tags that have the same effect as Markdown syntax.
+#: `_TAG` matches HTML tags that have the same effect as Markdown syntax.
 _TAG = re.compile(r"</?(?:sup|sub|b|i|u|em|strong)>")
 _BREAK = re.compile(r"<br ?/?>")
 _IN_BOLD = re.compile(
     r"(?P<sign>\*\*|__)(?=\S)(?P<text>[^*\[\]]*[^*\[\]\s])(?P=sign)[:：]?"
 )
 _ENDS = (".", "!", "?", "。", "！", "？")
-#: Matches the end of a line that forces a line break within a paragraph.
+#: A line with one of the ends in `_HARD_BREAKS` forces a line break in a paragraph.
 _HARD_BREAKS = ("  ", "\\")
 _TABLE_SIGNS = frozenset("|-: \t>")
 _EMPHASIS = re.compile(r"\*{1,3}|_{1,3}")
@@ -46,9 +46,9 @@ _EMPHASIS = re.compile(r"\*{1,3}|_{1,3}")
 
 @dataclass(frozen=True)
 class Block:
-    """A paragraph, list item, table row or heading, joined into one line without
-    Markdown syntax. ``makes_claims`` is False for a heading and for the header of a
-    table.
+    """A paragraph, list item, table row or heading of an answer, joined into one line
+    without Markdown syntax. ``makes_claims`` is False for a heading and for the header
+    of a table.
     """
 
     text: str
@@ -57,7 +57,9 @@ class Block:
 
 
 def blocks(text: str) -> list[Block]:
-    """Return the blocks of a text in order. Empty blocks are left out."""
+    """Return the blocks (paragraphs, list items, table rows and headings) of a Markdown
+    text in order. Empty blocks of the text are left out.
+    """
     found = (
         replace(block, text=without_emphasis(_BREAK.sub(" ", _TAG.sub("", block.text))))
         for block in _join_lines(text.splitlines())
@@ -70,7 +72,7 @@ class _Kind(Enum):
 
 
 def _join_lines(lines: list[str]) -> Iterator[Block]:
-    """Join the lines of each paragraph and of each list item."""
+    """Join the lines of each paragraph and of each list item in a Markdown text."""
     paragraph: list[str] = []
     is_item = False
     for kind, text in _lines(lines):
@@ -87,7 +89,9 @@ def _join_lines(lines: list[str]) -> Iterator[Block]:
 
 
 def _lines(lines: list[str]) -> Iterator[tuple[_Kind, str]]:
-    """Yield the kind of each line, and its text without the Markdown signs."""
+    """Yield the kind of each Markdown line, and the text of the line without Markdown
+    syntax.
+    """
     listed = _listed_letters(lines)
     is_in_table = is_in_paragraph = False
     for line, following in pairwise([*lines, ""]):
@@ -141,8 +145,8 @@ def _end_of_match(pattern: re.Pattern[str], line: str) -> int:
 
 
 def _past_markers(line: str, listed: frozenset[str]) -> int:
-    """Return the position of the text in a list item. Return 0 if the line is empty or
-    not a list item.
+    """Return the position of the text in a line that is a list item. Return 0 if the
+    line is empty or not a list item.
     """
     place = 0
     while True:
@@ -195,12 +199,12 @@ def _is_bare_row(bare: str) -> bool:
 
 
 def _is_delimiter(line: str) -> bool:
-    """Return True if a line separates the header of a table from its rows."""
+    """Return True if a line of a Markdown table separates the header from the rows."""
     return "|" in line and "-" in line and _TABLE_SIGNS.issuperset(line.strip())
 
 
 def _is_underlined(text: str, following: str) -> bool:
-    """Return True if the next line underlines this line as a heading. A complete
+    """Return True if the next line underlines a Markdown line as a heading. A complete
     sentence before a horizontal rule is not a heading.
     """
     sign = following.strip()[:1]
@@ -213,7 +217,7 @@ def _indent(line: str) -> int:
 
 
 def without_emphasis(text: str) -> str:
-    """Remove paired signs of bold and italic type from the text."""
+    """Remove paired signs of bold and italic type from a Markdown text."""
     opened: dict[str, re.Match[str]] = {}
     paired: list[re.Match[str]] = []
     for sign in _EMPHASIS.finditer(text) if "*" in text or "_" in text else ():

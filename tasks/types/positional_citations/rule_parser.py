@@ -1,8 +1,9 @@
 """A rule-based dependency parser for claims, used if no spaCy pipeline is installed.
 
-The parser uses word lists, phrases and clauses. The grammar covers only what claims
-need: the main verb of a sentence, coordination, and noun phrases. Relations have the
-names that spaCy uses. A spaCy pipeline is more accurate.
+The parser uses word lists, phrases and clauses. The grammar covers only the main verb
+of a sentence, coordination, and noun phrases, because claims need no other structure.
+Relations between words have the names that spaCy uses. A spaCy pipeline is more
+accurate than the rule-based parser.
 """
 
 import re
@@ -11,8 +12,8 @@ from enum import Enum
 
 from tasks.types.positional_citations.claims import ROOT, Parse
 
-#: The version of the parser. Every change of a rule or a word list must increase the
-#: version, because scores depend on the parser.
+#: `VERSION` is the version of the rule-based parser, on which scores depend.
+#: Every change of a rule or of a word list must increase `VERSION`.
 VERSION = "rules-1"
 
 _Tag = Enum(
@@ -25,8 +26,8 @@ def _words(listed: str) -> frozenset[str]:
     return frozenset(listed.split())
 
 
-#: Words with a fixed tag. The tag of any other word is determined by the word's ending
-#: and the neighbouring words.
+#: `_LISTED` contains words with a fixed tag.
+#: The ending of another word and the neighbouring words determine the word's tag.
 _LISTED = {
     word: tag
     for tag, words in {
@@ -60,8 +61,8 @@ _INSIDE_A_PHRASE = (_BEGINS_A_PHRASE - _PRONOUNS) | {"most", "more"}
 _MONTHS = _words(
     "january february march april may june july august september october november december"
 )
-#: Matches the same tokens as spaCy: a comma, a word, the ending `nt` of a word, and
-#: white space after the first blank.
+#: `_TOKEN` matches the same tokens as spaCy, such as a comma or a word.
+#: The ending `nt` of a word, and white space after the first blank, are tokens too.
 _TOKEN = re.compile(
     r"(?<=\s)\s+|,(?!\d)|\b(?:is|are|was|were|do|does|did|has|have|had|ca|could|should|would)(?=nt\b)"
     r"|(?:[^\s,]|,(?=\d))+",
@@ -69,7 +70,7 @@ _TOKEN = re.compile(
 )
 _OF_VERBS = (_Tag.AUXILIARY, _Tag.VERB, _Tag.ADVERB)
 _BREAKS = (_Tag.COMMA, _Tag.SPACE)
-#: Words that end like verbs but are not verbs.
+#: The words in `_NO_VERBS` end like verbs but are not verbs.
 _NO_VERBS = _words(
     "need seed feed speed breed indeed hundred sacred thing something king ring spring"
 )
@@ -82,8 +83,9 @@ def parse(text: str) -> Parse:
 
 
 class _Sentence:
-    """The state of the parser, which reads the sentence once from left to right.
-    Dependents that precede the verb of their clause are stored until the verb is found.
+    """The state of the rule-based parser, which reads a sentence once from left to
+    right. Dependents that precede the verb of their clause are stored until the verb is
+    found.
     """
 
     def __init__(self, tokens: Sequence[str]) -> None:
@@ -94,7 +96,8 @@ class _Sentence:
         self._tags = [_Tag.NOUN] * len(tokens)
         for place in range(len(tokens)):
             self._tags[place] = self._tag(place)
-        #: The verb of the current clause, and the dependents that precede the verb.
+        #: `_verb` is the verb of the current clause.
+        #: `_waiting` contains the dependents that precede the verb.
         self._verb: int | None = None
         self._waiting: list[tuple[int, str]] = []
         self._main: int | None = None
@@ -103,15 +106,15 @@ class _Sentence:
         self._object: int | None = None
         self._preposition: int | None = None
         self._coordinated: int | None = None
-        #: The last noun of a list. The flag is True if the verb is in the passive
-        #: voice.
+        #: `_listed` is the last noun of a list.
+        #: `_is_passive` is True if the verb of the clause is in the passive voice.
         self._listed: int | None = None
         self._is_passive = False
-        #: The head of the next verb, and the relation to this head. The next verb may
-        #: be a conjunct, the verb of a clause, or the root.
+        #: `_coming` contains the head of the next verb, and the relation to this head.
+        #: The next verb may be a conjunct, the verb of a clause, or the root.
         self._coming: tuple[str, int | None] = (ROOT, None)
-        #: The state of the clause around a relative clause, if the verb of the outer
-        #: clause has not been found.
+        #: `_around` contains the state of the clause around a relative clause.
+        #: `_around` is None if the verb of the outer clause has been found.
         self._around: (
             tuple[list[tuple[int, str]], tuple[str, int | None], int | None] | None
         ) = None
@@ -122,8 +125,8 @@ class _Sentence:
             place = self._take(place)
         root = self._main
         if root is None:
-            # If a sentence has no main verb, the root is the first verb. Without any
-            # verb, the root is the last noun.
+            # If a sentence has no main verb, the root is the first verb.
+            # Without any verb, the root of the sentence is the last noun.
             verbs = (
                 index
                 for index, tag in enumerate(self._tags)
@@ -308,7 +311,7 @@ class _Sentence:
             relation = "conj" if is_conjunct else relation
         elif self._verb is not None and relation == ROOT:
             # The noun was first parsed as an object, but is the subject of this verb.
-            # The verb belongs to the sentence or to a complement clause.
+            # The verb after the noun belongs to the sentence or to a complement clause.
             if self._main is not None:
                 relation, above = "ccomp", self._verb
             if self._object is not None:
@@ -325,7 +328,7 @@ class _Sentence:
             and self._around is not None
             and self._around[1][0] == ROOT
         ):
-            # The next verb belongs to the surrounding clause.
+            # The next verb belongs to the clause around the relative clause.
             self._waiting, self._coming, self._noun = self._around
             self._around = None
             return

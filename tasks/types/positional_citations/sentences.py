@@ -1,9 +1,9 @@
-"""Splits texts into sentences, and assigns the marks between two sentences to one of
-them.
+"""Split texts into sentences, and assign the citation marks between two sentences to
+one of the sentences.
 
 The rules approximate Kiss and Strunk's Punkt on edited English. Lists of abbreviations
-in scholarly prose replace learned abbreviations: `et al.`, `Fig. 3` and `J. Smith` do
-not end a sentence.
+in scholarly prose replace learned abbreviations, so `et al.`, `Fig. 3` and `J. Smith`
+do not end a sentence.
 """
 
 import re
@@ -14,18 +14,19 @@ from functools import lru_cache
 from tasks.types.positional_citations.markdown import VERSION, Block, blocks
 from tasks.types.text import punkt_name, punkt_sentences
 
-#: Versions of the rules in metric signatures. `rules-1` is used in official rule sets.
-#: `rules-2` is used in other rule sets: it splits each Markdown block separately, and
-#: `。！？` also end sentences.
+#: Metric signatures contain the version of the rules for splitting texts.
+#: Official rule sets use `rules-1`, and other rule sets use `rules-2`.
+#: The rules `rules-2` split each Markdown block separately.
+#: With `rules-2`, the signs `。！？` also end sentences.
 RULES, RULES_IN_BLOCKS = "rules-1", "rules-2"
 
-#: Matches final punctuation with closing quotation marks or brackets, if white space or
-#: a citation mark follows.
+#: `_END` matches final punctuation with closing quotation marks or brackets.
+#: White space or a citation mark must follow the final punctuation.
 _END = re.compile(
     r"""(?<![.!?])(?P<stop>[.!?]++)(?:(?P<closing>["')\]}’”]++)(?=\s|$)|(?=\s|$|[\["'({]))"""
 )
 _LAST_WORD = re.compile(r"[^\s\"'(\[{‘“]+$")
-#: Maximum length of an abbreviation before a full stop.
+#: An abbreviation before a full stop has at most `_MAX_ABBREVIATION` characters.
 _MAX_ABBREVIATION = 12
 _VISIBLE = re.compile(r"\S")
 _NEXT_WORD = re.compile(r"\s*[\"'(\[{‘“]*(?P<word>[\w’'-]+)")
@@ -36,17 +37,17 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-#: Abbreviations that precede a name. No sentence ends after these abbreviations.
+#: A name follows an abbreviation such as `Prof`, so no sentence ends there.
 _BEFORE_NAMES = _words("""
     adm brig capt cf col dr e.g eds eq eqs fig figs gen gov hon i.e lt maj messrs mme mr mrs ms prof rep rev
     sen sgt supt viz vs
 """)
-#: Abbreviations that precede a number. If no number follows, a sentence may end after
-#: the abbreviation.
+#: A number usually follows an abbreviation in `_BEFORE_NUMBERS`.
+#: If no number follows, a sentence may end after the abbreviation.
 _BEFORE_NUMBERS = _words("art ch no nos nr op pp ref refs sec sect tab vol vols")
 _NUMBER = re.compile(r"\d.*|[IVXLCDM]+")
-#: Abbreviations within or at the end of a sentence. The sentence ends after the
-#: abbreviation if the next word often begins sentences.
+#: Abbreviations in `_ANYWHERE` occur within a sentence or at the end of a sentence.
+#: A sentence ends after the abbreviation if the next word often begins sentences.
 _ANYWHERE = _words("""
     a.d a.m al approx apr assn aug ave b.c blvd bros co corp dec dept est etc feb ft inc jan jr jul jun ltd
     mar md mfg mt nov oct oz p.m ph.d pt rd sept sep sr st u.k u.n u.s univ v
@@ -64,7 +65,7 @@ Splitter = Callable[[str], list[str]]
 
 
 def by_rules(text: str) -> list[str]:
-    """Return the sentences of a text, without the white space between them."""
+    """Return the sentences of a text, without the white space between the sentences."""
     ends = []
     for end in _END.finditer(text):
         before = _LAST_WORD.search(
@@ -91,16 +92,16 @@ SPLITTERS: dict[str, Splitter] = {"rules": by_rules, "punkt": punkt_sentences}
 
 
 def splitter_name(option: str, *, is_official: bool = False) -> str:
-    """Return the name of the splitter for metric signatures. The official rules split
-    the whole text, other rules split each Markdown block.
+    """Return the name of the sentence splitter for metric signatures. The official
+    rules split the whole text, while other rules split each Markdown block.
     """
     if option == "rules":
         return RULES if is_official else RULES_IN_BLOCKS
     return punkt_name() if is_official else f"{punkt_name()}-{VERSION}"
 
 
-#: Matches final punctuation in scripts without a space between sentences, with closing
-#: quotation marks or brackets.
+#: `_WIDE_END` matches final punctuation in scripts without a space between sentences.
+#: Closing quotation marks or brackets belong to the final punctuation.
 _WIDE_END = re.compile(r"""[。！？｡؟۔।॥]+["'”’»」』】）》〉]*""")
 
 
@@ -109,10 +110,10 @@ def sentences_of(
 ) -> list[str]:
     """Return the sentences of a Markdown text that make claims.
 
-    A list item ends a sentence. Headings are left out. If a piece of text has only
-    marks and no words, the marks are added to the preceding sentence. If
-    ``moves_marks`` is True, marks at the beginning of a sentence are also moved to the
-    preceding sentence.
+    In Markdown, a list item ends a sentence. Headings of the text are left out. If a
+    piece of text has only citation marks and no words, the marks are added to the
+    preceding sentence. If ``moves_marks`` is True, citation marks at the beginning of a
+    sentence are also moved to the preceding sentence.
     """
     sentences: list[str] = []
     leading = ""
@@ -130,12 +131,12 @@ def sentences_of(
 
 
 def lines_of(text: str, split: Splitter = by_rules) -> list[str]:
-    """Return all sentences of a Markdown text, including headings."""
+    """Return all sentences of a Markdown text, including the headings."""
     return [piece for block in blocks(text) for piece in _pieces(block, split)]
 
 
 def has_word(text: str) -> bool:
-    """Return True if the text contains a letter or digit outside its marks."""
+    """Return True if the text contains a letter or digit outside the citation marks."""
     return any(map(str.isalnum, MARK.sub("", text)))
 
 
@@ -143,8 +144,8 @@ def _pieces(block: Block, split: Splitter) -> list[str]:
     pieces = [
         piece for one in split(block.text) for piece in _cut_behind_wide_ends(one)
     ]
-    # Detect a numbered list on a single line. The first number of a list item has
-    # already been removed.
+    # A numbered list may be on a single line.
+    # The first number of a list item has already been removed.
     counts = [int(count[1]) for piece in pieces if (count := _COUNT.match(piece))]
     first = 2 if block.is_item else 1
     is_list = counts == [*range(first, first + len(counts))]
@@ -166,10 +167,12 @@ def _cut_behind_wide_ends(text: str) -> Iterator[str]:
 
 
 def with_marks_moved(sentences: list[str], *, is_official: bool = False) -> list[str]:
-    """Move marks from the beginning of a sentence to the end of the preceding sentence.
+    """Move citation marks from the beginning of a sentence to the end of the preceding
+    sentence.
 
-    The released program moves only one mark per sentence. If a sentence begins with a
-    bracket, the program moves the first mark of the sentence, wherever it is.
+    The released program moves only one citation mark per sentence. If a sentence begins
+    with a bracket, the program moves the first citation mark of the sentence from any
+    position.
     """
     moved = list(sentences)
     for place in range(1, len(moved)):
@@ -198,41 +201,42 @@ def _ends_sentence(before: str, stop: str, after: str) -> bool:
 
 
 MARK = re.compile(r"\[\d+\]")
-#: Matches adjacent marks, with or without space between the marks. Adjacent marks have
-#: the same position.
+#: `RUN_OF_MARKS` matches adjacent citation marks, also with space between the marks.
+#: Adjacent citation marks have the same position.
 RUN_OF_MARKS = re.compile(r"\[\d+\](?:\s*\[\d+\])*")
-#: Matches a mark in the same way as ALCE, which reads `[1, 2]` as mark 1.
+#: `ALCE_MARK` matches a citation mark as ALCE does, which reads `[1, 2]` as mark 1.
 ALCE_MARK = re.compile(r"\[\d+")
 _SPACED_MARK = re.compile(r" ?\[\d+\]")
 _SPACED_ALCE_MARK = re.compile(r" \[\d+")
-#: A token that models write at the end of an answer. ALCE removes it.
+#: Models write `<|im_end|>` at the end of an answer, and ALCE removes the token.
 END_OF_ANSWER = "<|im_end|>"
-#: Maximum number of digits in a mark. Longer numbers are not read.
+#: Citation marks have at most `MAX_DIGITS` digits, and longer numbers are not read.
 MAX_DIGITS = 9
 
 
-#: Matches a citation of one or several passages: `[1, 2]`, `[1-3]`, `【1】`,
-#: `【2†source】`, `[^1]`.
+#: `_CITATION` matches a citation of one or several passages.
+#: Examples of citations are `[1, 2]`, `[1-3]`, `【1】`, `【2†source】` and `[^1]`.
 _NUMBER_OR_RANGE = r"\^?\d{1,3}(?:\s*[-‐‑‒–—−~～]\s*\^?\d{1,3})?"
 _CITATION = re.compile(
     rf"[\[【［](?P<numbers>\s*{_NUMBER_OR_RANGE}(?:\s*[,;、，；]\s*{_NUMBER_OR_RANGE})*)"
     r"(?:†[^\]】\n]{0,40})?\s*[\]】］]"
 )
-#: Matches a mark with a link after it, or a mark in double brackets.
+#: `_LINKED` matches a mark with a link after the mark, or a mark in double brackets.
 _LINKED = re.compile(
     r"\[\[\^?(\d{1,3})\]\](?:\((?:https?://|#)[^()\s]*\))?"
     r"|\[\^?(\d{1,3})\]\((?:https?://|#)[^()\s]*\)"
 )
-#: The maximum number of passages in one citation. Brackets with more numbers are not
-#: treated as a citation.
+#: `MAX_CITED` is the maximum number of passages in one citation.
+#: Brackets with more numbers are not treated as a citation.
 MAX_CITED = 50
 
 
 def with_plain_marks(text: str) -> str:
-    """Return the text with every citation replaced by marks of one passage each. `[1,
-    3-5]` becomes `[1][3][4][5]`.
+    """Return the text with every citation replaced by marks of one passage each, so
+    `[1, 3-5]` becomes `[1][3][4][5]`.
 
-    Passages are numbered from 1. Therefore `[0, 1]` is an interval and does not change.
+    Passages are numbered from 1. Therefore `[0, 1]` is a mathematical interval and does
+    not change.
     """
     if "【" not in text and "［" not in text and "[" not in text:
         return text
@@ -259,8 +263,9 @@ def cited_numbers(numbers: str) -> list[int]:
     return cited if len(cited) <= MAX_CITED else []
 
 
-#: Matches citations in unsupported notations: a word or sign before the number, “and”
-#: or a space between numbers, or brackets that Markdown escapes.
+#: `_UNREAD` matches citations in unsupported notations.
+#: A word or sign before the number is such a notation, as in `[source 1]`.
+#: “And” or a space between numbers, and escaped brackets, are also unsupported.
 _UNREAD = re.compile(
     r"""[\[【［]\s*(?:(?:sources?|docs?|documents?|passages?|refs?|references?|cit(?:e|ation)s?|id)\b|\#)
         [\s.:\#_-]*\d{1,3}[^\]】］\n]{0,40}[\]】］]
@@ -269,9 +274,9 @@ _UNREAD = re.compile(
     |   \\\[\s*\^?\d{1,3}[\d\s,;–-]*\\\]""",
     re.VERBOSE | re.IGNORECASE,
 )
-#: Matches numbers that may be citations if the answer has no other citations:
-#: superscripts after a word or sentence, and numbers in parentheses at the end of a
-#: sentence.
+#: `_PERHAPS` matches numbers that are citations if the answer has no other citations.
+#: Such numbers are superscripts after a word or sentence.
+#: Numbers in parentheses at the end of a sentence may be citations too.
 _PERHAPS = re.compile(
     r"(?:(?<=[^\W\d_]{3})|(?<=[.,;!?]))[¹²³⁴-⁹]{1,3}|\(\d{1,3}\)(?=[.,;!?]|\s*$)",
     re.MULTILINE,
@@ -296,20 +301,22 @@ def unread_citations(text: str) -> list[str]:
 
 
 def plain_text(output: str) -> str:
-    """Return the text of a Markdown answer without marks, one block per line. Headings
-    are included.
+    """Return the text of a Markdown answer without citation marks, one block (such as a
+    paragraph) per line. The headings of the answer are included.
     """
     text = with_plain_marks(output).replace(END_OF_ANSWER, "")
     return "\n".join(without_plain_marks(block.text) for block in blocks(text))
 
 
 def without_plain_marks(text: str) -> str:
-    """Remove marks and the space before each mark. Other brackets are kept."""
+    """Remove citation marks and the space before each mark. Brackets that are not
+    citation marks are kept.
+    """
     return _SPACED_MARK.sub("", text)
 
 
 def marks(text: str) -> list[int]:
-    """Return the marks of a text in order, with repetitions."""
+    """Return the citation marks of a text in order, with repetitions."""
     return [number(match) for match in MARK.findall(text)]
 
 
@@ -319,11 +326,12 @@ def number(mark: str) -> int:
 
 
 def without_marks(text: str) -> str:
-    """Remove each mark, the space before the mark, and all closing brackets, as ALCE
-    does.
+    """Remove each citation mark, the space before the mark, and all closing brackets,
+    as ALCE does.
 
-    Text between the number of a mark and the closing bracket is kept: `in 1889 [1, 2].`
-    becomes `in 1889, 2.`. A bar after a space is also removed.
+    Text between the number of a mark and the closing bracket is kept, so `in 1889 [1,
+    2].` becomes `in 1889, 2.` in the result. A vertical bar after a space is also
+    removed.
     """
     return (
         ALCE_MARK.sub("", _SPACED_ALCE_MARK.sub("", text))
@@ -333,13 +341,13 @@ def without_marks(text: str) -> str:
 
 
 def first_line(output: str) -> str:
-    """Return the first line of an answer. ALCE ignores other lines."""
+    """Return the first line of an answer, since ALCE ignores other lines."""
     return output.strip().partition("\n")[0].replace(END_OF_ANSWER, "")
 
 
 def is_in_range(mark: int, passages: int, *, is_official: bool = False) -> bool:
-    """Return True if a mark refers to a passage. In the released programs, `[0]` refers
-    to the last passage.
+    """Return True if a citation mark refers to a passage of the question. In the
+    released programs, `[0]` refers to the last passage.
     """
     return (0 if is_official and passages else 1) <= mark <= passages
 
@@ -347,14 +355,17 @@ def is_in_range(mark: int, passages: int, *, is_official: bool = False) -> bool:
 def are_in_range(
     marks: Sequence[int], passages: int, *, is_official: bool = False
 ) -> bool:
-    """Return True if there is at least one mark and all marks refer to passages."""
+    """Return True if there is at least one citation mark and all marks refer to
+    passages.
+    """
     return bool(marks) and all(
         is_in_range(mark, passages, is_official=is_official) for mark in marks
     )
 
 
-#: Matches a unit of a sentence: adjacent marks, a word with inner hyphens and
-#: apostrophes, or another character that is not white space.
+#: `_UNIT` matches a unit of a sentence, which determines the position of a mark.
+#: A unit consists of adjacent marks or of a word with inner hyphens and apostrophes.
+#: Any other character except white space is also a unit.
 _UNIT = re.compile(
     rf"(?P<marks>{RUN_OF_MARKS.pattern})|[^\W_]+(?:[-'’][^\W_]+)*|[^\w\s]|_"
 )
@@ -363,12 +374,13 @@ _WORD = re.compile(r"\w")
 
 @dataclass(frozen=True)
 class Positions:
-    """The positions of the marks in a sentence, from 0 to 1.
+    """The positions of the citation marks in a sentence, from 0 to 1.
 
-    ``units`` contains for each mark the number of its unit, starting from 1, divided by
-    the number of units in the sentence. ``offsets`` contains for each mark the number
-    of preceding characters, divided by the length of the sentence including marks.
-    ``is_positional`` is True if a word follows a mark.
+    ``units`` contains for each mark the number of the mark's unit (word, sign or group
+    of marks), starting from 1, divided by the number of units in the sentence.
+    ``offsets`` contains for each mark the number of preceding characters, divided by
+    the length of the sentence including marks. ``is_positional`` is True if a word
+    follows a citation mark.
     """
 
     units: tuple[float, ...]
@@ -378,8 +390,8 @@ class Positions:
 
 @lru_cache(maxsize=1024)
 def positions(sentence: str) -> Positions:
-    """Return the positions of the marks in a sentence. Results are cached, because
-    several rows need the same sentence.
+    """Return the positions of the citation marks in a sentence. The positions are
+    cached, because several rows of the matrix need the same sentence.
     """
     units = list(_UNIT.finditer(sentence))
     numbers: list[float] = []
@@ -392,5 +404,5 @@ def positions(sentence: str) -> Positions:
 
 
 def third(position: float) -> str:
-    """Return the third of the sentence in which a position lies."""
+    """Return the third of the sentence that contains a position from 0 to 1."""
     return ("first third", "second third", "last third")[min(int(position * 3), 2)]

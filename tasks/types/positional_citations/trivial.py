@@ -1,4 +1,4 @@
-"""Trivial runs of positional citations, which do not use the answers."""
+"""Trivial runs of positional citations, which do not use the gold answers."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -17,15 +17,15 @@ from tasks.types.trivial_runs import (
     run_file,
 )
 
-#: Maximum number of questions in a quick trial.
+#: `MOST` is the maximum number of questions in a quick trial of trivial runs.
 MOST = 50
 
 
 def trivial_runs(
     files: Files, split: Split, options: Options, *, is_quick: bool
 ) -> TrivialRuns:
-    """Return runs that copy passages with their marks: the first passage, the longest,
-    all, or a random one.
+    """Return runs that copy passages with citation marks. A run copies the first
+    passage, the longest, all, or a random one.
     """
     rows = drawn_rows(len(split.content), MOST if is_quick else None)
     questions: Sequence[Question] = [split.content[row] for row in rows]

@@ -1,5 +1,5 @@
-"""The shared code of ranking task types: lists of candidate numbers, run files, and
-collections.
+"""The shared code of ranking task types handles lists of candidate numbers, run files,
+and collections.
 """
 
 from types import SimpleNamespace

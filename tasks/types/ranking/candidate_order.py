@@ -15,7 +15,7 @@ from tasks.types.ranking.records import CONTEXTS, REFERENCES
 
 
 def renumbered(split: Split, index: Index) -> Split:
-    """Return the split with the candidate numbers of ``index`` in its gold.
+    """Return the split whose gold contains the candidate numbers of ``index``.
 
     The pools of ``index`` and of the split contain the same candidates in different
     orders.
@@ -46,8 +46,8 @@ def renumbered(split: Split, index: Index) -> Split:
 def reordered_files(
     files: Iterable[PublicFile], in_order: Sorter
 ) -> Iterator[PublicFile]:
-    """Yield the public files. ``in_order`` determines the order of each paper's
-    references.
+    """Yield the public files of a built-in ranking. The function ``in_order``
+    determines the order of each paper's references.
 
     The second argument of ``in_order`` is the first context of the paper, or empty if
     all contexts share their candidates.

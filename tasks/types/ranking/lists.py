@@ -15,18 +15,19 @@ from tasks.types.text import nfc
 
 Numbers = NDArray[np.int32]
 Offsets = NDArray[np.int64]
-#: The maximum number of list items that are processed at once.
+#: `STEP` is the maximum number of list items that are processed at once.
 STEP = 100_000
-#: The row number that stands for a missing list.
+#: `NO_ROW` is the row number that stands for a missing list.
 NO_ROW = -1
 
 
 class Lists(Sequence[tuple[int, ...] | None]):
-    """Lists of numbers, stored in arrays. The object behaves like a list of tuples.
+    """Lists of numbers, stored in arrays. The object with the lists behaves like a list
+    of tuples.
 
     Row i is ``values[offsets[i]:offsets[i + 1]]``, or None if ``present[i]`` is False.
-    ``tied`` is True for each item that has the same score as the preceding item. It is
-    None without scores.
+    ``tied`` is True for each item that has the same score as the preceding item.
+    ``tied`` is None without scores.
     """
 
     def __init__(
@@ -76,8 +77,8 @@ class Lists(Sequence[tuple[int, ...] | None]):
         return np.diff(self.offsets)
 
     def take(self, rows: NDArray[np.intp]) -> "Lists":
-        """Return the lists with these row numbers in this order. ``NO_ROW`` becomes a
-        missing list.
+        """Return the lists with the given row numbers in the given order. The row
+        number ``NO_ROW`` becomes a missing list.
         """
         if np.array_equal(rows, np.arange(len(self))):
             return self
@@ -101,8 +102,8 @@ class Lists(Sequence[tuple[int, ...] | None]):
 
 
 class GradedLists(Lists):
-    """The relevant candidates of each row, and the grades of all judged candidates.
-    Grades start at 0.
+    """The relevant candidates of each row, and the relevance grades of all judged
+    candidates. Grades of relevance start at 0.
     """
 
     def __init__(self, relevant: Lists, judged: Lists, grades: Numbers) -> None:
@@ -113,15 +114,15 @@ class GradedLists(Lists):
 
 
 class ListsBuilder:
-    """Collects lists one by one. Each item uses four bytes."""
+    """Collect lists of candidate numbers one by one. Each list item uses four bytes."""
 
     def __init__(self) -> None:
         self._values, self._ends = array("i"), array("q", [0])
         self._tied: array[int] | None = None
 
     def add(self, row: Sequence[int], tied: Sequence[bool] | None = None) -> None:
-        """Add a list. ``tied`` is True for the items that have the same score as the
-        preceding item.
+        """Add a list of candidate numbers. ``tied`` is True for the items that have the
+        same score as the preceding item.
         """
         if tied is not None and self._tied is None:
             self._tied = array("b", bytes(len(self._values)))
@@ -136,7 +137,7 @@ class ListsBuilder:
         values: Numbers,
         tied: NDArray[np.bool_] | None = None,
     ) -> None:
-        """Add many lists at once."""
+        """Add many lists of candidate numbers at once."""
         if tied is not None and self._tied is None:
             self._tied = array("b", bytes(len(self._values)))
         if self._tied is not None:
@@ -157,8 +158,8 @@ class ListsBuilder:
 
 
 def blocks(offsets: Offsets, step: int) -> list[tuple[int, int]]:
-    """Divide the rows into ranges. A range contains at most ``step`` list items, or a
-    single row.
+    """Divide the rows of lists into ranges. A range contains at most ``step`` list
+    items, or a single row.
     """
     parts, start = [], 0
     while start < len(offsets) - 1:
@@ -172,10 +173,10 @@ def blocks(offsets: Offsets, step: int) -> list[tuple[int, int]]:
 
 
 def ranks_of(gold: Lists, answers: Lists) -> Numbers:
-    """Return for each item of ``gold`` its rank in the same row of ``answers``, from 1,
-    or 0 if it is missing there.
+    """Return for each item of ``gold`` the rank in the same row of ``answers``, from 1,
+    or 0 if the row does not contain the item.
 
-    The answers of a row must be distinct.
+    The answers of a row must be distinct candidates.
     """
     assert len(gold) == len(answers), (
         f"{len(gold)} rows of gold, {len(answers)} of answers"
@@ -188,8 +189,7 @@ def ranks_of(gold: Lists, answers: Lists) -> Numbers:
         rows = np.repeat(np.arange(start, end), lengths)
         begins = answers.offsets[start:end] - answers.offsets[start]
         for member in range(sizes[start:end].max()):
-            # Rows with fewer gold items search for NO_ROW, which is not a candidate
-            # number.
+            # NO_ROW, which is no candidate number, pads rows with fewer gold items.
             wanted = np.full(end - start, NO_ROW, dtype=np.int32)
             has = sizes[start:end] > member
             wanted[has] = gold.values[gold.offsets[start:end][has] + member]
@@ -199,7 +199,7 @@ def ranks_of(gold: Lists, answers: Lists) -> Numbers:
     return ranks
 
 
-#: The maximum number of cached pools. Most runs use the pools one after the other.
+#: `POOLS_AT_HAND` limits the cached pools, since most runs use one pool after another.
 POOLS_AT_HAND = 256
 
 
@@ -208,8 +208,9 @@ def index_of(
     pools: Sequence[Sequence[str]],
     pool_of: Sequence[int] | None = None,
 ) -> Index:
-    """Return the index of a ranking task. A pool is a list of candidates. Without
-    ``pool_of``, all instances use the first pool.
+    """Return the index of a ranking task, which validates runs. A pool is a list of
+    candidates that one or more instances share. Without ``pool_of``, all instances use
+    the first pool of candidates.
     """
     of = None if pool_of is None else list(pool_of)
     names = instances if isinstance(instances, list) else list(instances)
@@ -217,8 +218,8 @@ def index_of(
 
 
 class Numbered(dict[str, int]):
-    """Maps the name of each candidate to its number. If a name is missing, a candidate
-    with the same name in NFC is used.
+    """Maps the name of each candidate to its number. If a name is missing, the number
+    of a candidate with an equal name in the Unicode form NFC is used.
     """
 
     @cached_property
@@ -236,13 +237,15 @@ class Numbered(dict[str, int]):
         )
 
     def find(self, name: str) -> int | None:
-        """Return the number of a candidate whose name is equal in NFC, or None."""
+        """Return the number of a candidate whose name is equal in the Unicode form NFC,
+        or None.
+        """
         return self._forms.get(nfc(name))
 
 
 class Choices:
-    """An index with fast look-ups. From reading version 2 on, names that are equal in
-    NFC are the same name.
+    """An index (instances and candidates of a split) with fast look-ups. From version 2
+    of the reading rules on, names with the same Unicode form NFC count as one name.
     """
 
     def __init__(self, index: Index, reading: int = 1) -> None:
@@ -261,8 +264,9 @@ class Choices:
         return {name: row for row, name in enumerate(self.instances)}
 
     def row_of(self, name: str) -> int | None:
-        """Return the row number of an instance, or None. Most runs have the order of
-        the split, which avoids a dictionary of a million names.
+        """Return the row number of an instance, or None for an unknown instance. Most
+        runs have the order of the split, so most look-ups need no dictionary of a
+        million names.
         """
         row: int | None = self._next
         if self._next == len(self.instances) or self.instances[self._next] != name:
@@ -279,17 +283,17 @@ class Choices:
 
     @property
     def shared(self) -> dict[str, int] | None:
-        """Return the numbered candidates if all instances share one pool, otherwise
-        None.
+        """Return the candidates with their numbers if all instances share one pool of
+        candidates, otherwise None.
         """
         return self.candidates(0) if self._pool_of is None else None
 
     def pool(self, row: int) -> list[str]:
-        """Return the candidates of an instance in order."""
+        """Return the candidates that a run can rank for an instance, in order."""
         return self.pools[0 if self._pool_of is None else self._pool_of[row]]
 
     def candidates(self, row: int) -> dict[str, int]:
-        """Return the candidates of an instance with their numbers."""
+        """Return the candidates that a run can rank for an instance, with numbers."""
         pool = 0 if self._pool_of is None else self._pool_of[row]
         if pool not in self._at_hand:
             if len(self._at_hand) >= POOLS_AT_HAND:

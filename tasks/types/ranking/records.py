@@ -29,12 +29,12 @@ from tasks.types.text import is_name, json_lines, kind_found, nfc
 
 MAX_GRADE = 100
 _MARK = re.compile(r"\{\{cite:[^{}]*\}\}")
-#: Created once, because gold may have millions of rows.
+#: Gold may have millions of rows, so the encoder is created once.
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 def canonical(content: object) -> bytes:
-    """Return the canonical JSON of a value, for digests."""
+    """Return the canonical JSON of a value, from which digests are computed."""
     return _CANONICAL.encode(content).encode()
 
 
@@ -54,7 +54,7 @@ def shown_line(record: Mapping[str, Any], keys: Sequence[str]) -> bytes:
     """Return a line of a public file that contains only the given fields of a row.
 
     Citation marks that a corpus left in texts, such as `{{cite:…}}` in a heading, are
-    removed, since they name the cited reference.
+    removed, since the marks name the cited reference.
     """
     shown = {key: record[key] for key in keys if key in record}
     for key, value in shown.items():
@@ -68,13 +68,13 @@ def shown_lines(rows: Iterable[Mapping[str, Any]], keys: Sequence[str]) -> bytes
 
 
 def named(files: Files, name: str) -> list[InputFile]:
-    """Return the files with this name in any folder."""
+    """Return the input files with the given name in any folder."""
     return [file for file in files if file.base == name]
 
 
 def the_file(files: Files, name: str, holds: str) -> InputFile:
-    """Return the only file with this name. Raises InputRefused if no file or several
-    files have the name.
+    """Return the only input file with the given name. Raises InputRefused if no file or
+    several files have the name.
     """
     matching = named(files, name)
     if len(matching) == 1:
@@ -97,7 +97,9 @@ def the_file(files: Files, name: str, holds: str) -> InputFile:
 
 
 class Rows:
-    """The rows of one file. Faults are added to ``problems``."""
+    """The rows of one file of gold or of a collection. Faults of the rows are added to
+    ``problems``.
+    """
 
     def __init__(self, file: InputFile, problems: list[Problem]) -> None:
         self.file, self.problems = file, problems
@@ -109,13 +111,15 @@ class Rows:
             yield record
 
     def wrong(self, message: str, expected: str = "") -> None:
-        """Record a fault of the current row."""
+        """Record a fault of the current row in the list of problems."""
         self.problems.append(
             self.file.problem(message, expected, line=self._line, raw=self._raw)
         )
 
     def name(self, record: Mapping[str, Any], key: str) -> str | None:
-        """Return a required id. If it is missing, record a fault and return None."""
+        """Return the required id of a row. If the id is missing, record a fault and
+        return None.
+        """
         value = record.get(key)
         if is_name(value) and str(value):
             return str(value)
@@ -123,8 +127,8 @@ class Rows:
         return None
 
     def names(self, record: Mapping[str, Any], key: str) -> list[str] | None:
-        """Return a required id or list of ids as a list. If it is missing, record a
-        fault and return None.
+        """Return the required id or list of ids of a row as a list. If the field is
+        missing, record a fault and return None.
         """
         value = record.get(key)
         values = value if isinstance(value, list) else [value]
@@ -142,8 +146,8 @@ class Rows:
         key: str,
         candidates: Mapping[str, int] | Sequence[str] | set[str],
     ) -> list[str] | None:
-        """Return the ids in a field, in the spelling of the candidates. The field may
-        use another Unicode normalisation form.
+        """Return the ids in a field of a row, in the spelling of the candidates. The
+        ids in the field may have another Unicode normalisation form.
         """
         names = self.names(record, key)
         is_early = self.file.reading < BUILT_IN_FROM
@@ -157,8 +161,8 @@ class Rows:
     def grades(
         self, record: Mapping[str, Any], key: str, cited: Sequence[str]
     ) -> dict[str, int]:
-        """Return the grades, from 0, of all judged candidates. The default grade of
-        cited candidates is 1.
+        """Return the relevance grades, from 0, of all judged candidates of a row. The
+        default relevance grade of cited candidates is 1.
         """
         graded = record.get(key, {})
         values = graded.values() if isinstance(graded, dict) else [None]
@@ -172,8 +176,8 @@ class Rows:
 
 
 def label(record: Mapping[str, Any], key: str) -> str | None:
-    """Return an optional class of a row. Numbers become texts. An empty text means that
-    the row has no class.
+    """Return the optional class of a context in a row. Numbers in a class become texts.
+    An empty text means that the row has no class.
     """
     value = record.get(key)
     return (
@@ -195,8 +199,8 @@ SECTIONS = (
     "appendix",
     "other",
 )
-#: Patterns of section classes. The first matching pattern determines the class: the
-#: title “Related work and methods” has the class `related work`.
+#: `_WORDS` contains patterns of section classes, and the first match is the class.
+#: For example, “Related work and methods” has the class `related work`.
 _WORDS = {
     "abstract": r"^abstract$|^summary$",
     "introduction": r"introduc|motivation|overview",
@@ -228,7 +232,7 @@ def section_class(title: str | None) -> str | None:
 
 
 CONTEXTS, REFERENCES = ("diagnostic.jsonl", "contexts.jsonl"), "references.jsonl"
-#: The fields that contain the text of a context, in the order of the text.
+#: `PARTS` lists the fields with the text of a context, in the order of the text.
 PARTS = ("before", "sentence", "after")
 
 
@@ -294,7 +298,9 @@ def show_instances(
 
 @dataclass(frozen=True, kw_only=True)
 class Collection:
-    """Contexts in the order of their file. ``gold`` contains numbers of candidates."""
+    """Contexts (texts around citations) in the order of their file. The attribute
+    ``gold`` contains numbers of candidates.
+    """
 
     ids: Sequence[str]
     gold: Lists
@@ -306,16 +312,16 @@ class Collection:
 
 
 class ContextsBuilder:
-    """Collects contexts. ``dimensions`` maps each dimension to the order of its
-    classes.
+    """Collects contexts (texts around citations) of the gold. ``dimensions`` maps each
+    dimension to the order of its classes.
 
-    There may be a million contexts. Only numbers, a name and a digest are stored for
-    each context.
+    A gold file may contain a million contexts. Only numbers, a name and a digest of
+    each context are stored.
     """
 
     def __init__(self, dimensions: Mapping[str, Sequence[str]]) -> None:
         self.ids: list[str] = []
-        #: The concatenated digests of the contexts.
+        #: `_facts` contains the concatenated digests of the contexts.
         self._facts = bytearray()
         self.gold = ListsBuilder()
         self._dimensions = dimensions
@@ -323,8 +329,8 @@ class ContextsBuilder:
             LabelNumbers(),
             [LabelNumbers() for _ in dimensions],
         )
-        #: The class codes of all contexts, one context after the other. The first array
-        #: is for citing papers, the second for all dimensions.
+        #: `_paper_codes` and `_codes` contain class codes, one context after the other.
+        #: `_paper_codes` is for citing papers, and `_codes` is for all dimensions.
         self._paper_codes, self._codes = array("i"), array("i")
 
     def add(
@@ -336,7 +342,7 @@ class ContextsBuilder:
         codes: Iterable[list[int]],
         facts: Iterable[str],
     ) -> None:
-        """Add contexts.
+        """Add contexts (texts around citations) to the collection.
 
         ``gold`` contains the cited candidates of all contexts. ``lengths`` contains the
         number of cited candidates for each context. ``codes`` contains the class codes

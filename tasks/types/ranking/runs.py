@@ -1,5 +1,5 @@
-"""Runs that rank candidates: JSON lines or TREC run files. Lines are validated one by
-one and stored as numbers.
+"""Runs that rank candidates are JSON lines or TREC run files. Lines of a run are
+validated one by one and stored as numbers.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ SCORES = '{"id": "2101.00001_0003", "scores": {"W12": 0.9, "W7": 0.4}}'
 def read_ranked_run(
     files: Files, index: Index, limits: RunLimits
 ) -> tuple[RankedRun, list[Problem]]:
-    """Return the rankings, which are valid only if no problem is fatal, and all
-    problems of the files.
+    """Return the rankings of a run, which are valid only if no problem is fatal, and
+    all problems of the files.
     """
     problems = Problems(counts=MAX_COUNTED)
     choices = Choices(index, reading_of(files))
@@ -98,21 +98,21 @@ def read_ranked_run(
 
 
 def filled(run: RankedRun, index: Index) -> Iterable[bool]:
-    """Return for each ranking of a run True if it is not empty."""
+    """Return for each ranking of a run True if the ranking is not empty."""
     return map(bool, run.lists.lengths[run.lists.present].tolist())
 
 
 def _is_json(file: InputFile) -> bool:
-    """Return True if the file begins like JSON. Lines of TREC runs never begin with a
-    brace or bracket.
+    """Return True if a file of a run begins like JSON. Lines of TREC runs never begin
+    with a brace or bracket.
     """
     lines = (line.removeprefix(BYTE_ORDER_MARK).lstrip() for line in file.lines())
     return next(filter(None, lines), b"").startswith((b"{", b"["))
 
 
-#: The fields of a ranking: candidate numbers in ranked order; for each candidate True
-#: if it has the same score as the preceding candidate, or None without scores; and the
-#: scores.
+#: A ranking contains candidate numbers in ranked order, and ties, and scores.
+#: A tie is True for a candidate with the same score as the preceding candidate.
+#: The ties are None if the ranking has no scores.
 Ranking = tuple[Sequence[int], Sequence[bool] | None, Sequence[float]]
 
 
@@ -156,16 +156,16 @@ def read_json_run(
 def read_plain_run(
     file: InputFile, choices: Choices, limits: RunLimits
 ) -> Gathering | None:
-    """Read JSON lines in blocks, faster than line by line. Return None if the file or
-    the task does not allow blocks.
+    """Read the JSON lines of a run in blocks, faster than line by line. Return None if
+    the file or the task does not allow blocks.
 
-    All instances must share a pool, and each line must be a list of candidates without
-    scores.
+    All instances must share a pool of candidates, and each line must be a list of
+    candidates without scores.
     """
     if choices.shared is None or limits.declares:
         return None
-    # Names in another Unicode form need the slower reader, which detects repeated
-    # candidates.
+    # Names in another Unicode form need the slower reader.
+    # The slower reader detects candidates that are repeated in another Unicode form.
     gathering, number_of = Gathering(choices), dict(choices.shared).__getitem__
     longest = len(choices.shared) if limits.longest is None else limits.longest
     try:
@@ -242,8 +242,8 @@ def _ranking(
 def _rank_by_score(
     scores: Mapping[str, Any], candidates: Mapping[str, int], limits: RunLimits
 ) -> Ranking | list[Fault]:
-    """Rank the candidates of an object by descending score. Equal scores keep the order
-    of the candidates.
+    """Rank the candidates that an object maps to scores by descending score. Candidates
+    with equal scores keep the order of the candidates in the index.
     """
     if unknown := unknown_candidates(scores, candidates):
         return unknown
@@ -301,8 +301,8 @@ def _kind(score: object) -> str:
 
 
 def _is_number(value: object) -> bool:
-    """Return True for a number in the range of floats. JSON can contain larger
-    integers.
+    """Return True for a number in the range of floats. JSON can contain integers beyond
+    the range of floats.
     """
     return (
         isinstance(value, int | float)
@@ -334,8 +334,8 @@ def read_trec_run(
 
 
 class _Columns:
-    """A TREC file as columns of numbers. A block consists of consecutive lines with the
-    same query.
+    """A TREC file as columns of numbers. A block of the file consists of consecutive
+    lines with the same query.
     """
 
     def __init__(
@@ -353,8 +353,8 @@ class _Columns:
         )
         self._documents, self._ranks, self._scores = array("i"), array("i"), array("d")
         self._block_rows, self._block_starts = array("i"), array("q")
-        #: For each row, the number of its first block, starting at 1. For each row with
-        #: several blocks, the documents in these blocks.
+        #: `_first` contains for each row the number of its first block, from 1.
+        #: `_known_of` contains the documents of each row that has several blocks.
         self._first = array("i", bytes(4 * len(gathering.choices)))
         self._known_of: dict[int, set[int]] = {}
         self._candidates: Mapping[str, int] = {}
@@ -362,8 +362,8 @@ class _Columns:
         self._row: int | None = None
 
     def begin(self, query: str, line: int) -> None:
-        """Begin a block of lines with the same query. ``line`` is the number of its
-        first line.
+        """Begin a block of consecutive lines with the same query. ``line`` is the
+        number of the block's first line.
         """
         self._check_length(line - 1)
         choices = self._gathering.choices
@@ -431,7 +431,9 @@ class _Columns:
         )
 
     def close(self) -> None:
-        """Pass the rankings to the run. Each ranking is sorted by score."""
+        """Pass the rankings of all blocks to the run. Each ranking of a block is sorted
+        by score.
+        """
         self._check_length(None)
         self._block_starts.append(len(self._documents))
         if not self._block_rows:
@@ -466,7 +468,7 @@ class _Columns:
             np.diff(starts)[order],
         )
         starts = starts[:-1][order]
-        # All blocks of a row are in the same portion.
+        # All blocks of a row are in the same portion of the file.
         ends = np.flatnonzero(np.diff(block_rows, prepend=NO_ROW, append=NO_ROW))
         for first, last in blocks(
             np.concatenate([[0], np.cumsum(lengths)])[ends], STEP
@@ -506,12 +508,12 @@ class _Columns:
 
 
 START, END = b"# ir_metadata.start", b"# ir_metadata.end"
-#: Maximum size of a header. A larger header is skipped.
+#: A header of more than `MAX_HEADER` bytes is skipped.
 MAX_HEADER = 1 << 16
 
 
 def ranked_lines(file: InputFile) -> Iterator[tuple[int, bytes]]:
-    """Return the lines after the header, with their line numbers."""
+    """Return the lines of a run after the header, with their line numbers."""
     lines = enumerate(file.lines(), start=1)
     first = next(lines, None)
     if first is None or first[1].strip() != START:
@@ -525,8 +527,8 @@ def ranked_lines(file: InputFile) -> Iterator[tuple[int, bytes]]:
 
 
 def header_of(file: InputFile) -> bytes:
-    """Return the YAML text of the header. Return an empty text if the header is
-    missing, too large, or not closed.
+    """Return the YAML text in the header of a run. Return an empty text if the header
+    is missing, too large, or not closed.
     """
     lines = file.lines(longest=MAX_HEADER)
     if next(lines, b"").strip() != START:
@@ -543,26 +545,26 @@ def header_of(file: InputFile) -> bytes:
 
 @dataclass(frozen=True, kw_only=True)
 class RunLimits:
-    """Limits of a ranking.
+    """Limits of the rankings in a run.
 
     ``longest`` is the maximum number of candidates, or None for all candidates. Only
-    the first ``kept`` candidates can change a score. Equal scores keep the order of the
-    run, or with ``ties_by_candidate`` the order of the candidates. With ``declares``,
-    probabilities of candidates are also read.
+    the first ``kept`` candidates can change a score. Candidates with equal scores keep
+    the order of the run, or the order of the candidates if ``ties_by_candidate`` is
+    True. If ``declares`` is True, probabilities of candidates are also read.
     """
 
     longest: int | None = None
     kept: int | None = None
     ties_by_candidate: bool = False
     declares: bool = False
-    #: The JSON key of a ranking, and the description of the run format for messages.
+    #: `key` is the JSON key of a ranking, and messages describe the run format.
     key: str = "ranked"
     form: AnswerForm = FORM
 
 
 class Declared:
-    """Probabilities that a run declares, in the order of the run. Each entry has a row
-    number, a candidate number, and a log probability.
+    """Probabilities that a run declares, in the order of the run. Each probability has
+    a row number, a candidate number, and a logarithm.
     """
 
     def __init__(self) -> None:
@@ -577,10 +579,10 @@ class Declared:
         return bool(self._rows)
 
     def log_probabilities(self, gold: Lists, candidates: int) -> Floats:
-        """Return the log probability of each candidate in ``gold``. ``candidates`` is
-        the number of candidates.
+        """Return the log probability of each candidate in ``gold``. The argument
+        ``candidates`` is the number of candidates.
 
-        The value is minus infinity if the probability is 0.
+        The logarithm is minus infinity if the probability is 0.
         """
         rows, logs = np.array(self._rows, dtype=np.int64), np.array(self._logs)
         keys = rows * candidates + np.array(self._numbers, dtype=np.int64)
@@ -598,8 +600,8 @@ class Declared:
 
 @dataclass(frozen=True)
 class RankedRun:
-    """The rankings of a run, one for each instance of the split. The ranking is missing
-    if the run does not answer the instance.
+    """The rankings of a run, one for each instance of the split. The ranking of an
+    instance is missing if the run does not answer the instance.
 
     ``ties`` is the number of answers with the same score as the preceding answer.
     """
@@ -607,8 +609,8 @@ class RankedRun:
     lists: Lists
     ties: int
     declared: Declared = field(default_factory=Declared)
-    #: The scores of the first candidates in each ranking. Stored only for the first
-    #: rows.
+    #: `scores` contains the scores of the first candidates in each ranking.
+    #: The scores are stored only for the first rows of the run.
     scores: Mapping[int, Sequence[float]] = field(default_factory=dict)
 
     @property
@@ -630,7 +632,7 @@ class RankedRun:
 
 class Gathering:
     """Collects the rankings of a run in the order of its files, with the row number of
-    each.
+    each ranking.
     """
 
     def __init__(self, choices: Choices) -> None:
@@ -642,7 +644,7 @@ class Gathering:
         self._answered = bytearray(len(choices))
 
     def __contains__(self, name: object) -> bool:
-        """Return True if the instance has a ranking."""
+        """Return True if the run already has a ranking of the instance."""
         row = self.choices.rows.get(name) if isinstance(name, str) else None
         return row is not None and self.is_answered(row)
 
@@ -671,7 +673,9 @@ class Gathering:
         *,
         kept: int | None = None,
     ) -> None:
-        """Add many rankings at once. ``lengths`` are the lengths of the rankings."""
+        """Add the rankings of many instances at once. ``lengths`` are the lengths of
+        the rankings.
+        """
         if kept is not None:
             is_kept = (
                 np.arange(len(values))
@@ -691,7 +695,7 @@ class Gathering:
             self.scores[int(row)] = first
 
     def run(self) -> RankedRun:
-        """Return the rankings in the order of the split."""
+        """Return the run with the rankings in the order of the split."""
         places = np.full(len(self.choices), NO_ROW, dtype=np.intp)
         places[np.frombuffer(self._rows, dtype=np.int32) if self._rows else []] = (
             np.arange(len(self._rows))
@@ -701,9 +705,9 @@ class Gathering:
         )
 
 
-#: An error message and the expected form.
+#: A fault is an error message and the expected form.
 Fault = tuple[str, str]
-#: The maximum number of unknown candidates that a message lists.
+#: A message lists at most `NAMED` unknown candidates.
 NAMED = 3
 
 
@@ -740,15 +744,15 @@ def too_long(length: int, longest: int) -> Fault:
 
 FIELD, LOGS = "probabilities", "log_probabilities"
 EXAMPLES = {FIELD: '{"W12": 0.6, "W7": 0.1}', LOGS: '{"W12": -0.51, "W7": -2.3}'}
-#: Tolerances for rounding. The sum of probabilities may exceed 1 by the first number. A
-#: remaining probability below the second number is treated as 0.
+#: The sum of probabilities may exceed 1 by `TOLERANCE`, because of rounding.
+#: A remaining probability below `NOTHING` is treated as 0.
 TOLERANCE, NOTHING = 0.001, 1e-9
 Floats = NDArray[np.float64]
 
 
 class DeclaredLists(Lists):
-    """The rankings of a run that declares probabilities. ``candidates`` is the number
-    of candidates.
+    """The rankings of a run that declares probabilities. The attribute ``candidates``
+    is the number of candidates.
     """
 
     def __init__(self, lists: Lists, declared: Declared, candidates: int) -> None:
@@ -759,8 +763,8 @@ class DeclaredLists(Lists):
 def read_declared(
     record: Mapping[str, Any], candidates: Mapping[str, int]
 ) -> dict[int, float] | list[Fault]:
-    """Return the log probability of each candidate, or the faults. The mapping is empty
-    if the line has no probabilities.
+    """Return the log probability of each candidate that a line declares, or the faults.
+    The mapping is empty if the line has no probabilities.
     """
     fields = [name for name in (FIELD, LOGS) if record.get(name) is not None]
     if not fields:
