@@ -15,8 +15,7 @@ application = with_room_for_calls(get_wsgi_application())
 
 from citeboard.core.confinement import pool, still_open  # noqa: E402  (they need the settings)
 
-# Start the processes that read uploads in the background, while the first requests are
-# served.
+# The reading processes start in the background while the first requests are served.
 pool().warm()
 still_open()
 

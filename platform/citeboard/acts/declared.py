@@ -39,8 +39,8 @@ from scoring.models import Annotator, EstimateSheet, Sheet
 from tasks import models
 from tasks.seasons import access
 
-#: A lookup is a function that takes a user and URL parameters, and returns an object.
-#: Lookups raise Http404 or PermissionDenied.
+#: A lookup takes a user and URL parameters and returns an object that the user may see.
+#: A lookup raises Http404 or PermissionDenied if it cannot return the requested object.
 Lookup = Callable[..., Any]
 
 
@@ -60,8 +60,8 @@ class RowsOfSeason:
         )
 
 
-#: Lookups of database rows that belong to a season or a team. The key is the parameter
-#: name of the row in URLs.
+#: Each lookup finds a database row of a season or a team by the primary key of the row.
+#: The key of each lookup is the URL parameter that contains the primary key of the row.
 ROWS: dict[str, Lookup] = {
     "acknowledgement": RowsOfSeason(
         models.Acknowledgement.objects.all(), "submission__phase__task__season"

@@ -324,8 +324,8 @@ def _tries_in_words(row: ExtraTries, left: int) -> str:
 class _State:
     season: Season
     phases: dict[int, Phase] = field(default_factory=dict)
-    #: The times at which each group of people may see each kind of information. The key
-    #: is the task, the split and the kind.
+    #: This mapping stores when each audience may first see a kind of data of a task.
+    #: Each key of this mapping is a task, a split of its data, and a kind of data.
     known: dict[tuple[str, str, Kind], dict[str, Any]] = field(default_factory=dict)
     gold: dict[tuple[int, str], Gold] = field(default_factory=dict)
     unscored: dict[int, int] = field(default_factory=dict)

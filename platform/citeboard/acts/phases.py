@@ -84,8 +84,7 @@ class EndConfirmationForm(ActForm):
 class ExtraTriesForm(ActForm):
     """A team, its extra tries, and the reason."""
 
-    # The form omits phases without a limit on runs, since extra tries have no effect
-    # there.
+    # The form omits phases without a limit on runs, since extra tries do nothing there.
     team = forms.ModelChoiceField(
         label=_("Team"), queryset=Team.objects.none(), empty_label=None
     )

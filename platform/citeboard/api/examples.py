@@ -7,8 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-#: Example keys of nested mappings. For instance, the nested keys of ``breakdowns`` are
-#: a dimension, a class and a metric.
+#: The examples of the API use these keys in nested mappings, one key for each level.
 NAMES = {
     "scores": ["overlap_f1_micro"],
     "metrics": ["overlap_f1_micro"],
@@ -55,8 +54,7 @@ def _composed(name: str, components: dict[str, Any]) -> dict[str, Any]:
     Omit fields without example values; a test reports these fields.
     """
     while "properties" not in components[name]:
-        # If a component has alternatives, use the first alternative, because it is the
-        # most common.
+        # The example uses the first alternative of a component, as the most common one.
         name = _component(components[name]) or ""
     fields = components[name]["properties"]
     values = {

@@ -69,8 +69,7 @@ LET_OUT = (
 FILES, FIELDS = "multipart/form-data", "application/x-www-form-urlencoded"
 
 
-# The view of all operations at one URL. The class has no docstring, because the
-# docstring would appear in the description of each operation.
+# A docstring of this class would appear in the API schema, at each operation.
 class OperationView(APIView):
     name: str
     summary = ""
@@ -208,8 +207,7 @@ DRY_RUN = OpenApiParameter(
 )
 #: Accepted values of booleans in a query, a form or JSON.
 SWITCH_VALUES = {"true": True, "1": True, "false": False, "0": False}
-#: Fields that every request body may contain: `is_dry_run` reads the first field, and
-#: Django's CSRF protection reads the second.
+#: Every request body may contain fields for a dry run and for Django's CSRF token.
 _OF_EVERY_BODY = (DRY_RUN.name, "csrfmiddlewaretoken")
 
 

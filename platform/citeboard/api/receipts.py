@@ -48,8 +48,7 @@ def receipts_of(
     if at := visibility.frozen_at(phase, audience):
         rows = rows.filter(created_at__lte=at)
     opened = [(row, log.openings_of(row)) for row in rows]
-    # Show the scores in all receipts of an evaluation if the newest receipt contains
-    # the scores that the audience sees.
+    # Receipts show scores if the newest receipt has the scores that the audience sees.
     newest = {row.evaluation_id: openings["scores"]["text"] for row, openings in opened}
     seen = {
         pk

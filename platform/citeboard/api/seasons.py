@@ -492,8 +492,7 @@ FigureSerializer = serializer(
     table=str,
     line=(int, "The printed line of the table, from 1."),
     system=serializers.CharField(allow_blank=True),
-    # Exports also name this field `class`. A keyword argument cannot have this name in
-    # Python.
+    # Exports call this field `class`, which Python refuses as a keyword argument.
     **{"class": str | None},
     metric=str,
     value=(float | None, "Null where no exact number is printed."),

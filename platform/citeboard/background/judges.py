@@ -13,8 +13,7 @@ def prepared_judging(job: BackgroundJob) -> Outcome:
     done = judged(job)
 
     def ask_again() -> None:
-        # Runs that began to wait just before this job ended did not queue a job, so
-        # queue a job for these runs.
+        # Runs that began to wait just before this job ended have not queued a job yet.
         if done.has_more():
             ask_for_judging(done.row)
 

@@ -288,8 +288,7 @@ def archives_of(season: Season) -> QuerySet[BackgroundJob]:
     return season.background_jobs.filter(kind=Kind.ARCHIVE, job__state=State.DONE)
 
 
-#: The time for which people may download an outdated archive, if the same people may
-#: still see its contents.
+#: People may download an outdated archive for this time if they may see its contents.
 STILL_GIVEN = dt.timedelta(hours=1)
 
 
@@ -300,8 +299,7 @@ def ask_for_paper(paper: OverviewPaper) -> BackgroundJob:
     if (found := kept_paper(paper)) and is_current(found, paper):
         return found
     if (moving := moving_paper(paper)) is not None:
-        # Write only one paper at a time. The waiting job uses the state at the time
-        # when it starts.
+        # Only one paper is written at a time, with the data at the start of its job.
         return moving
     return ask(Kind.PAPER, paper.season, {"state": state_of(paper)}, by=_viewer(paper))
 
@@ -340,8 +338,7 @@ def paper_of(job: BackgroundJob) -> OverviewPaper:
 
 def prepared_paper(job: BackgroundJob) -> Outcome:
     paper = paper_of(job)
-    # Compute the state before reading any data. If data change later, the archive is
-    # outdated.
+    # The state is read first, so that later changes of data make the archive outdated.
     facts = {"rights": rights_of(paper), "state": state_of(paper)}
     content = paper.archive(partial(told, job))
     told(job, 1, gettext_noop("storing the archive"))
@@ -456,8 +453,8 @@ def heartbeat(job: BackgroundJob) -> Iterator[None]:
 
     def renew() -> None:
         while not ended.wait(background.BACKGROUND.lease / BEATS):
-            # Ignore database errors, because the next renewal may succeed. If all
-            # renewals fail, the lease expires and another worker starts the job again.
+            # The next renewal of the lease may succeed after a database error.
+            # If all renewals fail, the lease expires and another worker takes the job.
             with suppress(*DATABASE_ERRORS):
                 engine.heartbeat(job.job)
             connection.close()

@@ -26,8 +26,7 @@ PREPARED: dict[Kind, Callable[[BackgroundJob, User], kinds.Outcome]] = {
     Kind.JUDGEMENTS: kinds.prepared_judgements,
     Kind.DRY_RUN: kinds.prepared_dry_run,
     Kind.OLD_RUNS: old_runs.prepared_old_runs,
-    # Import this function by its name, because the package `archive` imports this
-    # package.
+    # The package `archive` imports this package, so a direct import would be circular.
     Kind.ARCHIVE: lambda job, by: import_string(
         "citeboard.archive.write.prepared_archive"
     )(job),

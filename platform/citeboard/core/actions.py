@@ -244,8 +244,7 @@ ACTIONS = {
     ),
     "sheet/removed": _("took a human evaluation off the board"),
 }
-#: Facts whose value is a text of the site. The database stores the English text, and
-#: pages translate the text.
+#: The database stores the values of these facts in English, and pages translate them.
 _TRANSLATED = ("audience", "then", "group")
 #: Facts that contain times in UTC. Pages format the times for the reader.
 _INSTANTS = ("instant", "first", "last", "before", "after")

@@ -25,8 +25,7 @@ from rest_framework.throttling import BaseThrottle
 from rest_framework.utils.urls import replace_query_param
 
 if TYPE_CHECKING:
-    # REST framework's views import this module through the settings. A direct import
-    # would be circular.
+    # REST framework's views import this module, so a direct import would be circular.
     from rest_framework.views import APIView
 
 from citeboard.core.query import Listed
@@ -254,8 +253,7 @@ class UploadThrottle(MinuteThrottle):
         return int(settings.API_UPLOADS_PER_MINUTE)
 
 
-#: For each key: the shared count after this process's last write, and the requests of
-#: this process since that write.
+#: Each value is the last shared count and the number of this process's requests since.
 _COUNTS: OrderedDict[str, tuple[int, int]] = OrderedDict()
 _COUNTING = Lock()
 MAX_COUNTS = 10_000

@@ -166,8 +166,7 @@ def delete(*, row: Model, place: Model, by: Any) -> None:
                 f"{present} holds what is not deleted", nested.protected
             )
         nested.sort()
-        # Store referenced rows before the rows that refer to them, so that they can be
-        # restored in this order.
+        # Rows are restored in this order, so referenced rows must come first.
         rows = [
             part for model in reversed(list(nested.data)) for part in nested.data[model]
         ]

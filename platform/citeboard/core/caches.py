@@ -23,8 +23,8 @@ from redis.retry import Retry
 from citeboard.core.models import Limit
 from citeboard.core.outages import CACHE, REDIS, note_outage, note_recovery
 
-#: Timeout of a Redis command in seconds, and the number of seconds for which the
-#: fallback cache is used after a failure.
+#: A Redis command times out after PATIENCE seconds.
+#: After a failure of Redis, the fallback cache is used for PAUSE seconds.
 PATIENCE, PAUSE = 1.0, 5.0
 
 
@@ -32,8 +32,7 @@ class SharedCache(BaseCache):
     def __init__(self, location: str, params: dict[str, Any]) -> None:
         super().__init__(params)
         instead = params["OPTIONS"]["instead"]
-        # The server may have closed an idle connection. Retry once with a new
-        # connection.
+        # The client retries once, because Redis may have closed an idle connection.
         waits = dict.fromkeys(("socket_timeout", "socket_connect_timeout"), PATIENCE)
         self._redis = RedisCache(
             location, {**params, "OPTIONS": {**waits, "retry": Retry(NoBackoff(), 1)}}
@@ -112,8 +111,7 @@ INCREASE = """
     UPDATE {table} SET value = CAST(CAST(value AS INTEGER) + %s AS TEXT)
     WHERE key = %s AND expires_at > %s RETURNING value
 """
-#: Insert a row or replace an expired row. The statement returns the row only if the row
-#: was written.
+#: The statement inserts a row or replaces an expired row, and returns a written row.
 ADD = """
     INSERT INTO {table} (key, value, expires_at) VALUES (%s, %s, %s)
     ON CONFLICT (key) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at

@@ -7,8 +7,8 @@ from typing import TypeVar
 
 Result = TypeVar("Result")
 
-#: Size of the first frame in stack entries of 8 bytes. CPython allocates 1 MB for this
-#: frame, so that half of the memory is free for calls.
+#: The first frame has ENTRIES stack entries of 8 bytes, half of the allocated 1 MB.
+#: Nested calls can use the other half of the 1 MB that CPython allocates.
 ENTRIES = 1 << 16
 
 

@@ -16,8 +16,8 @@ _NAMES_FOR_TESTS = (
     "AXE SHARED TEST_CHANGED TEST_DATABASE_URL TEST_ONLY TEST_PROOFS TEST_REDIS_URL "
     "TEST_ROOT TEST_SINCE"
 )
-#: Prefix of environment variables that contain API keys of judges. The judges file
-#: chooses the variable names, so the site does not declare them as settings.
+#: Environment variables with this prefix contain API keys of language-model judges.
+#: The judges file chooses these variable names, so the settings do not declare them.
 KEYS_OF_JUDGES = "CITEBOARD_JUDGE_KEY_"
 FOR_TESTS = tuple(f"CITEBOARD_{name}" for name in _NAMES_FOR_TESTS.split())
 

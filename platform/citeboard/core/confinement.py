@@ -22,8 +22,8 @@ from citeboard.core.confined.pool import (
 )
 from citeboard.core.connections import give_back_connections
 
-#: Folders with the site's code that sandboxed processes may read, and modules that the
-#: fork server imports in advance.
+#: Sandboxed processes may read the folders in CODE, which contain the site's code.
+#: The fork server imports the modules in PRELOAD when it starts.
 CODE = tuple(settings.BASE_DIR / name for name in ("platform", "tasks", "scoring"))
 PRELOAD = (
     "tasks.types.*",
@@ -40,8 +40,7 @@ PRELOAD = (
     "citeboard.core.confined.probe",
 )
 PROBE = "citeboard.core.confined.probe:attempt"
-#: Seconds after which a client may send a file again if the site reads no files because
-#: confinement is unavailable.
+#: Without confinement, a client may send a file again after UNDECIDED seconds.
 UNDECIDED = 300
 #: Factor by which the time limit for organisers' files exceeds the limit for runs.
 PATIENCE_WITH_ORGANISERS = 6

@@ -7,8 +7,8 @@ from django.db import connections
 
 #: Maximum seconds that a request waits for a connection, also while the server is down.
 PATIENCE = 3.0
-#: Seconds for which the pool tries to reconnect to a server that is down; the next request starts a new
-#: attempt.
+#: The pool tries to reconnect to an unavailable server for RECONNECT_SECONDS.
+#: The next request starts a new attempt to reconnect to an unavailable server.
 RECONNECT_SECONDS = 2.0
 
 
@@ -30,8 +30,7 @@ def _with_pool(config: dict[str, Any]) -> dict[str, Any]:
         "timeout": PATIENCE,
         "reconnect_timeout": RECONNECT_SECONDS,
     }
-    # Each request gives its connection back to the pool at the end; `core.postgres`
-    # checks the connection before the next use.
+    # Requests return connections to the pool, and `core.postgres` checks them again.
     return {
         "CONN_MAX_AGE": 0,
         "CONN_HEALTH_CHECKS": False,

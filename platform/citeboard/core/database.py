@@ -58,8 +58,7 @@ def skew() -> float:
     return max(before - database_time, database_time - timezone.now().timestamp(), 0.0)
 
 
-#: Key of the site's advisory lock in PostgreSQL: an arbitrary number that no other
-#: program uses.
+#: The site's advisory lock in PostgreSQL has a number that no other program uses.
 KEY = 0x63697465
 WAITING = "Another process migrates the database; waiting for it to end."
 
@@ -99,8 +98,7 @@ class UnusableSchema(Exception):
     reason.
     """
 
-    #: Exit code of a command if the schema is unusable. Restarting the command would
-    #: not help.
+    #: Commands exit with this code if a restart cannot help, as the schema is unusable.
     exit_code = 4
 
 

@@ -247,12 +247,11 @@ def _database(text: str) -> DBConfig:
 
 
 MAX_WAIT = 20  # seconds that a writer waits for another writer
-#: Timeouts for PostgreSQL: of a new connection in seconds, and of unacknowledged data
-#: in milliseconds. They ensure that pages report an unavailable server within five
-#: seconds.
+#: PostgreSQL reads connect_timeout in seconds and tcp_user_timeout in milliseconds.
+#: The timeouts ensure that pages report an unavailable server within five seconds.
 SERVER = {"connect_timeout": 3, "tcp_user_timeout": 4000}
-#: Keep connections open between requests, and check each connection before it is used
-#: again. Opening SQLite's file takes four times as long as rendering a cached board.
+#: Opening SQLite's file takes four times as long as rendering a cached board.
+#: Connections therefore stay open, and Django checks each connection before reuse.
 KEPT = {"CONN_MAX_AGE": 600, "CONN_HEALTH_CHECKS": True}
 
 

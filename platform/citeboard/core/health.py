@@ -38,8 +38,7 @@ PATIENCE = 1.0
 GIGABYTE = 1 << 30
 #: Minimum free disk space in bytes for the next upload or scoring.
 LEAST_FREE = GIGABYTE // 4
-#: Requirements that were met once. They cannot fail later in the same process, so they
-#: are not checked again.
+#: Requirements that were met once cannot fail later, so they are not checked again.
 _IN_ORDER: set[str] = set()
 
 
@@ -174,8 +173,7 @@ def ready(request: HttpRequest) -> JsonResponse:
     }
     status = facts[part_asked]
     facts |= {"clock_seconds": clock, "missing": [lack.as_dict() for lack in lacking]}
-    # Log only the beginning and the end of an outage, because probes come every few
-    # seconds.
+    # Probes come every few seconds, so only the start and end of an outage are logged.
     for lack in lacking:
         outages.note_outage(lack.what, lack.reason)
     for what in PARTS_ASKED - {lack.what for lack in lacking}:

@@ -33,8 +33,7 @@ MONTHS = (
     in_context("month", "Dec"),
 )
 MAX_LENGTH = 80
-#: A time from this year on means that a phase has no end. Such times are stored but
-#: never displayed.
+#: A phase that closes in 2099 or later has no end, and pages do not show the time.
 _NEVER = "2099"
 #: Suffix of a stored fact about a phase without an end.
 WITHOUT_AN_END = " without an end"

@@ -29,15 +29,12 @@ from prometheus_client.multiprocess import MultiProcessCollector
 
 from citeboard.core import logs, middleware
 
-#: Environment variable with the folder of shared metrics, which prometheus_client reads
-#: at import.
+#: prometheus_client reads the folder of shared metrics from this variable at import.
 SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
-#: Use shared memory if available, because a process crashes if it writes to a mapped
-#: file on a full disk.
+#: A process crashes if it writes to a mapped file on a full disk, but not in /dev/shm.
 _ROOT = Path("/dev/shm" if os.access("/dev/shm", os.W_OK) else tempfile.gettempdir())  # noqa: S108
 
-# Omit creation times, because prometheus_client cannot report them for several
-# processes.
+# prometheus_client cannot report the creation times of metrics of several processes.
 disable_created_metrics()  # type: ignore[no-untyped-call]
 
 COUNTED = "citeboard_http_request_seconds"
@@ -52,8 +49,7 @@ PAGES = Counter(
     "Pages of boards, by whether they were made, came from the cache, or the reader had them.",
     ["source"],
 )
-#: HTTP methods with a label of their own in metrics. All other methods, which clients
-#: can invent, share one label.
+#: Metrics put all other HTTP methods under one label, because clients can invent names.
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 

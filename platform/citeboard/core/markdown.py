@@ -48,8 +48,7 @@ TAGS = {
     "tr",
     "ul",
 }
-#: Maximum length of a text that is parsed as Markdown. Longer texts are displayed as
-#: plain text.
+#: Pages show texts of more than MAX_TEXT characters as plain text, not as Markdown.
 MAX_TEXT = 50_000
 _PARSER = MarkdownIt("commonmark").enable("table")
 
@@ -99,8 +98,7 @@ def with_scrolling(html: str) -> str:
 FOLDER = "docs"
 #: Folder in ``docs`` whose files are also static files of the site, under equal paths.
 DOWNLOADS = "receipts/"
-#: The guides by group, for the page that lists guides. A guide without a group is
-#: listed in the last group.
+#: The page of guides shows guides by group, and guides without a group in the last one.
 GROUPS = {
     _("Reading and citing"): (
         "readers",

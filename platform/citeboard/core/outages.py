@@ -18,8 +18,8 @@ from citeboard.core.storage import FULL, StorageAway, words_of
 from citeboard.core.words import one_line
 
 AWAY, NO_ROOM = 503, 507
-#: Seconds after which clients may try again: after a restart of a server, and after a
-#: full disk.
+#: SOON is the Retry-After value in seconds while a server restarts.
+#: LATER is the Retry-After value in seconds while a disk is full.
 SOON, LATER = 10, 300
 _BROKEN_DISK = (errno.EIO, errno.EROFS, errno.ESTALE)
 BUSY = "The database is busy"
@@ -28,8 +28,7 @@ FULL_DISK = "The disk of the database is full"
 READ_ONLY = "The database can be read but not written"
 NO_RIGHT = "The database refuses the site a right"
 UPGRADED = "The site is being upgraded"
-#: The outage for each of SQLite's primary result codes. A code that is not listed means
-#: an error in the SQL statement.
+#: A result code of SQLite that is not listed here means an error in the SQL statement.
 _SQLITE = {
     sqlite3.SQLITE_BUSY: BUSY,
     sqlite3.SQLITE_LOCKED: BUSY,
@@ -49,8 +48,7 @@ _POSTGRES = {
     "57P02": "The database has crashed and starts again",
     "57P03": "The database is starting",
 }
-#: SQLSTATE of a missing table and of a missing column. The error is an outage while
-#: migrations run, and a bug at other times.
+#: A missing table or column is an outage during migrations, and a bug at other times.
 _UNDEFINED = ("42P01", "42703")
 
 
@@ -116,8 +114,7 @@ def _storage_outage(error: BaseException) -> Outage | None:
         return None
     if error.errno in FULL:
         return Outage(NO_ROOM, words_of(error), LATER)
-    # Another program may have removed files in the data folder or changed their
-    # permissions.
+    # Another program may have removed or locked files of the site's data folder.
     name = error.filename
     is_ours = isinstance(name, str) and Path(name).is_relative_to(settings.DATA_DIR)
     if isinstance(error, StorageAway) or error.errno in _BROKEN_DISK or is_ours:

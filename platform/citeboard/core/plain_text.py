@@ -17,8 +17,7 @@ MAX_LINK = 200
 _check_link = URLValidator(schemes=["http", "https"])
 _check_link.max_length = MAX_LINK
 
-# Characters that change the direction of the following text. In a name, such characters
-# could change the order of the text beside the name.
+# Direction characters in a name could change the order of the text beside the name.
 _DIRECTION_CHARACTERS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 
@@ -88,8 +87,7 @@ def checked_link(link: str) -> str:
     return link
 
 
-#: A spreadsheet program reads a text that begins with one of these characters as a
-#: formula.
+#: Spreadsheet programs read a text that begins with one of these signs as a formula.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 

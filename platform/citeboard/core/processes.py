@@ -42,8 +42,7 @@ class ProcessGroup:
         self._command = [*starter, *command]
         self._environment = dict(environment)
         self._process: subprocess.Popen[bytes] | None = None
-        #: Prefix of the names of the group's processes; None while the group is not
-        #: running.
+        #: The names of a running group's processes begin with this prefix.
         self.group_name: str | None = None
         self._started = 0.0
         self._failures = 0
@@ -158,8 +157,7 @@ def _unique_id(pid: int) -> str:
     reused.
     """
     try:
-        # The second field is the command in parentheses. The command may contain any
-        # characters.
+        # The second field of the file is the command, which may contain parentheses.
         started = (
             Path(f"/proc/{pid}/stat")
             .read_text(errors="replace")

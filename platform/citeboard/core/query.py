@@ -16,8 +16,8 @@ from citeboard.core.words import nearest
 
 MAX_TEXT = 400
 MAX_DIGITS = 15
-#: Maximum number of unknown names in an error response, and maximum length of each name
-#: or value in the response.
+#: An error response lists at most MAX_UNKNOWN unknown names.
+#: An error response shows at most MAX_QUOTED characters of each name or value.
 MAX_UNKNOWN, MAX_QUOTED = 20, 80
 
 

@@ -22,15 +22,14 @@ from django.db import DatabaseError, connections
 
 from citeboard.core.confined.turns import PoolFull
 
-#: If a process has this many uploads, it rejects further uploads of accounts that
-#: already have an upload in this process.
+#: A process with MAX_UPLOADS uploads rejects a second upload of the same account.
 MAX_UPLOADS = 100
 #: Maximum seconds that an upload waits, and seconds between two checks of the queue.
 PATIENCE, LOOK_SECONDS = 30.0, 1.0
 #: Seconds after which a running upload no longer keeps other uploads waiting.
 LONG = 3.0
-#: Waiting time is counted in steps of a quarter of a second. At least one step is
-#: counted for each upload that made others wait.
+#: The queue counts waiting time in steps of a quarter of a second.
+#: Each upload that made others wait counts as at least one step.
 STEPS_PER_SECOND = 4
 #: Expected number of waiting steps that an upload causes for each megabyte of its size.
 STEPS_PER_MEGABYTE = 2
@@ -50,8 +49,8 @@ class TooManyAtOnce(PoolFull):
 @dataclass(eq=False)
 class Ticket:
     account: str
-    #: Steps of waiting that the account has caused for others, plus the steps that this
-    #: upload is expected to cause.
+    #: The steps measure how long the account has made other accounts wait.
+    #: The steps include the time that this upload is expected to make others wait.
     steps: int
     number: int
     may_begin: threading.Event = field(default_factory=threading.Event)
@@ -97,8 +96,7 @@ class UploadQueue:
 
     def _wait(self, ticket: Ticket) -> None:
         if not ticket.may_begin.is_set():
-            # Free the connections, because a database server allows fewer connections
-            # than uploads can wait.
+            # A database server allows fewer connections than uploads can wait here.
             for connection in connections.all(initialized_only=True):
                 if not connection.in_atomic_block:
                     connection.close()
@@ -155,8 +153,7 @@ def count(account: str, steps: int) -> None:
         try:
             cache.incr(_key(account), steps)
         except ValueError:
-            # If two processes create the same counter at the same time, one of the two
-            # uploads is not counted.
+            # If two processes create a counter at once, one upload is not counted.
             cache.add(_key(account), steps, COUNTED_SECONDS)
 
 

@@ -37,8 +37,7 @@ from citeboard.core.outages import (
 from citeboard.core.processes import machine
 
 BEAT_SECONDS = 2.0
-#: Maximum age of a valid record in seconds. A writer may wait up to MAX_WAIT seconds
-#: for SQLite's lock.
+#: A record is valid for longer than a writer may wait for SQLite's lock, MAX_WAIT.
 FRESH_SECONDS = MAX_WAIT + 10.0
 #: Seconds until the row of a machine that is gone is deleted.
 FORGOTTEN_SECONDS = 24 * 3600
@@ -62,8 +61,8 @@ def beat() -> WriteRecord:
     try:
         _write_row()
         record = WriteRecord(at=time.time())
-        # Report a recovery only from an outage that a heartbeat has reported. Sweeps
-        # report their own outages.
+        # A heartbeat reports the end only of outages that a heartbeat has reported.
+        # Sweeps report the beginning and the end of outages that sweeps have noticed.
         if before is not None and before.reason:
             note_recovery(DATABASE)
     except DatabaseTrouble as error:
@@ -76,8 +75,7 @@ def beat() -> WriteRecord:
             is_busy=outage.is_busy,
         )
         note_database_error(error, outage.reason)
-    # If the disk of the work folder is full, other processes find no record and check
-    # the database themselves.
+    # Without a record, other processes check the database themselves.
     with suppress(OSError):
         _store(record)
     return record

@@ -48,8 +48,7 @@ SEASON = "demo"
 ENDED = "demo-2024"
 #: The slug of a season with declared tasks. The demo loads this season last.
 FIELD_TASKS = "field-tasks"
-#: The slug of the reports season. Its tasks are to write reports with citations, and to
-#: judge these reports.
+#: The tasks of this season are to write reports with citations and to judge reports.
 REPORTS = "reports"
 JUDGING = "judges"
 TEAM = "Fulmar"
@@ -61,8 +60,7 @@ PUBLISHED = (
     "citation-recommendation-2024",
     "aliice-2025",
 )
-#: Example runs for demo seasons of early releases. These seasons lack the newest task.
-#: The key is the slug of the task.
+#: Demo seasons of early releases lack the newest task, so they get these example runs.
 EARLIER = {
     "1a": "lead.jsonl",
     "1b": "lead.jsonl",
@@ -71,16 +69,15 @@ EARLIER = {
 NEWEST_TASK = "positional"
 
 
-#: This file exists while the demo is incomplete. If the file exists at the start, the
-#: demo continues.
+#: While this file exists, the demo is incomplete and continues at the next start.
 UNFINISHED = ".unfinished"
 #: Days between two runs of a phase; short phases have shorter intervals.
 APART = dt.timedelta(days=33)
 OLDEST = 9
 
 
-#: Maximum seconds that the demo waits for a free reading process, and seconds between
-#: two attempts.
+#: The demo waits at most PATIENCE seconds for a free reading process.
+#: The demo asks for a free reading process every PAUSE seconds.
 PATIENCE, PAUSE = 600.0, 2.0
 #: Seconds between two checks of whether the worker is done.
 POLL_SECONDS = 2
@@ -191,8 +188,7 @@ def bring_field_tasks() -> None:
     season = Season.objects.filter(slug=FIELD_TASKS).first()
     if season is None:
         season = patiently(load.load_season, folder, data=EXAMPLES).season
-        # The newest season comes first on the home page. That must be the season with
-        # all task types.
+        # The newest season comes first on the home page and must have all task types.
         Season.objects.filter(pk=season.pk).update(
             created_at=season.created_at - dt.timedelta(days=1)
         )
@@ -460,8 +456,7 @@ def _date(phase: Phase, runs: QuerySet[Submission], first: int) -> None:
     rows = list(runs.order_by("pk"))
     for run, at in zip(rows, _dates(phase, len(rows), first), strict=True):
         Submission.objects.filter(pk=run.pk).update(submitted_at=at)
-        # A worker may have scored the run already. Evaluations have the date of their
-        # run.
+        # Evaluations have their run's date, and a worker may have scored the run.
         Evaluation.objects.filter(submission=run).update(submitted_at=at)
 
 

@@ -91,19 +91,17 @@ WRITERS = (
         "Avocet", "write-verify", "Drops sentences that no document supports.", 0.75
     ),
 )
-#: Judges that compete in the season of reports. Two judges have judged the reports; the
-#: third counts words.
+#: Two of these judges have judged the reports of teams, and the third counts words.
 JUDGES = (
     System("Curlew", "word-counter", "Counts words and reads none.", 0.2),
     System("Bittern", "magpie-judge", "Takes every fact that glitters.", 0.7),
     System("Avocet", "heron-judge", "Stands still until a fact moves.", 0.9),
 )
-#: The number of sampled units for each run, and the random seed. The sample contains 60
-#: judgements.
+#: The sample of SAMPLED_UNITS instances of each run contains 60 judgements.
 SAMPLED_UNITS = 21
 SAMPLE_SEED = "demo-178"
-#: The baseline run in the season file. This run has no team, and new users can submit
-#: the same file as a trial.
+#: The baseline run in the season file has no team.
+#: New users can submit the file of this baseline run as a trial.
 LEAD = System("", "lead", "The easiest answer that can be given.", 0.0)
 
 

@@ -45,8 +45,7 @@ from tasks.models import Phase, Season
 FILES = "files"
 #: Name of the row of `LastDone` for the last backup.
 BACKUP = "backup"
-#: Maximum number of snapshots. If files were replaced after each snapshot, the site is
-#: too busy for a backup.
+#: A site that replaces files during MAX_SNAPSHOTS snapshots is too busy for a backup.
 MAX_SNAPSHOTS = 5
 
 
@@ -361,8 +360,7 @@ def _make_tables(migrations: list[str]) -> None:
         for app, _dot, name in (migration.partition(".") for migration in migrations)
     }
     executor = MigrationExecutor(connection)
-    # Send no `post_migrate` signal: its receivers would create rows that the backup
-    # already contains.
+    # Receivers of `post_migrate` would create rows that the backup already contains.
     nodes = executor.loader.graph.node_map
     executor.migrate(
         [
@@ -375,11 +373,9 @@ def _make_tables(migrations: list[str]) -> None:
 
 def _load_tables(folder: Path, tables: dict[str, list[str]]) -> None:
     with connection.cursor() as cursor:
-        # The tables are loaded in the order of their names, so that foreign keys can be
-        # checked only at the end.
+        # Foreign keys are checked at the end, because tables are loaded by name.
         cursor.execute("SET CONSTRAINTS ALL DEFERRED")
-        # Delete the rows that migrations have inserted, because the backup contains
-        # them too.
+        # The backup also contains the rows that migrations have inserted.
         cursor.execute(f"TRUNCATE {', '.join(map(_quoted, tables))}")
         for table, columns in tables.items():
             statement = f"COPY {_copy_target(table, columns)} FROM STDIN"
@@ -453,8 +449,8 @@ def print_of(key: str) -> str:
     ).hexdigest()
 
 
-#: Number that is added to all page versions of a restored site. Otherwise, the site
-#: could assign versions again under which browsers and caches have stored older pages.
+#: A restored site adds VERSIONS_APART to the versions of all pages.
+#: Browsers and caches may have stored pages with versions newer than the backup.
 VERSIONS_APART = 1_000_000
 
 

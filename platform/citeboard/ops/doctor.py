@@ -357,8 +357,8 @@ def _queues() -> Said:
 
 
 def _workers() -> Said:
-    # When django-q lists groups, it removes a dead group and skips the group after it.
-    # Repeat the list, so that no living group is missed.
+    # When django-q lists groups, it removes a dead group and skips the next group.
+    # Repeated listing therefore finds every living group.
     groups = list(
         {
             group.cluster_id: group for _ in range(ASKED) for group in Stat.get_all()
@@ -481,8 +481,7 @@ def _models() -> Said:
         need for task in tasks for need in needs_of(task) if need.missing
     )
     missing = [f"{model.kind} {model.name}: {model.missing}" for model in lacking]
-    # Recognise a waiting job by the text of its reason, because earlier releases did
-    # not store the name of the missing package.
+    # Earlier releases did not store the name of the package for which a job waits.
     unsupplied = Q(reason__contains="not installed") | Q(reason__startswith=NOT_YET)
     waiting = Job.objects.filter(unsupplied, state=Job.State.WAITING).count()
     if waiting:

@@ -66,8 +66,7 @@ from tasks.models.notifications import Kind
 from tasks.seasons import history
 from tasks.submissions.uploads import SAFE_AGE, remove_abandoned
 
-#: Maximum number of rows that one transaction deletes, so that other transactions need
-#: not wait long.
+#: One transaction deletes at most AT_ONCE rows, so that others wait only briefly.
 AT_ONCE = 500
 
 
@@ -78,8 +77,8 @@ class Pruned:
     size: int = 0
 
 
-#: Rows that an operator may delete by age. Requests to confirm results are not among
-#: them, because the site would send a deleted request again.
+#: An operator may delete these notifications and webhook deliveries by age.
+#: The site would send a deleted request to confirm results again.
 BY_AGE: dict[str, QuerySet[Any]] = {
     "notifications": Notification.objects.exclude(kind=Kind.CONFIRM).exclude(
         job__state__in=Job.MOVING
@@ -130,8 +129,8 @@ def prune(*, dry_run: bool, days: Mapping[str, int] | None = None) -> Iterator[P
         what="superseded statistics", count=len(matrices), size=sum(matrices.values())
     )
     if not dry_run:
-        # Clear the column before deleting the file: a later pruning deletes a file that
-        # no row names, but a row must not name a missing file.
+        # No row may name a missing file, so the site clears the column first.
+        # A later pruning deletes any file that no row of the database names.
         for pk, name in list(old.values_list("pk", "statistics")):
             if models.Evaluation.objects.filter(pk=pk, statistics=name).update(
                 statistics=""
@@ -144,8 +143,7 @@ def prune(*, dry_run: bool, days: Mapping[str, int] | None = None) -> Iterator[P
         for entry in folder.entries("")
         if entry.modified < now - SAFE_AGE and not _is_draft(folder, entry.name)
     }
-    # List the files before reading the rows: a row that is written after the listing
-    # names a file that is not in the list.
+    # The files are listed before the rows are read, so that the list lacks newer files.
     spared = {file.name for file in named_files()} | matrices.keys()
     without_row = {name: size for name, size in left.items() if name not in spared}
     yield Pruned(
@@ -195,8 +193,8 @@ COLUMNS = (
     (models.PendingLabels, "file", storage.statistics),
     (models.BackgroundJob, "file", storage.statistics),
 )
-#: The name of a gold file ends with the first 16 digits of its checksum, and with a
-#: suffix if the storage had to avoid a duplicate name.
+#: The name of a gold file ends with the first 16 digits of its checksum.
+#: A suffix follows the checksum if the storage had to avoid a duplicate name.
 _CHECKSUM_IN_NAME = re.compile(r"-([0-9a-f]{16})(?:_\w+)?\.\w+$")
 
 
@@ -327,8 +325,7 @@ STEPS: dict[Callable[[], object], str] = {
     forget_machines: "{} machines that are gone forgotten",
     forget_invitations: "{} ended invitations forgotten",
 }
-#: Steps that wait for other servers. They run in a separate thread so that they never
-#: delay the sweeps.
+#: The steps wait for other servers, so a separate thread runs them beside the sweeps.
 POSTING: dict[Callable[[], object], str] = {
     send_mails: "{} e-mails sent",
     send_deliveries: "{} events posted",

@@ -48,8 +48,7 @@ HANG_SECONDS = (
 )
 MAX_FAILURES = 5  # number of consecutive failed starts after which `serve` exits
 
-#: File in the work folder that is touched after each check of the workers.
-#: scripts/healthcheck.py reads its time.
+#: scripts/healthcheck.py reads the time of the last check of workers from this file.
 SIGN = "workers-watched"
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -159,13 +158,11 @@ class Serving:
         if SITE in parts:
             self.groups[SITE].ask_leader_to_end()
         if WORKER in parts:
-            # Send the signal to the workers themselves, so that busy workers release
-            # their jobs. The queue's own shutdown would wait until these jobs are
-            # scored.
+            # Busy workers release their jobs when they receive this signal.
+            # The queue's own shutdown would wait until the jobs of workers are scored.
             self.groups[WORKER].ask_followers_to_end()
         until = time.monotonic() + within
-        # Call `is_over` for every group, because it also kills remaining processes of a
-        # group.
+        # The method `is_over` also kills the remaining processes of a group.
         while [group for group in groups if not group.is_over()]:
             if self._signals > 1 or time.monotonic() > until:
                 log.warning(
@@ -284,8 +281,7 @@ def command(part: str) -> list[str]:
 
 def environment() -> dict[str, str]:
     path = os.pathsep.join([str(ROOT / "platform"), str(ROOT)])
-    # Each process of the site computes on one processor and leaves the others to
-    # scoring.
+    # Each process of the site uses one processor and leaves the others to scoring.
     single = dict.fromkeys(SINGLE_THREADED, "1")
     return {
         **single,
@@ -354,8 +350,7 @@ class StartPatience:
         self.seconds = self._first
 
 
-#: Minimum growth of the processor time, in seconds, that counts as computing. Polling
-#: uses less.
+#: A process that only polls uses less processor time than LEAST_COMPUTED seconds.
 LEAST_COMPUTED = 0.05
 
 
@@ -373,8 +368,8 @@ def processor_seconds(group: int) -> float:
     return seconds
 
 
-#: The site counts as hanging if MAX_UNANSWERED of the last LOOKS checks had no answer.
-#: A single slow answer is normal.
+#: The site counts as hanging if MAX_UNANSWERED of the last LOOKS checks failed.
+#: A single slow answer of a working site is normal.
 LOOKS, MAX_UNANSWERED = 6, 3
 
 
@@ -394,8 +389,7 @@ class Probe:
         self._answered: int | None = None
 
     def answers(self) -> bool:
-        # The site accepts loopback names as host, whatever the public name of the site
-        # is.
+        # The site accepts `localhost` as its host, whatever its public name is.
         request = urllib.request.Request(self._url, headers={"Host": "localhost"})  # noqa: S310
         try:
             with self._opener.open(request, timeout=self.patience) as answer:

@@ -334,13 +334,11 @@ class _SiteCollector(Collector):
                 )
 
     def _recent_jobs(self, now: dt.datetime) -> Iterator[Metric]:
-        # Filter by start time to use its index. Jobs that took more than a day are
-        # omitted.
+        # The filter by start time uses an index but omits jobs of more than a day.
         begun = Job.all_kinds.filter(
             started_at__gt=now - dt.timedelta(days=1)
         ).order_by()
-        # Do not group by the plain column: SQLite would use the index on kinds and scan
-        # all jobs.
+        # With the plain column, SQLite would use the index on kinds and scan all jobs.
         steps_begun = begun.annotate(step=Coalesce("kind", Value(""))).values_list(
             "step"
         )

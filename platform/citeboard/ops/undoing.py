@@ -39,8 +39,7 @@ from tasks.seasons.file.entries import SEASON, TERMS_KEY, rows_of
 from tasks.seasons.file.load import change_settings
 from tasks.seasons.organisers import take_removal_back
 
-#: Action of a history entry that records the undoing of another entry. The subject is
-#: the undone entry.
+#: An entry with the action TAKEN_BACK records the undoing of another history entry.
 TAKEN_BACK = "taken-back"
 POSTS = "posts"
 

@@ -25,8 +25,7 @@ from citeboard.core.models import AuditEntry
 from citeboard.teams.countries import countries
 from citeboard.teams.models import Token, User
 
-#: The maximum number of valid tokens per account. More tokens suggest that old tokens
-#: are not revoked.
+#: A user with more than MOST valid tokens has probably not revoked old tokens.
 MOST = 20
 
 
@@ -43,8 +42,7 @@ def create_token(
 ) -> tuple[Token, str]:
     expires_at = None if days is None else timezone.now() + dt.timedelta(days=days)
     with transaction.atomic():
-        # Lock the user. Otherwise two simultaneous requests could both count the tokens
-        # before either adds one.
+        # Without a lock, two requests could count the tokens before either adds one.
         User.objects.select_for_update().get(pk=user.pk)
         if Token.objects.valid().filter(user=user).count() >= MOST:
             raise TooManyTokens
@@ -216,8 +214,7 @@ def describe(*, user: User, name: str, language: str, **facts: Any) -> None:
     user.save(update_fields=["name_skeleton", *facts])
 
 
-#: A cookie for browsers in which somebody has signed in. The cookie identifies the user
-#: and the browser, and grants no access.
+#: The cookie marks a browser in which a user has signed in, and grants no access.
 KNOWN_BROWSER = "known_browser"
 #: The limit on wrong passwords in known browsers, separate from the general limit.
 IN_KNOWN_BROWSER = {"login_failed": "10/300s/key"}
@@ -280,8 +277,7 @@ class AccountAdapter(DefaultAccountAdapter):
             if name.endswith("_url")
         }
         site = dict.fromkeys(("domain", "name"), urlsplit(settings.BASE_URL).netloc)
-        # Anyone may request an e-mail to any address, so prefer the recipient's own
-        # language.
+        # Anyone may request an e-mail to any address, so the recipient's language wins.
         reader = context.get("user")
         own = reader.language if isinstance(reader, User) else ""
         with translation.override(own or translation.get_language()):

@@ -106,17 +106,16 @@ def _invited(standing: QuerySet[Sent], signer: Signer, secret: str) -> Sent:
     return invitation
 
 
-#: The maximum number of open invitations of a team, and of invitations that a person
-#: sends in a day. The recipients did not request these e-mails.
+#: A team has at most MAX_WAITING open invitations, because people did not request them.
+#: A person sends at most MAX_A_DAY invitations within a day.
 MAX_WAITING, MAX_A_DAY = 30, 50
 DAY = dt.timedelta(days=1)
 MAX_ADDRESS = 254
-#: The time for which ended invitations are stored. Within this time, people who
-#: declined get no new e-mail.
+#: Ended invitations are stored so that people who declined get no new e-mail.
 KEPT = dt.timedelta(days=30)
 
-#: Import paths of functions that create and delete the job that sends the e-mail. A
-#: direct import would be circular.
+#: The functions create and delete the job that sends an invitation by e-mail.
+#: A direct import of the functions of `tasks.jobs` would be circular.
 QUEUE, UNQUEUE = (
     "tasks.jobs.mails.queue_invitation",
     "tasks.jobs.mails.unqueue_invitations",
@@ -137,8 +136,7 @@ def invite_by_mail(*, team: Team, address: str, by: User) -> MailedInvitation:
     now = timezone.now()
     with transaction.atomic():
         Team.objects.select_for_update().get(pk=team.pk)
-        # Lock the user, so that simultaneous invitations to several teams are counted
-        # one after the other.
+        # The lock makes simultaneous invitations to several teams count one by one.
         User.objects.select_for_update().get(pk=by.pk)
         mailed_invitation = MailedInvitation.objects.filter(
             team=team, address=address
@@ -162,8 +160,7 @@ def invite_by_mail(*, team: Team, address: str, by: User) -> MailedInvitation:
                 "%(invitations)s of %(team)s wait for an answer; withdraw one first"
             )
             raise Refused(message % {"invitations": waiting, "team": team})
-        # Count history entries, because invitations are deleted with their team or once
-        # accepted.
+        # The history also contains invitations that were accepted and deleted.
         sent = AuditEntry.objects.filter(
             actor=by, action="invitation-mailed", at__gt=now - DAY
         )
@@ -177,8 +174,7 @@ def invite_by_mail(*, team: Team, address: str, by: User) -> MailedInvitation:
         made, _ = MailedInvitation.objects.update_or_create(
             team=team, address=address, defaults=defaults
         )
-        # The address is private and its owner may not know of the invitation, so the
-        # history omits the address.
+        # The address is private, and its owner may not know of the invitation.
         audit.record("invitation-mailed", actor=by, subject=made, place=team)
     return made
 

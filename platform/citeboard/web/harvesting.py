@@ -33,8 +33,7 @@ from tasks.models import Phase, Season, Task
 from tasks.seasons.access import listed_entries, phase_for, season_for, task_for
 
 SCHEMA = "http://www.sitemaps.org/schemas/sitemap/0.9"
-#: Crawlers must not read private pages. Pages with query parameters are variants of the
-#: same board.
+#: Crawlers read neither private pages nor variants of boards with URL parameters.
 PRIVATE = (
     "/accounts/",
     "/admin/",
@@ -155,8 +154,7 @@ def of_board(request: HttpRequest, season: str, task: str, phase: str) -> HttpRe
     )
 
 
-#: The maximum size in bytes of an archive in memory. Larger archives are written to
-#: disk.
+#: The site writes archives of more than IN_MEMORY bytes to disk.
 IN_MEMORY = 4 << 20
 
 

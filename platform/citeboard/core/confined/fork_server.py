@@ -42,16 +42,14 @@ from citeboard.core.confined.rights import (
     give_up_files,
 )
 
-#: Files in the working folder: the result of the program, and its standard output and
-#: error.
+#: A program writes its result to RESULT, and its output and errors to SAID.
 RESULT, SAID = "result.json", "said.txt"
 #: Maximum number of parsed shared files that the server caches.
 MAX_SHARED = 8
-#: Niceness of a process whose order has ``behind`` 0, and the kernel's maximum
-#: niceness.
+#: NICENESS is the niceness of work of an account that has delayed no other account.
+#: MAX_NICENESS is the highest niceness, and thus the lowest priority, of a process.
 NICENESS, MAX_NICENESS = 10, 19
-#: Codec modules. The server preloads them, because a sandboxed process may not be able
-#: to read the interpreter's folders.
+#: The server preloads codecs, since sandboxed processes may not read Python's folders.
 CODECS = "encodings.*"
 BEGAN, OUT_OF_TIME = "began", "out of time"
 _LENGTH = 4
@@ -172,8 +170,7 @@ class Server:
         try:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            # Do not start a new session: Linux (autogroup) would give the session a
-            # full share of a processor, whatever its niceness.
+            # Linux gives a new session a full processor share, whatever its niceness.
             os.setpgid(0, 0)
             os.fchdir(folder)
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
@@ -275,8 +272,7 @@ def preload(names: Sequence[str]) -> None:
         module = importlib.import_module(name.removesuffix(".*"))
         if name.endswith(".*"):
             for entry in pkgutil.walk_packages(module.__path__, f"{module.__name__}."):
-                # Some codecs need another operating system or a library that is not
-                # installed.
+                # Some codecs need another operating system or an extra library.
                 with suppress(ImportError):
                     importlib.import_module(entry.name)
 

@@ -40,8 +40,8 @@ class Limits:
 def apply_limits(limits: Limits) -> None:
     memory, file_size = limits.memory_mb * MEGABYTE, limits.file_mb * MEGABYTE
     _limit(resource.RLIMIT_AS, memory, memory)
-    # At the soft limit, the kernel sends SIGXCPU, from which the parent can recognise
-    # the reason. At the hard limit, the kernel sends SIGKILL, which cannot be caught.
+    # At the soft limit the kernel sends SIGXCPU, which shows the parent the reason.
+    # At the hard limit the kernel sends SIGKILL, which the process cannot catch.
     _limit(
         resource.RLIMIT_CPU, limits.cpu_seconds, limits.steps * limits.cpu_seconds + 5
     )

@@ -29,8 +29,7 @@ from citeboard.core.confined.turns import PoolFull, Sender, Turn, Turns
 #: Maximum number of characters of a failed program's output in the log.
 MAX_LOGGED = 4000
 SAFE_AGE = 3600.0  # seconds
-#: If a process fails while the disk has less free space than this, the full disk is
-#: reported as the cause.
+#: A full disk counts as the cause of a failure if fewer bytes than LEAST_FREE are free.
 LEAST_FREE = MEGABYTE
 _FILE_MODE, _FOLDER_MODE = 0o644, 0o711
 
@@ -133,13 +132,11 @@ class Pool:
                     and sender.submits
                     and sender.gives_way
                 ):
-                    # The short time limit was exceeded for this file. A job will read
-                    # the submitted file with a longer limit.
+                    # A job will read the submitted file with a longer time limit.
                     raise PoolFull
             yield Done(_result(code, folder, work), folder)
         finally:
-            # On a busy machine the folder sometimes survived the first removal, for an
-            # unknown reason.
+            # On a busy machine, a folder sometimes survived its first removal.
             for pause in (0, 0.01, 0.1, 1):
                 time.sleep(pause)
                 remove_folder(folder)
@@ -175,8 +172,7 @@ class Pool:
                 self._server.close()
                 self._server = None
             if self._server is None:
-                # Delete the folders that killed processes left behind, once they are
-                # older than any running work can be.
+                # Folders older than any running work belong to killed processes.
                 for folder in self._folder.glob("*-*"):
                     with suppress(OSError):
                         if folder.stat().st_mtime < time.time() - SAFE_AGE:
@@ -223,18 +219,15 @@ def _read(path: Path, length: int) -> bytes:
 
 
 COMMAND = (sys.executable, "-P", "-s", "-m", "citeboard.core.confined.fork_server")
-#: Maximum seconds until a server begins work, including its start and the loading of a
-#: shared file.
+#: A server must begin work within MAX_SILENCE seconds, including its start.
 MAX_SILENCE = 20.0
-#: A server that uses fewer processor seconds than this within MAX_SILENCE counts as
-#: stuck.
+#: A server is stuck if it computes for less than LEAST_COMPUTED seconds in MAX_SILENCE.
 LEAST_COMPUTED = 0.05
 #: Seconds that a server may take, after the time limit of a process, to report its end.
 GRACE = 5.0
 #: Seconds between checks of the files that a program writes.
 LOOK = 0.2
-#: Environment variables that limit numerical libraries to one thread, so that processes
-#: do not compete for processors.
+#: Numerical libraries use one thread, so that processes do not compete for processors.
 SINGLE_THREADED = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -325,8 +318,7 @@ class ForkServer:
         while True:
             began = time.monotonic()
             word = heard(line, MAX_SILENCE)
-            # An empty message before the timeout means that the server closed the
-            # connection.
+            # An empty message before the timeout means that the server disconnected.
             if word or time.monotonic() - began < MAX_SILENCE:
                 return word
             before, computed = computed, self._computing_seconds()

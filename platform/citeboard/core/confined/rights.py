@@ -93,12 +93,12 @@ _REFUSED_CALLS = {
     "sched_setaffinity": (203, 122),
     "sched_setattr": (314, 274),
 }
-#: Numbers of the system call prlimit64, which reads and sets limits of any process of
-#: the same user. The arguments of the call are a process id, a resource, and the
-#: addresses of the new and the old limits.
+#: The system call prlimit64 has these numbers on x86_64 and aarch64.
+#: A process can read and set limits of other processes of its user with prlimit64.
+#: The arguments of prlimit64 are a process id, a resource, and the new and old limits.
 _PRLIMIT = (302, 261)
-#: System calls of a process that only reads files and computes, with their numbers on
-#: x86_64 and on aarch64.
+#: These system calls suffice for a process that only reads files and computes.
+#: Each group lists numbers of system calls on x86_64 and then on aarch64.
 _ALLOWED_CALLS = (
     # System calls for files and folders.
     (*range(9), *range(16, 23), 32, 33, 40, *range(72, 85), 87, 89, 90, 91, 95, 137,
@@ -107,8 +107,7 @@ _ALLOWED_CALLS = (
     (17, 23, 24, 25, 29, 32, 34, 35, 38, *range(43, 51), 52, 53, 56, 57, 59,
      *range(61, 69), 71, 78, 79, 80, 82, 83, 88, 166, 223, 276, 285, 291, 436, 437, 439),
 ), (
-    # System calls for memory, signal handling, waiting, clocks, random numbers, the
-    # process's own ids and limits, and exit.
+    # These system calls serve memory, signals, clocks, limits, waiting and exit.
     (*range(9, 16), 23, 24, 25, 26, 27, 28, 34, 35, 39, 60, 63, *range(96, 101), 102,
      104, 107, 108, 110, 127, 128, 130, 131, 140, 158, 186, 202, 204, 218, 219, 228,
      229, 230, 231, 270, 271, 273, 318, 324, 334),
@@ -154,9 +153,8 @@ def restrict_calls(*, may_start_processes: bool, may_set_limits: bool = True) ->
     else:
         numbers = [number for group in _ALLOWED_CALLS for number in group[column]]
         otherwise, if_named = _REFUSE, _ALLOW
-    # The target of a jump is the number of instructions to skip. The last two
-    # instructions return the results for calls that are not listed and for listed
-    # calls.
+    # The target of a jump is the number of instructions that the jump skips.
+    # The last two instructions return the results for unlisted and for listed calls.
     instructions = [
         (_LOAD, 0, 0, _ARCHITECTURE_AT),
         (_EQUAL, 1, 0, architecture),
@@ -330,8 +328,7 @@ def give_up_files(rights: Rights, means: Collection[str] = MEANS) -> None:
         readable=readable, writable=rights.writable
     ):
         return
-    # Scorers may start processes and need access to single files and devices, which
-    # only Landlock can allow.
+    # Scorers start processes and open single devices, which only Landlock can allow.
     if NAMESPACES in means and not rights.may_start_processes:
         close_files(readable=readable, writable=rights.writable[0])
 
@@ -447,8 +444,7 @@ def close_files(*, readable: Iterable[Path], writable: Path) -> bool:
         target.mkdir(parents=True, exist_ok=True)
         mount(str(path), target, None, _BIND)
         if path != own:
-            # Keep these flags of the existing mount, because an unprivileged user may
-            # not clear them.
+            # An unprivileged process may not clear these flags of an existing mount.
             flags = os.statvfs(target).f_flag & (
                 _NO_SUID | _NO_DEVICES | 8 | 1024 | 2048
             )

@@ -15,11 +15,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
-#: Seconds that a request waits for its turn, and seconds after which a rejected client
-#: may try again.
+#: A request waits at most PATIENCE seconds until reading of its file begins.
+#: A rejected client may try again after RETRY_AFTER seconds.
 PATIENCE, RETRY_AFTER = 3.0, 5
-#: Maximum number of running and waiting requests for each slot. A web process needs
-#: more threads than all these requests together.
+#: Each slot accepts PRESENT_PER_PLACE requests, including the running request.
+#: A web process needs more threads than all its running and waiting requests.
 PRESENT_PER_PLACE = 4
 #: Seconds between checks whether a waiting sender should replace a running one.
 LOOK = 0.1
@@ -83,8 +83,7 @@ class Turn:
     sender: Sender | None
     number: int
     began: float | None = None
-    #: Seconds of waiting that the account had caused for other accounts when this work
-    #: began.
+    #: The account had kept others waiting for this many seconds when the work began.
     behind: int = 0
     #: True if the request was ended in favour of another request.
     is_over: bool = False

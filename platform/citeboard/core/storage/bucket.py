@@ -20,8 +20,8 @@ from citeboard.core.storage import Entry
 
 #: Size in bytes of a downloaded range and of an uploaded part.
 RANGE, PART = MEGABYTE, 8 * MEGABYTE
-#: Timeouts in seconds, and the number of attempts after which a server is considered
-#: unavailable.
+#: CONNECT and READ are timeouts of requests to the bucket, in seconds.
+#: The site considers the bucket unavailable after ATTEMPTS failed requests.
 CONNECT, READ, ATTEMPTS = 3, 10, 2
 _MISSING, _CHANGED, _FULL = 404, 412, 507
 
@@ -52,8 +52,8 @@ class BucketStorage(S3Storage):
             read_timeout=READ,
             retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
             s3={"addressing_style": addressing_style},
-            # Servers other than Amazon's may not support the newer checksums. The site
-            # stores its own checksums.
+            # Servers other than Amazon's may not support the newer checksums.
+            # The site stores its own checksums of files in the database.
             request_checksum_calculation="when_required",
             response_checksum_validation="when_required",
         )
@@ -109,8 +109,7 @@ class BucketFile(io.RawIOBase):
         self._object = {"Bucket": bucket, "Key": key}
         head = self._client.head_object(**self._object)
         self.length: int = head["ContentLength"]
-        # If the object is replaced while it is read, the next request must fail: ranges
-        # of two objects must not be combined.
+        # If the object is replaced, the site must not combine ranges of two objects.
         self._object["IfMatch"] = head["ETag"]
         self._place = 0
 

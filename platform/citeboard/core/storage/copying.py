@@ -15,8 +15,7 @@ from django.core.files.storage import Storage
 
 from citeboard.core.storage import FOLDERS, Entry
 
-#: Maximum number of passes. Each pass copies the files that a running site added during
-#: the previous pass.
+#: Each pass copies the files that a running site added during the previous pass.
 PASSES = 5
 
 
@@ -76,8 +75,7 @@ def copy_all(
                     try:
                         is_new = copied(source, target, entry.name)
                     except FileNotFoundError:
-                        # The file was deleted meanwhile, because its upload was refused
-                        # or its scoring was replaced.
+                        # The site has deleted the file of a refused or replaced run.
                         continue
                     except NotCopied as refused:
                         done.refused.append(str(refused))

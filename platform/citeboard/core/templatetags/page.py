@@ -21,8 +21,7 @@ from citeboard.core.instants import (
     zone_of,
 )
 
-#: Texts of the scripts. The English text is the key by which scripts look up a
-#: translation.
+#: Scripts look up the translation of a text by the English text.
 WORDS = (
     _("Copy"),
     _("Copied"),

@@ -52,8 +52,7 @@ class Command(BaseCommand):
                 elif (
                     options["until_idle"] and not claimable(group_name(group)).exists()
                 ):
-                    # No job was claimed. If the database had been unavailable,
-                    # `claimable` would have raised an error.
+                    # `claimable` raises an error if the database is unavailable.
                     break
                 else:
                     time.sleep(LOOK_SECONDS)

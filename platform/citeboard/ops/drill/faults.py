@@ -19,8 +19,8 @@ from citeboard.ops.drill.site_copy import SiteCopy
 
 TAKEN, AWAY, NO_ROOM, PAGE = 201, 503, 507, 200
 MEGABYTE = 1 << 20
-#: Commands that enter a new mount namespace, in which a small disk can be mounted. A
-#: user without root rights needs a user namespace too.
+#: Each command enters a new mount namespace, in which a small disk can be mounted.
+#: Without root rights, a new mount namespace needs a new user namespace too.
 NAMESPACES = (
     ("unshare", "--mount"),
     ("unshare", "--mount", "--user", "--map-root-user"),

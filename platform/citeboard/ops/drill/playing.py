@@ -38,8 +38,8 @@ class Outcome:
     page: Answer
     doctor: list[dict[str, str]]
     alarms: dict[str, int] | None
-    #: Seconds from the end of the fault until the site accepts uploads, and until all
-    #: accepted runs are scored.
+    #: ready_after counts seconds from the fault's end until the site accepts uploads.
+    #: scored_after counts seconds from the fault's end until accepted runs are scored.
     ready_after: float
     scored_after: float
     #: Final states of the runs that were accepted before and during the fault.

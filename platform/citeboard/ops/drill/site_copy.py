@@ -30,8 +30,7 @@ from citeboard.ops.drill.own_redis import OwnRedis
 PATIENCE = 300.0
 #: Timeout of a request in seconds. An upload may wait 20 s for SQLite's lock.
 REQUEST_SECONDS = 60.0
-#: Environment variables that the copy inherits from the site. None of them contains the
-#: address of a server.
+#: The copy inherits only variables of the site that contain no address of a server.
 KEPT = ("PATH", "HOME", "LANG", "CITEBOARD_CONFINEMENT", "CITEBOARD_SHARED")
 #: Script that removes the webhooks and the upload limits of the copy.
 PREPARE = """

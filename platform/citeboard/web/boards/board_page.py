@@ -78,8 +78,8 @@ COUNTED = {
 }
 
 
-#: With more ranked systems, the page warns about the leader's interval: the best of
-#: many systems is likely to be overestimated.
+#: With more than MAX_UNCHOSEN ranked systems, the page warns about the leader's score.
+#: The score of the best of many systems is likely to be an overestimate.
 MAX_UNCHOSEN = 5
 
 
@@ -397,8 +397,7 @@ class BoardPage:
 
     @cached_property
     def table(self) -> Table:
-        # This URL compares two runs. It ends before the primary key of the second run;
-        # the table appends the key.
+        # The table appends the key of the second run to the URL of the comparison.
         rules = self.board.rules if self.judge else self.query.rules
         same = CompareQuery(rules=rules, gold=self.query.gold)
         compare = (

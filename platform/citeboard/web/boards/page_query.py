@@ -23,8 +23,8 @@ OF_TABS = (
     "divergence",
     "dataset",
 )
-#: The divergence between the labels of systems and gold is computed for each data set, or
-#: with the formula of a published paper.
+#: The divergence compares labels of systems with gold (the reference answers).
+#: The divergence is computed for each data set, or with a published formula.
 OWN, PUBLISHED = "own", "published"
 DIVERGENCES = {
     OWN: gettext_lazy("each data set by itself"),

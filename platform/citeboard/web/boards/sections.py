@@ -273,8 +273,7 @@ def people(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
         raise Http404(_("Nobody has judged the texts of this board."))
     criterion = query.criterion if query.criterion in known else next(iter(known))
     found = lines(board, known[criterion])
-    # The title and the correlations of each figure. Points are systems in the first
-    # figure, and texts in the second.
+    # Points are systems in the first figure, and single texts in the second figure.
     over = {
         "people-1": (_("over systems"), [line.over_systems for line in found]),
         "people-2": (

@@ -65,8 +65,7 @@ MAX_MEASURES = 50_000
 _FIELDS: dict[object, str] = {"id": "key", "field": "gold"}
 SALT = "declared-task"
 OPEN_FOR = dt.timedelta(days=90)
-#: Types of values in [task.answer]: a field of the gold, lines, a word, a number, or a
-#: boolean.
+#: A value of [task.answer] is a field of gold, lines, a word, a number or a boolean.
 FIELD, LINES, WORD, NUMBER, SWITCH = "field", "lines", "word", "number", "switch"
 GIVEN = ("none", "optional", "needed")
 ANSWERS: dict[str, dict[str, Any]] = {
@@ -101,8 +100,7 @@ LABELS = {
     "most": gettext_lazy("Largest number"),
     "step": gettext_lazy("Step"),
 }
-#: Keys of [task.gold] that describe the format of the gold, with the type of each
-#: value: a boolean, a word, a field, several fields, lines, or a separator.
+#: A value of [task.gold] is a boolean, a word, a field, fields, lines or a separator.
 SWITCH, SIGN, FIELDS = "switch", "sign", "fields"
 SHAPES = {
     "numbered": SWITCH,
@@ -275,8 +273,7 @@ class DeclarationForm(forms.Form):
                 )
                 one(name, LABELS[name], choices)
         classes = read_measures(text, MEASURES, []).classes
-        #: The possible measures of each rule set. The key is the name of a measure; the
-        #: value is the declaration of the measure.
+        #: The list contains the possible measures of each rule set by name.
         self.measures: list[Told] = []
         for number, rules in enumerate(self.task["rules"]):
             own_measures = measures_of({**self.task, "rules": [rules]})
@@ -378,8 +375,7 @@ class DeclarationForm(forms.Form):
         names = [(name, name) for name in self.measures[number]]
         self._many(f"measures{end}", _("Measures") + of, names, is_needed=True)
         self._one(f"first{end}", _("The measure that ranks") + of, names)
-        # This setting does not apply to rankings and numbers: a missing ranking counts
-        # as empty, and a missing number is an error.
+        # A missing ranking counts as empty, and a missing number is an error.
         missing = rules.get("missing", "wrong")
         if self.task["form"] not in ("ranking", "numbers") and isinstance(missing, str):
             self.initial[f"missing{end}"] = missing
@@ -387,8 +383,7 @@ class DeclarationForm(forms.Form):
             self._one(f"missing{end}", _("An instance without an answer") + of, ways)
 
     def _one(self, name: str, label: Any, choices: list[Any]) -> None:
-        # The declaration may contain fields that the proposal does not list, such as
-        # nested fields.
+        # A declaration may use nested fields, which the proposal does not list.
         present = self.initial.get(name)
         more = [(present, present)] if present and present not in dict(choices) else []
         self.fields[name] = forms.ChoiceField(
@@ -505,8 +500,7 @@ def declare(
 def _of_task(request: SignedInRequest, season: Season, task: Task) -> Told:
     draft = declaring.draft_of(task)
     told = declaring.look_at(draft, request.user)
-    # If the reader fails, the fields are unknown, but organisers can still edit the
-    # declaration.
+    # Organisers can edit a declaration even if the reader finds no fields.
     known = {"fields": [], "instances": 0, **_facts(told)}
     return _preview_context(DeclarationForm(None, {**draft, **known}, season), told)
 
@@ -519,8 +513,7 @@ def _of_gold(request: SignedInRequest, season: Season) -> Told:
     """
     first = GoldOfTask(**sent(request), label_suffix="")
     if "draft" not in request.POST:
-        # After a draft has expired, a request can contain fields of the declaration
-        # form.
+        # After a draft has expired, a request can have fields of the declaration form.
         require_known_fields(request, first)
     if not first.is_valid():
         return {"form": first}

@@ -340,8 +340,7 @@ class SettingsForm(OverwritingForm):
 
 
 MAX_FILE = 1 << 20
-#: The salt that signs the name of a stored zip. The zip is stored for a day, between
-#: the preview and the import.
+#: The salt signs the name of a zip that is stored for a day, until the import.
 SALT = "season-zip"
 DECISION = "decision:"
 

@@ -136,8 +136,7 @@ def _people(request: HttpRequest, season: models.Season) -> dict[str, Any]:
 
 
 people = pages.fills(
-    # Pages rehearse this action and ask for confirmation; the API performs it
-    # immediately.
+    # Pages preview this action and ask for confirmation, but the API acts immediately.
     replace(GIVE_ROLE, is_rehearsed=True),
     "organise/people.html",
     "people",

@@ -21,8 +21,7 @@ from tasks.models import Season, Task
 from tasks.seasons import access
 
 SEASONS_A_PAGE = 12
-#: The number of tasks whose examples the page shows. Readers can open the other
-#: examples.
+#: The page shows examples of OPEN_EXAMPLES tasks, and readers can open the others.
 OPEN_EXAMPLES = 3
 
 
