@@ -48,7 +48,7 @@ Lookup = Callable[..., Any]
 class RowsOfSeason:
     """Look up a database row of a season by primary key.
 
-    ``season`` is the field path from the row to the season.
+    ``season`` is the path of model fields from the row to its season.
     """
 
     rows: QuerySet[Any]
@@ -128,14 +128,12 @@ def numbered(name: str, role: Lookup) -> Lookup:
 
 
 def within(name: str, role: Lookup) -> Lookup:
-    """Return a lookup that takes a user, the slug of a season or team, and a primary
-    key.
-    """
+    """Return a lookup that takes a user, the slug of a season or team, and a row's key."""
     return lambda user, slug, number: ROWS[name](role(user, slug), number)
 
 
 class MomentField(forms.CharField):
-    """A date and time in the field's time zone; users may append another zone."""
+    """A form field for a date and time. Users may append a time zone to the time."""
 
     zone: ZoneInfo
     read, written = staticmethod(read_instant), staticmethod(written_instant)
@@ -168,7 +166,7 @@ class MomentField(forms.CharField):
 
 
 class EndField(MomentField):
-    """The end of a phase. The value may be "no end"."""
+    """A form field for the end of a phase, which may be "no end"."""
 
     read, written = staticmethod(read_end), staticmethod(written_end)
 
@@ -229,8 +227,8 @@ class ActForm(forms.Form):
                 field.show_in(of.zone)
 
     def clean(self) -> dict[str, Any]:
-        """Validate the form. Fields do not show seconds, so unchanged times keep their
-        seconds.
+        """Validate the form. Fields show times without seconds, so an unchanged time
+        keeps its stored seconds.
         """
         cleaned = super().clean() or self.cleaned_data
         for name, field in self.fields.items():
@@ -324,7 +322,7 @@ class Act:
         return form.cleaned_data
 
     def told(self, thing: Any, made: Any, filled: Mapping[str, Any]) -> str:
-        """Return the success message. `Facts` provides its values."""
+        """Return the success message of the action, with values from `Facts`."""
         message = self.done(made, filled) if callable(self.done) else self.done
         words, stated = message if isinstance(message, tuple) else (message, {})
         # A service that changes the object returns the new state of the object.
@@ -341,7 +339,7 @@ class Act:
 def _read(field: forms.Field, posted: str | None) -> Any:
     """Return the cleaned value, or the posted text if the text is invalid.
 
-    The service rejects invalid texts.
+    The service of the action rejects an invalid text.
     """
     try:
         return field.to_python(posted)

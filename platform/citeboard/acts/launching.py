@@ -86,7 +86,7 @@ class CalendarForm(ActForm, OverwritingForm):
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """Return the rows of the calendar: first the phases, then the season's other
+        """Return the rows of the season's calendar: the phases, then the season's other
         dates.
         """
         bars = {row["label"]: row["bar"] for row in self.line["dates"]}
@@ -204,9 +204,9 @@ class FirstGoldForm(ActForm):
         self.order_fields([*self.splits, "reason"])
 
     def publish(self, by: User) -> int:
-        """Publish all files or none, and return the number of files.
+        """Publish the gold in all files or in none, and return the number of files.
 
-        Errors of a file are added to the field of the file.
+        The form field of an invalid file gets the errors of the file.
         """
         ready = []
         for name in filter(self.cleaned_data.get, self.splits):

@@ -66,7 +66,7 @@ class WithdrawalForm(ActForm):
 def _withdraw_import(
     *, season: Season, number: Any, reason: str, by: User
 ) -> Withdrawn:
-    """Withdraw an import of the season.
+    """Withdraw an import of judgements from the season's ledger.
 
     Only staff may withdraw an import that all seasons share.
     """

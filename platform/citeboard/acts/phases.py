@@ -122,7 +122,7 @@ class ExtraTriesForm(ActForm):
 
 
 def _take_tries_back(*, given: ExtraTries, by: User) -> ExtraTries:
-    """Withdraw the extra tries, and delete the notifications about them."""
+    """Withdraw a team's extra tries, and delete the notifications about these tries."""
     with transaction.atomic():
         take_posts_back([f"tries-{given.pk}"])
         run_acts.take_tries_back(given=given, by=by)

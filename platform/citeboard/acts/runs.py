@@ -50,9 +50,10 @@ def visible_run(user: object, pk: int) -> Submission:
 
 
 def run_of_own_team(user: object, pk: int) -> Submission:
-    """Return the run.
+    """Return a run of the user's team by primary key.
 
-    Raises Http404. Raises PermissionDenied if the user is not in the run's team.
+    Raises Http404 if the user may not see the run. Raises PermissionDenied if the user
+    is not in the run's team.
     """
     run = visible_run(user, pk)
     if run.team not in teams_of(user):
@@ -61,10 +62,10 @@ def run_of_own_team(user: object, pk: int) -> Submission:
 
 
 def run_to_change(user: object, pk: int) -> Submission:
-    """Return the run.
+    """Return a run that the user may change, by primary key.
 
-    Raises Http404. Raises PermissionDenied if the user is neither an organiser nor in
-    the run's team.
+    Raises Http404 if the user may not see the run. Raises PermissionDenied if the user
+    is neither an organiser nor in the run's team.
     """
     run = visible_run(user, pk)
     if run.team not in teams_of(user):
@@ -73,7 +74,7 @@ def run_to_change(user: object, pk: int) -> Submission:
 
 
 def run_of_lead(user: object, pk: int) -> Submission:
-    """Return the run.
+    """Return a run of the team that the user leads, by primary key.
 
     Raises Http404 for users outside the team. Raises PermissionDenied for members who
     do not lead the team.

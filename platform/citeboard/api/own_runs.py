@@ -584,8 +584,9 @@ def _score_members(
 
 
 def _value(score: Score, metric: Metric | None) -> dict[str, Any]:
-    """Return the score in the format of `score --json`. A scale without decimals is an
-    integer.
+    """Return a score in the format of `score --json`.
+
+    A score on a scale without decimals is an integer.
     """
     scale = float(score.scale or 1)
     return {

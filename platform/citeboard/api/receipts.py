@@ -93,8 +93,9 @@ def _receipt(
 
 
 def _withdrawn(row: Receipt) -> dict[str, Any]:
-    """Return the withdrawn judgements on which the scores depend. The signature does
-    not cover this list.
+    """Return the withdrawn judgements on which the scores in a receipt depend.
+
+    The signature of the receipt does not cover this list of judgements.
     """
     facts = [
         {"import": one.pk, "at": one.withdrawn_at.isoformat(), "reason": one.reason}

@@ -207,7 +207,7 @@ BEST = 5
 def ask_for_dry_runs(
     season: Season, scorings: Sequence[Mapping[str, Any]], by: User
 ) -> list[BackgroundJob]:
-    """Queue two dry runs: first the best runs and the baselines, then all other runs."""
+    """Queue a dry run of the best runs and baselines, then one of all other runs."""
     parts = ("best", "rest") if scorings else ()
     return [
         ask(Kind.DRY_RUN, season, {"part": part, "scorings": list(scorings)}, by=by)
@@ -293,9 +293,7 @@ STILL_GIVEN = dt.timedelta(hours=1)
 
 
 def ask_for_paper(paper: OverviewPaper) -> BackgroundJob:
-    """Return the stored paper if the paper is current, otherwise a job that writes the
-    paper.
-    """
+    """Return the stored overview paper if it is current, or else a job that writes it."""
     if (found := kept_paper(paper)) and is_current(found, paper):
         return found
     if (moving := moving_paper(paper)) is not None:
@@ -418,11 +416,11 @@ BEATS = 4
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a job.
+    """The outcome of a background job.
 
     `record` stores the results in the transaction that ends the job, and returns the
     values that the job's page shows. ``problems`` are findings that did not prevent the
-    work; ``record`` may append to them. If the transaction fails, ``discard`` deletes
+    work, to which ``record`` may append. If the transaction fails, ``discard`` deletes
     the files of the results.
     """
 
@@ -434,9 +432,10 @@ class Outcome:
 
 
 def told(job: BackgroundJob, share: float, doing: str) -> None:
-    """Record the progress of the job.
+    """Record the progress of a background job, as a share between 0 and 1.
 
-    Raises JobLost if another worker has the job, and Stopping if the worker must end.
+    Raises JobLost if another worker has taken the job, and Stopping if the worker must
+    end.
     """
     interruptions.check()
     if not background.tell(job, share, doing):
@@ -445,7 +444,7 @@ def told(job: BackgroundJob, share: float, doing: str) -> None:
 
 @contextmanager
 def heartbeat(job: BackgroundJob) -> Iterator[None]:
-    """Renew the lease of the job until the block ends.
+    """Renew the lease of a background job until the block ends.
 
     Reading a large file can take minutes.
     """

@@ -35,8 +35,9 @@ READ = ["GET", "HEAD"]
 
 
 class OneForm(DefaultContentNegotiation):
-    """Ignore the Accept header and respond in the view's only format, so that clients
-    can also download files.
+    """Ignore the Accept header, and respond in the view's only format.
+
+    Clients can therefore also download files.
     """
 
     def select_renderer(
@@ -135,8 +136,9 @@ TOO_MANY = OpenApiResponse(TooManyRequests, "Too many requests, or no runs are l
 
 
 class Pages(PageNumberPagination):
-    """Paginate lists. The header `Link` also contains the URLs of the first, previous,
-    next and last page.
+    """Paginate lists, and link to the first, previous, next and last page.
+
+    The response contains the URLs of these pages in the header `Link`.
     """
 
     page_size = 50
@@ -213,7 +215,7 @@ WINDOW = 60
 
 
 class MinuteThrottle(BaseThrottle):
-    """Limit requests per clock minute, counted across all processes."""
+    """Limit requests in each minute of the clock, counted across all processes."""
 
     scope: ClassVar[str]
     rest: float = 0

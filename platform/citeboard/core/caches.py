@@ -64,9 +64,10 @@ for _method in ("get", "set", "add", "touch", "incr", "delete", "clear"):
 
 
 class ObjectCache(LocMemCache):
-    """An in-memory cache that stores objects without pickling. Callers share the cached
-    objects and must not change them. Keys are not validated and must not contain user
-    input.
+    """An in-memory cache that stores Python objects without pickling.
+
+    Callers share the cached objects and must not change the objects. Keys are not
+    validated and must not contain user input.
     """
 
     # Attributes of LocMemCache that its type stubs omit.
@@ -125,8 +126,10 @@ REMOVE_EXPIRED = """
 
 
 class LimitsCache(BaseCache):
-    """A database cache for rate limits. Each operation is one SQL statement, so that
-    concurrent processes lose no increment.
+    """A database cache for rate limits.
+
+    Each cache operation is one SQL statement, so that concurrent processes lose no
+    increment.
     """
 
     def __init__(self, _location: str, params: dict[str, Any]) -> None:

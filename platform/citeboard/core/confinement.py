@@ -51,8 +51,9 @@ _FAILURE_MESSAGE = gettext_lazy(
 
 
 class UploadUnreadable(Exception):
-    """Reading the file exceeded a limit or failed. The message is a clause for the
-    sender of the file.
+    """Reading an uploaded file exceeded a limit or failed.
+
+    The message is a clause for the sender of the file.
     """
 
 
@@ -63,15 +64,16 @@ def means() -> tuple[str, ...]:
 @cache
 def still_open() -> tuple[str, ...]:
     """Return the resources that a sandboxed process on this machine can still reach.
-    Each process of the site runs the test once.
+    Each process of the site tests the resources once.
     """
     return tuple(probe.self_test())
 
 
 def why_nothing_is_read() -> str:
-    """Return the reason why the site reads no uploads, or an empty text. The site reads
-    none if the kernel lacks required features, until the operator decides how to
-    proceed.
+    """Return the reason why the site reads no uploads, or an empty text.
+
+    The site reads no uploads if the kernel lacks required features, until the operator
+    decides how to proceed.
     """
     if settings.CONFINEMENT != "required" or not still_open():
         return ""
@@ -82,7 +84,7 @@ def why_nothing_is_read() -> str:
 
 
 def closes_all() -> bool:
-    """Return True if programs are confined and can reach none of the tested resources."""
+    """Return True if sandboxed programs can reach none of the tested resources."""
     return bool(means()) and not still_open()
 
 
@@ -139,8 +141,10 @@ def read_upload(
     files: Mapping[str, Path | bytes] | None = None,
     shared: Path | None = None,
 ) -> Iterator[Done]:
-    """Run a program on an uploaded file in a sandboxed process. Yield the result and
-    the working folder, which exists until the end of the block.
+    """Run a program on an uploaded file in a sandboxed process, and yield the result.
+
+    The function also yields the working folder, which exists until the end of the
+    block.
 
     ``owner`` is the account of the sender, a Sender object for runs, or None for the
     site's own files. By default, the limits for runs apply. Raises UploadUnreadable, or

@@ -15,7 +15,7 @@ RECONNECT_SECONDS = 2.0
 def share_connections() -> None:
     """Let the threads of this process share a pool of connections to PostgreSQL.
 
-    Call this function before any thread connects.
+    Call this function before any thread connects to the database.
     """
     for alias in connections:
         config = connections.settings[alias]
@@ -39,7 +39,10 @@ def _with_pool(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def give_back_connections() -> None:
-    """Return this thread's connections to the pool while the thread waits, except in a transaction."""
+    """Return this thread's connections to the pool while the thread waits.
+
+    A connection with an open transaction stays with its thread.
+    """
     for connection in connections.all(initialized_only=True):
         is_shared = "pool" in connection.settings_dict["OPTIONS"]
         if is_shared and not connection.in_atomic_block:

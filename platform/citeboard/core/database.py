@@ -39,10 +39,10 @@ def database_now() -> dt.datetime:
 
 
 def update_statistics(table: str) -> None:
-    """Update the statistics of a table in PostgreSQL, by which it plans queries.
+    """Update the statistics by which PostgreSQL plans queries of a table.
 
-    Autovacuum updates them up to a minute after a large change, or never where it is
-    off. SQLite plans queries of this site by their indexes.
+    Autovacuum updates the statistics up to a minute after a large change, or never if
+    disabled. SQLite plans this site's queries without statistics.
     """
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
@@ -94,8 +94,9 @@ EPOCH = 2
 
 
 class UnusableSchema(Exception):
-    """This release cannot work with the database's schema; the message gives the
-    reason.
+    """This release cannot work with the schema of the database.
+
+    The message gives the reason.
     """
 
     #: Commands exit with this code if a restart cannot help, as the schema is unusable.

@@ -173,8 +173,8 @@ def json_error(request: HttpRequest, detail: str, code: int) -> JsonResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Respond to an unexpected exception. The response contains the name of the outage,
-    or the request id by which operators find the error in the log.
+    """Respond to an unexpected exception of a view. The response contains the name of
+    the outage, or the request id by which operators find the error in the log.
     """
     outage = outages.outage_of(sys.exception())
     status, detail = 500, "Something went wrong on our side; the error is in our log."

@@ -54,9 +54,10 @@ class Missing:
 
 
 def missing(clock: float | None, request: HttpRequest | None = None) -> list[Missing]:
-    """Return the missing requirements. ``clock`` is the difference to the database's
-    clock in seconds, or None if the database does not answer. If ``request`` is
-    given, also try to render a page.
+    """Return the requirements that the site does not meet.
+
+    ``clock`` is the difference to the database's clock in seconds, or None if the
+    database does not answer. If ``request`` is given, the check also renders a page.
     """
     return [
         *_missing_services(clock),

@@ -98,7 +98,7 @@ def _means_no_end(text: object) -> bool:
 
 
 def is_no_end(key: str, value: object) -> bool:
-    """Return True if the setting is the end of a phase and its value stands for no end.
+    """Return True if a setting is the end of a phase and its value means no end.
     ``value`` has the format of the history, the season file or the API.
     """
     return key.rpartition(".")[2] == "closes" and (
@@ -107,7 +107,7 @@ def is_no_end(key: str, value: object) -> bool:
 
 
 def as_told(key: str, value: Any) -> Any:
-    """Return a setting's value for the API, in which a missing end is null."""
+    """Return a setting's value for the API, in which no end of a phase is null."""
     return None if is_no_end(key, value) else value
 
 
@@ -171,14 +171,15 @@ def utc_minute(at: dt.datetime) -> str:
 
 
 def stored_minute(at: dt.datetime) -> str:
-    """Format a time for a stored fact. `instants_in_words` formats the stored time for
-    readers.
+    """Format a time for a fact of the history in the database.
+
+    `instants_in_words` formats the stored time for readers.
     """
     return f"{at.astimezone(dt.UTC):%Y-%m-%d %H:%M}"
 
 
 def instants_in_words(fact: str) -> str:
-    """Return a stored fact with its times in the format for readers.
+    """Return a fact of the history with times in the format for readers.
 
     >>> instants_in_words("2026-05-01 23:59 UTC")
     '1 May 2026, 23:59 UTC'

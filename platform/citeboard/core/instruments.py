@@ -107,8 +107,9 @@ log = logging.getLogger(__name__)
 
 
 def ids_of(name: str) -> tuple[int, int]:
-    """Return the trace id and the id of the first span for a request id. Both ids are
-    the same on every machine.
+    """Return the trace id and the first span's id for a request id.
+
+    A request id has the same trace id and span id on every machine.
     """
     digest = sha256(name.encode()).digest()
     return int.from_bytes(digest[:16]), int.from_bytes(digest[16:24])
@@ -116,8 +117,9 @@ def ids_of(name: str) -> tuple[int, int]:
 
 @contextmanager
 def span(name: str, *, continued: str = "", **attributes: str | int) -> Iterator[Any]:
-    """Trace the block as a span. If ``continued`` is a request id, the span belongs to
-    the trace of this request.
+    """Trace the block as an OpenTelemetry span.
+
+    If ``continued`` is a request id, the span belongs to the trace of this request.
     """
     tracer = tracer_of(os.getpid()) if settings.TRACES_TO else None
     if tracer is None:
@@ -141,8 +143,9 @@ def span(name: str, *, continued: str = "", **attributes: str | int) -> Iterator
 
 @lru_cache(maxsize=1)
 def tracer_of(process: int) -> Any:
-    """Return the tracer of a process, or None without OpenTelemetry. Each process needs
-    its own tracer, because threads do not survive a fork.
+    """Return the OpenTelemetry tracer of a process, or None without OpenTelemetry.
+
+    Each process needs its own tracer, because threads do not survive a fork.
     """
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import (

@@ -55,8 +55,9 @@ _PARSER = MarkdownIt("commonmark").enable("table")
 
 @lru_cache(maxsize=256)
 def rendered(text: str, top: int = 2) -> SafeString:
-    """Render Markdown as HTML without images, styles and scripts. ``top`` is the level
-    of the highest heading.
+    """Render Markdown as HTML without images, styles and scripts.
+
+    ``top`` is the level of the highest heading in the HTML.
     """
     if len(text) > MAX_TEXT:
         return format_html('<pre tabindex="0">{}</pre>', text)
@@ -81,8 +82,10 @@ def rendered(text: str, top: int = 2) -> SafeString:
 
 
 def with_scrolling(html: str) -> str:
-    """Make wide tables and long lines of code scroll on their own, also by keyboard, so
-    that they do not widen the page.
+    """Make wide tables and long lines of code scroll inside the page.
+
+    Readers can scroll by keyboard too, and the page does not become wider than the
+    screen.
     """
     html = html.replace(
         "<table>", '<div class="scroll" tabindex="0" role="group"><table>'

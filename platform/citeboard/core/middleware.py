@@ -87,8 +87,9 @@ class SecurityHeadersMiddleware(Middleware):
 
 
 class FullPoolMiddleware(Middleware):
-    """Respond with status 503 or 429 if too many files are being read. The site then
-    has neither stored nor counted the upload.
+    """Respond with status 503 or 429 if the site reads too many files at once.
+
+    The site has neither stored nor counted the upload then.
     """
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
@@ -120,7 +121,8 @@ LEVEL = 2
 
 
 class CompressionMiddleware(Middleware):
-    """Compress responses. A response with an ETag is compressed once and cached.
+    """Compress responses. The middleware compresses a response with an ETag once, and
+    caches it.
 
     Responses to clients with a session or a CSRF token stay uncompressed, because their
     compressed size could reveal secrets.
@@ -259,7 +261,7 @@ class LanguageMiddleware(Middleware):
 
 
 def remember(response: HttpResponseBase, name: str, value: str) -> None:
-    """Store a value for a year in a cookie that scripts cannot read."""
+    """Store a value in a cookie for a year, hidden from scripts."""
     response.set_cookie(
         name,
         value,

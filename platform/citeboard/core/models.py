@@ -16,7 +16,7 @@ MAX_NAME, MAX_SUBJECT = 120, 200
 def late_text(
     max_length: int, words: Any = None, **options: Any
 ) -> models.CharField[str, str]:
-    """Return a text field whose default, also in existing rows, is an empty text."""
+    """Return a text field whose default is an empty text, also in existing rows."""
     return models.CharField(
         words, max_length=max_length, blank=True, default="", db_default="", **options
     )
@@ -106,8 +106,9 @@ class AuditEntry(models.Model):
 
 
 class Limit(models.Model):
-    """A counter of attempts or requests that all processes share. See
-    `citeboard.core.caches`.
+    """A counter of attempts or requests that all processes share.
+
+    The cache backend `LimitsCache` reads and writes these rows.
     """
 
     key = models.CharField(max_length=300, primary_key=True)

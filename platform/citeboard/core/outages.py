@@ -101,7 +101,7 @@ def _outage_for(reason: str) -> Outage:
 
 
 def _is_migrating() -> bool:
-    """Return True if the migrations in the database differ from those of this release."""
+    """Return True if migrations of the database differ from those of this release."""
     try:
         state = schema_state()
     except DatabaseError:
@@ -136,8 +136,9 @@ FORGOTTEN_SECONDS = 60.0
 
 
 def note_outage(what: str, reason: object) -> None:
-    """Log the first error of an outage. Later errors in this process only extend the
-    outage.
+    """Log the first error of an outage.
+
+    Later errors in this process only extend the outage.
     """
     now = time.monotonic()
     with _lock:
@@ -152,8 +153,9 @@ def note_outage(what: str, reason: object) -> None:
 
 
 def note_database_error(error: BaseException, words: str) -> None:
-    """Log an outage of the database. A busy database is not an outage, because callers
-    retry.
+    """Log an outage of the database.
+
+    A busy database is not an outage, because callers retry.
     """
     outage = outage_of(error)
     if outage is not None and outage.is_busy:

@@ -129,8 +129,10 @@ MAX_HOST = 32
 
 @cache
 def machine() -> str:
-    """Return the name of this machine: its host name, and a digest of the boot id and
-    the namespace of process ids.
+    """Return the name of this machine.
+
+    The name consists of the host name and a digest of the boot id and the namespace of
+    process ids.
     """
     facts = [socket.gethostname()]
     with suppress(OSError):
@@ -153,8 +155,9 @@ def group_name(group: int) -> str:
 
 
 def _unique_id(pid: int) -> str:
-    """Return a unique name of a process: its id and its start time, because ids are
-    reused.
+    """Return a unique name of a process, from its id and its start time.
+
+    The system reuses ids of processes that have exited.
     """
     try:
         # The second field of the file is the command, which may contain parentheses.

@@ -38,8 +38,9 @@ COUNTED_SECONDS = 600
 
 
 class TooManyAtOnce(PoolFull):
-    """The account has other uploads in this process. The site has read nothing of the
-    new upload.
+    """The account has other uploads in this process.
+
+    The site has read nothing of the new upload.
     """
 
     status = 429
@@ -72,7 +73,10 @@ class UploadQueue:
 
     @contextmanager
     def turn(self, account: str, megabytes: float) -> Iterator[Ticket]:
-        """Wait for the turn of an upload. Raises TooManyAtOnce."""
+        """Wait until the process may read an upload.
+
+        Raises TooManyAtOnce.
+        """
         steps = steps_of(account) + int(STEPS_PER_MEGABYTE * megabytes)
         ticket = Ticket(account, steps, next(self._numbers))
         self._enter(ticket)

@@ -47,7 +47,10 @@ LEAST_FREE = 1 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class WriteRecord:
-    """The result of one write; ``reason`` is empty if it succeeded."""
+    """The result of one write to the heartbeat row of this machine.
+
+    ``reason`` is empty if the write succeeded.
+    """
 
     at: float
     reason: str = ""
@@ -56,7 +59,7 @@ class WriteRecord:
 
 
 def beat() -> WriteRecord:
-    """Write the heartbeat row of this machine and record the result."""
+    """Write the heartbeat row of this machine, and store the result in the work folder."""
     before = last_record()
     try:
         _write_row()
@@ -104,7 +107,10 @@ def forget_machines() -> int:
 
 
 def last_record() -> WriteRecord | None:
-    """Return the last record of this machine, or None if it is missing or too old."""
+    """Return the last record of writes on this machine, or None without a valid record.
+
+    A record that is too old is not valid.
+    """
     try:
         record = WriteRecord(**json.loads(_path().read_text()))
         age = time.time() - record.at
@@ -114,8 +120,9 @@ def last_record() -> WriteRecord | None:
 
 
 def write_problem() -> WriteRecord | None:
-    """Return the reason why this machine cannot write to the database. Return None if
-    it can write or if nothing is known.
+    """Return the reason why this machine cannot write to the database, or None.
+
+    The result is also None if nothing is known.
     """
     if (record := last_record()) is not None:
         return record if record.reason else None
@@ -123,7 +130,10 @@ def write_problem() -> WriteRecord | None:
 
 
 def is_writable() -> bool:
-    """Return False while writes fail. A busy database counts as writable."""
+    """Return False if writes to the database fail.
+
+    A busy database counts as writable.
+    """
     problem = write_problem()
     return problem is None or problem.is_busy
 

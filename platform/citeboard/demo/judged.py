@@ -33,7 +33,7 @@ DISAGREEMENTS = 20
 
 
 def publish_estimates(*, patience: float = 0) -> bool:
-    """Publish the estimates once the runs are scored.
+    """Publish the estimated scores once the runs of the judged phase are scored.
 
     Wait up to ``patience`` seconds for a worker. Return False if a run is not scored
     yet. Seasons from earlier releases lack these runs and stay unchanged.
@@ -67,7 +67,10 @@ def _runs_of(phase: Phase) -> list[Submission]:
 
 
 def _draw_disagreements(phase: Phase) -> None:
-    """Draw the sheet, if the season has a second judge: earlier releases had one."""
+    """Draw the sheet of pairs on which two judges of the phase disagree.
+
+    Demo seasons from earlier releases have only one judge and get no sheet.
+    """
     organiser = account(ORGANISER)
     for judge in disagreements.views_to_compare(phase):
         asked = disagreements.Asked(

@@ -36,8 +36,8 @@ POLL_SECONDS = 2
 def publish_judgements(*, patience: float = 0) -> bool:
     """Publish ratings of each team's run once the run has claims.
 
-    Existing judgements stay. Wait up to ``patience`` seconds for a worker. Return False
-    if a run still has no claims.
+    Existing judgements of runs stay. Wait up to ``patience`` seconds for a worker.
+    Return False if a run still has no claims.
     """
     deadline = time.monotonic() + patience
     qualities = {system.name: system.quality for system in SYSTEMS[TASK]}

@@ -86,7 +86,7 @@ R = TypeVar("R")
 
 
 def patiently(action: Callable[P, R], *given: P.args, **named: P.kwargs) -> R:
-    """Call the action as soon as a reading process is free.
+    """Call the function ``action`` as soon as a process that reads files is free.
 
     Raises PoolFull after 10 minutes.
     """
@@ -109,7 +109,7 @@ class Demo:
 
 
 def begin_demo() -> Demo:
-    """Create the demo accounts and the first season."""
+    """Create the accounts and the first season of the demo."""
     users = {role: account(role) for role in ROLES}
     files = _files()
     season = Season.objects.filter(slug=SEASON).first() or _load_dated_season(
@@ -157,9 +157,9 @@ WITH_CARE: dict[str, Any] = (
 
 
 def _files() -> Path:
-    """Return the folder with the invented files of the season.
+    """Return the folder with the invented files of the demo season.
 
-    The folder is permanent, because workers read parses from it.
+    The folder is permanent, because workers read parses of papers from the folder.
     """
     folder: Path = settings.DATA_DIR / "demo"
     if not folder.exists():
@@ -183,7 +183,7 @@ def _load_dated_season(folder: str, files: Path) -> Season:
 
 
 def bring_field_tasks() -> None:
-    """Load the season of declared tasks, and add its missing runs."""
+    """Load the demo season of declared tasks, and add its missing runs."""
     folder = EXAMPLES / FIELD_TASKS
     season = Season.objects.filter(slug=FIELD_TASKS).first()
     if season is None:
@@ -201,7 +201,7 @@ def bring_field_tasks() -> None:
 
 
 def bring_reports() -> None:
-    """Load the season of reports with all its runs. Existing data stay."""
+    """Load the demo season of reports with all its runs, and keep existing data."""
     folder = EXAMPLES / REPORTS
     season = Season.objects.filter(slug=REPORTS).first()
     if season is None:
@@ -221,9 +221,9 @@ def bring_reports() -> None:
 
 
 def _publish_battles(phase: Phase, path: Path) -> None:
-    """Publish the judgements of pairs in a file.
+    """Publish a file with judges' decisions on pairs of texts.
 
-    If the judges are programs, the board shows their names.
+    The board shows the names of judges that are programs.
     """
     organiser = account(ORGANISER)
     sheet = pairs.keep_judgements(
@@ -246,8 +246,9 @@ def _sent_to(phase: Phase) -> set[str]:
 
 
 def bring_published() -> None:
-    """Load the seasons of published results. If they exist, update the results to this
-    release.
+    """Load the demo seasons that contain only published results.
+
+    Existing seasons get the results of this release.
     """
     present = set(
         Season.objects.filter(slug__in=PUBLISHED).values_list("slug", flat=True)
@@ -289,7 +290,10 @@ def address_of(role: str) -> str:
 
 
 def secret_of(role: str, kind: str) -> str:
-    """Return a secret that is constant on one site and differs between sites."""
+    """Return a secret of the demo that is constant on one site.
+
+    The secrets of two sites differ.
+    """
     return salted_hmac(
         f"citeboard.demo.{kind}", address_of(role), algorithm="sha256"
     ).hexdigest()[:32]
@@ -312,8 +316,9 @@ def account(role: str) -> User:
 
 
 def token_of(user: User) -> str:
-    """Return the participant's token, and revoke tokens that depend on another secret
-    key.
+    """Return the demo participant's API token.
+
+    The function revokes tokens that depend on another secret key of the site.
     """
     secret = secret_of(PARTICIPANT, "token")
     named = Token.objects.filter(user=user, name=TOKEN_NAME)
@@ -383,9 +388,9 @@ def _send_missing(
     dates: Sequence[dt.datetime] = (),
     cards: Mapping[str, Metadata] = NO_CARDS,
 ) -> None:
-    """Submit the missing runs, each in a short transaction.
+    """Submit the missing demo runs of a phase, each in a short transaction.
 
-    ``dates`` are the times of submission; the default is the current time.
+    ``dates`` are the times of submission, by default the current time.
     """
     sent = _sent_to(phase)
     for index, system in enumerate(systems):
@@ -407,7 +412,10 @@ def _send_missing(
 
 
 def send_runs(season: Season, files: Path) -> None:
-    """Submit the runs of all teams and request baselines. Existing runs stay."""
+    """Submit the demo runs of all teams, and request baselines.
+
+    Existing runs stay unchanged.
+    """
     for phase in _phases_of(season).order_by("task__position", "position"):
         is_full = phase.slug == PRACTICE or season.slug == ENDED
         systems = [
@@ -444,8 +452,9 @@ def _ask_for_baselines(phase: Phase, called: Mapping[str, str]) -> None:
 
 
 def _dates(phase: Phase, count: int, first: int = 0) -> list[dt.datetime]:
-    """Return submission times over several months, so that the chart over time has
-    several points.
+    """Return submission times of demo runs over several months.
+
+    The chart over time therefore has several points.
     """
     last = min(timezone.now(), phase.closes - dt.timedelta(days=2))
     apart = min(APART, (last - phase.opens) / (2 * OLDEST))

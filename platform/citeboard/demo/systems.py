@@ -28,13 +28,14 @@ class System:
         return re.sub("[^a-z0-9]+", "-", self.name.lower()).strip("-")
 
     def luck(self, *names: object) -> Random:
-        """Return a random generator. Systems with the same ``taste`` get the same
-        random numbers.
+        """Return a random generator for the system's answers.
+
+        Systems with the same ``taste`` get the same random numbers.
         """
         return chance(self.taste or self.name, *names)
 
     def quality_on(self, paper: str) -> float:
-        """Return the probability that the system answers correctly on this paper."""
+        """Return the probability that the system gives a correct answer for a paper."""
         return self.quality + self.swing * chance(self.name, "on", paper).choice(
             (-1, 1)
         )

@@ -52,11 +52,12 @@ MAX_SNAPSHOTS = 5
 def write_backup(
     target: Path, *, with_secret: bool = True, is_incremental: bool = False
 ) -> "Manifest":
-    """Write a complete backup to the target, an empty or missing folder. After an
-    error, the target stays as it was. Raises BackupRefused.
+    """Write a complete backup of the site to an empty or missing folder.
 
-    An incremental backup is complete too, but files that equal those of the newest
-    backup in the same folder are hard links.
+    After an error, the folder stays as it was. Raises BackupRefused.
+
+    An incremental backup is complete too, but shares unchanged files with the newest
+    backup in the same parent folder by hard links.
     """
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise BackupRefused(
@@ -203,8 +204,9 @@ class BackupRefused(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """The manifest of a backup. ``files`` maps the path of every other file in the
-    backup to its size and SHA-256.
+    """The manifest of a backup.
+
+    ``files`` maps the path of every other file in the backup to its size and SHA-256.
     """
 
     release: str
@@ -299,9 +301,7 @@ TABLES = "database"
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """Use a single snapshot of the database for all reads in the block, without
-    blocking writers.
-    """
+    """Read one snapshot of the database in the block, without blocking writers."""
     if connection.vendor == "postgresql":
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
@@ -406,8 +406,9 @@ def _own_tables() -> list[str]:
 
 
 def _tables_of_any_release() -> list[str]:
-    """Return the tables of the site, including unknown tables with the prefix of a
-    migrated app, which a newer release may have created.
+    """Return the tables of the site, including unknown tables of a newer release.
+
+    Tables of a newer release have the prefix of an app with migrations.
     """
     own, there = _own_tables(), connection.introspection.table_names()
     if "django_migrations" not in there:
@@ -457,9 +458,10 @@ VERSIONS_APART = 1_000_000
 def restore_backup(
     folder: Path, *, overwrite: bool = False
 ) -> tuple[Manifest, list[str], bool]:
-    """Restore a backup. Return its manifest, the names of files and boards that differ
-    from the manifest, and whether the secret key of the site differs from that of
-    the backup.
+    """Restore a backup over this site.
+
+    Returns the manifest of the backup, the names of files and boards that differ from
+    the manifest, and True if the site's secret key differs from the backup's.
     """
     manifest = verified(folder)
     if not overwrite and (here := what_is_here()):

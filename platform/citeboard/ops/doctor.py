@@ -71,11 +71,12 @@ class Finding:
 
 
 def examine(names: list[str] | None = None) -> list[Finding]:
-    """Return the findings of all checks, or of the named checks. If a check raises an
-    exception, its finding reports the exception.
+    """Return the findings of all checks of the site, or of the checks in ``names``.
 
-    If the database cannot be written, an examination without names returns only this
-    finding, because the advice of all other checks would be misleading.
+    If a check raises an exception, its finding reports the exception.
+
+    If the database cannot be written, an examination without ``names`` returns only
+    this finding, because the advice of all other checks would be misleading.
     """
     if names is None and (cause := _database_finding()) is not None:
         return [cause]
@@ -232,7 +233,7 @@ def _disk() -> Said:
 
 
 def _mail() -> Said:
-    """Check that the mail server accepts the sign-in, without sending a mail."""
+    """Check that the mail server accepts the sign-in, without sending an e-mail."""
     if not settings.EMAIL_HOST:
         advice = "Nobody gets a mail to confirm an address or set a password; set CITEBOARD_EMAIL_HOST."
         return (

@@ -35,8 +35,9 @@ MAX_NAMED = 3
 
 @dataclass(frozen=True)
 class Step:
-    """A step of the checklist. ``href`` is the URL of the page where organisers
-    complete the step.
+    """A step of a season's launch checklist.
+
+    ``href`` is the URL of the page where organisers complete the step.
     """
 
     name: str
@@ -128,8 +129,9 @@ def scored_phases(season: Season) -> QuerySet[Phase]:
 
 
 def participants_walk(season: Season) -> list[str]:
-    """Return the obstacles for a participant. The function takes part with a new
-    account in a transaction, and rolls the transaction back.
+    """Return the obstacles for a participant of the season.
+
+    A new account takes part in a transaction, which is then rolled back.
     """
     stopped: list[str] = []
     with transaction.atomic():

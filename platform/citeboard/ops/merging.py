@@ -261,7 +261,7 @@ def _move_runs(season: Season, team: Team, into: Team) -> list[audit.Change]:
 
 
 def _team_names(proposal: MergeProposal) -> dict[str, str]:
-    """Return the names of both teams, as other teams of the season see them."""
+    """Return the names of two merging teams as other teams of the season see them."""
     return {
         name: name_to_others(proposal.season, getattr(proposal, name))
         for name in ("team", "into")
@@ -300,7 +300,7 @@ def _check_date(season: Season) -> None:
 
 
 def _lock_teams(*teams: Team) -> None:
-    """Lock the teams in a fixed order, so that concurrent merges cannot deadlock."""
+    """Lock teams in a fixed order, so that concurrent merges cannot deadlock."""
     for team in sorted(teams, key=lambda team: team.pk):
         locked(team)
 

@@ -88,8 +88,9 @@ BY_AGE: dict[str, QuerySet[Any]] = {
 
 
 def prune(*, dry_run: bool, days: Mapping[str, int] | None = None) -> Iterator[Pruned]:
-    """Delete unneeded rows and files, and yield their numbers. ``days`` contains a
-    maximum age in days for keys of BY_AGE.
+    """Delete unneeded rows and files of the site, and yield the numbers of each kind.
+
+    ``days`` contains a maximum age in days for keys of BY_AGE.
     """
     now = timezone.now()
     for what, number in (days or {}).items():
@@ -155,8 +156,9 @@ def prune(*, dry_run: bool, days: Mapping[str, int] | None = None) -> Iterator[P
 
 
 def _is_draft(folder: FolderStorage, name: str) -> bool:
-    """Return True if the file belongs to an unconfirmed draft. The sweep removes such
-    drafts when they expire.
+    """Return True if a file belongs to an unconfirmed draft.
+
+    A sweep removes drafts when they expire.
     """
     return folder is storage.gold and name.startswith(f"{drafts.FOLDER}/")
 
@@ -220,9 +222,7 @@ def full_name(folder: FolderStorage, name: str) -> str:
 
 
 def delete_task(*, task: Task, by: User) -> bool:
-    """Delete a task; return True if its gold and computed results were deleted
-    permanently.
-    """
+    """Delete a task, and return True if its gold and results are lost permanently."""
     phases = Phase.objects.filter(task=task)
     with transaction.atomic():
         gold = Gold.objects.filter(task=task)
@@ -232,7 +232,7 @@ def delete_task(*, task: Task, by: User) -> bool:
 
 
 def delete_phase(*, phase: Phase, by: User) -> bool:
-    """Delete a phase; return True if its computed results were deleted permanently."""
+    """Delete a phase, and return True if its computed results are lost permanently."""
     with transaction.atomic():
         phases = Phase.objects.filter(pk=phase.pk)
         has_more = _delete_computed(phase.task.season, phases, Gold.objects.none())
@@ -243,10 +243,12 @@ def delete_phase(*, phase: Phase, by: User) -> bool:
 def _delete_computed(
     season: Season, phases: QuerySet[Phase], gold: QuerySet[Gold]
 ) -> bool:
-    """Delete the gold and the baseline runs of the phases. Do nothing if the season was
-    ever public or if teams have sent runs. Return True if anything was deleted.
+    """Delete the gold and the baseline runs of phases in a draft season.
 
-    Receipts are deleted with their runs. The entries in the receipt log stay.
+    Nothing happens if the season was ever public or if teams have sent runs. Returns
+    True if anything was deleted.
+
+    Receipts are deleted with their runs. The receipt log keeps its entries.
     """
     season = Season.objects.select_for_update().get(pk=season.pk)
     runs = Submission.objects.filter(phase__in=phases)
@@ -265,7 +267,7 @@ def _delete_computed(
 
 def delete_season(*, season: Season, by: User) -> None:
     """Delete a season with its gold, baseline runs, settings and entries of teams. The
-    deletion is permanent.
+    deletion of a season is permanent.
     """
     with transaction.atomic():
         season = Season.objects.select_for_update().get(pk=season.pk)
@@ -360,7 +362,10 @@ def sweep_all() -> list[str]:
 
 
 def attempt(step: Callable[[], Result]) -> Result | None:
-    """Return the result of a step, or None if it failed. The next sweep repeats the step."""
+    """Return the result of a step of the sweep, or None if the step failed.
+
+    The next sweep repeats a failed step.
+    """
     name = getattr(step, "__name__", "a step")
     try:
         return step()

@@ -153,7 +153,7 @@ def failed_runs(season: Season) -> QuerySet[Submission]:
 
 
 def unsupplied_runs(season: Season) -> QuerySet[Submission]:
-    """Return the runs that wait for a package or model, the longest waiting first."""
+    """Return the season's runs that wait for a package or model, longest wait first."""
     shown = (Status.WAITING, Status.SCORED)
     runs = Submission.objects.filter(
         is_unsupplied(), phase__task__season=season, status__in=shown

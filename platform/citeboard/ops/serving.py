@@ -131,7 +131,7 @@ class Serving:
         return threads
 
     def _on_signal(self, number: int, frame: object) -> None:
-        """End all processes at the first signal; at the second, exit without waiting."""
+        """End all processes at the first signal, and exit at once at the second signal."""
         self._signals += 1
 
     def _fail(self, reason: str) -> None:
@@ -197,8 +197,9 @@ class Serving:
                     break
 
     def _watch_schema(self) -> None:
-        """End all processes if a newer release has removed a table or column that this
-        release uses.
+        """End all processes of the site if its database belongs to a newer release.
+
+        A newer release has removed a table or column that this release uses.
         """
         while not self._ending.wait(settings.SWEEP_SECONDS):
             try:
@@ -292,8 +293,9 @@ def environment() -> dict[str, str]:
 
 
 def reap_orphans(own: Collection[int | None]) -> None:
-    """Reap orphaned processes except ``own``. In a container, this process has id 1 and
-    becomes the parent of all orphans.
+    """Reap orphaned processes except the processes ``own``.
+
+    In a container, this process has id 1 and becomes the parent of all orphans.
     """
     if os.getpid() != 1:
         return
@@ -317,7 +319,7 @@ def _take_over(gone: str | None) -> bool:
 
 
 class StartPatience:
-    """A limit on the time that a starting site may spend without using the processor.
+    """A limit on the time that a starting site may idle.
 
     Each kill doubles the limit, so that a slow machine has more time to start.
     """
@@ -333,8 +335,9 @@ class StartPatience:
         self._computed, self._since = -1.0, self._clock()
 
     def is_over(self, computed: float) -> bool:
-        """Return True if the site has idled for too long. ``computed`` is the processor
-        time in seconds that the site has used so far.
+        """Return True if a starting site has idled for too long.
+
+        ``computed`` is the processor time in seconds that the site has used so far.
         """
         if computed > self._computed + LEAST_COMPUTED:
             self._computed, self._since = computed, self._clock()
@@ -355,9 +358,7 @@ LEAST_COMPUTED = 0.05
 
 
 def processor_seconds(group: int) -> float:
-    """Return the processor seconds of all processes of a group, including their ended
-    children.
-    """
+    """Return the processor seconds of a process group, including ended children."""
     seconds = 0.0
     for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):
@@ -400,8 +401,9 @@ class Probe:
     def wait_for_answer(
         self, is_given_up: Callable[[], bool], ending: threading.Event
     ) -> bool:
-        """Wait until the site answers. Return False if the wait is given up or the
-        program ends.
+        """Wait until the site answers.
+
+        Returns False if ``is_given_up`` returns True or the program ends.
         """
         self._recent_checks.clear()
         while not ending.wait(0.1):
@@ -412,8 +414,9 @@ class Probe:
         return False
 
     def finds_it_hanging(self) -> bool:
-        """Return True if the site hangs. A site that answers other requests while the
-        probe waits is only busy.
+        """Return True if the site hangs.
+
+        A site that answers other requests while the probe waits is only busy.
         """
         if not (is_answered := self.answers()):
             before, self._answered = self._answered, self._answered_so_far()

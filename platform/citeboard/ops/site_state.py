@@ -145,8 +145,9 @@ class SiteState:
 
 
 def site_state() -> SiteState:
-    """Return the state of the site. About thirty queries are needed, whatever the
-    number of scored runs.
+    """Return the state of the site for its operators.
+
+    The function makes about thirty queries, whatever the number of scored runs.
     """
     now = database_now()
     failed = Job.objects.filter(
@@ -231,7 +232,7 @@ def exposition() -> bytes:
 
 
 class _SiteCollector(Collector):
-    """Metrics that are read from the database and the machine at each scrape."""
+    """Metrics that each scrape reads from the database and the machine."""
 
     def collect(self) -> Iterator[Metric]:
         now = database_now()
@@ -414,7 +415,7 @@ def oldest_queued(now: dt.datetime) -> dict[str, float]:
 
 
 def leases_lost() -> dict[str, int]:
-    """Return the number of leases in each queue that have ever expired without a
+    """Return the number of leases of jobs in each queue that expired without a
     heartbeat.
     """
     return {Job.LIGHT: 0} | tallies.counted(tallies.LEASES_LOST)

@@ -45,9 +45,10 @@ POSTS = "posts"
 
 
 def note_posts(season: Season, last: int, events: list[str]) -> None:
-    """Store the events of an action's messages in the history entry of the action. This
-    is the newest entry after ``last`` that can be undone. Call this function in the
-    transaction of the action.
+    """Store the events of an action's messages in the history entry of the action.
+
+    The entry is the newest entry after ``last`` that can be undone. Call this function
+    in the transaction of the action.
     """
     if events:
         of_act = (
@@ -89,8 +90,10 @@ def to_take_back(season: Season) -> list[AuditEntry]:
 
 
 def take_back(*, season: Season, entry: AuditEntry, by: User) -> str:
-    """Undo a user action. Return sentences about effects that cannot be undone; usually
-    the text is empty. Raises Refused.
+    """Undo a user action of a history entry.
+
+    Returns sentences about effects that cannot be undone, or an empty text. Raises
+    Refused.
     """
     if entry not in to_take_back(season):
         raise Refused(_("this cannot be taken back any more"))
@@ -116,8 +119,9 @@ def take_back(*, season: Season, entry: AuditEntry, by: User) -> str:
 
 
 def take_posts_back(events: list[str]) -> int:
-    """Delete the unsent messages about these events. Return the number of messages that
-    were already sent.
+    """Delete the unsent messages about these events.
+
+    Returns the number of messages that were already sent.
     """
     sent = 0
     mails = Notification.objects.filter(event__in=events).exclude(kind__in=OF_DATES)
@@ -135,8 +139,9 @@ def take_posts_back(events: list[str]) -> int:
 
 
 def _is_setting(change: Mapping[str, Any]) -> bool:
-    """Return True if a change concerns a setting. Changes of terms, gold and organisers
-    have their own history entries.
+    """Return True if a change in the history concerns a setting.
+
+    Changes of terms, gold and organisers have their own history entries.
     """
     key = str(change["key"])
     is_person = key.startswith(f"{SEASON}.organisers.")

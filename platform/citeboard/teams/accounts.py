@@ -171,7 +171,7 @@ class ProfileForm(NameForm):
 
 
 def checked_name(text: str, person: User | None) -> str:
-    """Return the name on one line.
+    """Return the name of an account on one line.
 
     Raises ValidationError if the name resembles the name of another account.
     """
@@ -188,7 +188,7 @@ def checked_name(text: str, person: User | None) -> str:
 
 
 def checked_orcid(text: str) -> str:
-    """Return the ORCID iD in its standard form. The text may be an iD or its URL.
+    """Return an ORCID iD in its standard form, from an iD or its URL.
 
     Raises ValidationError if the check digit is wrong.
     """
@@ -221,7 +221,7 @@ IN_KNOWN_BROWSER = {"login_failed": "10/300s/key"}
 
 
 def known_browser(request: HttpRequest, login: str) -> str:
-    """Return the browser's name if this user has signed in there before; otherwise ""."""
+    """Return the name of a browser in which this user has signed in, or ""."""
     try:
         given = request.COOKIES.get(KNOWN_BROWSER, "")
         person, browser = signing.loads(
@@ -237,7 +237,7 @@ def _digest(login: str) -> str:
 
 
 class AccountAdapter(DefaultAccountAdapter):
-    """Links in e-mails begin with CITEBOARD_BASE_URL.
+    """The adapter of allauth, whose links in e-mails begin with CITEBOARD_BASE_URL.
 
     Wrong passwords are counted for each account, separately for each network and each
     known browser.

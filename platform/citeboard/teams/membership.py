@@ -185,7 +185,7 @@ def withdraw_mailed(*, invitation: MailedInvitation, by: User) -> None:
 
 def decline_mailed(*, invitation: MailedInvitation) -> None:
     """Decline an invitation that was sent by e-mail. The team does not learn who
-    declined.
+    declined the invitation.
     """
     _end(invitation, State.DECLINED, None)
 
@@ -268,7 +268,10 @@ Role = Membership.Role
 
 
 class MembershipRefused(Refused):
-    """The action would leave the team in an invalid state. The message names a remedy."""
+    """An action would leave a team in an invalid state.
+
+    The message names a remedy.
+    """
 
 
 def add_member(*, team: Team, user: User) -> Membership:
@@ -282,7 +285,7 @@ def add_member(*, team: Team, user: User) -> Membership:
 
 
 def leave_team(*, team: Team, user: User) -> None:
-    """Leave a team.
+    """Let a user leave a team.
 
     Raises MembershipRefused for a lead if the team has other members, and for the last
     member if the team took part in a season.
@@ -368,7 +371,7 @@ def found_team(*, name: str, founder: User) -> Team:
 def new_team(name: str) -> Team:
     """Return a new team without members.
 
-    Raises ValidationError if the name is taken or invalid.
+    Raises ValidationError if the team name is taken or invalid.
     """
     name = "".join(
         " " if unicodedata.category(character) in ("Cc", "Cf", "Cs") else character
@@ -396,8 +399,9 @@ def new_team(name: str) -> Team:
 
 
 def team_slug(name: str) -> str:
-    """Return the slug of a team. Slugs of names that are not in Latin script contain a
-    digest.
+    """Return the slug of a team name.
+
+    Slugs of names in other scripts than Latin contain a digest.
     """
     readable = slugify(name)[: MAX_NAME - DIGEST_LENGTH - 1]
     is_latin = all(
@@ -433,9 +437,9 @@ NEWEST = 20
 
 @dataclass(frozen=True, kw_only=True)
 class People:
-    """The members of a team: first the lead, then the others, ordered by joining date.
+    """The members of a team, beginning with the lead, in the order of joining.
 
-    ``link`` is the URL of the invitation.
+    ``link`` is the URL by which people can join the team.
     """
 
     memberships: list[Membership]

@@ -189,7 +189,7 @@ class MailedInvitation(models.Model):
 
 
 def token_digest(secret: str) -> str:
-    """Return the digest of a token. The database stores the digest instead of the
+    """Return the digest of a token. The database stores the digest instead of the API
     token.
     """
     return hashlib.sha256(secret.encode()).hexdigest()

@@ -192,10 +192,10 @@ def hugging_face(request: HttpRequest, season: str, task: str) -> HttpResponseBa
 
 
 def _splits(task: Task, person: object) -> list[data_sets.GivenSplit]:
-    """Return the released splits of a task.
+    """Return the released splits of a task's data.
 
-    Raises Http404 if nothing is released. Raises PermissionDenied if the user has not
-    accepted the terms.
+    Raises Http404 if no split of the task is released. Raises PermissionDenied if the
+    user has not accepted the terms.
     """
     if splits := data_sets.given_out(task, person):
         return splits

@@ -316,8 +316,9 @@ def invite(request: pages.SignedInRequest, team: models.Team) -> pages.Answer:
 
 
 def merging_of(team: models.Team, user: object) -> list[dict[str, Any]]:
-    """List the seasons that allow the team to merge, with merge proposals and possible
-    partners.
+    """Return the seasons in which the team may merge with another team.
+
+    Each season has the merge proposals and the possible partners of the team.
     """
     entered = Season.objects.filter(
         registrations__team=team, registrations__is_approved=True

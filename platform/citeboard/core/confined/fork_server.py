@@ -59,8 +59,10 @@ ORPHANED_FOR = 2.0
 
 @dataclass(frozen=True)
 class Order:
-    """An order to run ``program``, which is MODULE:FUNCTION. The niceness of its
-    process grows with ``behind``.
+    """An order to run ``program`` (MODULE:FUNCTION) in a process.
+
+    ``behind`` is the delay in seconds that the account caused for other accounts, and
+    is added to the niceness of the process.
     """
 
     program: str
@@ -79,8 +81,10 @@ class Running:
 
 
 class Server:
-    """A fork server. Its selector watches the socket of orders, the wake-up socket for
-    SIGCHLD, and the report socket of each child.
+    """A server that forks a sandboxed process for each order.
+
+    The selector of the server watches the socket of orders, the wake-up socket for
+    SIGCHLD, and the report socket of each child process.
     """
 
     #: File name in the working folder for each output descriptor of a process.
@@ -196,8 +200,9 @@ class Server:
         become_nobody()
 
     def close_calls(self) -> None:
-        """Restrict system calls. Call this method after `apply_limits`, which needs
-        some of the restricted calls.
+        """Restrict the system calls of a forked process.
+
+        Call this method after `apply_limits`, which needs some of the restricted calls.
         """
         if self._means:
             give_up_calls(self._rights, self._means)
@@ -257,8 +262,9 @@ def _load_shared(path: str) -> object:
 
 
 def told_and_code(error: Exception) -> int:
-    """Return the exit code for an exception of the program. Print the traceback unless
-    the exception has its own exit code.
+    """Return the exit code for an exception of the program.
+
+    The server prints the traceback unless the exception has its own exit code.
     """
     if (code := exit_code_of(error)) is not None:
         return code
@@ -278,8 +284,10 @@ def preload(names: Sequence[str]) -> None:
 
 
 def orders_of_sender() -> socket.socket:
-    """Return the socket of orders. Call this function first: the process then ignores
-    signals to its group, so that running work can end normally.
+    """Return the socket from which a fork server reads orders.
+
+    Call this function first, because the process then ignores signals to its process
+    group, and running work can end normally.
     """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)

@@ -76,8 +76,9 @@ def exit_code_of(error: BaseException) -> int | None:
 
 
 def die_with_parent(number: signal.Signals = signal.SIGKILL) -> None:
-    """Let the kernel send a signal to this process when the thread that started the
-    process exits. Other systems than Linux do not support this.
+    """Let the kernel send a signal to this process when its parent thread exits.
+
+    Only Linux supports such a signal.
     """
     if sys.platform == "linux":
         import ctypes

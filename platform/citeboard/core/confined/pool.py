@@ -37,13 +37,11 @@ log = logging.getLogger(__name__)
 
 
 class LimitExceeded(Exception):
-    """The program exceeded a resource limit; the message is a clause that names the
-    limit.
-    """
+    """A program exceeded a resource limit, which the message names in a clause."""
 
 
 class ProgramFailed(Exception):
-    """The program failed or was killed; the log gives the reason."""
+    """A sandboxed program failed or was killed, for the reason in the log."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,9 +50,8 @@ class Work:
 
     ``program`` is MODULE:FUNCTION. The arguments and the result are JSON values. The
     function runs in a folder with copies of ``files``, in which it may write.
-    ``shared`` is a JSON file of the site; the fork server parses the file once and
-    passes its content to the function. If ``is_ours`` is False, the log omits the
-    program's output.
+    ``shared`` is a JSON file of the site, which the fork server parses once and passes
+    to the function. If ``is_ours`` is False, the log omits the program's output.
     """
 
     program: str
@@ -109,8 +106,9 @@ class Pool:
 
     @contextmanager
     def done(self, work: Work, *, sender: Sender | None = None) -> Iterator[Done]:
-        """Run the work and yield its result. The working folder exists until the end of
-        the block.
+        """Run the work in a sandboxed process, and yield the result.
+
+        The working folder exists until the end of the block.
         """
         self._folder.mkdir(mode=0o700, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=self._folder))
@@ -237,13 +235,17 @@ SINGLE_THREADED = (
 
 
 class ServerLost(Exception):
-    """The fork server exited or did not respond. A new server can repeat the work."""
+    """The fork server exited or did not respond.
+
+    A new fork server can repeat the work.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """Configuration of a fork server. ``path`` is the module search path; programs can
-    read only the ``readable`` folders.
+    """The configuration of a fork server.
+
+    ``path`` is the module search path. Programs can read only the ``readable`` folders.
     """
 
     path: Sequence[Path]
@@ -291,8 +293,9 @@ class ForkServer:
         return self._owner == os.getpid() and self._process.poll() is None
 
     def run(self, work: Work, folder: Path, turn: Turn) -> tuple[int | None, float]:
-        """Run the work. Return its exit code (None after a timeout) and its processor
-        seconds. Raises ServerLost.
+        """Run the work, and return its exit code and its processor seconds.
+
+        The exit code is None after a timeout. Raises ServerLost.
         """
         facts: dict[str, Any] = {
             "shared": work.shared,
@@ -342,8 +345,10 @@ class ForkServer:
         shared: Path | None = None,
         behind: int = 0,
     ) -> socket.socket:
-        """Start a program and return the socket on which the server reports start and
-        end. Closing the socket ends the program.
+        """Start a program, and return the socket on which the server reports its end.
+
+        The server also reports the start of the program. Closing the socket ends the
+        program.
         """
         order = {"program": program, "arguments": arguments, "behind": behind}
         order |= {"shared": shared and str(shared), "limits": asdict(limits)}
@@ -376,9 +381,9 @@ class ForkServer:
 class Written:
     """The files and bytes that a program has written into its working folder.
 
-    The kernel limits the size of each file but not their sum, so that this class counts
-    them. Deleted files count while the process has them open, if the site may inspect
-    the process.
+    The kernel limits the size of each file but not the total size, which this class
+    limits. A deleted file counts while a process has the file open, if the site may
+    inspect the process.
     """
 
     def __init__(self, folder: Path, limits: Limits, process: int = 0) -> None:
@@ -437,8 +442,10 @@ def _refuse_uncounted(reason: OSError) -> None:
 
 
 def heard(line: socket.socket, seconds: float, written: Written | None = None) -> str:
-    """Return the server's next message, or an empty text after a timeout or a closed
-    connection. Check the limits on files while waiting. Raises LimitExceeded.
+    """Return the fork server's next message to the client.
+
+    The message is empty after a timeout or a closed connection. The function checks the
+    limits on written files while it waits. Raises LimitExceeded.
     """
     word, until = b"", time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0:

@@ -45,7 +45,8 @@ def attempt(facts: Mapping[str, Any]) -> dict[str, bool]:
 
 def self_test(means: Collection[str] = MEANS) -> list[str]:
     """Return the resources that a sandboxed process on this machine can still reach.
-    Return all of them if the test fails to run.
+
+    If the test fails to run, all resources are returned.
     """
     command = [
         sys.executable,

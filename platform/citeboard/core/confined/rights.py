@@ -138,11 +138,12 @@ def has_call_filter() -> bool:
 
 
 def restrict_calls(*, may_start_processes: bool, may_set_limits: bool = True) -> bool:
-    """Install a seccomp filter of system calls; return False without kernel support.
+    """Install a seccomp filter of system calls, or return False without kernel support.
 
-    With ``may_start_processes`` the filter refuses only dangerous calls. Otherwise it
-    allows only calls that read files and compute. No process can set the limits of
-    other processes. With ``may_set_limits``, a process can set its own limits.
+    With ``may_start_processes`` the filter refuses only dangerous calls. Without
+    ``may_start_processes`` the filter allows only calls that read files and compute. No
+    process can set the limits of other processes. With ``may_set_limits``, a process
+    can set its own limits.
     """
     if not has_call_filter():
         return False
@@ -181,8 +182,10 @@ def restrict_calls(*, may_start_processes: bool, may_set_limits: bool = True) ->
 
 
 def _limit_rules(number: int, *, may_set_limits: bool) -> list[tuple[int, ...]]:
-    """Return the filter instructions for ``prlimit64``. A process id of 0 means the
-    calling process, and an address of 0 means that no limits are set.
+    """Return the filter instructions for the system call ``prlimit64``.
+
+    A process id of 0 means the calling process, and an address of 0 means that the call
+    sets no limits.
     """
     zeros = [_argument_offset(0)]
     if not may_set_limits:
@@ -243,11 +246,12 @@ def landlock_version() -> int:
 
 def restrict_files(*, readable: Iterable[Path], writable: Iterable[Path]) -> bool:
     """Restrict the process by Landlock to these files and folders, and refuse TCP.
-    Return False without kernel support.
 
-    Landlock needs no privilege. It restricts files from Linux 5.13 on, TCP from 6.7 and
-    signals from 6.12. The restrictions are permanent and apply to all child processes.
-    See `landlock(7)`.
+    Returns False if the kernel does not support Landlock.
+
+    Landlock needs no privilege. Landlock restricts files from Linux 5.13 on, TCP from
+    6.7 and signals from 6.12. The restrictions are permanent and apply to all child
+    processes. See `landlock(7)`.
     """
     number = landlock_version()
     if not number:
@@ -303,8 +307,9 @@ _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
 
 @dataclass(frozen=True, kw_only=True)
 class Rights:
-    """Files and folders that a sandboxed process may use. All other files and the
-    network are closed.
+    """Files and folders that a sandboxed process may use.
+
+    All other files and the network are closed to the process.
     """
 
     readable: Sequence[Path] = field(default_factory=tuple)
@@ -334,8 +339,10 @@ def give_up_files(rights: Rights, means: Collection[str] = MEANS) -> None:
 
 
 def give_up_calls(rights: Rights, means: Collection[str] = MEANS) -> None:
-    """Restrict system calls. Call this function last: afterwards the kernel may refuse
-    the calls that set limits and change the user.
+    """Restrict the system calls of this process.
+
+    Call this function last, because the kernel may then refuse the calls that set
+    limits and change the user.
     """
     if SECCOMP in means:
         restrict_calls(
@@ -378,8 +385,9 @@ _ROOT, _BEFORE = ".root", ".before"
 
 
 def _unshare_mounts(libc: ctypes.CDLL) -> bool:
-    """Enter a new mount namespace, and also a user namespace if the process has no
-    privilege for mounts. Return False if the kernel refuses either.
+    """Enter a new mount namespace, or return False if the kernel refuses.
+
+    A process without the privilege for mounts also enters a new user namespace.
     """
     user, group = os.geteuid(), os.getegid()
     if libc.unshare(_NEW_MOUNTS) == 0:
@@ -397,7 +405,7 @@ def _unshare_mounts(libc: ctypes.CDLL) -> bool:
 
 
 def _change_root(libc: ctypes.CDLL, pivot_root: int, root: Path) -> None:
-    """Make the folder the root directory, and unmount the previous root."""
+    """Make the folder ``root`` the root directory, and unmount the previous root."""
     (root / _BEFORE).mkdir()
     if libc.syscall(pivot_root, os.fsencode(root), os.fsencode(root / _BEFORE)) != 0:
         raise OSError(ctypes.get_errno(), "pivot_root")
@@ -408,8 +416,10 @@ def _change_root(libc: ctypes.CDLL, pivot_root: int, root: Path) -> None:
 
 
 def close_files(*, readable: Iterable[Path], writable: Path) -> bool:
-    """Hide all folders except ``readable``, which become read-only, and ``writable``,
-    which becomes the working folder. Return False without namespaces.
+    """Hide all folders except ``readable`` and ``writable`` from this process.
+
+    ``readable`` folders become read-only, and ``writable`` becomes the working folder.
+    Returns False if the kernel refuses namespaces.
     """
     pivot_root = (
         _PIVOT_ROOT.get(os.uname().machine) if sys.platform == "linux" else None

@@ -30,10 +30,10 @@ HALF = 600
 
 @dataclass(frozen=True, kw_only=True)
 class Sender:
-    """The sender of a file. Submitted runs have priority over checks.
+    """The sender of a file, whose submitted runs have priority over checks.
 
-    A sender who ``gives_way`` has an hourly limit of processor seconds, and the work is
-    interrupted if a sender with higher priority waits.
+    A sender who ``gives_way`` has an hourly limit of processor seconds. The site
+    interrupts work of this sender if a sender with higher priority waits.
     """
 
     account: str
@@ -64,7 +64,7 @@ class PoolFull(Exception):
 
 
 class HourUsed(PoolFull):
-    """The account has used up its processor time of this hour for reading files."""
+    """The account has used up this hour's processor time for reading files."""
 
     status = 429
 
@@ -78,7 +78,10 @@ class HourUsed(PoolFull):
 
 @dataclass(eq=False)
 class Turn:
-    """A request to read a file. The site's own work has no sender."""
+    """A request to read a file.
+
+    A request for the site's own work has no sender.
+    """
 
     sender: Sender | None
     number: int
@@ -114,8 +117,8 @@ class Used(Counter[str]):
             self.update(dict.fromkeys(keys, seconds))
 
     def begin_hour(self) -> int:
-        """Reset the usage at the start of an hour; return the remaining seconds of the
-        hour.
+        """Reset the used seconds at the start of an hour, and return the seconds left
+        in it.
         """
         hour, passed = divmod(int(time.monotonic()), HOUR)
         with self._lock:
@@ -126,8 +129,9 @@ class Used(Counter[str]):
 
 
 class KeptWaiting:
-    """Seconds of waiting that accounts, teams and networks caused for others, with
-    exponential decay.
+    """Seconds that accounts, teams and networks made others wait, with decay.
+
+    The seconds decay exponentially with the half-life HALF.
     """
 
     def __init__(self) -> None:
@@ -153,7 +157,7 @@ class Turns:
     """A queue in which at most ``size`` requests run at once, and at most ``size`` - 1
     requests of one account.
 
-    Some more requests may wait for a few seconds, but not all from one account.
+    Some more requests may wait for a few seconds, but not all of them from one account.
     Submitted runs come first, then senders who recently caused fewer whole seconds of
     waiting for others, and then earlier requests. Senders who caused more waiting also
     get less processor time.
@@ -170,8 +174,10 @@ class Turns:
 
     @contextmanager
     def turn(self, sender: Sender | None) -> Iterator[Turn]:
-        """Wait for a free slot. Raises PoolFull if no slot was free in time, or if the
-        work was ended in favour of another sender.
+        """Wait for a free slot to read a file.
+
+        Raises PoolFull if no slot was free in time, or if the work was ended in favour
+        of another sender.
         """
         turn = Turn(sender, next(self._numbers))
         with self._changed:

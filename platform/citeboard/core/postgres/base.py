@@ -25,8 +25,9 @@ READ_ONLY, NO_RIGHT = "25006", "42501"
 
 
 class OutageErrors(DatabaseErrorWrapper):
-    """Raise OperationalError if the server is read-only or refuses a privilege. Then
-    close the connection.
+    """Raise OperationalError if the server is read-only or refuses a privilege.
+
+    The database connection is closed after such an error.
     """
 
     wrapper: "DatabaseWrapper"

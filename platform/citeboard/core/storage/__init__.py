@@ -21,7 +21,10 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class StorageAway(OSError):
-    """The storage does not answer or refuses a request. A later attempt may succeed."""
+    """The storage does not answer or refuses a request.
+
+    A later attempt may succeed.
+    """
 
 
 class StorageFull(StorageAway):
@@ -34,8 +37,9 @@ class FileMissing(StorageAway, FileNotFoundError):
 
 @contextmanager
 def told(name: str) -> Iterator[None]:
-    """Convert an OSError in the block to StorageAway or a subclass. ``name`` is the
-    file name for the message.
+    """Convert an OSError in the block to StorageAway or a subclass.
+
+    The error message contains the file name ``name``.
     """
     try:
         yield
@@ -79,8 +83,9 @@ def _in_folder(method: str) -> Any:
 
 
 class FolderStorage(Storage):
-    """A folder of the default storage. Each method raises StorageAway if the storage
-    fails.
+    """A folder of the default storage.
+
+    Each method raises StorageAway if the storage fails.
     """
 
     def __init__(self, folder: str) -> None:
@@ -124,9 +129,7 @@ def local_copy(storage: Storage, name: str, folder: Path) -> Path:
 
 
 class Disk(FileSystemStorage):
-    """A storage on disk. A file appears under its name only after it was written
-    completely.
-    """
+    """A storage on disk, which shows a file only after the file was written completely."""
 
     def _save(self, name: str, content: File[Any]) -> str:
         draft = f"{name}.{secrets.token_hex(4)}.draft"

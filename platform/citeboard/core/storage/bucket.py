@@ -99,8 +99,9 @@ class BucketStorage(S3Storage):
 
 
 class BucketFile(io.RawIOBase):
-    """A readable object of a bucket. Only one range of the object is in memory at a
-    time.
+    """An object of a bucket that can be read like a file.
+
+    Only one range of the object is in memory at a time.
     """
 
     def __init__(self, client: Any, bucket: str, key: str) -> None:

@@ -56,8 +56,9 @@ def download_opened(
     filename: str,
     content_type: str,
 ) -> HttpResponseBase:
-    """Send the file that ``open_file`` returns. Equal names must always stand for equal
-    content.
+    """Send the file that ``open_file`` returns as a response.
+
+    Equal values of ``name`` must always stand for equal content.
     """
     # File names may contain digests of gold (reference answers).
     # The HMAC prevents clients from learning digests of gold from the public ETag.

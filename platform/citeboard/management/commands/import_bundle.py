@@ -25,7 +25,10 @@ def _opener(path: Path) -> Callable[[], IO[bytes]]:
 
 @contextmanager
 def as_zip(path: Path) -> Iterator[Path]:
-    """Yield the path of a zip: the path itself, or a zip of the folder."""
+    """Yield the path of a bundle as a zip file.
+
+    A folder is zipped to a temporary file.
+    """
     if not path.is_dir():
         yield path
         return

@@ -41,10 +41,10 @@ class Command(BaseCommand):
 
 
 def move_database(address: str) -> dict[str, int]:
-    """Copy all rows to an empty PostgreSQL database, and return the number of rows of
-    each table.
+    """Copy all rows to an empty PostgreSQL database.
 
-    If an error occurs, nothing is copied. Raises Refused or ValueError.
+    Returns the number of rows of each table. If an error occurs, the new database stays
+    empty. Raises Refused or ValueError.
     """
     if connection.vendor != "sqlite":
         raise Refused("this site's database is PostgreSQL already")
@@ -120,7 +120,7 @@ def _rows(model: type[Model], alias: str) -> Iterator[tuple[Any, ...]]:
 
 
 def _counted(model: type[Model], alias: str) -> tuple[int, int]:
-    """Return the number of rows and a digest.
+    """Return the number of rows of a model's table and a digest of the rows.
 
     The digest depends neither on the order of the rows nor on the order of keys in
     JSON.

@@ -27,10 +27,10 @@ DONE = ("scored", "failed")
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """The observations during and after a fault.
+    """The observations of the site during and after a fault.
 
-    ``alarms`` maps each alert to the minute at which it fires. It is None without
-    promtool.
+    ``alarms`` maps each alert to the minute at which the alert fires, and is None
+    without promtool.
     """
 
     probe: Answer
@@ -51,7 +51,7 @@ class Outcome:
 
 
 def unmet(fault: Fault, outcome: Outcome) -> list[str]:
-    """Return the differences between the outcome and the requirements of the fault."""
+    """Return the requirements of a fault that the outcome of a drill does not meet."""
     found = []
     for what, answer, expected in (
         ("an upload", outcome.upload, fault.upload),
@@ -76,8 +76,9 @@ def _is_noticed(outcome: Outcome) -> bool:
 
 
 def play(fault: Fault, copy: SiteCopy) -> Outcome:
-    """Inject the fault into the copy of the site. Raises DrillStopped if the site does
-    not recover.
+    """Inject a fault into the copy of the site, and return the outcome.
+
+    Raises DrillStopped if the site does not recover.
     """
     with _copy_for_fault(fault, copy) as prepared:
         if fault.ends_site:
@@ -97,7 +98,7 @@ def play(fault: Fault, copy: SiteCopy) -> Outcome:
 
 
 def _play_end(fault: Fault, copy: SiteCopy) -> Outcome:
-    """Inject a fault that makes the site exit, and restart the site afterwards."""
+    """Inject a fault that makes the site exit, and restart the site after the fault."""
     with copy.served():
         taken = [copy.upload()]
         with fault.begin(copy):
@@ -126,7 +127,7 @@ def _copy_for_fault(fault: Fault, copy: SiteCopy) -> Iterator[SiteCopy]:
 
 
 def _with_small_disk(folder: str) -> tuple[str, ...]:
-    """Return the command prefix that mounts a small disk at the folder."""
+    """Return the command prefix that mounts a small disk at a folder."""
     script = (
         'kept=$(mktemp -d) && cp -a "$0/." "$kept" && '
         f'size=$(( $(du -sm "$kept" | cut -f1) + {ROOM_MB} )) && '

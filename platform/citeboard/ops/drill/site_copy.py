@@ -42,13 +42,14 @@ Phase.objects.update(runs_per_day=None, runs_in_total=None)
 
 
 class DrillStopped(Exception):
-    """The copy cannot be created or does not start."""
+    """The copy of the site cannot be created or does not start."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A response. ``status`` is 0 if the site did not answer; header names are in lower
-    case.
+    """A response of the site.
+
+    ``status`` is 0 if the site did not answer. Names of headers are in lower case.
     """
 
     status: int
@@ -66,8 +67,9 @@ class Answer:
 
 @dataclass
 class SiteCopy:
-    """A copy of the site in ``folder``. ``token`` is an API token with which ``run``
-    can be submitted to ``phase``.
+    """A copy of the site in ``folder``, with its own database and port.
+
+    ``token`` is an API token with which ``run`` can be submitted to ``phase``.
     """
 
     folder: Path
@@ -105,7 +107,7 @@ class SiteCopy:
         )
 
     def enter(self) -> list[str]:
-        """Return the command prefix that enters the mount namespace of the site."""
+        """Return the command prefix that enters the mount namespace of the copy."""
         assert self.process is not None
         command = ["nsenter", "--target", str(self.process.pid), "--mount"]
         if "--user" in self.wrapper:
@@ -164,7 +166,7 @@ class SiteCopy:
         return self._ask("GET", path, None, {})
 
     def upload(self) -> Answer:
-        """Submit the run under a new system name."""
+        """Submit the run of the drill under a new system name."""
         boundary = uuid.uuid4().hex
         name = f"drill {uuid.uuid4().hex[:8]}"
         parts = (
@@ -207,7 +209,10 @@ def wait_for(
     *,
     alive: Callable[[], bool] = lambda: True,
 ) -> float:
-    """Wait until the condition is true, and return the seconds. Raises DrillStopped."""
+    """Wait until the condition is true, and return the waiting time in seconds.
+
+    Raises DrillStopped.
+    """
     began = time.monotonic()
     while not condition():
         if time.monotonic() - began > PATIENCE or not alive():
@@ -218,8 +223,9 @@ def wait_for(
 
 @contextmanager
 def copied(folder: Path) -> Iterator[SiteCopy]:
-    """Restore a backup of the site into the folder. At the end of the block, drop the
-    copy's database.
+    """Restore a backup of the site into a folder, and yield the copy of the site.
+
+    At the end of the block, the copy's database is dropped.
     """
     (folder / "database").mkdir(parents=True)
     (folder / "work").mkdir()
@@ -253,8 +259,10 @@ def _environment(folder: Path, address: str) -> dict[str, str]:
 
 @contextmanager
 def _database(folder: Path) -> Iterator[tuple[str, Door | None]]:
-    """Create an empty database on the same kind of server as the site's. Yield its URL
-    and the proxy to its server; the proxy is None for SQLite.
+    """Yield the URL of an empty database, and the proxy to its server.
+
+    The database is on the same kind of server as the site's. The proxy is None for
+    SQLite.
     """
     if connection.vendor == "sqlite":
         yield f"sqlite:///{folder / 'database' / 'citeboard.sqlite3'}", None

@@ -221,7 +221,10 @@ def data_sheet_file(request: HttpRequest, phase: Phase, form: str) -> Answer:
 
 
 def _sheet(request: HttpRequest, phase: Phase) -> Sheet:
-    """Return the published sheet for human evaluation. Raises Http404."""
+    """Return the published sheet for human evaluation of a phase.
+
+    Raises Http404.
+    """
     audience = audience_of(phase, request.user)
     sheet = human_columns.published_sheet(phase, frozen_at(phase, audience))
     if sheet is None or visibility_of(phase, audience) != Visibility.SCORES:
@@ -284,7 +287,7 @@ def snapshot_json(request: HttpRequest, phase: Phase, digest: str) -> Answer:
 
 
 def kept_at(request: HttpRequest, phase: Phase, digest: str) -> Snapshot:
-    """Return the snapshot.
+    """Return a snapshot of a board by its digest.
 
     Raises Http404 if the snapshot does not exist, or if it shows more than the user may
     see.

@@ -74,10 +74,10 @@ class Line:
 
 @dataclass(frozen=True)
 class Concern:
-    """A list of problems of one kind.
+    """A list of problems of one kind in a season.
 
     ``total`` also counts problems that ``lines`` omits. ``all_href`` is the URL of a
-    page with all of them.
+    page with all these problems.
     """
 
     name: str

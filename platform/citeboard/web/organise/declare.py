@@ -178,7 +178,10 @@ class GoldOfTask(forms.Form):
 
 
 class DeclarationForm(forms.Form):
-    """The form of a declaration. Keys without a form field stay unchanged."""
+    """The form of a task's declaration.
+
+    Keys of the declaration without a form field stay unchanged.
+    """
 
     title = forms.CharField(label=gettext_lazy("Title"), max_length=100)
     card = forms.CharField(
@@ -560,7 +563,7 @@ def _start_draft(
 ) -> tuple[Told, Told]:
     """Store the gold and propose a declaration.
 
-    The site later deletes the file if the task is not saved.
+    The site later deletes the gold file if the task is not saved.
     """
     given = first.cleaned_data
     stored, filename = _store_draft_file(given["file"])
@@ -583,8 +586,9 @@ def _start_draft(
 
 
 def _with_sample_run(request: HttpRequest, draft: Told) -> QueryDict:
-    """Return the posted data. If the request contains a sample run, store it and add it
-    to the draft.
+    """Return the posted data of the declaration form.
+
+    A sample run in the request is stored and added to the draft.
     """
     sample_run = request.FILES.get(SAMPLE_RUN)
     if sample_run is None:
@@ -623,8 +627,9 @@ def _facts(told: Told) -> Told:
 
 
 def _problems(told: Told, form: DeclarationForm | None = None) -> Told:
-    """Return the problems for each form field, because users do not see the
-    declaration's files.
+    """Return the problems of a declaration for each form field.
+
+    Users do not see the files of the declaration.
     """
     problems = from_values(told["problems"])
     if form is not None:

@@ -63,7 +63,7 @@ def _comparison(
 ) -> acts.DisagreementsForm | None:
     """Return the form that samples pairs on which judges disagree.
 
-    Returns None if the phase has only one judge.
+    The result is None if the phase has only one judge.
     """
     if filled is not None and filled.of == phase:
         return filled

@@ -103,7 +103,7 @@ def gold(request: pages.SignedInRequest, season: Season) -> pages.Answer:
 
 
 def instances_and_rows(gold: Gold) -> str:
-    """Return the number of instances and, if known, the number of rows."""
+    """Return the number of instances in the gold and, if known, the number of rows."""
     instances = counted(gold.instances, "instance")
     if gold.rows is None:
         return instances

@@ -43,7 +43,7 @@ def _ledger_context(request: HttpRequest, season: Season) -> dict[str, Any]:
 def _imports(
     judges: QuerySet[Judge], season: Season, *, is_staff: bool
 ) -> list[JudgementImport]:
-    """Return the latest imports of judgements.
+    """Return the latest imports of judgements into the ledger.
 
     Only staff see the number of runs in other seasons, and the season that shared the
     judgements.

@@ -65,9 +65,9 @@ revoke_acknowledgement = pages.does(TAKE_ACKNOWLEDGEMENT_BACK, "organise season"
 
 @dataclass(frozen=True, kw_only=True)
 class RunQuery(Query):
-    """Filters for the list of runs.
+    """The filters of the list of runs.
 
-    ``phase`` is a primary key, ``task`` and ``team`` are slugs.
+    ``phase`` is a primary key, and ``task`` and ``team`` are slugs.
     """
 
     task: str = text_from("task")

@@ -247,7 +247,7 @@ def moving_field(before: ZoneInfo, after: ZoneInfo) -> forms.Field:
 class SettingsForm(OverwritingForm):
     """A form that submits only changed settings.
 
-    Two users therefore do not overwrite each other's changes.
+    Two users who edit the same season do not overwrite each other's changes.
     """
 
     def __init__(
@@ -395,7 +395,7 @@ class SeasonFileForm(forms.Form):
         return given
 
     def keep_zip(self, owner: str) -> str:
-        """Return the name of the stored zip, or "" if the file is not a zip."""
+        """Store the zip in the form and return its name, or "" for other files."""
         if not self.is_zip:
             try:
                 given = signing.loads(
@@ -412,8 +412,9 @@ class SeasonFileForm(forms.Form):
     def reader(
         self, name: str, *, by: User, slug: str
     ) -> Iterator[Callable[..., Loaded]]:
-        """Yield a function that loads the season file in the form. If ``name`` is
-        given, the function loads the stored zip with this name.
+        """Yield a function that loads the season file in the form.
+
+        If ``name`` is given, the function loads the stored zip with this name.
 
         Raises InputRefused.
         """

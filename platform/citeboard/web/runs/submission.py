@@ -55,9 +55,9 @@ Status = Submission.Status
 
 
 def _own_run(user: object, pk: int) -> Submission:
-    """Return the run of the user's team. Raises Http404 for runs of other teams.
+    """Return a run of the user's team.
 
-    The API raises PermissionDenied for these runs.
+    Raises Http404 for runs of other teams, for which the API raises PermissionDenied.
     """
     try:
         return runs.run_of_own_team(user, pk)
@@ -161,7 +161,7 @@ contest = does(runs.CONTEST, "submission pk", Pages(runs.run_of_lead, "pk"))
 
 
 def _acts_as_organiser(run: Submission, user: User) -> bool:
-    """Return True if the user acts as an organiser.
+    """Return True if the user acts on a run as an organiser.
 
     An organiser who is also in the team acts for the team until the phase closes.
     """
@@ -192,7 +192,7 @@ def _per_cent(progress: Progress) -> int | None:
 
 
 def _seen(run: Submission, progress: Progress, user: object) -> str:
-    """Return a text that changes whenever the displayed status changes."""
+    """Return a text that changes whenever the displayed status of the run changes."""
     if team_view.hides_outcome(run, user):
         return team_view.RECEIVED
     since = f"{run.status_since.timestamp():.3f}"

@@ -103,7 +103,7 @@ class HomePage:
 
     @cached_property
     def papers(self) -> list[PaperLine]:
-        """Return the papers behind seasons that have only published results."""
+        """Return the papers of seasons that contain only published results."""
         tasks_by_key: dict[str, list[Task]] = {}
         for line in self.published:
             for task in (task.task for task in line.tasks):

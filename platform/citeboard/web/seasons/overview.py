@@ -73,7 +73,7 @@ def _page(
     context: dict[str, Any],
     number: int | None = None,
 ) -> HttpResponse:
-    """Render a page.
+    """Render a page, or return the cached page.
 
     Anonymous users get the page from a cache until any data of the site change.
     """
