@@ -172,7 +172,7 @@ CONTENT_SECURITY_POLICY = {
 
 # -- Sign-in with other providers ------------------------------------------------------
 
-# Each provider has the names of its two settings, and the URL of its sign-in page.
+# Each sign-in provider has two settings and the URL of its sign-in page.
 _PROVIDERS = (
     (
         "GitHub",
@@ -187,7 +187,7 @@ _PROVIDERS = (
         "https://orcid.org",
     ),
 )
-#: Client id and secret for each provider. Pages offer only providers with both.
+#: Pages offer only sign-in providers with a client id and a client secret.
 SIGN_IN_WITH: dict[str, tuple[str, str]] = {}
 for _title, _client_name, _secret_name, _address in _PROVIDERS:
     _about = f"The site's client id at {_title}, where it is registered; offers sign-in with {_title}."
@@ -368,7 +368,7 @@ SOCIALACCOUNT_PROVIDERS = {
         for name, (client, secret) in SIGN_IN_WITH.items()
     },
 }
-# Users who sign in with a provider also choose a name and confirm an address here.
+# Users who sign in with a provider must choose a name and confirm an address.
 SOCIALACCOUNT_AUTO_SIGNUP = False
 ACCOUNT_ADAPTER = "citeboard.teams.accounts.AccountAdapter"
 # allauth finds the address of a client by the number of trusted proxies.
@@ -634,13 +634,13 @@ CACHES: dict[str, dict[str, Any]] = {
     else own
     for name, own in _OWN_CACHES.items()
 } | {
-    # Public pages; each process has its own cache.
+    # Each process caches public pages of the site in its own memory.
     "pages": {
         "BACKEND": f"{_OURS}.ObjectCache",
         "LOCATION": "pages",
         "OPTIONS": {"MAX_ENTRIES": 300},
     },
-    # The standings cache: the rows of boards with their ranks.
+    # The standings cache contains the rows of boards with their ranks.
     "boards": {
         "BACKEND": f"{_OURS}.ObjectCache",
         "LOCATION": "boards",

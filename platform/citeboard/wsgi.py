@@ -19,7 +19,7 @@ from citeboard.core.confinement import pool, still_open  # noqa: E402  (they nee
 pool().warm()
 still_open()
 
-# Exclude all existing objects from garbage collection.
+# Garbage collection ignores all objects that exist when requests begin.
 gc.collect()
 gc.freeze()
 gc.set_threshold(10_000, 20, 20)

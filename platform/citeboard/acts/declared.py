@@ -325,7 +325,7 @@ class Act:
         """Return the success message of the action, with values from `Facts`."""
         message = self.done(made, filled) if callable(self.done) else self.done
         words, stated = message if isinstance(message, tuple) else (message, {})
-        # A service that changes the object returns the new state of the object.
+        # A service that changes an object returns the new state of the object.
         newest = made if isinstance(made, type(thing)) else thing
         facts = Facts(
             stated,

@@ -92,7 +92,7 @@ def _completed_files(draft: Mapping[str, Any], by: User) -> dict[str, str]:
     told = declaring.look_at(draft, by)
     if told["problems"]:
         raise InputRefused(from_values(told["problems"]))
-    # Clients of the API see no page on which they could correct a guess.
+    # API clients see no form in which to correct a guess about a task.
     if unsure := [own for own in told["guesses"] if own["confidence"] == UNSURE]:
         raise InputRefused(map(_unsure_problem, unsure))
     return {**declaring.without_sample(draft["files"]), **told["files"]}

@@ -91,7 +91,7 @@ class GoldStep:
     instances: int
     rows: int | None
     counts: Compared | None
-    #: Sentences about other splits that contain some of the same instances.
+    #: The sentences name other splits that contain some of the same instances.
     shared: list[str]
     findings: list[dict[str, Any]]
     trivial: dict[str, Any]

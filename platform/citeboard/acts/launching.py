@@ -30,7 +30,7 @@ from tasks.seasons.presets import MAX_DAYS, forget
 from tasks.seasons.timeline import time_line
 
 MOVE, COPY = "move", "copy"
-#: The maximum number of errors that the page shows for each gold file.
+#: The page shows at most MAX_PROBLEMS errors of each gold file.
 MAX_PROBLEMS = 5
 
 
@@ -126,7 +126,7 @@ class CalendarForm(ActForm, OverwritingForm):
         self.asks_before_overwriting()
         values: dict[str, Any] = {}
         for key, before in self.initial.items():
-            # API clients may omit the initial values of fields.
+            # API clients may omit fields that keep their initial values.
             is_ours = (
                 key in self.changed_data
                 or self.add_initial_prefix(key) not in self.data

@@ -18,7 +18,7 @@ from tasks.models import Season
 from tasks.submissions.uploads import received, upload_limit
 from tasks.types.ledger import MAX_JUDGE
 
-#: The maximum integer in URLs and forms; databases cannot store greater ones.
+#: Databases cannot store integers that are greater than MAX_NUMBER.
 MAX_NUMBER = 2**31 - 1
 
 

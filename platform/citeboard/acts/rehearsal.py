@@ -193,7 +193,7 @@ def rehearse(
     that the action raises.
     """
     try:
-        # The rehearsal must not depend on an existing confirmation.
+        # The rehearsal of an action must not depend on an existing confirmation.
         with going_on("", ""):
             effects = effects_on(season, do)
         return Rehearsal(name=season.title, effects=effects, is_final=is_final)

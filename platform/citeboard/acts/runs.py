@@ -177,7 +177,7 @@ def _seed(run: Submission, _filled: object) -> tuple[str, dict[str, str]]:
     return gettext("The run stands for itself now."), {}
 
 
-#: The actions on a run. The key is the last part of the URL.
+#: Each key of CHANGES is the last part of the URL of an action on a run.
 CHANGES = {
     "cancel": ChangeOfRun(
         run_acts.cancel,

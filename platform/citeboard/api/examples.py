@@ -14,7 +14,7 @@ NAMES = {
     "breakdowns": ["topic", "D01-1001", "overlap_f1_micro"],
 }
 LACKING = object()
-#: Fields that are missing in typical responses.
+#: Typical responses of the API lack these fields.
 RARE = {"infinite", "withheld", "ranks_of", "is_count", "retry_after", "parts"}
 
 

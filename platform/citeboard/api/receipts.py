@@ -22,7 +22,7 @@ from scoring.results.board.standings import standing_of
 from tasks.models import Season, Submission
 
 WITHOUT_SCORES = ("task", "run", "scorer", "time")
-#: Two results are equal if these fields are equal.
+#: Two scores in receipts are equal if these fields are equal.
 _COMPARED = ("value", "low", "high", "n")
 
 
@@ -61,7 +61,7 @@ def receipts_of(
             FIELDS if row.evaluation_id in seen else WITHOUT_SCORES if is_own else ()
         )
         if not is_own and not visibility.shows_teams(phase, audience):
-            # The digest of the file could reveal the team.
+            # The digest of the run's file could reveal the team to other teams.
             fields = [name for name in fields if name != "run"]
         if fields:
             receipts.append(

@@ -99,7 +99,7 @@ class ObjectField(serializers.JSONField):
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         try:
-            # HTML forms send the object as text.
+            # HTML forms send a JSON object as text.
             is_text = getattr(data, "is_json_string", False)
             value = read_json(str(data)) if is_text else data
             json.dumps(value, ensure_ascii=False).encode()
@@ -152,7 +152,7 @@ def form_of(form: type[ActForm]) -> AnySerializer:
     return _serializer_class(form.__name__, form.__doc__, **fields)
 
 
-#: The serializer field for each form field, and the limits that both fields support.
+#: SENT maps each form field to a serializer field and the limits of both fields.
 SENT: dict[
     type[forms.Field], tuple[type[serializers.Field[Any, Any, Any, Any]], Sequence[str]]
 ] = {
@@ -274,7 +274,7 @@ def mirror(
 
 def typed(hint: Any, help_text: str | None = None, **options: Any) -> Any:
     if isinstance(hint, serializers.Field):
-        # A serializer sorts its fields by creation time, so create the field anew.
+        # Serializers sort fields by creation time, so the field is created anew.
         return deepcopy(hint)
     if NoneType in get_args(hint):
         [hint] = [part for part in get_args(hint) if part is not NoneType]

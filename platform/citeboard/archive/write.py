@@ -59,9 +59,9 @@ from tasks.types.declared.folder import CARD
 from tasks.types.positional_citations.options import PARSER
 from tasks.types.positional_citations.parsing import file_parses
 
-#: The archive's folder for the files of declared tasks.
+#: The folder TASKS of an archive contains the files of declared tasks.
 TASKS = "tasks"
-#: The archive's folder for the judgements of the season's judges.
+#: The folder LEDGER of an archive contains the judgements of the season's judges.
 LEDGER = "ledger"
 
 
@@ -124,7 +124,7 @@ class _Writing:
         self.shown = [board for boards in self.boards.values() for board in boards]
         battles = {phase.pk: public_battles(phase) for phase in phases}
         self.battles = {pk: board for pk, board in battles.items() if board}
-        # Archive only runs on public boards, because the other runs are private.
+        # The archive contains only runs on public boards, as other runs are private.
         numbers = {
             row.submission for board in self.shown for row in run_rows(board.board.rows)
         }
@@ -134,7 +134,7 @@ class _Writing:
         self.runs = list(standing.order_by("pk"))
         golds = Gold.objects.filter(evaluations__submission__in=self.runs)
         self.golds = list(golds.distinct().order_by("pk"))
-        # Withhold runs and gold that teams could still use in an open or later phase.
+        # The archive withholds runs and gold that teams could use in a later phase.
         at = timezone.now()
         self.withheld = [
             phase
@@ -148,7 +148,7 @@ class _Writing:
     def write(self, version: str) -> Written:
         for name in ("boards", "tests", "runs", "scores", "receipts", "gold", "wheel"):
             (self.base / name).mkdir(parents=True)
-        # This wheel contains the program that wrote the archive and can verify it.
+        # This wheel contains the program that can verify the archive.
         name_of_wheel, content = wheel(settings.BASE_DIR)
         (self.base / "wheel" / name_of_wheel).write_bytes(content)
         facts: dict[str, Any] = {

@@ -177,7 +177,7 @@ def _stored_in_ledger(job: BackgroundJob, given: GivenRows, by: User) -> Outcome
             "resumed": go_on(labels, given),
         }
 
-    # Runs that began to wait during the import have not seen the new labels.
+    # Runs that began to wait during the import did not use the new labels.
     return Outcome(keep, after=lambda: [go_on(labels, given) for labels in stored])
 
 
@@ -200,7 +200,7 @@ def prepared_judgements(job: BackgroundJob, by: User) -> Outcome:
     return Outcome(keep)
 
 
-#: The number of best runs that a dry run scores first, together with the baselines.
+#: A dry run first scores the BEST best runs and the baselines of each phase.
 BEST = 5
 
 
@@ -410,7 +410,7 @@ def _digest(*facts: object) -> str:
     return hashlib.sha256(repr(facts).encode()).hexdigest()
 
 
-#: The number of lease renewals within the duration of a lease.
+#: The worker renews a lease BEATS times within the duration of the lease.
 BEATS = 4
 
 

@@ -32,7 +32,7 @@ PREPARED: dict[Kind, Callable[[BackgroundJob, User], kinds.Outcome]] = {
     )(job),
 }
 
-#: The database stores these messages in English; the page of the job translates them.
+#: The database stores messages in English, and the page of a job translates them.
 FILE_REFUSED = gettext_noop("This file cannot be taken. Nothing was stored.")
 LEFT = gettext_noop("Whoever asked for it has no account any more; nothing was stored.")
 DEMOTED = gettext_noop(

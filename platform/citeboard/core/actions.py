@@ -12,7 +12,7 @@ from django.utils.translation import gettext, gettext_noop as _
 from citeboard.core.instants import instants_in_words
 from citeboard.core.words import counted, cut
 
-#: Maximum length of the sentence of a history entry.
+#: The sentence of a history entry has at most MAX_WORDS characters.
 MAX_WORDS = 400
 
 #: The actor of management commands, which run without a signed-in user.
@@ -246,9 +246,9 @@ ACTIONS = {
 }
 #: The database stores the values of these facts in English, and pages translate them.
 _TRANSLATED = ("audience", "then", "group")
-#: Facts that contain times in UTC. Pages format the times for the reader.
+#: Facts of these names contain times in UTC, which pages format for the reader.
 _INSTANTS = ("instant", "first", "last", "before", "after")
-#: Facts that are stored as a number and displayed with a noun.
+#: Facts of these names are stored as a number and displayed with a noun.
 _COUNTED: dict[str, Callable[[int], str]] = {
     "lines": lambda number: counted(number, "line"),
     "mails": lambda number: counted(number, "e-mail"),
@@ -259,7 +259,7 @@ _COUNTED: dict[str, Callable[[int], str]] = {
     "decisions": lambda number: counted(number, "thing to decide", "things to decide"),
     "tries": lambda number: counted(number, "more try", "more tries"),
 }
-#: Name of the fact by which a page selects one of several sentences for an action.
+#: The fact VARIANT selects one of several sentences for an action.
 VARIANT = "variant"
 
 

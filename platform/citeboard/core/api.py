@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 from citeboard.core.query import Listed
 
-#: HTTP methods of a read-only view.
+#: A read-only view accepts these HTTP methods.
 READ = ["GET", "HEAD"]
 
 
@@ -259,7 +259,7 @@ class UploadThrottle(MinuteThrottle):
 _COUNTS: OrderedDict[str, tuple[int, int]] = OrderedDict()
 _COUNTING = Lock()
 MAX_COUNTS = 10_000
-#: Number of writes to the shared count by which a process uses up its share of a limit.
+#: A process that uses its share of a limit writes to the shared count STEPS times.
 STEPS = 25
 
 

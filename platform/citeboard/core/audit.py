@@ -147,7 +147,7 @@ def _model_label(thing: Model) -> str:
 
 
 DELETED, RESTORED = "deleted", "restored"
-#: Key of the change that stores the deleted rows.
+#: A history entry stores deleted rows as a change with this key.
 ROWS = "rows"
 
 

@@ -70,7 +70,7 @@ class ObjectCache(LocMemCache):
     validated and must not contain user input.
     """
 
-    # Attributes of LocMemCache that its type stubs omit.
+    # The type stubs of LocMemCache omit these attributes.
     _cache: OrderedDict[str, Any]
     _lock: Lock
     _has_expired: Callable[[str], bool]
@@ -102,9 +102,9 @@ class ObjectCache(LocMemCache):
     add = set  # type: ignore[assignment]  # noqa: A003
 
 
-#: The maximum number of expired rows that each insertion deletes.
+#: Each insertion deletes at most MAX_EXPIRED expired rows.
 MAX_EXPIRED = 200
-#: Expiry time of rows that never expire.
+#: Rows that never expire have the expiry time NEVER.
 NEVER = 1e12
 
 TABLE = "core_limit"
@@ -174,7 +174,7 @@ class LimitsCache(BaseCache):
         ]
         is_new = self._row(ADD, values) is not None
         if is_new:
-            # Skip rows that another process is deleting.
+            # PostgreSQL skips expired rows that another process is deleting.
             lock = (
                 "FOR UPDATE SKIP LOCKED"
                 if connection.features.has_select_for_update_skip_locked

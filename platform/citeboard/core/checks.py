@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning as Caution, register
 
-# Environment variables that only the tests read.
+# Only the tests read these environment variables.
 _NAMES_FOR_TESTS = (
     "AXE SHARED TEST_CHANGED TEST_DATABASE_URL TEST_ONLY TEST_PROOFS TEST_REDIS_URL "
     "TEST_ROOT TEST_SINCE"

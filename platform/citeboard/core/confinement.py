@@ -42,7 +42,7 @@ PRELOAD = (
 PROBE = "citeboard.core.confined.probe:attempt"
 #: Without confinement, a client may send a file again after UNDECIDED seconds.
 UNDECIDED = 300
-#: Factor by which the time limit for organisers' files exceeds the limit for runs.
+#: Organisers' files have PATIENCE_WITH_ORGANISERS times the time limit of runs.
 PATIENCE_WITH_ORGANISERS = 6
 _FAILURE_MESSAGE = gettext_lazy(
     "the site could not read the file because of an error of its own, which is in its "

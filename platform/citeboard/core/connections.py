@@ -5,7 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.db import connections
 
-#: Maximum seconds that a request waits for a connection, also while the server is down.
+#: A request waits at most PATIENCE seconds for a connection to the database.
 PATIENCE = 3.0
 #: The pool tries to reconnect to an unavailable server for RECONNECT_SECONDS.
 #: The next request starts a new attempt to reconnect to an unavailable server.

@@ -89,7 +89,7 @@ def migration_lock(
         yield
 
 
-#: Latest schema epoch that this release can work with.
+#: This release works with schema epochs up to EPOCH.
 EPOCH = 2
 
 

@@ -11,7 +11,7 @@ from dj_database_url import DBConfig, parse
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.utils import get_random_secret_key
 
-#: Maximum size in bytes of a Markdown file that a setting names.
+#: A Markdown file that a setting names has at most MAX_MARKDOWN bytes.
 MAX_MARKDOWN = 100_000
 
 TRUE = ("1", "true", "yes", "on")

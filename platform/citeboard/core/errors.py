@@ -46,7 +46,7 @@ ADDRESS = "/api/"
 
 
 class Refusal(exceptions.APIException):
-    #: Seconds for the header `Retry-After`.
+    #: The header `Retry-After` of the response contains this number of seconds.
     wait: float | None = None
 
     def __init__(self, detail: str, code: int, **members: object) -> None:
@@ -197,7 +197,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
             log.info("A request is answered %s: %s", status, message)
         else:
             outages.note_outage(outages.REQUESTS, message)
-        # Suppress Django's log message, because it contains a traceback.
+        # This attribute suppresses Django's log message, which contains a traceback.
         response._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001
     return response
 

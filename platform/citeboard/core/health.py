@@ -20,7 +20,7 @@ from citeboard.core.writability import write_problem
 
 WEB, WORKER = "web", "worker"
 PARTS = (WEB, WORKER)
-#: All possible values of `Missing.what`.
+#: `Missing.what` has one of these values.
 PARTS_ASKED = {
     "database",
     "writes",
@@ -33,10 +33,10 @@ PARTS_ASKED = {
     "redis",
     "cache",
 }
-#: Timeout in seconds of a check of Redis.
+#: A check of Redis times out after PATIENCE seconds.
 PATIENCE = 1.0
 GIGABYTE = 1 << 30
-#: Minimum free disk space in bytes for the next upload or scoring.
+#: An upload or a scoring needs at least LEAST_FREE bytes of free disk space.
 LEAST_FREE = GIGABYTE // 4
 #: Requirements that were met once cannot fail later, so they are not checked again.
 _IN_ORDER: set[str] = set()
@@ -98,7 +98,7 @@ def _missing_services(clock: float | None) -> Iterator[Missing]:
             lacks="uploads, sign-ins and scores",
         )
     try:
-        # Do not write to the storage, because probes come every few seconds.
+        # Probes come every few seconds, so the check does not write to the storage.
         storage.runs.exists("probe")
     except OSError as fault:
         reason = f"the storage does not answer ({fault.strerror})"
@@ -184,6 +184,6 @@ def ready(request: HttpRequest) -> JsonResponse:
     response = JsonResponse(
         {"status": status, **dict(reasons[:1]), **facts}, status=code
     )
-    # Suppress Django's log line about the response.
+    # This attribute suppresses Django's log message about the response.
     response._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001
     return response

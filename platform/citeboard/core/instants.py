@@ -9,11 +9,11 @@ from zoneinfo import ZoneInfo
 
 from django.utils.translation import gettext as _, pgettext_lazy as in_context
 
-#: Anywhere on Earth: a day ends when it ends in the westernmost time zone.
+#: Anywhere on Earth (AoE), a day ends when the westernmost time zone ends the day.
 AOE = "AoE"
 _AOE_ZONE = "Etc/GMT+12"
 _FORMS = ("%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%d %b %Y, %H:%M", "%d %b %Y %H:%M")
-#: Format of a time within a stored fact of the history.
+#: A stored fact of the history contains a time in this format.
 _STORED = re.compile(r"\b\d{4}-\d\d-\d\d \d\d:\d\d\b")
 _WRITTEN = re.compile(
     r"(?P<clock>.*?)\s*(?P<zone>Z|[A-Za-z][A-Za-z_]+(?:/[A-Za-z0-9_+-]+)*)?", re.DOTALL
@@ -35,7 +35,7 @@ MONTHS = (
 MAX_LENGTH = 80
 #: A phase that closes in 2099 or later has no end, and pages do not show the time.
 _NEVER = "2099"
-#: Suffix of a stored fact about a phase without an end.
+#: A stored fact about a phase without an end has this suffix.
 WITHOUT_AN_END = " without an end"
 WITHOUT_END = dt.datetime(2099, 12, 31, 23, 59, 59, tzinfo=dt.UTC)
 

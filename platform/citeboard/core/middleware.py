@@ -24,7 +24,7 @@ from citeboard.core.logs import request_id
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
-# Accept a request id from a proxy only if its characters cannot forge lines in the log.
+# A proxy's request id may contain only characters that cannot forge log lines.
 GIVEN_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 
 PERMISSIONS = (

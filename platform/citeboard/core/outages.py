@@ -37,7 +37,7 @@ _SQLITE = {
     sqlite3.SQLITE_IOERR: "The disk of the database is faulty",
     sqlite3.SQLITE_CANTOPEN: NO_ANSWER,
 }
-#: The outage for each SQLSTATE of PostgreSQL, or for its class of two characters.
+#: Each key is an SQLSTATE of PostgreSQL, or a class of SQLSTATEs (two characters).
 _POSTGRES = {
     "25006": READ_ONLY,
     "42501": NO_RIGHT,
@@ -123,15 +123,15 @@ def _storage_outage(error: BaseException) -> Outage | None:
 
 
 DATABASE, REDIS, CACHE = "database", "redis", "cache"
-#: Name of the outage that is logged if a request fails.
+#: The log calls the outage REQUESTS if a request fails.
 REQUESTS = "requests"
 
 log = logging.getLogger(__name__)
 
-#: The times of the first and the last error in the current outage of each service.
+#: _seen contains the times of the first and last error of each service's outage.
 _seen: dict[str, tuple[float, float]] = {}
 _lock = threading.Lock()
-#: An outage ends after this many seconds without an error.
+#: An outage ends after FORGOTTEN_SECONDS seconds without an error.
 FORGOTTEN_SECONDS = 60.0
 
 

@@ -177,7 +177,7 @@ def _unique_id(pid: int) -> str:
 
 def complaint(address: str, port: int) -> str | None:
     with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as sock:
-        # Ignore recently closed connections to the port, as the site's server does.
+        # The option ignores recently closed connections, as the site's server does.
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             sock.bind((address, port))

@@ -24,16 +24,16 @@ from citeboard.core.confined.turns import PoolFull
 
 #: A process with MAX_UPLOADS uploads rejects a second upload of the same account.
 MAX_UPLOADS = 100
-#: Maximum seconds that an upload waits, and seconds between two checks of the queue.
+#: An upload waits at most PATIENCE seconds and checks the queue every LOOK_SECONDS.
 PATIENCE, LOOK_SECONDS = 30.0, 1.0
-#: Seconds after which a running upload no longer keeps other uploads waiting.
+#: After LONG seconds, a running upload no longer keeps other uploads waiting.
 LONG = 3.0
 #: The queue counts waiting time in steps of a quarter of a second.
 #: Each upload that made others wait counts as at least one step.
 STEPS_PER_SECOND = 4
-#: Expected number of waiting steps that an upload causes for each megabyte of its size.
+#: An upload is expected to make others wait STEPS_PER_MEGABYTE steps per megabyte.
 STEPS_PER_MEGABYTE = 2
-#: Seconds until the counted steps of an account expire.
+#: The counted waiting steps of an account expire after COUNTED_SECONDS seconds.
 COUNTED_SECONDS = 600
 
 

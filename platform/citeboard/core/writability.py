@@ -39,9 +39,9 @@ from citeboard.core.processes import machine
 BEAT_SECONDS = 2.0
 #: A record is valid for longer than a writer may wait for SQLite's lock, MAX_WAIT.
 FRESH_SECONDS = MAX_WAIT + 10.0
-#: Seconds until the row of a machine that is gone is deleted.
+#: The row of a machine is deleted FORGOTTEN_SECONDS after its last heartbeat.
 FORGOTTEN_SECONDS = 24 * 3600
-#: Minimum free disk space in bytes that SQLite needs for a commit.
+#: SQLite needs at least LEAST_FREE bytes of free disk space for a commit.
 LEAST_FREE = 1 << 20
 
 

@@ -26,9 +26,9 @@ from scoring.models import EstimateSheet
 from scoring.worker.estimating import Sampling, estimates_of
 from tasks.models import Gold, Phase, Submission
 
-#: The labelled sheet of the sample, in the format that organisers upload.
+#: PEOPLE is a sheet of people's labels in the format that organisers upload.
 PEOPLE: Path = EXAMPLES / "demo-season" / "claims-people.jsonl"
-#: The number of pairs on the sheet of disagreements.
+#: The sheet of disagreements between judges has DISAGREEMENTS pairs.
 DISAGREEMENTS = 20
 
 

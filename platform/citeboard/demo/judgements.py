@@ -27,9 +27,9 @@ from scoring.results.board.snapshots import UNSETTLED
 from tasks.models import Submission
 
 TASK = "positional"
-#: The bias of each annotator's ratings, compared with the other annotators.
+#: Each value is the bias of an annotator's ratings against the other annotators.
 ANNOTATORS = {"Annotator A": 0.2, "Annotator B": -0.2, "Annotator C": 0.0}
-#: Seconds between two checks of whether the worker is done.
+#: The demo checks every POLL_SECONDS seconds whether the worker is done.
 POLL_SECONDS = 2
 
 

@@ -44,15 +44,15 @@ from tasks.submissions.uploads import Upload
 
 EXAMPLES: Path = settings.BASE_DIR / "examples"
 SEASON = "demo"
-#: The slug of an ended season. Its archive contains all data behind the scores.
+#: The archive of the ended demo season contains all data behind the scores.
 ENDED = "demo-2024"
-#: The slug of a season with declared tasks. The demo loads this season last.
+#: The demo loads the season with declared tasks last.
 FIELD_TASKS = "field-tasks"
 #: The tasks of this season are to write reports with citations and to judge reports.
 REPORTS = "reports"
 JUDGING = "judges"
 TEAM = "Fulmar"
-#: Seasons with published results only; nobody can submit runs to them.
+#: Nobody can submit runs to seasons that contain only published results.
 PUBLISHED = (
     "cl-summ-2014",
     "citation-resolution-2014",
@@ -71,7 +71,7 @@ NEWEST_TASK = "positional"
 
 #: While this file exists, the demo is incomplete and continues at the next start.
 UNFINISHED = ".unfinished"
-#: Days between two runs of a phase; short phases have shorter intervals.
+#: The demo dates two runs of a phase APART, or closer together in short phases.
 APART = dt.timedelta(days=33)
 OLDEST = 9
 
@@ -79,7 +79,7 @@ OLDEST = 9
 #: The demo waits at most PATIENCE seconds for a free reading process.
 #: The demo asks for a free reading process every PAUSE seconds.
 PATIENCE, PAUSE = 600.0, 2.0
-#: Seconds between two checks of whether the worker is done.
+#: The demo checks every POLL_SECONDS seconds whether the worker is done.
 POLL_SECONDS = 2
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -133,7 +133,7 @@ def finish_demo() -> None:
     files = _files()
     if (mark := files / UNFINISHED).exists():
         season = Season.objects.get(slug=SEASON)
-        # One file for each judge. An earlier release has unpacked the first file alone.
+        # Each judge has a file of labels, of which earlier releases had only the first.
         for labels in sorted((files / NEWEST_TASK).glob("labels*.jsonl")):
             entailment_labels.import_labels(
                 path=labels, filename=labels.name, by=None, season=season
@@ -194,7 +194,7 @@ def bring_field_tasks() -> None:
         )
     names = {system.name for system in FIELD_SYSTEMS}
     for phase in _phases_of(season).order_by("pk"):
-        # An earlier release submitted other runs against other gold.
+        # An earlier release of the demo submitted other runs against other gold.
         if names.issuperset(_sent_to(phase)):
             _send_missing(phase, FIELD_SYSTEMS, folder / phase.task.slug)
             baseline_runs.ask(phase=phase, by=None)
@@ -340,7 +340,7 @@ def join(user: User, team: Team) -> None:
 
 PRACTICE = "practice"
 IN_ALL_PHASES = ("Avocet", "Bittern", "Curlew")
-#: For each task, the names of the quick built-in baselines in the demo.
+#: The demo runs these quick built-in baselines for each task.
 BASELINES = {
     "1a": {
         "clsumm-tfidf-top1": "TF-IDF, best sentence",
@@ -366,7 +366,7 @@ BASELINES = {
 }
 
 
-#: For some systems, the data sets on which the run cards say they were trained.
+#: The run cards of these systems say that the systems were trained on these data sets.
 TRAINED_ON = {
     "DraftCheck-2": "paragraphs",
     "RAG-and-edit": "sentences",
@@ -478,7 +478,7 @@ def entered(name: str, season: Season) -> Team:
 
 TASK, PHASE = "citation-texts", "practice"
 INSTANCES = 12
-#: The bias of each annotator's ratings.
+#: Each value is the bias of an annotator's ratings.
 ANNOTATORS = {"Annotator A": 0.2, "Annotator B": -0.3}
 
 

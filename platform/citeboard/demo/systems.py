@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-#: The split of every practice phase. The evaluation and pilot phases have other topics.
+#: Every practice phase uses the split SPLIT, and other phases have other topics.
 SPLIT = "demo"
 
 
@@ -65,7 +65,7 @@ SYSTEMS = {
     )["systems"].items()
     for task in (("1a", "1b") if of_them == "spans" else (of_them,))
 }
-#: The systems of the season of declared tasks. Their runs are files.
+#: The runs of systems in the season of declared tasks are stored as files.
 FIELD_SYSTEMS = (
     System("Egret", "coinflip", "Answers drawn by lot.", 0.2),
     System("Fulmar", "cue-words", "Cue words, and else what is most frequent.", 0.55),

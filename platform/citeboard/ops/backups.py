@@ -43,7 +43,7 @@ from tasks.jobs import tallies
 from tasks.models import Phase, Season
 
 FILES = "files"
-#: Name of the row of `LastDone` for the last backup.
+#: The row of `LastDone` with this name has the time of the last backup.
 BACKUP = "backup"
 #: A site that replaces files during MAX_SNAPSHOTS snapshots is too busy for a backup.
 MAX_SNAPSHOTS = 5
@@ -130,7 +130,7 @@ def _write_files(
         raise BackupRefused(
             f"files were replaced during each of {MAX_SNAPSHOTS} snapshots; try again later"
         )
-    # Delete files that only an earlier snapshot names, and damaged copies.
+    # Only an earlier snapshot names these files, or their copies are damaged.
     wanted = {draft / FILES / file.name for file in named - lost}
     for path in [
         path
@@ -193,7 +193,7 @@ def _copy_file(file: NamedFile, folder: Path) -> bool:
 
 
 MANIFEST = "manifest.json"
-#: Version of the format of backups that this release writes and reads.
+#: This release writes and reads backups of the format version FORM.
 FORM = 1
 CHUNK = 1 << 20
 
@@ -343,7 +343,7 @@ def write_database(folder: Path) -> dict[str, Any]:
         return {"vendor": "postgresql", "tables": tables}
     with closing(sqlite3.connect(folder / SQLITE_FILE)) as copy:
         connection.connection.backup(copy)
-        # Without a write-ahead log, the copy is a single file.
+        # Without a write-ahead log, the copy of the database is a single file.
         copy.execute("PRAGMA journal_mode=DELETE")
         [(state,)] = copy.execute("PRAGMA integrity_check(1)").fetchall()
         if state != "ok" or copy.execute("PRAGMA foreign_key_check").fetchone():

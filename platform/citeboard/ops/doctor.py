@@ -445,7 +445,7 @@ def _jobs() -> Said:
     moving = Job.objects.filter(
         submission=OuterRef("pk"), sets_status=True, state__in=Job.MOVING
     )
-    # Filter by phase too, so that the database uses the index on phase and status.
+    # With the filter by phase, the database uses the index on phase and status.
     runs = Submission.objects.filter(
         phase__in=Phase.objects.values("pk"), status__in=Submission.MOVING
     )

@@ -29,7 +29,7 @@ from tasks.submissions.submit import check_entry, require_terms
 
 MAIL_TESTED = "mail-tested"
 MAIL_PATIENCE = 10  # seconds
-#: Maximum number of incomplete phases that a step names.
+#: A step of the checklist names at most MAX_NAMED incomplete phases.
 MAX_NAMED = 3
 
 

@@ -137,7 +137,7 @@ def prune(*, dry_run: bool, days: Mapping[str, int] | None = None) -> Iterator[P
                 statistics=""
             ):
                 storage.statistics.delete(name)
-    # These files are so old that no running request can still need them.
+    # The deleted files are so old that no running request can still need them.
     left = {
         full_name(folder, entry.name): entry.size
         for folder in storage.FOLDERS
@@ -307,7 +307,7 @@ def delete_season(*, season: Season, by: User) -> None:
             ) from kept
 
 
-#: The steps of a sweep, with the log message for the result of each step.
+#: Each step of a sweep has a log message for its result.
 STEPS: dict[Callable[[], object], str] = {
     sweep: "{}",
     background.forget_old: "{} old background jobs forgotten",

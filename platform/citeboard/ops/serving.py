@@ -208,7 +208,7 @@ class Serving:
                 self._newer_schema = newer
                 self._ending.set()
             except DatabaseError:
-                # Requests report the outage themselves. The thread checks again later.
+                # Requests report the database's outage, and the thread checks again.
                 connections.close_all()
 
     def _keep_site_answering(self) -> None:
@@ -239,7 +239,7 @@ class Serving:
             elif pid is not None and probe.finds_it_hanging():
                 self._hangs[SITE].set()
             elif WORKER not in self.groups:
-                # The thread must continue if the disk fails.
+                # The thread that watches the workers must continue if the disk fails.
                 with suppress(OSError):
                     remove_half_uploads()
 
@@ -260,7 +260,7 @@ def command(part: str) -> list[str]:
         "port": settings.PORT,
         "workers": settings.WEB_WORKERS,
         "interface": "wsgi",
-        # There must be free threads for pages while uploads wait.
+        # The site needs free threads for pages while uploads wait.
         "blocking-threads": min(8, 2 * (os.cpu_count() or 1) + 1) + uploads,
         "respawn-interval": 0.5,
         "workers-kill-timeout": STOP_SECONDS // 2,
@@ -383,7 +383,7 @@ class Probe:
     ) -> None:
         host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(address, address)  # noqa: S104
         self._url = f"http://{host}:{port}/health/live"
-        # Ignore the proxy settings of the environment, which are for other hosts.
+        # The proxy settings of the environment are for other hosts than this machine.
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         self._recent_checks: deque[bool] = deque(maxlen=LOOKS)
         self._answered_so_far = answered_so_far

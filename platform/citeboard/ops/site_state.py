@@ -51,7 +51,7 @@ from tasks.jobs.queue_choice import MAX_SILENCE, living_groups, why_unserved
 from tasks.jobs.sweeper import last_sweep
 from tasks.models import Job, Submission, Tallied, WorkerGroup
 
-#: Checks of `doctor` that only read, because the page may be requested often.
+#: The page runs only checks of `doctor` that read, as it may be requested often.
 EXAMINED = [
     "database",
     "clock",

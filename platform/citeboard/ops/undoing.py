@@ -98,7 +98,7 @@ def take_back(*, season: Season, entry: AuditEntry, by: User) -> str:
     if entry not in to_take_back(season):
         raise Refused(_("this cannot be taken back any more"))
     with transaction.atomic():
-        # Lock the season, so that two requests cannot undo the action twice.
+        # With the lock on the season, two requests cannot undo an action twice.
         Season.objects.select_for_update().get(pk=season.pk)
         if entry not in to_take_back(season):
             raise Refused(_("somebody has taken this back already"))

@@ -55,7 +55,7 @@ def revoke_token(token: Token) -> None:
     Token.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now())
 
 
-#: The lifetime in days. The empty choice means that the token never expires.
+#: The empty choice means that a token never expires, other choices are days.
 LIFETIMES = [
     ("", gettext_lazy("never")),
     ("7", gettext_lazy("in a week")),
@@ -76,7 +76,7 @@ class TokenForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def __init__(self, data: Any = None) -> None:
         super().__init__(data, label_suffix="")
-        # Old clients omit the scope, because earlier releases had no scopes.
+        # Old API clients omit the scope of a token, which earlier releases lacked.
         self.fields["scope"].required = False
 
     def clean_scope(self) -> str:
@@ -97,7 +97,7 @@ class TokenForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 class NameForm(forms.Form):
-    #: The user who changes the name; None during sign-up.
+    #: The user who changes the name is None during sign-up.
     person: User | None = None
     name = forms.CharField(
         label=gettext_lazy("Your name"),
@@ -216,7 +216,7 @@ def describe(*, user: User, name: str, language: str, **facts: Any) -> None:
 
 #: The cookie marks a browser in which a user has signed in, and grants no access.
 KNOWN_BROWSER = "known_browser"
-#: The limit on wrong passwords in known browsers, separate from the general limit.
+#: Known browsers have their own limit on wrong passwords.
 IN_KNOWN_BROWSER = {"login_failed": "10/300s/key"}
 
 

@@ -232,7 +232,7 @@ def invitation_mail(invitation: MailedInvitation) -> EmailMessage:
         "can be reported: %(report)s\n"
     ) % {**facts, "title": title, "date": written_day(invitation.expires_at)}
     return EmailMessage(
-        # People choose these names, so remove line breaks from the subject.
+        # People choose the names in the subject, so line breaks are removed.
         subject=f"[Citeboard] {' '.join(title.split())}",
         body=body,
         to=[invitation.address],
@@ -357,7 +357,7 @@ def _membership(team: Team, user: User) -> Membership:
 
 
 MAX_NAME = 80
-#: The length of the digest in slugs.
+#: The digest in the slug of a team has DIGEST_LENGTH characters.
 DIGEST_LENGTH = 8
 
 

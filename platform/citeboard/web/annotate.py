@@ -42,7 +42,7 @@ from scoring.models import (
     SheetText,
 )
 
-#: Texts of an instance are called A, B, C, … in random order.
+#: Annotators see the texts of an instance as A, B, C, … in random order.
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 SCORES = range(LOWEST, HIGHEST + 1)
 

@@ -43,7 +43,7 @@ PRIVATE = (
     "/teams/",
     "/*?",
 )
-#: Public pages below private paths. In robots.txt, the longer rule has precedence.
+#: These public pages are below private paths, and longer rules in robots.txt win.
 PUBLIC = ("/teams/*/results/", "/teams/*/systems/")
 
 

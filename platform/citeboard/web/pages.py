@@ -292,7 +292,7 @@ _BY_ROLE = {
 }
 
 
-#: Fields that every form on the site may contain.
+#: Every form on the site may contain these fields.
 _OF_EVERY_FORM = ("csrfmiddlewaretoken", SHOWN, *GOING_ON)
 
 
@@ -422,7 +422,7 @@ def refusals_at(form: forms.BaseForm, field: str | None) -> Iterator[None]:
     try:
         yield
     except (EmbargoBreach, NeedsConfirmation):
-        # A separate page asks for the confirmation.
+        # A separate page asks for the confirmation of the action.
         raise
     except InputRefused as refused:
         for problem in refused.problems:

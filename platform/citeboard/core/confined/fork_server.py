@@ -44,7 +44,7 @@ from citeboard.core.confined.rights import (
 
 #: A program writes its result to RESULT, and its output and errors to SAID.
 RESULT, SAID = "result.json", "said.txt"
-#: Maximum number of parsed shared files that the server caches.
+#: The server caches at most MAX_SHARED parsed shared files.
 MAX_SHARED = 8
 #: NICENESS is the niceness of work of an account that has delayed no other account.
 #: MAX_NICENESS is the highest niceness, and thus the lowest priority, of a process.
@@ -53,7 +53,7 @@ NICENESS, MAX_NICENESS = 10, 19
 CODECS = "encodings.*"
 BEGAN, OUT_OF_TIME = "began", "out of time"
 _LENGTH = 4
-#: Maximum seconds until the server notices that its parent has exited.
+#: The server notices within ORPHANED_FOR seconds that its parent has exited.
 ORPHANED_FOR = 2.0
 
 
@@ -87,7 +87,7 @@ class Server:
     SIGCHLD, and the report socket of each child process.
     """
 
-    #: File name in the working folder for each output descriptor of a process.
+    #: The mapping contains the file name for each output descriptor of a process.
     outputs: ClassVar[Mapping[int, str]] = {1: SAID, 2: SAID}
 
     def __init__(
@@ -126,7 +126,7 @@ class Server:
                 elif key.fileobj is self._ended:
                     self._ended.recv(4096)
                 else:
-                    # The client closed the socket of its order.
+                    # The client has cancelled its order by closing the socket.
                     self._kill(key.data)
                     self._selector.unregister(key.fileobj)
             for running in self._running.values():
@@ -233,7 +233,7 @@ class Server:
             ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             if ended is None:
                 return
-            # Kill the children of the process too, before its id can be reused.
+            # The server kills a process's children before the process id is reused.
             self._kill(ended.si_pid)
             pid, status, used = os.wait4(ended.si_pid, 0)
             running = self._running.pop(pid)

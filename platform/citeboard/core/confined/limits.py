@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 
 MEGABYTE = 1 << 20
-#: Exit codes with which a sandboxed process reports a failure.
+#: A sandboxed process reports a failure with one of these exit codes.
 FAULT = 1
 OUT_OF_MEMORY = 3
 FILE_TOO_LARGE = 4

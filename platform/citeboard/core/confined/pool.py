@@ -26,7 +26,7 @@ from citeboard.core.confined.limits import MEGABYTE, Limits
 from citeboard.core.confined.rights import MEANS, NOBODY
 from citeboard.core.confined.turns import PoolFull, Sender, Turn, Turns
 
-#: Maximum number of characters of a failed program's output in the log.
+#: The log contains at most MAX_LOGGED characters of a failed program's output.
 MAX_LOGGED = 4000
 SAFE_AGE = 3600.0  # seconds
 #: A full disk counts as the cause of a failure if fewer bytes than LEAST_FREE are free.
@@ -221,9 +221,9 @@ COMMAND = (sys.executable, "-P", "-s", "-m", "citeboard.core.confined.fork_serve
 MAX_SILENCE = 20.0
 #: A server is stuck if it computes for less than LEAST_COMPUTED seconds in MAX_SILENCE.
 LEAST_COMPUTED = 0.05
-#: Seconds that a server may take, after the time limit of a process, to report its end.
+#: The server reports a timeout of a process within GRACE seconds.
 GRACE = 5.0
-#: Seconds between checks of the files that a program writes.
+#: The pool checks the files that a program writes every LOOK seconds.
 LOOK = 0.2
 #: Numerical libraries use one thread, so that processes do not compete for processors.
 SINGLE_THREADED = (
@@ -251,9 +251,9 @@ class Setup:
     path: Sequence[Path]
     readable: Sequence[Path]
     preload: Sequence[str]
-    #: Kernel mechanisms that confine programs. If empty, only resource limits apply.
+    #: Without any of these kernel mechanisms, only resource limits confine programs.
     means: Sequence[str] = MEANS
-    #: Additional environment variables of the server.
+    #: The fork server gets these additional environment variables.
     variables: Mapping[str, str] = field(default_factory=dict)
 
     @property

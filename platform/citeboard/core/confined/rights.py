@@ -21,7 +21,7 @@ _X32 = 0x40000000
 
 _ARCHITECTURES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
 
-#: System calls that programs may not make, with their numbers on x86_64 and aarch64.
+#: Programs may not make these system calls (numbers on x86_64 and aarch64).
 _REFUSED_CALLS = {
     # Network.
     "socket": (41, 198),
@@ -39,7 +39,7 @@ _REFUSED_CALLS = {
     "pidfd_send_signal": (424, 424),
     "pidfd_open": (434, 434),
     "pidfd_getfd": (438, 438),
-    # Administration of the system.
+    # These system calls administer the machine.
     "pivot_root": (155, 41),
     "chroot": (161, 51),
     "acct": (163, 89),
@@ -67,7 +67,7 @@ _REFUSED_CALLS = {
     "fsconfig": (431, 431),
     "fsmount": (432, 432),
     "mount_setattr": (442, 442),
-    # Shared memory, semaphores and message queues (System V and POSIX).
+    # These system calls use shared memory, semaphores and message queues.
     "shmget": (29, 194),
     "shmat": (30, 196),
     "shmctl": (31, 195),
@@ -85,7 +85,7 @@ _REFUSED_CALLS = {
     "mq_timedreceive": (243, 183),
     "mq_notify": (244, 184),
     "mq_getsetattr": (245, 185),
-    # Scheduling: priority, policy and processors.
+    # These system calls change the scheduling of processes.
     "setpriority": (141, 140),
     "ioprio_set": (251, 30),
     "sched_setparam": (142, 118),
@@ -100,7 +100,7 @@ _PRLIMIT = (302, 261)
 #: These system calls suffice for a process that only reads files and computes.
 #: Each group lists numbers of system calls on x86_64 and then on aarch64.
 _ALLOWED_CALLS = (
-    # System calls for files and folders.
+    # These system calls serve files and folders.
     (*range(9), *range(16, 23), 32, 33, 40, *range(72, 85), 87, 89, 90, 91, 95, 137,
      138, 217, 221, 257, 258, 262, 263, 264, 267, 268, 269, 280, 285, 292, 293, 316,
      326, 332, 436, 437, 439),
@@ -207,13 +207,13 @@ def _argument_offset(place: int) -> int:
     return 16 + 8 * place
 
 
-#: Numbers of Landlock's system calls, which are the same on every architecture.
+#: Landlock's system calls have the same numbers on every architecture.
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _ASK_VERSION, _PATH_BENEATH = 1, 1
 
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = (1 << bit for bit in range(4))
 _TRUNCATE, _IOCTL_DEVICE = 1 << 14, 1 << 15
-#: Number of file access rights in each version of Landlock's interface.
+#: Each version of Landlock's interface has a number of file access rights.
 _FILE_BITS = {1: 13, 2: 14, 3: 15, 4: 15}
 _LATEST_FILE_BITS = 16
 _READ = _EXECUTE | _READ_FILE | _READ_DIR

@@ -67,7 +67,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def close_if_unusable_or_obsolete(self) -> None:
         if self.is_given_up and not self.in_atomic_block:
             if self.connection is not None:
-                # The pool discards a connection that is already closed.
+                # The pool of connections discards a connection that is already closed.
                 self.connection.close()
             self.close()
         super().close_if_unusable_or_obsolete()

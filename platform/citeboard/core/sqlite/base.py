@@ -57,7 +57,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def _commit(self) -> None:
         super()._commit()  # type: ignore[misc]
-        # Callbacks after the commit may begin a transaction, which needs the lock.
+        # Callbacks after the commit may begin a transaction, which needs SQLite's lock.
         self._end_turn()
 
     def _rollback(self) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 from django.core.files.base import File
 from django.core.files.storage import FileSystemStorage, Storage, default_storage
 
-#: Error numbers of a full disk and of an exceeded quota.
+#: A full disk and an exceeded quota have these error numbers.
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -117,7 +117,7 @@ class FolderStorage(Storage):
 runs = FolderStorage("runs")
 gold = FolderStorage("gold")
 statistics = FolderStorage("statistics")
-#: All folders in which the site stores files outside the database.
+#: The site stores all files outside the database in these folders.
 FOLDERS = (runs, gold, statistics)
 
 
@@ -146,7 +146,7 @@ class Disk(FileSystemStorage):
         root = Path(self.location)
         for place, _, names in os.walk(root / folder):
             for path in (Path(place) / name for name in names):
-                # The file may disappear during the listing.
+                # A file may be deleted while its folder is listed.
                 with suppress(FileNotFoundError):
                     state = path.stat()
                     modified = dt.datetime.fromtimestamp(state.st_mtime, dt.UTC)

@@ -18,7 +18,7 @@ from storages.backends.s3 import S3Storage
 from citeboard.core.confined.limits import MEGABYTE
 from citeboard.core.storage import Entry
 
-#: Size in bytes of a downloaded range and of an uploaded part.
+#: A downloaded range has RANGE bytes, and an uploaded part has PART bytes.
 RANGE, PART = MEGABYTE, 8 * MEGABYTE
 #: CONNECT and READ are timeouts of requests to the bucket, in seconds.
 #: The site considers the bucket unavailable after ATTEMPTS failed requests.
@@ -57,7 +57,7 @@ class BucketStorage(S3Storage):
             request_checksum_calculation="when_required",
             response_checksum_validation="when_required",
         )
-        # Only one part is in memory at a time.
+        # Only one part of an uploaded file is in memory at a time.
         transfer = TransferConfig(
             multipart_threshold=PART, multipart_chunksize=PART, use_threads=False
         )

@@ -40,7 +40,7 @@ WORDS = (
 )
 
 register = template.Library()
-#: Format of a time in the history.
+#: The history stores times in this format.
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
 
 

@@ -13,7 +13,7 @@ from tasks.jobs import interruptions
 from tasks.jobs.queue_choice import SignOfLife, claimable, forget_group
 from tasks.jobs.work import take_next
 
-#: Seconds between two checks for jobs.
+#: The command checks for jobs every LOOK_SECONDS seconds.
 LOOK_SECONDS = 1.0
 
 

@@ -15,10 +15,10 @@ import yaml
 from django.conf import settings
 from prometheus_client.parser import text_string_to_metric_families
 
-#: Minutes at which `promtool` evaluates the alerts.
+#: The program `promtool` evaluates the alerts at these minutes.
 LOOKS = (2, 5, 10, 20, 40, 60)
 UP = 'up{job="citeboard",instance="drill"}'
-#: Suffixes of metric names that identify counters.
+#: The names of metrics that are counters have these suffixes.
 COUNTS = ("_total", "_bucket", "_count", "_sum")
 FIRING = 'ALERTS{alertstate="firing"}'
 

@@ -15,11 +15,11 @@ from citeboard.ops.drill.faults import AWAY, NO_ROOM, Fault, namespace
 from citeboard.ops.drill.own_redis import OwnRedis
 from citeboard.ops.drill.site_copy import Answer, DrillStopped, SiteCopy, wait_for
 
-#: Maximum seconds until probes notice a fault.
+#: Probes notice a fault within NOTICED_SECONDS seconds.
 NOTICED_SECONDS = 15.0
-#: Seconds between the two scrapes; longer than the interval between two sweeps.
+#: Two scrapes are BETWEEN_SCRAPES seconds apart, which is more than two sweeps are.
 BETWEEN_SCRAPES = 15.0
-#: Free megabytes on the small disk.
+#: The small disk of a drill has ROOM_MB free megabytes.
 ROOM_MB = 24
 SEASON = "/seasons/demo/"
 DONE = ("scored", "failed")
@@ -42,7 +42,7 @@ class Outcome:
     #: scored_after counts seconds from the fault's end until accepted runs are scored.
     ready_after: float
     scored_after: float
-    #: Final states of the runs that were accepted before and during the fault.
+    #: The list has the final states of runs that the site accepted before the recovery.
     ends: list[str] = field(default_factory=list)
 
     @property

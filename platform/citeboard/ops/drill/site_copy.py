@@ -26,13 +26,13 @@ from citeboard.ops.backups import write_backup
 from citeboard.ops.drill.door import Door
 from citeboard.ops.drill.own_redis import OwnRedis
 
-#: Maximum seconds to wait for the start of the site, and for the end of a fault.
+#: The drill waits at most PATIENCE seconds for the start of the site.
 PATIENCE = 300.0
-#: Timeout of a request in seconds. An upload may wait 20 s for SQLite's lock.
+#: A request times out later than the 20 s that an upload may wait for SQLite's lock.
 REQUEST_SECONDS = 60.0
 #: The copy inherits only variables of the site that contain no address of a server.
 KEPT = ("PATH", "HOME", "LANG", "CITEBOARD_CONFINEMENT", "CITEBOARD_SHARED")
-#: Script that removes the webhooks and the upload limits of the copy.
+#: The script removes the webhooks and the upload limits of the copied site.
 PREPARE = """
 from tasks.models import Delivery, Phase, Webhook
 Delivery.objects.all().delete()

@@ -253,7 +253,7 @@ def cite(request: HttpRequest, phase: Phase) -> Answer:
 def snapshot(request: HttpRequest, phase: Phase, digest: str) -> Answer:
     stored = kept_at(request, phase, digest)
     content = stored.content
-    # Omit columns without any number.
+    # The file omits columns without any number.
     columns = [
         column
         for column in content["columns"]

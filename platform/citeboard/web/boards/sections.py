@@ -251,7 +251,7 @@ def outside(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
     }
 
 
-#: Show correlations with as many decimals as scores between 0 and 1.
+#: Correlations have as many decimals as scores between 0 and 1.
 SCALE = 1.0
 
 

@@ -47,12 +47,12 @@ from tasks.seasons.cards import card
 
 Status = Submission.Status
 
-#: If a run waits longer than this, probably no worker is free or running.
+#: If a run waits longer than PATIENCE, probably no worker is free or running.
 PATIENCE = dt.timedelta(minutes=10)
-#: A phase without gold is a problem if the phase opens within this time.
+#: A phase without gold is a problem if the phase opens within the time SOON.
 SOON = dt.timedelta(days=14)
 SHOWN = 8
-#: Changes that organisers should not make shortly before the end of a phase.
+#: Organisers should not make these changes shortly before the end of a phase.
 LATE_CHANGES = (
     "terms-published",
     "settings-changed",
@@ -487,7 +487,7 @@ def _waiting_runs(season: Season) -> Concern:
     )
     # A run with scores of one rule set can still wait for the model of another one.
     unsupplied = _runs(season).filter(is_unsupplied(), status=Status.SCORED)
-    # A union uses an index for each part; an OR would scan all runs.
+    # A union uses an index for each part, but an OR would scan all runs.
     both = runs.order_by().values("pk").union(unsupplied.order_by().values("pk"))
     runs = _runs(season).filter(pk__in=both)
     unclear = _("Nobody has begun to score it; see whether a worker is running.")

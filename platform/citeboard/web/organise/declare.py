@@ -59,9 +59,9 @@ from tasks.types.problems import capped, from_values
 from tasks.types.toml_lines import KeyLines
 
 Told = dict[str, Any]
-#: The maximum number of characters in a `measures.py`.
+#: A file `measures.py` has at most MAX_MEASURES characters.
 MAX_MEASURES = 50_000
-#: Form fields whose names differ from the keys that they set.
+#: Each form field here has another name than the key that the field sets.
 _FIELDS: dict[object, str] = {"id": "key", "field": "gold"}
 SALT = "declared-task"
 OPEN_FOR = dt.timedelta(days=90)
@@ -650,7 +650,7 @@ def _at_field(problem: Problem, lines: KeyLines, form: DeclarationForm) -> Probl
             (own for part in path if (own := _FIELDS.get(part, ""))), ""
         )
         name = name or next((part for part in path[1:] if part in form.fields), "")
-        # The second rule set has its own form fields.
+        # The second rule set of a task has its own form fields.
         number = next((part for part in path if isinstance(part, int)), 0)
         if path[1:2] == ("rules",) and number:
             name = f"{name}_{number + 1}"

@@ -321,14 +321,14 @@ def pairs(request: HttpRequest, season: Season) -> pages.Answer:
     waiting = _waiting_labels(season)
     model, run = request.GET.get("model"), request.GET.get("run")
     if model:
-        # Names never contain NUL, and databases reject it.
+        # Names of models never contain NUL, which databases reject.
         waiting = waiting.none() if "\0" in model else waiting.filter(judge__name=model)
     if run:
         is_number = run.isdecimal() and len(run) < MAX_NUMBER
         waiting = (
             waiting.filter(job__submission=int(run)) if is_number else waiting.none()
         )
-    # Links on the page contain this parameter without a value.
+    # Links on the page contain the parameter `next` without a value.
     is_next_only = chosen_value(request.GET, "next", ("", "only")) is not None
     open_ones = labels.open_pairs(list(waiting), is_next_only=is_next_only)
     lines = (f"{json.dumps(pair, ensure_ascii=False)}\n" for pair in open_ones)

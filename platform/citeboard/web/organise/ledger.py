@@ -78,7 +78,7 @@ def rows(request: HttpRequest, season: Season) -> pages.Answer:
     The file identifies texts only by their digests.
     """
     name, kind = request.GET.get("judge", ""), request.GET.get("kind", "")
-    # Databases reject NUL, and names never contain it.
+    # Names of judges never contain NUL, which databases reject.
     asked = Judge.objects.deciding(
         name.replace("\0", ""), season, kind.replace("\0", "")
     )

@@ -275,7 +275,7 @@ class SettingsForm(OverwritingForm):
             if setting.page == "settings" and field is not None:
                 self.fields[name] = field
                 self.keys[name] = model.key(name)
-                # New phases have no default end; users must set it.
+                # New phases have no default end, so users must set the end.
                 default = model.field(name).get_default() if name != "closes" else None
                 self.initial[name] = getattr(row, name) if row else default
         if ZONE in self.fields:
@@ -288,7 +288,7 @@ class SettingsForm(OverwritingForm):
         if self.moments and zone != before and not self.is_new:
             names = list(self.fields)
             self.fields[WHEN_MOVED] = moving_field(before, zone)
-            # Place this field directly after the time zone.
+            # The field for moved times comes directly after the time zone.
             self.order_fields([*names[: names.index(ZONE) + 1], WHEN_MOVED])
         self.options: dict[str, str] = {}
         if isinstance(row, Task):
@@ -464,7 +464,7 @@ def season_zip_with_gold(
         request.POST if request.method == "POST" else None, user=request.user
     )
     pages.require_known_fields(request, form)
-    # Limit attempts, since the page reveals whether the password is correct.
+    # Attempts are limited, since the page reveals whether the password is correct.
     if request.method == "POST" and not consume(
         request, app="citeboard", action="season_gold", config=TRIES, user=request.user
     ):
@@ -480,7 +480,7 @@ def season_zip_with_gold(
 
 def _zip_response(season: Season, *, with_gold: bool) -> HttpResponseBase:
     exported = export_season(season, names_people=False, with_gold=with_gold)
-    # The open file remains readable until the response is closed.
+    # The open zip file remains readable until the response is closed.
     with tempfile.TemporaryDirectory(prefix="citeboard-season-") as folder:
         path = Path(folder) / "season.zip"
         exported.write_zip(path)

@@ -213,7 +213,7 @@ def _answer(
     if query.as_file in TABLES:
         return _table_file(page, query, list(names), file)
     context |= _page_context(page, query, names, context.get("forms", TABLES))
-    # The content depends on the user's permissions, so the response must not be cached.
+    # The content of the page depends on permissions, so no cache may store the page.
     return private(render(request, "runs/instances.html", context))
 
 

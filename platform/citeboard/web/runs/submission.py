@@ -146,7 +146,7 @@ def describe(request: SignedInRequest, run: Submission) -> Answer:
             },
         )
     except ValidationError as faults:
-        # Add the name of the field to each message, since the page has many fields.
+        # Each message contains the name of its field, since the page has many fields.
         told = [
             f"{run_cards.CARD[name].label if name in run_cards.CARD else name}: {'; '.join(errors)}"
             for name, errors in faults.message_dict.items()

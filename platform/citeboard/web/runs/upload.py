@@ -99,7 +99,7 @@ class Offer:
 class Outcome:
     sentence: str
     is_good: bool = False
-    #: The same file was submitted before, so the user must confirm the submission.
+    #: True means that the user must confirm, since the same file was submitted before.
     asks: bool = False
     problems: Sequence[Problem] = field(default_factory=tuple)
     more: int = 0
