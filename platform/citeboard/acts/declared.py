@@ -360,8 +360,8 @@ class Facts(dict[str, Any]):
 
     The values come from ``stated``, from attributes of the service's results, from
     ``fields``, and from attributes of ``thing``, in this order. If the service returned
-    an integer, every other plural name yields the integer with a noun: for the result
-    3, ``runs`` yields `3 runs`.
+    an integer, every other plural name yields the integer with a noun. For the result
+    3, the name ``runs`` yields `3 runs`.
     """
 
     def __init__(

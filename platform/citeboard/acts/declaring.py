@@ -1,4 +1,4 @@
-"""Create and change declared tasks: tasks that organisers define with files."""
+"""Create and change declared tasks, which organisers define with files."""
 
 from collections.abc import Mapping
 from typing import Any

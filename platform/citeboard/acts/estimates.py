@@ -1,4 +1,4 @@
-"""Estimate scores: sample units, upload people's labels, publish and unpublish."""
+"""Actions that sample units, upload people's labels, and publish estimated scores."""
 
 from typing import Any
 

@@ -1,6 +1,4 @@
-"""Prepare the start of a season: set all dates in one calendar, and upload gold for all
-tasks.
-"""
+"""Actions before the start of a season, which set all dates and upload all gold."""
 
 import datetime as dt
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Manage sheets of pairs: create, judge, upload judgements, publish and unpublish."""
+"""Actions that create, judge and publish sheets of pairs of texts."""
 
 from collections.abc import Sequence
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""Manage a phase: dates, board, freeze, confirmation of results, extra tries of teams."""
+"""Actions that manage the dates, the board and the results of a phase."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Manage a run: withdraw, exclude, select, describe, and confirm its results."""
+"""Actions that withdraw, exclude, select, describe and confirm a run."""
 
 from dataclasses import KW_ONLY, dataclass
 from functools import partial

@@ -358,13 +358,14 @@ EARLY = OpenApiResponse(
 
 @dataclass(frozen=True)
 class Operation:
-    """Turn a function into an API operation. Its docstring becomes summary and
-    description.
+    """Turn a function into an API operation.
+
+    The docstring of the function becomes the summary and the description.
 
     The function receives the request, the object that ``role`` returns, the URL
     parameters listed in ``rest``, and the validated data of ``form`` and ``query``.
-    Without a role it receives all URL parameters. ``body`` describes a body that the
-    function reads itself.
+    Without ``role`` the function receives all URL parameters. ``body`` describes a body
+    that the function reads itself.
 
     ``role`` takes the user and the other URL parameters. It returns the object, or
     raises Http404 or PermissionDenied. ``answers`` serializes the result, and ``pages``

@@ -75,7 +75,7 @@ def _tasks() -> QuerySet[Task]:
 def _read(phases: QuerySet[Phase]) -> QuerySet[Phase]:
     """Annotate phases with ``has_scores``.
 
-    Phases without scores have no leader, so they need no query for the leader.
+    Phases without scores have no leader, so the API makes no query for their leader.
     """
     scored = Evaluation.objects.filter(phase=OuterRef("pk"))
     return (

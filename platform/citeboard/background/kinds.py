@@ -1,6 +1,4 @@
-"""The kinds of background jobs: sheets for human evaluation, imports, archives,
-overview papers.
-"""
+"""The kinds of background jobs, such as imports, archives and overview papers."""
 
 from __future__ import annotations
 

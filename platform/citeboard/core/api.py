@@ -1,6 +1,4 @@
-"""Parts of the API that all apps share: errors, pagination, throttling and CORS
-headers.
-"""
+"""Errors, pagination, throttling and CORS headers that all parts of the API share."""
 
 import time
 from collections import OrderedDict
@@ -63,8 +61,9 @@ class LengthRequired(exceptions.APIException):
 
 
 def require_length(request: Request) -> None:
-    """Refuse a chunked request, because WSGI servers drop its body. Raises
-    LengthRequired.
+    """Refuse a chunked request, because WSGI servers drop the body of such a request.
+
+    Raises LengthRequired.
     """
     if "chunked" in request.headers.get("Transfer-Encoding", "").lower():
         raise LengthRequired

@@ -1,5 +1,6 @@
-"""Cache backends: Redis with a fallback for outages, an in-memory cache of live
-objects, and a database cache for rate limits.
+"""Cache backends for Redis, live objects in memory, and rate limits.
+
+The Redis cache uses another cache during outages. The database stores the rate limits.
 """
 
 import json

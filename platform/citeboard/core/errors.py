@@ -1,5 +1,6 @@
-"""Error responses. The API returns an object whose `detail` is a sentence; all other
-URLs return a page.
+"""Error responses of the site.
+
+The API returns an object whose `detail` is a sentence. All other URLs return a page.
 """
 
 import logging

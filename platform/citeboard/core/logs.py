@@ -1,4 +1,4 @@
-"""Log formats: text for people or JSON for programs, both with the id of the request."""
+"""Log formats for people (text) and programs (JSON), with the id of the request."""
 
 import json
 import logging

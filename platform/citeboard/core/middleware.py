@@ -175,8 +175,9 @@ class OnlyPostedMiddleware(Middleware):
 
 
 def page_above(path: str) -> str:
-    """Return the URL of the nearest existing page above this path: a parent page, the
-    season's page or the home page.
+    """Return the URL of the nearest existing page above a path.
+
+    The page is a parent page, the season's page or the home page.
     """
     parts = path.strip("/").split("/")
     for candidate in [

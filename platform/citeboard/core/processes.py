@@ -1,4 +1,4 @@
-"""Process groups: start them, restart them, and end all of their processes."""
+"""Groups of processes that the site starts, restarts and ends together."""
 
 import errno
 import hashlib
@@ -24,8 +24,8 @@ log = logging.getLogger(__name__)
 
 
 class ProcessGroup:
-    """A command that runs in its own session, so that all of its child processes can be
-    ended with it.
+    """A command in a session of its own, which can be ended with all its child
+    processes.
     """
 
     def __init__(

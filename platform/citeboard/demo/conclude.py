@@ -1,5 +1,6 @@
-"""Conclude the demo season that has ended: teams confirm, the board is cited, and an
-archive is written.
+"""Conclude the demo season that has ended.
+
+Teams confirm their results, the board is cited, and an archive is written.
 """
 
 import time

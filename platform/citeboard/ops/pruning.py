@@ -1,4 +1,4 @@
-"""Find and delete stored data that is no longer needed; run the regular sweeps."""
+"""Delete stored data that the site no longer needs, and run the regular sweeps."""
 
 import datetime as dt
 import logging

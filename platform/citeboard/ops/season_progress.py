@@ -1,4 +1,4 @@
-"""Progress of a season for its organisers: runs per day, waiting times, and disk space."""
+"""Runs per day, waiting times and disk space of a season, for its organisers."""
 
 import datetime as dt
 from dataclasses import dataclass

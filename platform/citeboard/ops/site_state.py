@@ -1,4 +1,4 @@
-"""State of the site for its operators: on a page, in the API, and as metrics for Prometheus."""
+"""The state of the site for operators on a page, in the API and as Prometheus metrics."""
 
 import datetime as dt
 import os

@@ -2,11 +2,11 @@
 order.
 
 `python -P -m citeboard.core.confined.fork_server JSON FD`. The server has one thread
-and no secrets. Each order arrives over the socket FD together with two descriptors: a
-socket on which the server reports the start and the end of the work, and the working
-folder. If the client closes the socket of an order, the server kills the process of
-this order. If FD is closed or the parent of the server exits, the server kills all
-processes and exits.
+and no secrets. Each order arrives over the socket FD together with two descriptors. The
+server reports the start and the end of the work on the first descriptor, a socket. The
+second descriptor is the working folder. If the client closes the socket of an order,
+the server kills the process of this order. If FD is closed or the parent of the server
+exits, the server kills all processes and exits.
 """
 
 import gc

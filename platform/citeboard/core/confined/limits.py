@@ -1,4 +1,7 @@
-"""Resource limits of a process. The kernel enforces them; hard limits cannot be raised."""
+"""Resource limits of a process, which the kernel enforces.
+
+A process cannot raise hard limits.
+"""
 
 import errno
 import math

@@ -1,4 +1,4 @@
-"""A TCP proxy in front of a server; while the proxy is shut, the server is unreachable."""
+"""A TCP proxy in front of a server, which is unreachable while the proxy is shut."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A copy of the site with its own folder, database and port; the copy sends no mail and no webhooks."""
+"""A copy of the site for drills, which sends no mail and no webhooks.
+
+The copy has its own folder, database and port.
+"""
 
 from __future__ import annotations
 

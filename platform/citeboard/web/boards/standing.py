@@ -317,7 +317,7 @@ def _download_and_score_command(
 def changes_of_gold(request: HttpRequest, phase: Phase) -> Answer:
     """Compare the boards before and after a version of the gold.
 
-    The URL may name the version; the default is the newest version.
+    The URL may name a version of the gold other than the newest version.
     """
     audience = visibility.audience_of(phase, request.user)
     if visibility.visibility_of(phase, audience) == visibility.Visibility.NOTHING:

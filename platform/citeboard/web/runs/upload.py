@@ -84,7 +84,8 @@ KEPT, ENCODING = "kept", "encoding"
 class Offer:
     """A possible repair of a rejected file.
 
-    ``kept`` is the token of a stored file: the original file or the repaired copy.
+    ``kept`` is the token of a stored file, either the original file or the repaired
+    copy.
     """
 
     repair: Repair
