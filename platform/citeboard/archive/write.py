@@ -644,7 +644,7 @@ FOLDER = "labels"
 def _check_option(name: str, path: str) -> None:
     """Check the option file of a metric that belongs to a season.
 
-    Raises InputRefused.
+    Raises InputRefused if the option file is invalid.
     """
     if name == PARSER.name:
         file_parses([], path)

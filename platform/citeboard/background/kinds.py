@@ -444,7 +444,7 @@ def told(job: BackgroundJob, share: float, doing: str) -> None:
 def heartbeat(job: BackgroundJob) -> Iterator[None]:
     """Renew the lease of a background job until the block ends.
 
-    Reading a large file can take minutes.
+    A job that reads a large file can take minutes.
     """
     ended = threading.Event()
 
@@ -503,7 +503,7 @@ def jobs_of(
 def run_to_judge(user: object, number: int) -> Submission:
     """Return a run with claims or judgements, in a season that the user organises.
 
-    Raises Http404.
+    Raises Http404 if there is no such run.
     """
     run = (
         Submission.objects.select_related("phase__task__season", "team")

@@ -53,7 +53,7 @@ def record(
 ) -> AuditEntry:
     """Add a user action to the history, in the database transaction of the action.
 
-    ``key`` is a key of `actions.ACTIONS`.
+    ``key`` is the name of the action in `actions.ACTIONS`.
     """
     action, _slash, variant = key.partition("/")
     stored = {
@@ -96,8 +96,8 @@ def set_fields(
 ) -> list[Change]:
     """Change and save a locked row, and return the changes for the history.
 
-    ``wanted`` contains the new values. If a value changes, the row also gets the values
-    in ``beside``, which the history omits.
+    ``wanted`` contains the new values of the row's fields. If a value changes, the row
+    also gets the values in ``beside``, which the history omits.
     """
     changes = [
         Change(f"{prefix}{name}", before, value)
@@ -207,7 +207,8 @@ def may_be_restored(entry: AuditEntry) -> bool:
 def restore(*, entry: AuditEntry, by: Any) -> None:
     """Restore the rows that the action of a history entry deleted.
 
-    Nothing happens if the rows were restored already. Raises NotRestored.
+    Nothing happens if the rows were restored already. Raises NotRestored if the rows
+    cannot be restored.
     """
     if not may_be_restored(entry):
         return

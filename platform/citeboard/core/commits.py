@@ -1,5 +1,6 @@
-"""Callbacks after a commit. If a callback fails, the committed data and the response
-stay as they are.
+"""Callbacks that run after a database transaction is committed.
+
+If a callback fails, the committed data and the response stay as they are.
 """
 
 import logging

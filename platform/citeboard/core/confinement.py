@@ -147,8 +147,8 @@ def read_upload(
     block.
 
     ``owner`` is the account of the sender, a Sender object for runs, or None for the
-    site's own files. By default, the limits for runs apply. Raises UploadUnreadable, or
-    PoolFull, which the site answers with status 503.
+    site's own files. By default, the limits for files of runs apply. Raises
+    UploadUnreadable, or PoolFull, which the site answers with status 503.
     """
     inputs: dict[str, Path | bytes] = {UPLOAD: path, **(files or {})}
     facts: dict[str, Any] = {

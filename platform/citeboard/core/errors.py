@@ -1,4 +1,4 @@
-"""Error responses of the site.
+"""Responses of the site to requests that fail.
 
 The API returns an object whose `detail` is a sentence. All other URLs return a page.
 """

@@ -57,7 +57,7 @@ def zone_name(name: str) -> str:
 
 
 def read_instant(text: str | dt.datetime, zone: ZoneInfo) -> dt.datetime:
-    """Parse a time and return it in UTC. Raises NoInstant.
+    """Parse a time and return it in UTC. Raises NoInstant if the text is not a time.
 
     ``zone`` is the time zone of a text that names neither a zone nor an offset.
 

@@ -124,7 +124,7 @@ class Limit(models.Model):
 
 class SchemaEpoch(models.Model):
     """A record that a migration has removed a table or column that earlier releases
-    use. See `citeboard.core.database`.
+    use. The module `citeboard.core.database` compares the record with the release.
     """
 
     number = models.PositiveIntegerField(primary_key=True)
@@ -143,8 +143,8 @@ class LastDone(models.Model):
 
 
 class Heartbeat(models.Model):
-    """The time at which a machine last wrote to the database. See
-    `citeboard.core.writability`.
+    """The time at which a machine last wrote to the database. The module
+    `citeboard.core.writability` writes these rows.
     """
 
     machine = models.CharField(max_length=60, primary_key=True)

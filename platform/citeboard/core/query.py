@@ -120,7 +120,8 @@ class Query:
     def of(cls, sent: QueryDict) -> Self:
         """Return the query parameters of a request.
 
-        Empty values are ignored. Raises InvalidParameters if a value is not permitted.
+        Parameters with empty values are ignored. Raises InvalidParameters if a value is
+        not permitted.
         """
         values_read: dict[str, Any] = {}
         for one in fields(cls) if sent else ():

@@ -75,7 +75,7 @@ class UploadQueue:
     def turn(self, account: str, megabytes: float) -> Iterator[Ticket]:
         """Wait until the process may read an upload.
 
-        Raises TooManyAtOnce.
+        Raises TooManyAtOnce if the account has other uploads in a busy process.
         """
         steps = steps_of(account) + int(STEPS_PER_MEGABYTE * megabytes)
         ticket = Ticket(account, steps, next(self._numbers))

@@ -1,6 +1,6 @@
 """Publish invented ratings of responses with positional citations.
 
-Table 4 of Xu et al. 2025 contains ratings of this kind.
+The invented ratings resemble the ratings in Table 4 of Xu et al. (2025).
 """
 
 import json

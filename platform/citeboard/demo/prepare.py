@@ -1,4 +1,6 @@
-"""Create the demo seasons once. The demo does not overwrite later changes by visitors."""
+"""Create the demo seasons on a new site. The demo does not overwrite later changes by
+visitors.
+"""
 
 import datetime as dt
 import shutil
@@ -128,7 +130,7 @@ def begin_demo() -> Demo:
 def finish_demo() -> None:
     """Finish the demo in short transactions, so that the site can write in between.
 
-    An interrupted call can be repeated.
+    The function can be called again after an interruption.
     """
     files = _files()
     if (mark := files / UNFINISHED).exists():

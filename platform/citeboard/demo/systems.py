@@ -1,4 +1,6 @@
-"""The systems of the demo's teams. `scripts/write_demo.py` generated their runs."""
+"""The systems of the demo's teams. The script `scripts/write_demo.py` generated the
+runs of these systems.
+"""
 
 import re
 import tomllib

@@ -1,10 +1,10 @@
 """Make a backup of a running site, and restore a site from a backup.
 
 The program first takes a snapshot of the database and then copies the files that the
-snapshot names. Stored files never change. A missing file may have been replaced after
-the snapshot, for example by a rescoring. The backup then starts again with a new
-snapshot. If the current database also names the missing file, the site has lost the
-file. Each backup is verified before use.
+snapshot names. Files in the storage of the site never change. A missing file may have
+been replaced after the snapshot, for example by a rescoring. The backup then starts
+again with a new snapshot. If the current database also names the missing file, the site
+has lost the file. Each backup is verified before use.
 """
 
 import datetime as dt

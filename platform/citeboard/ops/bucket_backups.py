@@ -67,7 +67,8 @@ def _save(bucket: Any, name: str, path: Path) -> None:
 def fetch(bucket: Any, moment: str | None, target: Path) -> None:
     """Download a backup from the bucket into a new folder.
 
-    The function downloads the latest backup by default. Raises BackupRefused.
+    The function downloads the latest backup by default. Raises BackupRefused if the
+    backup is missing or cannot be used.
     """
     if target.exists():
         raise BackupRefused(

@@ -1,4 +1,6 @@
-"""Checks of an installation. Each check reports one problem in a sentence and suggests a remedy."""
+"""Checks of an installed site, by which operators find faults. Each check reports one
+problem in a sentence and suggests a remedy.
+"""
 
 import datetime as dt
 import importlib.util

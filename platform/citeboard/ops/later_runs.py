@@ -67,7 +67,7 @@ class SavedRun:
 def later_runs(backup: Path) -> list[Submission]:
     """Return the teams' runs that the backup lacks, oldest first.
 
-    Raises BackupRefused.
+    Raises BackupRefused if the backup cannot be used.
     """
     there = _runs_in(backup)
     runs = Submission.objects.filter(team__isnull=False).exclude(status__in=TAKEN_BACK)
@@ -172,7 +172,7 @@ def send_again(saved: SavedRun, folder: Path) -> Submission | None:
     phase.
 
     Return None if the team has already sent the same file with the same system name to
-    the phase. Raises NotSent.
+    the phase. Raises NotSent if this site cannot accept the run.
     """
     phase = Phase.objects.filter(
         slug=saved.phase, task__slug=saved.task, task__season__slug=saved.season

@@ -158,7 +158,7 @@ def prune(*, dry_run: bool, days: Mapping[str, int] | None = None) -> Iterator[P
 def _is_draft(folder: FolderStorage, name: str) -> bool:
     """Return True if a file belongs to an unconfirmed draft.
 
-    A sweep removes drafts when they expire.
+    The regular sweep removes drafts after their expiry.
     """
     return folder is storage.gold and name.startswith(f"{drafts.FOLDER}/")
 

@@ -293,7 +293,7 @@ def environment() -> dict[str, str]:
 
 
 def reap_orphans(own: Collection[int | None]) -> None:
-    """Reap orphaned processes except the processes ``own``.
+    """Reap orphaned processes, but not the site's own processes ``own``.
 
     In a container, this process has id 1 and becomes the parent of all orphans.
     """

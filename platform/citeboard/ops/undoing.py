@@ -93,7 +93,7 @@ def take_back(*, season: Season, entry: AuditEntry, by: User) -> str:
     """Undo a user action of a history entry.
 
     Returns sentences about effects that cannot be undone, or an empty text. Raises
-    Refused.
+    Refused if the action can no longer be undone.
     """
     if entry not in to_take_back(season):
         raise Refused(_("this cannot be taken back any more"))
@@ -119,7 +119,7 @@ def take_back(*, season: Season, entry: AuditEntry, by: User) -> str:
 
 
 def take_posts_back(events: list[str]) -> int:
-    """Delete the unsent messages about these events.
+    """Delete the unsent notifications and webhook deliveries about ``events``.
 
     Returns the number of messages that were already sent.
     """

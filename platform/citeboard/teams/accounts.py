@@ -1,4 +1,7 @@
-"""Accounts and API tokens. An account has a name, an affiliation and a country."""
+"""Accounts and API tokens of users.
+
+An account has a name, an affiliation and a country.
+"""
 
 import datetime as dt
 import re

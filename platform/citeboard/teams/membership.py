@@ -270,7 +270,7 @@ Role = Membership.Role
 class MembershipRefused(Refused):
     """An action would leave a team in an invalid state.
 
-    The message names a remedy.
+    The error message names a remedy.
     """
 
 

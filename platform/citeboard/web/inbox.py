@@ -70,7 +70,7 @@ def choices(request: HttpRequest, user: User) -> Answer:
 def unsubscribe(request: HttpRequest, secret: str) -> HttpResponse:
     """Unsubscribe from e-mails of one kind by POST.
 
-    GET changes nothing, because mail programs open links automatically.
+    A GET request changes nothing, because mail programs open links automatically.
     """
     try:
         user, kind = reading.subscription_of(secret)

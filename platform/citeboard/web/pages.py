@@ -74,8 +74,8 @@ R = TypeVar("R", bound=HttpResponseBase)
 
 
 def page(address: str, view: View, name: str, **given: str) -> URLPattern:
-    """Return a URL pattern. ``given`` contains additional keyword arguments of the
-    view.
+    """Return a URL pattern for a view. ``given`` contains additional keyword arguments
+    of the view.
     """
     return path(address, view, given, name=name)
 
@@ -139,8 +139,8 @@ class Pages:
         """Return a decorator for a page with a form.
 
         The view returns the template context, or a message if the action succeeded.
-        After success the page redirects to ``back``, or to itself. `act` explains
-        ``fields``.
+        After success the page redirects to ``back``, or to itself. The method `act`
+        explains the argument ``fields``.
         """
         methods = require_http_methods(["GET", "HEAD", "POST"])
         return lambda view: self._guarded(

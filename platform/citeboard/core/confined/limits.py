@@ -25,8 +25,9 @@ _PARENT_DIED = 1  # PR_SET_PDEATHSIG of <sys/prctl.h>
 class Limits:
     """Resource limits of one process.
 
-    ``max_files`` limits open files. ``total_files`` and ``total_mb`` limit the working
-    folder. Each of the ``steps`` may use ``cpu_seconds`` and ``wall_seconds``.
+    ``max_files`` limits the open files of the process. ``total_files`` and ``total_mb``
+    limit the files in the working folder. Each of the ``steps`` may use ``cpu_seconds``
+    and ``wall_seconds``.
     """
 
     cpu_seconds: int

@@ -48,10 +48,10 @@ class ProgramFailed(Exception):
 class Work:
     """A function to run in a sandboxed process.
 
-    ``program`` is MODULE:FUNCTION. The arguments and the result are JSON values. The
-    function runs in a folder with copies of ``files``, in which it may write.
-    ``shared`` is a JSON file of the site, which the fork server parses once and passes
-    to the function. If ``is_ours`` is False, the log omits the program's output.
+    ``program`` names the function as MODULE:FUNCTION. The arguments and the result are
+    JSON values. The function runs in a folder with copies of ``files``, in which it may
+    write. ``shared`` is a JSON file of the site, which the fork server parses once and
+    passes to the function. If ``is_ours`` is False, the log omits the program's output.
     """
 
     program: str
@@ -245,7 +245,8 @@ class ServerLost(Exception):
 class Setup:
     """The configuration of a fork server.
 
-    ``path`` is the module search path. Programs can read only the ``readable`` folders.
+    ``path`` is the server's search path for Python modules. Programs can read only the
+    ``readable`` folders.
     """
 
     path: Sequence[Path]
@@ -295,7 +296,8 @@ class ForkServer:
     def run(self, work: Work, folder: Path, turn: Turn) -> tuple[int | None, float]:
         """Run the work, and return its exit code and its processor seconds.
 
-        The exit code is None after a timeout. Raises ServerLost.
+        The exit code is None after a timeout. Raises ServerLost if the fork server
+        exits or does not respond.
         """
         facts: dict[str, Any] = {
             "shared": work.shared,
@@ -347,8 +349,8 @@ class ForkServer:
     ) -> socket.socket:
         """Start a program, and return the socket on which the server reports its end.
 
-        The server also reports the start of the program. Closing the socket ends the
-        program.
+        The server also reports the start of the program. A client that closes the
+        socket ends the program.
         """
         order = {"program": program, "arguments": arguments, "behind": behind}
         order |= {"shared": shared and str(shared), "limits": asdict(limits)}
@@ -445,7 +447,8 @@ def heard(line: socket.socket, seconds: float, written: Written | None = None) -
     """Return the fork server's next message to the client.
 
     The message is empty after a timeout or a closed connection. The function checks the
-    limits on written files while it waits. Raises LimitExceeded.
+    limits on written files while it waits. Raises LimitExceeded if the program has
+    written too much.
     """
     word, until = b"", time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0:

@@ -46,7 +46,7 @@ def attempt(facts: Mapping[str, Any]) -> dict[str, bool]:
 def self_test(means: Collection[str] = MEANS) -> list[str]:
     """Return the resources that a sandboxed process on this machine can still reach.
 
-    If the test fails to run, all resources are returned.
+    If the test fails to run, the function returns all resources.
     """
     command = [
         sys.executable,

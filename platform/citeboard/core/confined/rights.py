@@ -251,7 +251,7 @@ def restrict_files(*, readable: Iterable[Path], writable: Iterable[Path]) -> boo
 
     Landlock needs no privilege. Landlock restricts files from Linux 5.13 on, TCP from
     6.7 and signals from 6.12. The restrictions are permanent and apply to all child
-    processes. See `landlock(7)`.
+    processes. The manual page `landlock(7)` describes Landlock.
     """
     number = landlock_version()
     if not number:

@@ -23,12 +23,12 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 class StorageAway(OSError):
     """The storage does not answer or refuses a request.
 
-    A later attempt may succeed.
+    A later attempt to use the storage may succeed.
     """
 
 
 class StorageFull(StorageAway):
-    """The storage has no free space."""
+    """The storage of the site has no free space."""
 
 
 class FileMissing(StorageAway, FileNotFoundError):

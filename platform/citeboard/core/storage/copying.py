@@ -22,7 +22,7 @@ PASSES = 5
 class NotCopied(Exception):
     """The copy of a file differs from the file, or would replace another file.
 
-    The source file still exists.
+    The source file of the failed copy still exists.
     """
 
 

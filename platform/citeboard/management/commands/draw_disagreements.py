@@ -71,7 +71,7 @@ class Command(BaseCommand):
 def _asked(phase: Phase, options: Mapping[str, Any]) -> disagreements.Asked:
     """Check the options of the command as the page checks its form.
 
-    Raises CommandError.
+    Raises CommandError if an option is invalid.
     """
     form = DisagreementsForm(
         {name: options[name] for name in ("judge", "pairs", "seed")}, of=phase

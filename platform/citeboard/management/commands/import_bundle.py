@@ -46,7 +46,7 @@ def as_zip(path: Path) -> Iterator[Path]:
 def organiser_named(address: str) -> User | None:
     """Return the account with the address, or None if the address is empty.
 
-    Raises CommandError.
+    Raises CommandError if no account has the address.
     """
     if not address:
         return None

@@ -44,7 +44,8 @@ def move_database(address: str) -> dict[str, int]:
     """Copy all rows to an empty PostgreSQL database.
 
     Returns the number of rows of each table. If an error occurs, the new database stays
-    empty. Raises Refused or ValueError.
+    empty. Raises Refused if the rows cannot be moved, and ValueError for an invalid
+    URL.
     """
     if connection.vendor != "sqlite":
         raise Refused("this site's database is PostgreSQL already")

@@ -1,5 +1,7 @@
-"""Inject one fault. Record the site's responses, the doctor's findings and the alerts
-during the fault, and then the recovery.
+"""Inject one fault into a site, and record what happens.
+
+The record contains the site's responses, the doctor's findings, the alerts and the
+recovery.
 """
 
 from __future__ import annotations

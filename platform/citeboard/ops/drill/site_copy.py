@@ -214,7 +214,7 @@ def wait_for(
 ) -> float:
     """Wait until the condition is true, and return the waiting time in seconds.
 
-    Raises DrillStopped.
+    Raises DrillStopped after a timeout.
     """
     began = time.monotonic()
     while not condition():

@@ -46,7 +46,7 @@ def of_board(board: Board, query: object, viewer: object) -> dict[str, Any]:
 def _board(request: HttpRequest, phase: Phase) -> BattleBoard:
     """Return a phase's board of battles as the user may see the board.
 
-    Raises Http404.
+    Raises Http404 if the phase has no such board.
     """
     board = battles_for(phase, audience_of(phase, request.user))
     if board is None:

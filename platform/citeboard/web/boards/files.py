@@ -223,7 +223,7 @@ def data_sheet_file(request: HttpRequest, phase: Phase, form: str) -> Answer:
 def _sheet(request: HttpRequest, phase: Phase) -> Sheet:
     """Return the published sheet for human evaluation of a phase.
 
-    Raises Http404.
+    Raises Http404 if the user may see no published sheet.
     """
     audience = audience_of(phase, request.user)
     sheet = human_columns.published_sheet(phase, frozen_at(phase, audience))
@@ -281,7 +281,9 @@ def snapshot(request: HttpRequest, phase: Phase, digest: str) -> Answer:
 @readable_anywhere
 @phase_readers.page()
 def snapshot_json(request: HttpRequest, phase: Phase, digest: str) -> Answer:
-    """Return the snapshot as JSON. The digest covers exactly these bytes."""
+    """Return the snapshot as JSON. The digest in the URL covers exactly the bytes of
+    the snapshot.
+    """
     stored = kept_at(request, phase, digest)
     return attachment(stored.text, f"board-{stored.short}.json")
 

@@ -1,7 +1,7 @@
 """The tabs below the table of a board. Each tab has its own URL, such as
 `?view=classes`.
 
-`TABS` lists all tabs. A new tab needs an entry there, a context function and a
+`TABS` lists all tabs. A new tab needs an entry in `TABS`, a context function and a
 template.
 """
 

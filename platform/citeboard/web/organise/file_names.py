@@ -131,7 +131,7 @@ def with_file_names(form: forms.Form, gold: Told, said: Told) -> tuple[Told, Tol
 def _with_meant_labels(said: Told, values: Told) -> Told:
     """Replace gold values in [task.answer] by the task's labels.
 
-    Proposed labels are values from the gold.
+    The labels of a proposed declaration are values from the gold.
     """
     if values and isinstance(labels := said.get("labels"), list):
         said["labels"] = [*dict.fromkeys(values.get(label, label) for label in labels)]

@@ -315,8 +315,8 @@ def _line(name: str, season: Season) -> dict[str, Any]:
 def pairs(request: HttpRequest, season: Season) -> pages.Answer:
     """Return unlabelled pairs of passage and claim as JSON lines.
 
-    Runs wait until these pairs are labelled. The parameter `run` selects the pairs of
-    one run.
+    Runs wait for scores until a model has labelled these pairs. The parameter `run`
+    selects the pairs of one run.
     """
     waiting = _waiting_labels(season)
     model, run = request.GET.get("model"), request.GET.get("run")

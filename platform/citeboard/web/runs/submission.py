@@ -113,7 +113,8 @@ def run_file(request: HttpRequest, run: Submission) -> Answer:
 def change(request: SignedInRequest, run: Submission, how: str) -> Answer:
     """Cancel, withdraw or select a run.
 
-    The team can do this while the phase is open. Organisers must give a reason.
+    The team can do this while the phase is open. Organisers who change a run must give
+    a reason.
     """
     act, as_organiser = runs.CHANGES[how], _acts_as_organiser(run, request.user)
     if not as_organiser and (
