@@ -522,7 +522,7 @@ SCORING_TIMEOUT = _env.seconds(
     "The computing time one scoring may take; after twice as long by the clock it is ended in any case.",
 )
 # Scorers read the next two variables from their environment, not from the settings.
-# The system check and the documentation list only variables that are declared here.
+# The system check and the documentation list only variables that settings declare.
 SCORING_CACHE_DIR = _env.folder(
     "CITEBOARD_CACHE_DIR",
     Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "citeboard",
@@ -609,13 +609,13 @@ Q_CLUSTER = {
 }
 
 _OURS, _BACKENDS = "citeboard.core.caches", "django.core.cache.backends"
-# A site without Redis uses these caches, a site with Redis during an outage of Redis.
+# A site uses the caches in _OWN_CACHES without Redis or during an outage of Redis.
 _OWN_CACHES: dict[str, dict[str, Any]] = {
-    # All processes share the counts of attempts and requests in this cache.
+    # All processes share the counts of attempts and requests in the default cache.
     # allauth can use only the default cache for its counts of attempts.
-    # No other data are stored in this cache, so that no counts are evicted.
+    # The default cache stores no other data, so that no counts are evicted.
     "default": {"BACKEND": f"{_OURS}.LimitsCache"},
-    # This cache stores results that take long to compute, such as significance tests.
+    # The cache `results` stores slow results, such as significance tests.
     "results": {"BACKEND": f"{_BACKENDS}.locmem.LocMemCache", "LOCATION": "results"},
     # `manage.py doctor` reads the heartbeats of workers in another process.
     "queue": {

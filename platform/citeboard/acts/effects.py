@@ -326,8 +326,8 @@ def _tries_in_words(row: ExtraTries, left: int) -> str:
 class _State:
     season: Season
     phases: dict[int, Phase] = field(default_factory=dict)
-    #: This mapping stores when each audience may first see a kind of data of a task.
-    #: Each key of this mapping is a task, a split of its data, and a kind of data.
+    #: The mapping `known` stores when each audience may first see a kind of data.
+    #: Each key of `known` is a task, a split of the task's data, and a kind of data.
     known: dict[tuple[str, str, Kind], dict[str, Any]] = field(default_factory=dict)
     gold: dict[tuple[int, str], Gold] = field(default_factory=dict)
     unscored: dict[int, int] = field(default_factory=dict)

@@ -157,7 +157,7 @@ class ChangeOfRun(Act):
         if service in (run_acts.cancel, run_acts.withdraw) and hides_outcome(run, by):
             service = run_acts.revoke_run
         # The service accepts a change with a reason even after the end of a phase.
-        # Only organisers may change runs then, so other users' reasons are ignored.
+        # Only organisers may change runs later, so reasons of others are ignored.
         return service(run, by, reason if as_organiser else "", **filled)
 
 

@@ -7,14 +7,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-#: The examples of the API use these keys in nested mappings, one key for each level.
+#: NAMES contains the keys of nested mappings in examples, one for each level.
 NAMES = {
     "scores": ["overlap_f1_micro"],
     "metrics": ["overlap_f1_micro"],
     "breakdowns": ["topic", "D01-1001", "overlap_f1_micro"],
 }
 LACKING = object()
-#: Typical responses of the API lack these fields.
+#: RARE contains fields that typical responses of the API lack.
 RARE = {"infinite", "withheld", "ranks_of", "is_count", "retry_after", "parts"}
 
 

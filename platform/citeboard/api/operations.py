@@ -205,7 +205,7 @@ DRY_RUN = OpenApiParameter(
     bool,
     description="Say what would be done and follow, and do nothing. The body may have it instead.",
 )
-#: A boolean in a query, a form or JSON may have these values.
+#: SWITCH_VALUES maps spellings of booleans in a query, a form or JSON to values.
 SWITCH_VALUES = {"true": True, "1": True, "false": False, "0": False}
 #: Every request body may contain fields for a dry run and for Django's CSRF token.
 _OF_EVERY_BODY = (DRY_RUN.name, "csrfmiddlewaretoken")

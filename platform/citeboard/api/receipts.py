@@ -22,7 +22,7 @@ from scoring.results.board.standings import standing_of
 from tasks.models import Season, Submission
 
 WITHOUT_SCORES = ("task", "run", "scorer", "time")
-#: Two scores in receipts are equal if these fields are equal.
+#: Two scores are equal if their value, interval and number of units are equal.
 _COMPARED = ("value", "low", "high", "n")
 
 

@@ -492,7 +492,7 @@ FigureSerializer = serializer(
     table=str,
     line=(int, "The printed line of the table, from 1."),
     system=serializers.CharField(allow_blank=True),
-    # Exports call this field `class`, which Python refuses as a keyword argument.
+    # Exports have a field `class`, which Python refuses as a keyword argument.
     **{"class": str | None},
     metric=str,
     value=(float | None, "Null where no exact number is printed."),

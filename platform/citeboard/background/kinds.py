@@ -286,7 +286,7 @@ def archives_of(season: Season) -> QuerySet[BackgroundJob]:
     return season.background_jobs.filter(kind=Kind.ARCHIVE, job__state=State.DONE)
 
 
-#: People may download an outdated archive for this time if they may see its contents.
+#: People may download an outdated archive for STILL_GIVEN if they may see its contents.
 STILL_GIVEN = dt.timedelta(hours=1)
 
 

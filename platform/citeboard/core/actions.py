@@ -244,11 +244,11 @@ ACTIONS = {
     ),
     "sheet/removed": _("took a human evaluation off the board"),
 }
-#: The database stores the values of these facts in English, and pages translate them.
+#: The database stores facts about audiences and groups in English for translation.
 _TRANSLATED = ("audience", "then", "group")
-#: Facts of these names contain times in UTC, which pages format for the reader.
+#: Facts in _INSTANTS contain times in UTC, which pages format for the reader.
 _INSTANTS = ("instant", "first", "last", "before", "after")
-#: Facts of these names are stored as a number and displayed with a noun.
+#: Facts in _COUNTED are stored as a number and displayed with a noun.
 _COUNTED: dict[str, Callable[[int], str]] = {
     "lines": lambda number: counted(number, "line"),
     "mails": lambda number: counted(number, "e-mail"),

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 from citeboard.core.query import Listed
 
-#: A read-only view accepts these HTTP methods.
+#: A read-only view accepts GET and HEAD requests.
 READ = ["GET", "HEAD"]
 
 
@@ -254,7 +254,7 @@ class UploadThrottle(MinuteThrottle):
         return int(settings.API_UPLOADS_PER_MINUTE)
 
 
-#: Each value is the last shared count and the number of this process's requests since.
+#: _COUNTS caches the shared count of requests and this process's requests since then.
 _COUNTS: OrderedDict[str, tuple[int, int]] = OrderedDict()
 _COUNTING = Lock()
 MAX_COUNTS = 10_000

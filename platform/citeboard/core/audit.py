@@ -147,7 +147,7 @@ def _model_label(thing: Model) -> str:
 
 
 DELETED, RESTORED = "deleted", "restored"
-#: A history entry stores deleted rows as a change with this key.
+#: A history entry stores deleted rows as a change with the key ROWS.
 ROWS = "rows"
 
 
@@ -170,7 +170,7 @@ def delete(*, row: Model, place: Model, by: Any) -> None:
                 f"{present} holds what is not deleted", nested.protected
             )
         nested.sort()
-        # Rows are restored in this order, so referenced rows must come first.
+        # Rows are restored in stored order, so referenced rows must come first.
         rows = [
             part for model in reversed(list(nested.data)) for part in nested.data[model]
         ]

@@ -71,7 +71,7 @@ class ObjectCache(LocMemCache):
     validated and must not contain user input.
     """
 
-    # The type stubs of LocMemCache omit these attributes.
+    # The type stubs of Django's LocMemCache omit some attributes.
     _cache: OrderedDict[str, Any]
     _lock: Lock
     _has_expired: Callable[[str], bool]
@@ -113,7 +113,7 @@ INCREASE = """
     UPDATE {table} SET value = CAST(CAST(value AS INTEGER) + %s AS TEXT)
     WHERE key = %s AND expires_at > %s RETURNING value
 """
-#: The statement inserts a row or replaces an expired row, and returns a written row.
+#: ADD inserts a cache row or replaces an expired row, and returns a written row.
 ADD = """
     INSERT INTO {table} (key, value, expires_at) VALUES (%s, %s, %s)
     ON CONFLICT (key) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at

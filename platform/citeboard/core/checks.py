@@ -11,13 +11,13 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning as Caution, register
 
-# Only the tests read these environment variables.
+# Only the tests read the environment variables in _NAMES_FOR_TESTS.
 _NAMES_FOR_TESTS = (
     "AXE SHARED TEST_CHANGED TEST_DATABASE_URL TEST_ONLY TEST_PROOFS TEST_REDIS_URL "
     "TEST_ROOT TEST_SINCE"
 )
-#: Environment variables with this prefix contain API keys of language-model judges.
-#: The judges file chooses these variable names, so the settings do not declare them.
+#: Environment variables with the prefix KEYS_OF_JUDGES contain API keys of LLM judges.
+#: The judges file chooses names of variables, so the settings do not declare the names.
 KEYS_OF_JUDGES = "CITEBOARD_JUDGE_KEY_"
 FOR_TESTS = tuple(f"CITEBOARD_{name}" for name in _NAMES_FOR_TESTS.split())
 

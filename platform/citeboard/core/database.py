@@ -99,7 +99,7 @@ class UnusableSchema(Exception):
     The message gives the reason.
     """
 
-    #: Commands exit with this code if a restart cannot help, as the schema is unusable.
+    #: The exit code 4 means that a restart cannot help, as the schema is unusable.
     exit_code = 4
 
 

@@ -47,7 +47,7 @@ ADDRESS = "/api/"
 
 
 class Refusal(exceptions.APIException):
-    #: The header `Retry-After` of the response contains this number of seconds.
+    #: The header `Retry-After` of the response contains `wait` seconds.
     wait: float | None = None
 
     def __init__(self, detail: str, code: int, **members: object) -> None:
@@ -198,7 +198,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
             log.info("A request is answered %s: %s", status, message)
         else:
             outages.note_outage(outages.REQUESTS, message)
-        # This attribute suppresses Django's log message, which contains a traceback.
+        # `_has_been_logged` suppresses Django's log message and its traceback.
         response._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001
     return response
 

@@ -20,7 +20,7 @@ from citeboard.core.writability import write_problem
 
 WEB, WORKER = "web", "worker"
 PARTS = (WEB, WORKER)
-#: `Missing.what` has one of these values.
+#: PARTS_ASKED contains every value of `Missing.what`.
 PARTS_ASKED = {
     "database",
     "writes",
@@ -184,6 +184,6 @@ def ready(request: HttpRequest) -> JsonResponse:
     response = JsonResponse(
         {"status": status, **dict(reasons[:1]), **facts}, status=code
     )
-    # This attribute suppresses Django's log message about the response.
+    # `_has_been_logged` suppresses Django's log message about the response.
     response._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001
     return response

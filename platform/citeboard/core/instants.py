@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _, pgettext_lazy as in_context
 AOE = "AoE"
 _AOE_ZONE = "Etc/GMT+12"
 _FORMS = ("%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%d %b %Y, %H:%M", "%d %b %Y %H:%M")
-#: A stored fact of the history contains a time in this format.
+#: _STORED matches a time such as 2026-05-01 23:59 in a fact of the history.
 _STORED = re.compile(r"\b\d{4}-\d\d-\d\d \d\d:\d\d\b")
 _WRITTEN = re.compile(
     r"(?P<clock>.*?)\s*(?P<zone>Z|[A-Za-z][A-Za-z_]+(?:/[A-Za-z0-9_+-]+)*)?", re.DOTALL
@@ -35,7 +35,7 @@ MONTHS = (
 MAX_LENGTH = 80
 #: A phase that closes in 2099 or later has no end, and pages do not show the time.
 _NEVER = "2099"
-#: A stored fact about a phase without an end has this suffix.
+#: A stored fact about a phase without an end has the suffix WITHOUT_AN_END.
 WITHOUT_AN_END = " without an end"
 WITHOUT_END = dt.datetime(2099, 12, 31, 23, 59, 59, tzinfo=dt.UTC)
 

@@ -29,7 +29,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 
 from citeboard.core import logs, middleware
 
-#: prometheus_client reads the folder of shared metrics from this variable at import.
+#: prometheus_client reads the variable SHARED_FOLDER when it is imported.
 SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 #: A process crashes if it writes to a mapped file on a full disk, but not in /dev/shm.
 _ROOT = Path("/dev/shm" if os.access("/dev/shm", os.W_OK) else tempfile.gettempdir())  # noqa: S108

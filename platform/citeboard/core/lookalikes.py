@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db import models
 
-#: Besides characters of the category Cf, these characters are invisible.
+#: _IGNORED matches invisible characters besides those of the category Cf.
 _IGNORED = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )

@@ -99,7 +99,7 @@ def with_scrolling(html: str) -> str:
 
 
 FOLDER = "docs"
-#: The files of this folder in ``docs`` are also static files of the site.
+#: The files in the folder DOWNLOADS of ``docs`` are also static files of the site.
 DOWNLOADS = "receipts/"
 #: The page of guides shows guides by group, and guides without a group in the last one.
 GROUPS = {

@@ -88,7 +88,7 @@ def checked_link(link: str) -> str:
     return link
 
 
-#: Spreadsheet programs read a text that begins with one of these signs as a formula.
+#: Spreadsheet programs read a text that begins with a sign in FORMULA as a formula.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 

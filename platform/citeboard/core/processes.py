@@ -42,7 +42,7 @@ class ProcessGroup:
         self._command = [*starter, *command]
         self._environment = dict(environment)
         self._process: subprocess.Popen[bytes] | None = None
-        #: The names of a running group's processes begin with this prefix.
+        #: The names of a running group's processes begin with `group_name`.
         self.group_name: str | None = None
         self._started = 0.0
         self._failures = 0

@@ -51,7 +51,7 @@ class TooManyAtOnce(PoolFull):
 class Ticket:
     account: str
     #: The steps measure how long the account has made other accounts wait.
-    #: The steps include the time that this upload is expected to make others wait.
+    #: The steps include the time that an upload is expected to make others wait.
     steps: int
     number: int
     may_begin: threading.Event = field(default_factory=threading.Event)
@@ -100,7 +100,7 @@ class UploadQueue:
 
     def _wait(self, ticket: Ticket) -> None:
         if not ticket.may_begin.is_set():
-            # A database server allows fewer connections than uploads can wait here.
+            # A database server allows fewer connections than uploads can wait.
             for connection in connections.all(initialized_only=True):
                 if not connection.in_atomic_block:
                     connection.close()

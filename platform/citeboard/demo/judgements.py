@@ -27,7 +27,7 @@ from scoring.results.board.snapshots import UNSETTLED
 from tasks.models import Submission
 
 TASK = "positional"
-#: Each value is the bias of an annotator's ratings against the other annotators.
+#: ANNOTATORS maps each annotator to the bias of the annotator's ratings.
 ANNOTATORS = {"Annotator A": 0.2, "Annotator B": -0.2, "Annotator C": 0.0}
 #: The demo checks every POLL_SECONDS seconds whether the worker is done.
 POLL_SECONDS = 2

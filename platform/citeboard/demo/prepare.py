@@ -50,7 +50,7 @@ SEASON = "demo"
 ENDED = "demo-2024"
 #: The demo loads the season with declared tasks last.
 FIELD_TASKS = "field-tasks"
-#: The tasks of this season are to write reports with citations and to judge reports.
+#: The tasks of the season REPORTS are to write reports and to judge reports.
 REPORTS = "reports"
 JUDGING = "judges"
 TEAM = "Fulmar"
@@ -62,7 +62,7 @@ PUBLISHED = (
     "citation-recommendation-2024",
     "aliice-2025",
 )
-#: Demo seasons of early releases lack the newest task, so they get these example runs.
+#: Demo seasons of early releases lack the newest task and get the runs in EARLIER.
 EARLIER = {
     "1a": "lead.jsonl",
     "1b": "lead.jsonl",
@@ -71,7 +71,7 @@ EARLIER = {
 NEWEST_TASK = "positional"
 
 
-#: While this file exists, the demo is incomplete and continues at the next start.
+#: While the file UNFINISHED exists, the demo is incomplete and continues at a start.
 UNFINISHED = ".unfinished"
 #: The demo dates two runs of a phase APART, or closer together in short phases.
 APART = dt.timedelta(days=33)
@@ -342,7 +342,7 @@ def join(user: User, team: Team) -> None:
 
 PRACTICE = "practice"
 IN_ALL_PHASES = ("Avocet", "Bittern", "Curlew")
-#: The demo runs these quick built-in baselines for each task.
+#: BASELINES contains the quick built-in baselines of each task in the demo.
 BASELINES = {
     "1a": {
         "clsumm-tfidf-top1": "TF-IDF, best sentence",
@@ -368,7 +368,7 @@ BASELINES = {
 }
 
 
-#: The run cards of these systems say that the systems were trained on these data sets.
+#: TRAINED_ON maps systems to the training data that their run cards state.
 TRAINED_ON = {
     "DraftCheck-2": "paragraphs",
     "RAG-and-edit": "sentences",
@@ -480,7 +480,7 @@ def entered(name: str, season: Season) -> Team:
 
 TASK, PHASE = "citation-texts", "practice"
 INSTANCES = 12
-#: Each value is the bias of an annotator's ratings.
+#: ANNOTATORS maps each annotator to the bias of the annotator's ratings.
 ANNOTATORS = {"Annotator A": 0.2, "Annotator B": -0.3}
 
 

@@ -94,7 +94,7 @@ WRITERS = (
         "Avocet", "write-verify", "Drops sentences that no document supports.", 0.75
     ),
 )
-#: Two of these judges have judged the reports of teams, and the third counts words.
+#: Two JUDGES of the demo have judged the reports of teams, and the third counts words.
 JUDGES = (
     System("Curlew", "word-counter", "Counts words and reads none.", 0.2),
     System("Bittern", "magpie-judge", "Takes every fact that glitters.", 0.7),
@@ -104,7 +104,7 @@ JUDGES = (
 SAMPLED_UNITS = 21
 SAMPLE_SEED = "demo-178"
 #: The baseline run in the season file has no team.
-#: New users can submit the file of this baseline run as a trial.
+#: New users can submit the file of the baseline run as a trial.
 LEAD = System("", "lead", "The easiest answer that can be given.", 0.0)
 
 

@@ -43,7 +43,7 @@ from tasks.jobs import tallies
 from tasks.models import Phase, Season
 
 FILES = "files"
-#: The row of `LastDone` with this name has the time of the last backup.
+#: The row BACKUP of `LastDone` has the time of the last backup.
 BACKUP = "backup"
 #: A site that replaces files during MAX_SNAPSHOTS snapshots is too busy for a backup.
 MAX_SNAPSHOTS = 5
@@ -130,7 +130,7 @@ def _write_files(
         raise BackupRefused(
             f"files were replaced during each of {MAX_SNAPSHOTS} snapshots; try again later"
         )
-    # Only an earlier snapshot names these files, or their copies are damaged.
+    # Files that only an earlier snapshot names, and damaged copies, are deleted.
     wanted = {draft / FILES / file.name for file in named - lost}
     for path in [
         path

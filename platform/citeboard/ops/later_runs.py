@@ -28,7 +28,7 @@ from tasks.submissions.submit import submit_dated_run
 from tasks.submissions.uploads import Upload, checksum
 
 LIST, FILES = "runs.jsonl", "files"
-#: Teams have withdrawn runs with these statuses, so they are not sent again.
+#: Runs with a status in TAKEN_BACK were withdrawn and are not sent again.
 TAKEN_BACK = (Submission.Status.WITHDRAWN, Submission.Status.CANCELLED)
 
 

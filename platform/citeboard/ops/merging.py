@@ -171,7 +171,7 @@ def _revealed_scores(season: Season, team: Team, into: Team) -> list[Early]:
 
 
 def _merge(season: Season, team: Team, into: Team, by: User, *, reason: str) -> int:
-    # Concurrent uploads of both teams wait for this lock and join the merged team.
+    # Concurrent uploads of both teams wait for a lock and join the merged team.
     _locked_entries(season, team, into)[0].delete()
     joined = []
     present = set(Membership.objects.filter(team=into).values_list("user", flat=True))

@@ -77,7 +77,7 @@ class Pruned:
     size: int = 0
 
 
-#: An operator may delete these notifications and webhook deliveries by age.
+#: An operator may delete the notifications and deliveries in BY_AGE by age.
 #: The site would send a deleted request to confirm results again.
 BY_AGE: dict[str, QuerySet[Any]] = {
     "notifications": Notification.objects.exclude(kind=Kind.CONFIRM).exclude(
@@ -327,7 +327,7 @@ STEPS: dict[Callable[[], object], str] = {
     forget_machines: "{} machines that are gone forgotten",
     forget_invitations: "{} ended invitations forgotten",
 }
-#: The steps wait for other servers, so a separate thread runs them beside the sweeps.
+#: Steps in POSTING wait for other servers, so they run in a separate thread.
 POSTING: dict[Callable[[], object], str] = {
     send_mails: "{} e-mails sent",
     send_deliveries: "{} events posted",

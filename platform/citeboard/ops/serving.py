@@ -48,7 +48,7 @@ HANG_SECONDS = (
 )
 MAX_FAILURES = 5  # number of consecutive failed starts after which `serve` exits
 
-#: scripts/healthcheck.py reads the time of the last check of workers from this file.
+#: scripts/healthcheck.py reads the time of the last check of workers from SIGN.
 SIGN = "workers-watched"
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -158,7 +158,7 @@ class Serving:
         if SITE in parts:
             self.groups[SITE].ask_leader_to_end()
         if WORKER in parts:
-            # Busy workers release their jobs when they receive this signal.
+            # Busy workers release their jobs when the workers receive a signal.
             # The queue's own shutdown would wait until the jobs of workers are scored.
             self.groups[WORKER].ask_followers_to_end()
         until = time.monotonic() + within

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from citeboard.teams.models import Token, User, token_digest
 
 KEYWORD = "Token"
-#: Requests update `last_used_at` at most once in this interval, to write rarely.
+#: Requests update `last_used_at` of a token at most once within NOTED_EVERY.
 NOTED_EVERY = dt.timedelta(minutes=1)
 
 

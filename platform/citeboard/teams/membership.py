@@ -114,7 +114,7 @@ MAX_ADDRESS = 254
 #: Ended invitations are stored so that people who declined get no new e-mail.
 KEPT = dt.timedelta(days=30)
 
-#: The functions create and delete the job that sends an invitation by e-mail.
+#: QUEUE and UNQUEUE name functions that create and delete the job of an e-mail.
 #: A direct import of the functions of `tasks.jobs` would be circular.
 QUEUE, UNQUEUE = (
     "tasks.jobs.mails.queue_invitation",
@@ -136,7 +136,7 @@ def invite_by_mail(*, team: Team, address: str, by: User) -> MailedInvitation:
     now = timezone.now()
     with transaction.atomic():
         Team.objects.select_for_update().get(pk=team.pk)
-        # The lock makes simultaneous invitations to several teams count one by one.
+        # A lock on the user serialises simultaneous invitations to several teams.
         User.objects.select_for_update().get(pk=by.pk)
         mailed_invitation = MailedInvitation.objects.filter(
             team=team, address=address

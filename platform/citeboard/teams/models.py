@@ -20,7 +20,7 @@ from citeboard.core.lookalikes import Skeleton
 from citeboard.core.models import late_json, late_text
 from citeboard.teams.countries import countries
 
-#: The terms of a season may require these fields of a user.
+#: The terms of a season may require the fields of a user in ASKED_BY_TERMS.
 ASKED_BY_TERMS = ("affiliation", "country", "legal_name")
 
 

@@ -43,7 +43,7 @@ PRIVATE = (
     "/teams/",
     "/*?",
 )
-#: These public pages are below private paths, and longer rules in robots.txt win.
+#: The PUBLIC pages are below private paths, and longer rules in robots.txt win.
 PUBLIC = ("/teams/*/results/", "/teams/*/systems/")
 
 

@@ -64,7 +64,7 @@ def choices(request: HttpRequest, user: User) -> Answer:
     return {"lines": lines, "channels": Channel.choices}
 
 
-# Mail programs send no CSRF token to this URL, so a signed link authorises the request.
+# Mail programs send no CSRF token, so a signed link authorises the request.
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
 def unsubscribe(request: HttpRequest, secret: str) -> HttpResponse:

@@ -292,7 +292,7 @@ _BY_ROLE = {
 }
 
 
-#: Every form on the site may contain these fields.
+#: Every form on the site may contain the fields in _OF_EVERY_FORM.
 _OF_EVERY_FORM = ("csrfmiddlewaretoken", SHOWN, *GOING_ON)
 
 

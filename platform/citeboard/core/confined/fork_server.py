@@ -87,7 +87,7 @@ class Server:
     SIGCHLD, and the report socket of each child process.
     """
 
-    #: The mapping contains the file name for each output descriptor of a process.
+    #: The output of a process goes to the file SAID in its working folder.
     outputs: ClassVar[Mapping[int, str]] = {1: SAID, 2: SAID}
 
     def __init__(

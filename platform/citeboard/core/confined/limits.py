@@ -11,7 +11,7 @@ import sys
 from dataclasses import dataclass
 
 MEGABYTE = 1 << 20
-#: A sandboxed process reports a failure with one of these exit codes.
+#: A sandboxed process reports a failure with an exit code, such as FAULT.
 FAULT = 1
 OUT_OF_MEMORY = 3
 FILE_TOO_LARGE = 4

@@ -252,9 +252,9 @@ class Setup:
     path: Sequence[Path]
     readable: Sequence[Path]
     preload: Sequence[str]
-    #: Without any of these kernel mechanisms, only resource limits confine programs.
+    #: Without kernel mechanisms in `means`, only resource limits confine programs.
     means: Sequence[str] = MEANS
-    #: The fork server gets these additional environment variables.
+    #: The environment of the fork server also contains `variables`.
     variables: Mapping[str, str] = field(default_factory=dict)
 
     @property

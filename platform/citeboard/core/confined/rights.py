@@ -21,7 +21,7 @@ _X32 = 0x40000000
 
 _ARCHITECTURES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
 
-#: Programs may not make these system calls (numbers on x86_64 and aarch64).
+#: _REFUSED_CALLS maps forbidden system calls to numbers on x86_64 and aarch64.
 _REFUSED_CALLS = {
     # Network.
     "socket": (41, 198),
@@ -93,12 +93,12 @@ _REFUSED_CALLS = {
     "sched_setaffinity": (203, 122),
     "sched_setattr": (314, 274),
 }
-#: The system call prlimit64 has these numbers on x86_64 and aarch64.
+#: The system call prlimit64 has number 302 on x86_64 and 261 on aarch64.
 #: A process can read and set limits of other processes of its user with prlimit64.
 #: The arguments of prlimit64 are a process id, a resource, and the new and old limits.
 _PRLIMIT = (302, 261)
-#: These system calls suffice for a process that only reads files and computes.
-#: Each group lists numbers of system calls on x86_64 and then on aarch64.
+#: The calls in _ALLOWED_CALLS suffice for a process that reads files and computes.
+#: Each group lists numbers of system calls, first on x86_64 and then on aarch64.
 _ALLOWED_CALLS = (
     # These system calls serve files and folders.
     (*range(9), *range(16, 23), 32, 33, 40, *range(72, 85), 87, 89, 90, 91, 95, 137,
@@ -454,7 +454,7 @@ def close_files(*, readable: Iterable[Path], writable: Path) -> bool:
         target.mkdir(parents=True, exist_ok=True)
         mount(str(path), target, None, _BIND)
         if path != own:
-            # An unprivileged process may not clear these flags of an existing mount.
+            # An unprivileged process may not clear flags such as `nosuid` of a mount.
             flags = os.statvfs(target).f_flag & (
                 _NO_SUID | _NO_DEVICES | 8 | 1024 | 2048
             )

@@ -86,7 +86,7 @@ class Turn:
     sender: Sender | None
     number: int
     began: float | None = None
-    #: The account had kept others waiting for this many seconds when the work began.
+    #: `behind` counts seconds that others had waited for the account at the start.
     behind: int = 0
     #: True if the request was ended in favour of another request.
     is_over: bool = False

@@ -45,7 +45,7 @@ class OutageErrors(DatabaseErrorWrapper):
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    #: The attribute is True after the server was read-only or refused a privilege.
+    #: `is_given_up` is True after the server was read-only or refused a privilege.
     #: After a failover, a new connection may reach a server that accepts writes.
     is_given_up = False
 

@@ -16,7 +16,7 @@ from typing import Any
 from django.core.files.base import File
 from django.core.files.storage import FileSystemStorage, Storage, default_storage
 
-#: A full disk and an exceeded quota have these error numbers.
+#: FULL contains the error numbers of a full disk and of an exceeded quota.
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -117,7 +117,7 @@ class FolderStorage(Storage):
 runs = FolderStorage("runs")
 gold = FolderStorage("gold")
 statistics = FolderStorage("statistics")
-#: The site stores all files outside the database in these folders.
+#: The site stores all files outside the database in the folders FOLDERS.
 FOLDERS = (runs, gold, statistics)
 
 

@@ -15,10 +15,10 @@ import yaml
 from django.conf import settings
 from prometheus_client.parser import text_string_to_metric_families
 
-#: The program `promtool` evaluates the alerts at these minutes.
+#: The program `promtool` evaluates the alerts at the minutes in LOOKS.
 LOOKS = (2, 5, 10, 20, 40, 60)
 UP = 'up{job="citeboard",instance="drill"}'
-#: The names of metrics that are counters have these suffixes.
+#: The names of metrics that are counters have a suffix in COUNTS.
 COUNTS = ("_total", "_bucket", "_count", "_sum")
 FIRING = 'ALERTS{alertstate="firing"}'
 

@@ -44,7 +44,7 @@ class Outcome:
     #: scored_after counts seconds from the fault's end until accepted runs are scored.
     ready_after: float
     scored_after: float
-    #: The list has the final states of runs that the site accepted before the recovery.
+    #: `ends` has the final states of runs that the site accepted before the recovery.
     ends: list[str] = field(default_factory=list)
 
     @property

@@ -52,7 +52,7 @@ PATIENCE = dt.timedelta(minutes=10)
 #: A phase without gold is a problem if the phase opens within the time SOON.
 SOON = dt.timedelta(days=14)
 SHOWN = 8
-#: Organisers should not make these changes shortly before the end of a phase.
+#: Organisers should not make LATE_CHANGES shortly before the end of a phase.
 LATE_CHANGES = (
     "terms-published",
     "settings-changed",
@@ -476,7 +476,7 @@ def _open_questions(season: Season) -> Concern:
 
 
 def _waiting_runs(season: Season) -> Concern:
-    # Very few runs of a season have one of these statuses, so the filter comes first.
+    # Very few runs of a season are unscored, so the filter by status comes first.
     moving = _runs(season).filter(
         status__in=[Status.WAITING, Status.QUEUED, Status.CHECKING]
     )

@@ -61,7 +61,7 @@ from tasks.types.toml_lines import KeyLines
 Told = dict[str, Any]
 #: A file `measures.py` has at most MAX_MEASURES characters.
 MAX_MEASURES = 50_000
-#: Each form field here has another name than the key that the field sets.
+#: _FIELDS contains form fields whose names differ from the keys that they set.
 _FIELDS: dict[object, str] = {"id": "key", "field": "gold"}
 SALT = "declared-task"
 OPEN_FOR = dt.timedelta(days=90)
@@ -276,7 +276,7 @@ class DeclarationForm(forms.Form):
                 )
                 one(name, LABELS[name], choices)
         classes = read_measures(text, MEASURES, []).classes
-        #: The list contains the possible measures of each rule set by name.
+        #: `measures` contains the possible measures of each rule set by name.
         self.measures: list[Told] = []
         for number, rules in enumerate(self.task["rules"]):
             own_measures = measures_of({**self.task, "rules": [rules]})

@@ -136,7 +136,7 @@ def _people(request: HttpRequest, season: models.Season) -> dict[str, Any]:
 
 
 people = pages.fills(
-    # Pages preview this action and ask for confirmation, but the API acts immediately.
+    # Pages ask for confirmation before a role changes, but the API acts immediately.
     replace(GIVE_ROLE, is_rehearsed=True),
     "organise/people.html",
     "people",
