@@ -155,8 +155,8 @@ SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_HTTPONLY = True
 X_FRAME_OPTIONS = "DENY"
 
-# Plotly adds an empty <style> element and fills it through the CSSOM. This is the hash
-# of an empty text.
+# The hash of the empty text allows the <style> element that Plotly adds.
+# Plotly fills the <style> element through the CSSOM, which needs no hash.
 EMPTY_STYLE = "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
 CONTENT_SECURITY_POLICY = {
     "default-src": ["'none'"],
@@ -172,10 +172,7 @@ CONTENT_SECURITY_POLICY = {
 
 # -- Sign-in with other providers ------------------------------------------------------
 
-# For each provider: its title, the two settings, and the origin to which a sign-in
-# redirects.
-
-# Each provider has the names of its two settings, and the URL of its sign-in page.
+# Each sign-in provider has two settings and the URL of its sign-in page.
 _PROVIDERS = (
     (
         "GitHub",
@@ -190,7 +187,7 @@ _PROVIDERS = (
         "https://orcid.org",
     ),
 )
-#: Client id and secret for each provider. Pages offer only providers with both.
+#: Pages offer only sign-in providers with a client id and a client secret.
 SIGN_IN_WITH: dict[str, tuple[str, str]] = {}
 for _title, _client_name, _secret_name, _address in _PROVIDERS:
     _about = f"The site's client id at {_title}, where it is registered; offers sign-in with {_title}."
@@ -215,8 +212,7 @@ _secret = _env.text(
 )
 _about = "What the institution is called where one signs in."
 _name = _env.text("CITEBOARD_OIDC_NAME", "", _about, shown="the provider's host")
-#: The institution's OpenID Connect provider, in the format of allauth; empty if not
-#: configured.
+#: OIDC_APPS contains the institution's OpenID Connect provider, in allauth's format.
 OIDC_APPS: list[dict[str, Any]] = []
 if _issuer and _client:
     _place = urlsplit(_issuer)
@@ -351,8 +347,8 @@ ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_EMAIL_VERIFICATION = "mandatory"
-# After confirming an address, the user is signed in only in the browser that was used
-# to sign up. In all other browsers, the user must enter the password.
+# After confirming an address, a user is signed in only in the browser of the sign-up.
+# In all other browsers, a user must enter the password after confirming an address.
 ACCOUNT_LOGIN_ON_EMAIL_CONFIRMATION = True
 ACCOUNT_UNIQUE_EMAIL = True
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = urlsplit(BASE_URL).scheme
@@ -372,11 +368,11 @@ SOCIALACCOUNT_PROVIDERS = {
         for name, (client, secret) in SIGN_IN_WITH.items()
     },
 }
-# Users who sign in with a provider also choose a name and confirm an address here.
+# Users who sign in with a provider must choose a name and confirm an address.
 SOCIALACCOUNT_AUTO_SIGNUP = False
 ACCOUNT_ADAPTER = "citeboard.teams.accounts.AccountAdapter"
-# Number of trusted proxies. allauth uses it to find the client's address for the limit
-# of sign-in attempts. NUM_PROXIES below does the same for the API.
+# allauth finds the address of a client by the number of trusted proxies.
+# The API finds the address of a client by NUM_PROXIES.
 ALLAUTH_TRUSTED_PROXY_COUNT = PROXIES
 
 EMAIL_HOST = _env.text(
@@ -489,8 +485,8 @@ OWN_MEASURES = _env.choice(
 )
 # Uploads are written to disk as they arrive, up to the maximum size.
 FILE_UPLOAD_HANDLERS = ["tasks.submissions.uploads.DiskUploadHandler"]
-# A separate folder, so that a sweep can delete the files of killed processes. `/tmp`
-# may be in memory.
+# A sweep can delete the files of killed processes, because the folder is separate.
+# The folder `/tmp` may be in memory, so the site stores uploads in the data folder.
 FILE_UPLOAD_TEMP_DIR = DATA_DIR / "incoming"
 LEASE_SECONDS = _env.seconds(
     "CITEBOARD_LEASE_SECONDS",
@@ -525,8 +521,8 @@ SCORING_TIMEOUT = _env.seconds(
     1800,
     "The computing time one scoring may take; after twice as long by the clock it is ended in any case.",
 )
-# Scorers read the next two variables from their environment. They are declared here so
-# that the system check and the documentation include them.
+# Scorers read the next two variables from their environment, not from the settings.
+# The system check and the documentation list only variables that settings declare.
 SCORING_CACHE_DIR = _env.folder(
     "CITEBOARD_CACHE_DIR",
     Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "citeboard",
@@ -591,9 +587,8 @@ JUDGES_FILE = _env.folder(
     shown="`judges.toml` in the data folder",
 )
 
-# The queue only wakes a worker; the database row of the job decides which worker runs
-# the job and how often. Therefore the queue's own features (redelivery, attempts,
-# schedules) are disabled.
+# The queue only wakes a worker, and the row of a job decides which worker runs the job.
+# Therefore the queue's own redelivery, attempts and schedules are disabled.
 _DAY = 24 * 60 * 60
 Q_CLUSTER = {
     "name": "citeboard",
@@ -614,18 +609,15 @@ Q_CLUSTER = {
 }
 
 _OURS, _BACKENDS = "citeboard.core.caches", "django.core.cache.backends"
-# Caches of a site without Redis. A site with Redis uses them while Redis is
-# unavailable.
+# A site uses the caches in _OWN_CACHES without Redis or during an outage of Redis.
 _OWN_CACHES: dict[str, dict[str, Any]] = {
-    # Counts of attempts and requests. All processes share this cache, and allauth can
-    # use only the default cache. Nothing else is stored in this cache, so that counts
-    # are never evicted.
+    # All processes share the counts of attempts and requests in the default cache.
+    # allauth can use only the default cache for its counts of attempts.
+    # The default cache stores no other data, so that no counts are evicted.
     "default": {"BACKEND": f"{_OURS}.LimitsCache"},
-    # Results that take long to compute, such as significance tests and counts of
-    # labels.
+    # The cache `results` stores slow results, such as significance tests.
     "results": {"BACKEND": f"{_BACKENDS}.locmem.LocMemCache", "LOCATION": "results"},
-    # Heartbeats of workers and sweepers. `manage.py doctor` reads them in another
-    # process.
+    # `manage.py doctor` reads the heartbeats of workers in another process.
     "queue": {
         "BACKEND": f"{_BACKENDS}.filebased.FileBasedCache",
         "LOCATION": DATA_DIR / "queue",
@@ -642,13 +634,13 @@ CACHES: dict[str, dict[str, Any]] = {
     else own
     for name, own in _OWN_CACHES.items()
 } | {
-    # Public pages; each process has its own cache.
+    # Each process caches public pages of the site in its own memory.
     "pages": {
         "BACKEND": f"{_OURS}.ObjectCache",
         "LOCATION": "pages",
         "OPTIONS": {"MAX_ENTRIES": 300},
     },
-    # The standings cache: the rows of boards with their ranks.
+    # The standings cache contains the rows of boards with their ranks.
     "boards": {
         "BACKEND": f"{_OURS}.ObjectCache",
         "LOCATION": "boards",
@@ -686,8 +678,7 @@ REST_FRAMEWORK = {
         "rest_framework.parsers.FormParser",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
-    # Token authentication comes first, so that responses to anonymous requests name
-    # this scheme.
+    # Responses to anonymous requests name the first scheme, token authentication.
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "citeboard.teams.api.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",

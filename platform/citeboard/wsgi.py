@@ -15,12 +15,11 @@ application = with_room_for_calls(get_wsgi_application())
 
 from citeboard.core.confinement import pool, still_open  # noqa: E402  (they need the settings)
 
-# Start the processes that read uploads in the background, while the first requests are
-# served.
+# The reading processes start in the background while the first requests are served.
 pool().warm()
 still_open()
 
-# Exclude all existing objects from garbage collection.
+# Garbage collection ignores all objects that exist when requests begin.
 gc.collect()
 gc.freeze()
 gc.set_threshold(10_000, 20, 20)

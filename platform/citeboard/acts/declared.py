@@ -39,8 +39,8 @@ from scoring.models import Annotator, EstimateSheet, Sheet
 from tasks import models
 from tasks.seasons import access
 
-#: A lookup is a function that takes a user and URL parameters, and returns an object.
-#: Lookups raise Http404 or PermissionDenied.
+#: A lookup takes a user and URL parameters and returns an object that the user may see.
+#: A lookup raises Http404 or PermissionDenied if it cannot return the requested object.
 Lookup = Callable[..., Any]
 
 
@@ -48,7 +48,7 @@ Lookup = Callable[..., Any]
 class RowsOfSeason:
     """Look up a database row of a season by primary key.
 
-    ``season`` is the field path from the row to the season.
+    ``season`` is the path of model fields from the row to its season.
     """
 
     rows: QuerySet[Any]
@@ -60,8 +60,8 @@ class RowsOfSeason:
         )
 
 
-#: Lookups of database rows that belong to a season or a team. The key is the parameter
-#: name of the row in URLs.
+#: Each lookup finds a database row of a season or a team by the primary key of the row.
+#: The key of each lookup is the URL parameter that contains the primary key of the row.
 ROWS: dict[str, Lookup] = {
     "acknowledgement": RowsOfSeason(
         models.Acknowledgement.objects.all(), "submission__phase__task__season"
@@ -128,14 +128,12 @@ def numbered(name: str, role: Lookup) -> Lookup:
 
 
 def within(name: str, role: Lookup) -> Lookup:
-    """Return a lookup that takes a user, the slug of a season or team, and a primary
-    key.
-    """
+    """Return a lookup that takes a user, the slug of a season or team, and a row's key."""
     return lambda user, slug, number: ROWS[name](role(user, slug), number)
 
 
 class MomentField(forms.CharField):
-    """A date and time in the field's time zone; users may append another zone."""
+    """A form field for a date and time. Users may append a time zone to the time."""
 
     zone: ZoneInfo
     read, written = staticmethod(read_instant), staticmethod(written_instant)
@@ -168,7 +166,7 @@ class MomentField(forms.CharField):
 
 
 class EndField(MomentField):
-    """The end of a phase. The value may be "no end"."""
+    """A form field for the end of a phase, which may be "no end"."""
 
     read, written = staticmethod(read_end), staticmethod(written_end)
 
@@ -229,8 +227,8 @@ class ActForm(forms.Form):
                 field.show_in(of.zone)
 
     def clean(self) -> dict[str, Any]:
-        """Validate the form. Fields do not show seconds, so unchanged times keep their
-        seconds.
+        """Validate the form. Fields show times without seconds, so an unchanged time
+        keeps its stored seconds.
         """
         cleaned = super().clean() or self.cleaned_data
         for name, field in self.fields.items():
@@ -324,10 +322,10 @@ class Act:
         return form.cleaned_data
 
     def told(self, thing: Any, made: Any, filled: Mapping[str, Any]) -> str:
-        """Return the success message. `Facts` provides its values."""
+        """Return the success message of the action, with values from `Facts`."""
         message = self.done(made, filled) if callable(self.done) else self.done
         words, stated = message if isinstance(message, tuple) else (message, {})
-        # A service that changes the object returns the new state of the object.
+        # A service that changes an object returns the new state of the object.
         newest = made if isinstance(made, type(thing)) else thing
         facts = Facts(
             stated,
@@ -341,7 +339,7 @@ class Act:
 def _read(field: forms.Field, posted: str | None) -> Any:
     """Return the cleaned value, or the posted text if the text is invalid.
 
-    The service rejects invalid texts.
+    The service of the action rejects an invalid text.
     """
     try:
         return field.to_python(posted)
@@ -362,8 +360,8 @@ class Facts(dict[str, Any]):
 
     The values come from ``stated``, from attributes of the service's results, from
     ``fields``, and from attributes of ``thing``, in this order. If the service returned
-    an integer, every other plural name yields the integer with a noun: for the result
-    3, ``runs`` yields `3 runs`.
+    an integer, every other plural name yields the integer with a noun. For the result
+    3, the name ``runs`` yields `3 runs`.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Create and change declared tasks: tasks that organisers define with files."""
+"""Create and change declared tasks, which organisers define with files."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -73,9 +73,9 @@ class NewTaskForm(DeclarationForm):
 
 
 def _task_table(text: str, slug: str) -> dict[str, Any] | None:
-    """Return the table `task` of a declaration, with this slug.
+    """Return the table `[task]` of a declaration file, with this slug.
 
-    Returns None if the declaration is empty. Raises ValidationError.
+    Returns None if the file is empty. Raises ValidationError.
     """
     try:
         return {**read_toml(text)["task"], "slug": slug} if text else None
@@ -85,14 +85,14 @@ def _task_table(text: str, slug: str) -> dict[str, Any] | None:
 
 
 def _completed_files(draft: Mapping[str, Any], by: User) -> dict[str, str]:
-    """Return the files of the task's folder, completed by guesses from the gold.
+    """Return the files of a declared task's folder, completed by guesses from the gold.
 
     Raises InputRefused.
     """
     told = declaring.look_at(draft, by)
     if told["problems"]:
         raise InputRefused(from_values(told["problems"]))
-    # Clients of the API see no page on which they could correct a guess.
+    # API clients see no form in which to correct a guess about a task.
     if unsure := [own for own in told["guesses"] if own["confidence"] == UNSURE]:
         raise InputRefused(map(_unsure_problem, unsure))
     return {**declaring.without_sample(draft["files"]), **told["files"]}
@@ -106,7 +106,7 @@ def _unsure_problem(guess: Mapping[str, str]) -> Problem:
 def _read_new_task(
     season: Season, filled: Mapping[str, Any], by: User
 ) -> dict[str, Any]:
-    """Read the declaration and the gold of a new task, before any transaction begins."""
+    """Read the declaration and the gold of a new task before a transaction begins."""
     dates = {name: filled.get(name) for name in ("opens", "closes")}
     facts = {**dates, "split": filled.get("split", "")}
     if "files" in filled:
@@ -167,9 +167,7 @@ def _pack_new_gold(
 def _read_changed_task(
     task: Task, filled: Mapping[str, Any], by: User
 ) -> dict[str, Any]:
-    """Read the changed declaration and the existing gold, before any transaction
-    begins.
-    """
+    """Read a task's changed declaration and existing gold before a transaction begins."""
     files = filled.get("files")
     if files is None:
         draft, measures = declaring.draft_of(task), filled["measures"].strip()

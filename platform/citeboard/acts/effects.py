@@ -68,8 +68,9 @@ class Told:
 
 @dataclass(frozen=True)
 class Moved:
-    """A run whose rank or score changes. Rank and score are empty if the run is not on
-    a board.
+    """A run whose rank or score an action changes.
+
+    Rank and score are empty texts if the run is not on a board.
     """
 
     phase: str
@@ -90,7 +91,7 @@ class GoldStep:
     instances: int
     rows: int | None
     counts: Compared | None
-    #: Sentences about other splits that contain some of the same instances.
+    #: The sentences name other splits that contain some of the same instances.
     shared: list[str]
     findings: list[dict[str, Any]]
     trivial: dict[str, Any]
@@ -161,7 +162,7 @@ class Effects:
 
     @property
     def concern_others(self) -> bool:
-        """Return True if the action affects people other than the organisers."""
+        """Return True if the action affects people other than the season's organisers."""
         return bool(
             self.steps.made
             or self.disclosure.seen
@@ -178,7 +179,7 @@ def effects_on(season: Season, do: Callable[[], Any]) -> Effects:
     """Perform the action, compare the season before and after the action, and roll
     back.
 
-    Raises the errors of the action.
+    Raises every error that the action raises.
     """
     before = _State.of(season)
     with transaction.atomic():
@@ -259,9 +260,10 @@ def effects_of_new_season(made: Season, last_notification: int) -> Effects:
 
 
 def _leave_cached_boards(season: Season) -> None:
-    """Give each phase a new version number.
+    """Give each phase of the season a new version number.
 
-    Boards are cached by version, and a rollback does not clear the caches.
+    Boards are cached by version, and a rollback of the database does not clear the
+    caches.
     """
     unique = 1 + secrets.randbelow(1 << 40)
     Phase.objects.filter(task__season=season).update(version=F("version") + unique)
@@ -324,8 +326,8 @@ def _tries_in_words(row: ExtraTries, left: int) -> str:
 class _State:
     season: Season
     phases: dict[int, Phase] = field(default_factory=dict)
-    #: The times at which each group of people may see each kind of information. The key
-    #: is the task, the split and the kind.
+    #: The mapping `known` stores when each audience may first see a kind of data.
+    #: Each key of `known` is a task, a split of the task's data, and a kind of data.
     known: dict[tuple[str, str, Kind], dict[str, Any]] = field(default_factory=dict)
     gold: dict[tuple[int, str], Gold] = field(default_factory=dict)
     unscored: dict[int, int] = field(default_factory=dict)
@@ -387,7 +389,10 @@ class _State:
 
 
 def _ranked(phase: Phase) -> dict[int, Row]:
-    """Return the ranked rows of the organisers' board. The key is the run."""
+    """Return the ranked rows of the organisers' board.
+
+    The keys of the mapping are the primary keys of the runs.
+    """
     gold = board_gold(phase)
     rows = counting_runs(Row, phase, phase.task.ranking_rules, gold) if gold else []
     values = dict(
@@ -452,8 +457,8 @@ def _new_tasks(before: _State, after: _State) -> Iterable[tuple[bool, str]]:
 def _disclosed(before: _State, after: _State) -> Iterable[tuple[bool, str]]:
     """Yield a sentence about each change of an embargo.
 
-    The boolean is True if people see the information earlier than before, and False if
-    the information becomes hidden.
+    The boolean is True if people see data earlier than before, and False if the data
+    become hidden.
     """
     was_public, is_public = before.season.is_public, after.season.is_public
     if was_public != is_public:

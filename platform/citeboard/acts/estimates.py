@@ -1,4 +1,4 @@
-"""Estimate scores: sample units, upload people's labels, publish and unpublish."""
+"""Actions that sample units, upload people's labels, and publish estimated scores."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ class EstimatesForm(ActForm):
     }
 
     def __init__(self, data: Any = None, *, of: Phase | None = None) -> None:
-        # Name this attribute `phase`, because the form already has a field named `of`.
+        # The attribute is named `phase`, because the form has a field named `of`.
         self.phase = of
         number = "phase" if of is None else of.pk
         super().__init__(data, of=of, auto_id=f"id_{number}_%s")

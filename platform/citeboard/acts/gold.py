@@ -23,7 +23,7 @@ from tasks.submissions.uploads import received, upload_limit
 from tasks.types.files import READING_VERSION
 from tasks.types.guarded.encodings import ENCODINGS
 
-#: The salt that signs names of stored files.
+#: The salt signs the names of stored gold files.
 STORED = "gold-to-publish"
 
 
@@ -139,9 +139,10 @@ class GoldForm(ActForm):
 def packed_gold(
     season: object, filled: Mapping[str, Any], by: User
 ) -> Mapping[str, Any]:
-    """Return the fields, with the gold of each split as ``packed`` instead of the file.
+    """Return the form data with the parsed gold of each split instead of its file.
 
-    This function reads the file before the database locks any row.
+    The gold of a split is stored under the key ``packed``. This function reads files
+    before the database locks any row.
     """
     left_out = ("file", "stored", "encoding")
     fields = {name: value for name, value in filled.items() if name not in left_out}
@@ -167,7 +168,7 @@ def packed_gold(
 def _pack_stored(
     stored: str, splits: Sequence[tuple[Task, str]], by: User
 ) -> Sequence[Any]:
-    """Read the stored files whose names `stored_gold` signed."""
+    """Parse the stored gold files whose signed names come from `stored_gold`."""
     try:
         names = signing.loads(stored, salt=STORED, max_age=TO_TAKE_BACK)
         with tempfile.TemporaryDirectory(prefix="citeboard-gold-") as folder:
@@ -184,7 +185,7 @@ def _pack_stored(
 def _reread_gold(splits: Sequence[tuple[Task, str]], by: User) -> list[KeptGold]:
     """Read the newest gold of each split again with the current parser rules.
 
-    Raises ValidationError if the current rules have already read the gold.
+    Raises ValidationError if the current parser rules have already read the gold.
     """
     with tempfile.TemporaryDirectory(prefix="citeboard-gold-") as folder:
         paths = []
@@ -205,7 +206,7 @@ def _reread_gold(splits: Sequence[tuple[Task, str]], by: User) -> list[KeptGold]
 
 
 def stored_gold(filled: Mapping[str, Any]) -> str:
-    """Return the signed names of stored files for the confirmation page."""
+    """Return the signed names of stored gold files for the confirmation page."""
     return signing.dumps(
         [kept.columns["file"] for kept in filled["packed"]], salt=STORED
     )

@@ -25,7 +25,7 @@ from tasks.submissions.uploads import received
 
 
 def annotator_of(user: object, sheet: int) -> Annotator:
-    """Return the user's role as an annotator of a sheet.
+    """Return the user's role as an annotator of a sheet for human evaluation.
 
     Raises Http404 for users who are not annotators. Raises PermissionDenied for members
     of teams whose runs are on the sheet.
@@ -34,8 +34,9 @@ def annotator_of(user: object, sheet: int) -> Annotator:
 
 
 def judge_of(user: object, sheet: int) -> Annotator:
-    """Return the user's role as a judge of a sheet of pairs. See `annotator_of` for
-    errors.
+    """Return the user's role as a judge of a sheet of pairs.
+
+    Raises the same errors as `annotator_of`.
     """
     return _who_judges(user, sheet, Sheet.Kind.PAIRS)
 

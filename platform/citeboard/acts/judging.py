@@ -1,6 +1,4 @@
-"""Manage the LLM judges of a phase: give consent, request judgements, estimate costs,
-dismiss judges.
-"""
+"""Actions that allow, pay for, ask and dismiss the LLM judges of a phase."""
 
 from collections.abc import Mapping
 from decimal import Decimal

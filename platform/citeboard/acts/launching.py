@@ -1,6 +1,4 @@
-"""Prepare the start of a season: set all dates in one calendar, and upload gold for all
-tasks.
-"""
+"""Actions before the start of a season, which set all dates and upload all gold."""
 
 import datetime as dt
 from dataclasses import replace
@@ -30,7 +28,7 @@ from tasks.seasons.presets import MAX_DAYS, forget
 from tasks.seasons.timeline import time_line
 
 MOVE, COPY = "move", "copy"
-#: The maximum number of errors that the page shows for each gold file.
+#: The page shows at most MAX_PROBLEMS errors of each gold file.
 MAX_PROBLEMS = 5
 
 
@@ -86,7 +84,7 @@ class CalendarForm(ActForm, OverwritingForm):
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """Return the rows of the calendar: first the phases, then the season's other
+        """Return the rows of the season's calendar: the phases, then the season's other
         dates.
         """
         bars = {row["label"]: row["bar"] for row in self.line["dates"]}
@@ -126,7 +124,7 @@ class CalendarForm(ActForm, OverwritingForm):
         self.asks_before_overwriting()
         values: dict[str, Any] = {}
         for key, before in self.initial.items():
-            # API clients may omit the initial values of fields.
+            # API clients may omit fields that keep their initial values.
             is_ours = (
                 key in self.changed_data
                 or self.add_initial_prefix(key) not in self.data
@@ -204,9 +202,9 @@ class FirstGoldForm(ActForm):
         self.order_fields([*self.splits, "reason"])
 
     def publish(self, by: User) -> int:
-        """Publish all files or none, and return the number of files.
+        """Publish the gold in all files or in none, and return the number of files.
 
-        Errors of a file are added to the field of the file.
+        The form field of an invalid file gets the errors of the file.
         """
         ready = []
         for name in filter(self.cleaned_data.get, self.splits):

@@ -18,7 +18,7 @@ from tasks.models import Season
 from tasks.submissions.uploads import received, upload_limit
 from tasks.types.ledger import MAX_JUDGE
 
-#: The maximum integer in URLs and forms; databases cannot store greater ones.
+#: Databases cannot store integers that are greater than MAX_NUMBER.
 MAX_NUMBER = 2**31 - 1
 
 
@@ -66,7 +66,7 @@ class WithdrawalForm(ActForm):
 def _withdraw_import(
     *, season: Season, number: Any, reason: str, by: User
 ) -> Withdrawn:
-    """Withdraw an import of the season.
+    """Withdraw an import of judgements from the season's ledger.
 
     Only staff may withdraw an import that all seasons share.
     """

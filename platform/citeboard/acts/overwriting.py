@@ -15,8 +15,8 @@ from citeboard.acts.declared import MomentField
 
 
 def _text(value: Any) -> str:
-    """Return the text that a form posts for a field's value. Each list item is on a
-    separate line.
+    """Return the text that a form posts for a field's value. The text contains each
+    list item on a separate line.
     """
     if value is None:
         return ""

@@ -1,4 +1,4 @@
-"""Manage sheets of pairs: create, judge, upload judgements, publish and unpublish."""
+"""Actions that create, judge and publish sheets of pairs of texts."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -28,7 +28,7 @@ from tasks.models import Phase, Submission
 from tasks.submissions.uploads import received
 
 BATTLES_AT_FIRST = 4
-#: The default number of judges for each pair, if the pairs are divided among judges.
+#: By default, JUDGES_AT_FIRST judges compare each pair if judges share the pairs.
 JUDGES_AT_FIRST = 2
 
 

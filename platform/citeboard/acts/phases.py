@@ -1,4 +1,4 @@
-"""Manage a phase: dates, board, freeze, confirmation of results, extra tries of teams."""
+"""Actions that manage the dates, the board and the results of a phase."""
 
 from typing import Any
 
@@ -84,8 +84,7 @@ class EndConfirmationForm(ActForm):
 class ExtraTriesForm(ActForm):
     """A team, its extra tries, and the reason."""
 
-    # The form omits phases without a limit on runs, since extra tries have no effect
-    # there.
+    # The form omits phases without a limit on runs, since extra tries do nothing there.
     team = forms.ModelChoiceField(
         label=_("Team"), queryset=Team.objects.none(), empty_label=None
     )
@@ -123,7 +122,7 @@ class ExtraTriesForm(ActForm):
 
 
 def _take_tries_back(*, given: ExtraTries, by: User) -> ExtraTries:
-    """Withdraw the extra tries, and delete the notifications about them."""
+    """Withdraw a team's extra tries, and delete the notifications about these tries."""
     with transaction.atomic():
         take_posts_back([f"tries-{given.pk}"])
         run_acts.take_tries_back(given=given, by=by)

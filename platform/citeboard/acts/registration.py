@@ -54,7 +54,7 @@ class DecisionForm(ActForm):
 def _decide(
     *, registration: models.Registration, decision: str, reason: str, by: User
 ) -> models.Registration:
-    # The rehearsal was rolled back, but it has changed the attributes of this instance.
+    # The rehearsal was rolled back but has changed attributes of this instance.
     registration.refresh_from_db()
     if decision == "approve":
         entries.approve_team(registration=registration, by=by)

@@ -36,8 +36,9 @@ from tasks.seasons.file.plan import LoadConflicts
 
 @dataclass(frozen=True, kw_only=True)
 class Rehearsal:
-    """The effects of an action that has not run. People type ``name`` to confirm the
-    action.
+    """The effects of an action that has not run.
+
+    Organisers type the text ``name`` to confirm the action.
     """
 
     name: str = ""
@@ -57,7 +58,7 @@ class Rehearsal:
 
     @property
     def digest(self) -> str:
-        """Return a digest of the effects. Omit times, because times differ between
+        """Return a digest of the effects without times, which differ between
         rehearsals.
         """
         steps, scores = self.effects.steps, self.effects.scores
@@ -96,9 +97,9 @@ class NeedsConfirmation(Refused):
 class Said:
     """The confirmation in a request.
 
-    ``shown`` is the digest of the effects that the page showed; it is None for API
-    requests, because the API has no confirmation page. ``typed`` contains the name and
-    the reason.
+    ``shown`` is the digest of the effects that the confirmation page showed. ``shown``
+    is None for API requests, because the API has no confirmation page. ``typed``
+    contains the name and the reason.
     """
 
     shown: str | None = None
@@ -117,7 +118,7 @@ class Said:
 def perform(
     act: Act, thing: Any, by: User, filled: Mapping[str, Any], said: Said
 ) -> Any:
-    """Perform the action if it needs no confirmation or is confirmed.
+    """Run the action if it needs no confirmation or if the organiser confirmed it.
 
     Raises NeedsConfirmation.
     """
@@ -188,11 +189,11 @@ def season_of(thing: Any) -> Season:
 def rehearse(
     season: Season, do: Callable[[], Any], *, is_final: bool = False
 ) -> Rehearsal:
-    """Return the effects of an action without changing the database. Raises the errors
-    of the action.
+    """Return the effects of an action without changing the database. Raises every error
+    that the action raises.
     """
     try:
-        # The rehearsal must not depend on an existing confirmation.
+        # The rehearsal of an action must not depend on an existing confirmation.
         with going_on("", ""):
             effects = effects_on(season, do)
         return Rehearsal(name=season.title, effects=effects, is_final=is_final)

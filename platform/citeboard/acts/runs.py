@@ -1,4 +1,4 @@
-"""Manage a run: withdraw, exclude, select, describe, and confirm its results."""
+"""Actions that withdraw, exclude, select, describe and confirm a run."""
 
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
@@ -50,9 +50,10 @@ def visible_run(user: object, pk: int) -> Submission:
 
 
 def run_of_own_team(user: object, pk: int) -> Submission:
-    """Return the run.
+    """Return a run of the user's team by primary key.
 
-    Raises Http404. Raises PermissionDenied if the user is not in the run's team.
+    Raises Http404 if the user may not see the run. Raises PermissionDenied if the user
+    is not in the run's team.
     """
     run = visible_run(user, pk)
     if run.team not in teams_of(user):
@@ -61,10 +62,10 @@ def run_of_own_team(user: object, pk: int) -> Submission:
 
 
 def run_to_change(user: object, pk: int) -> Submission:
-    """Return the run.
+    """Return a run that the user may change, by primary key.
 
-    Raises Http404. Raises PermissionDenied if the user is neither an organiser nor in
-    the run's team.
+    Raises Http404 if the user may not see the run. Raises PermissionDenied if the user
+    is neither an organiser nor in the run's team.
     """
     run = visible_run(user, pk)
     if run.team not in teams_of(user):
@@ -73,7 +74,7 @@ def run_to_change(user: object, pk: int) -> Submission:
 
 
 def run_of_lead(user: object, pk: int) -> Submission:
-    """Return the run.
+    """Return a run of the team that the user leads, by primary key.
 
     Raises Http404 for users outside the team. Raises PermissionDenied for members who
     do not lead the team.
@@ -155,8 +156,8 @@ class ChangeOfRun(Act):
                 )
         if service in (run_acts.cancel, run_acts.withdraw) and hides_outcome(run, by):
             service = run_acts.revoke_run
-        # Ignore reasons from users who are not organisers. After the end of a phase,
-        # only organisers may change runs.
+        # The service accepts a change with a reason even after the end of a phase.
+        # Only organisers may change runs later, so reasons of others are ignored.
         return service(run, by, reason if as_organiser else "", **filled)
 
 
@@ -176,7 +177,7 @@ def _seed(run: Submission, _filled: object) -> tuple[str, dict[str, str]]:
     return gettext("The run stands for itself now."), {}
 
 
-#: The actions on a run. The key is the last part of the URL.
+#: Each key of CHANGES is the last part of the URL of an action on a run.
 CHANGES = {
     "cancel": ChangeOfRun(
         run_acts.cancel,

@@ -66,7 +66,7 @@ class DrawnForm(ActForm):
 
     @classmethod
     def chosen(cls, phase: Phase, numbers: Sequence[str], by: User) -> list[int]:
-        """Return the selected runs, or the default runs if none is selected.
+        """Return the runs that organisers selected for a sheet, or the default runs.
 
         Raises ValidationError for unknown runs.
         """

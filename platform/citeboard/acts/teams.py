@@ -1,4 +1,4 @@
-"""Manage a team: create, describe, invite, join, lead, leave, merge."""
+"""Actions that create and describe teams, and change the members of teams."""
 
 from django import forms
 from django.core.exceptions import ValidationError

@@ -83,8 +83,8 @@ def describe_account(request: Request) -> User:
     user = person(request)
     form = AccountSerializer(user, data=request.data, partial=True)
     form.is_valid(raise_exception=True)
-    # HTML forms omit unchecked boxes, so a missing box means False. API clients omit
-    # unchanged fields.
+    # REST framework reads a box that is missing from an HTML form as False.
+    # Fields that are missing from a request must stay unchanged.
     sent = {
         name: value
         for name, value in form.validated_data.items()

@@ -356,7 +356,7 @@ def archive_zip(request: Request, season: Season, job: int) -> HttpResponseBase:
     """Return an archive of a season by the number of its job; for organisers."""
     made = get_object_or_404(archives_of(season), pk=job)
     name = f"{season.slug}-archive-{file_name(made.given['version'])}.zip"
-    # `_request` is the Django request that REST framework wraps.
+    # `_request` is the Django request inside the request of REST framework.
     return download(
         request._request,  # noqa: SLF001
         storage.statistics,

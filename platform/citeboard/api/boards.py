@@ -327,9 +327,7 @@ def leaderboard(request: Request, phase: Phase) -> HttpResponse:
 
 
 def _board_members(board: Board, rows: Sequence[Row]) -> dict[str, Any]:
-    """Serialize the board by hand. For a large board, a serializer would take longer
-    than all other steps.
-    """
+    """Serialize the board by hand, because a serializer is slow for a large board."""
     figures = figures_of(rows) if board.visibility == Visibility.SCORES else {}
     confirmation, verdict = confirmation_of(board), board.verdict
     separation: dict[str, Any] | None = None

@@ -7,24 +7,23 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-#: Example keys of nested mappings. For instance, the nested keys of ``breakdowns`` are
-#: a dimension, a class and a metric.
+#: NAMES contains the keys of nested mappings in examples, one for each level.
 NAMES = {
     "scores": ["overlap_f1_micro"],
     "metrics": ["overlap_f1_micro"],
     "breakdowns": ["topic", "D01-1001", "overlap_f1_micro"],
 }
 LACKING = object()
-#: Fields that are missing in typical responses.
+#: RARE contains fields that typical responses of the API lack.
 RARE = {"infinite", "withheld", "ranks_of", "is_count", "retry_after", "parts"}
 
 
 @cache
 def _values() -> dict[str, Any]:
-    """Return the example values.
+    """Return example values for fields of the API schema.
 
-    The key is the name of a field, or `COMPONENT.FIELD` if the field needs another
-    value in this component.
+    A key is the name of a field, or `COMPONENT.FIELD` for a field of a single
+    component.
     """
     values: dict[str, Any] = json.loads(
         Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
@@ -33,7 +32,10 @@ def _values() -> dict[str, Any]:
 
 
 def with_examples(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-    """Add `example` to each schema. This function is a hook of drf-spectacular."""
+    """Add `example` to each schema of the API.
+
+    The library drf-spectacular calls this function.
+    """
     components = result["components"]["schemas"]
     for methods in result["paths"].values():
         for operation in methods.values():
@@ -50,13 +52,12 @@ def with_examples(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
 
 
 def _composed(name: str, components: dict[str, Any]) -> dict[str, Any]:
-    """Return an example of a component.
+    """Return an example of a component of the API schema.
 
-    Omit fields without example values; a test reports these fields.
+    The example omits fields without example values, and a test reports these fields.
     """
     while "properties" not in components[name]:
-        # If a component has alternatives, use the first alternative, because it is the
-        # most common.
+        # The example uses the first alternative of a component, as the most common one.
         name = _component(components[name]) or ""
     fields = components[name]["properties"]
     values = {
@@ -93,6 +94,6 @@ def _mapping_example(
 
 
 def _component(part: dict[str, Any]) -> str | None:
-    """Return the component that a schema refers to; the schema may also allow null."""
+    """Return the component to which a schema refers, even if the schema allows null."""
     reference = (part.get("allOf") or part.get("oneOf") or [part])[0].get("$ref")
     return reference.rpartition("/")[2] if reference else None

@@ -69,8 +69,7 @@ LET_OUT = (
 FILES, FIELDS = "multipart/form-data", "application/x-www-form-urlencoded"
 
 
-# The view of all operations at one URL. The class has no docstring, because the
-# docstring would appear in the description of each operation.
+# A docstring of this class would appear in the API schema, at each operation.
 class OperationView(APIView):
     name: str
     summary = ""
@@ -90,7 +89,7 @@ class OperationView(APIView):
 
 
 def _conditional_response(request: Request, response: Response) -> HttpResponseBase:
-    """Return status 304 if the client already has this response in its cache."""
+    """Return status 304 if the client has already cached this response."""
     set_response_etag(response)
     answer = get_conditional_response(
         request._request,  # noqa: SLF001
@@ -206,10 +205,9 @@ DRY_RUN = OpenApiParameter(
     bool,
     description="Say what would be done and follow, and do nothing. The body may have it instead.",
 )
-#: Accepted values of booleans in a query, a form or JSON.
+#: SWITCH_VALUES maps spellings of booleans in a query, a form or JSON to values.
 SWITCH_VALUES = {"true": True, "1": True, "false": False, "0": False}
-#: Fields that every request body may contain: `is_dry_run` reads the first field, and
-#: Django's CSRF protection reads the second.
+#: Every request body may contain fields for a dry run and for Django's CSRF token.
 _OF_EVERY_BODY = (DRY_RUN.name, "csrfmiddlewaretoken")
 
 
@@ -250,9 +248,7 @@ def _body_values(request: Request, name: str) -> list[Any]:
 
 
 def fields_sent(request: Request) -> list[str]:
-    """Return the field names in the request body, without the fields that every body
-    may contain.
-    """
+    """Return the operation's own field names in the request body."""
     return [name for name in request.data if name not in _OF_EVERY_BODY]
 
 
@@ -286,7 +282,7 @@ class DryRunForm(serializers.Serializer[Any]):
 
 
 def _described_body(sent: Any, method: str, *, takes_dry_runs: bool) -> Any:
-    """Return the request body for the API schema.
+    """Return the description of an operation's request body for the API schema.
 
     DELETE requests get no field for dry runs, because clients usually send no body with
     DELETE.
@@ -362,28 +358,29 @@ EARLY = OpenApiResponse(
 
 @dataclass(frozen=True)
 class Operation:
-    """Turn a function into an API operation. Its docstring becomes summary and
-    description.
+    """Turn a function into an API operation.
+
+    The docstring of the function becomes the summary and the description.
 
     The function receives the request, the object that ``role`` returns, the URL
     parameters listed in ``rest``, and the validated data of ``form`` and ``query``.
-    Without a role it receives all URL parameters. ``body`` describes a body that the
-    function reads itself.
+    Without ``role`` the function receives all URL parameters. ``body`` describes a body
+    that the function reads itself.
 
     ``role`` takes the user and the other URL parameters. It returns the object, or
-    raises Http404 or PermissionDenied. ``answers`` serializes the result; ``pages``
-    serializes the result as a page of a list; without either, the response has status
-    204. If the function returns a response, the response stays unchanged. ``files``
-    lists the media types of a file in the response. The schema includes the errors that
-    follow from these arguments; ``responses`` adds errors and ``without`` removes one.
+    raises Http404 or PermissionDenied. ``answers`` serializes the result, and ``pages``
+    serializes the result as a page of a list. Without ``answers`` and ``pages``, the
+    response has status 204. If the function returns a response, the response stays
+    unchanged. ``files`` lists the media types of a file in the response. The schema
+    includes the errors that follow from these arguments. ``responses`` adds errors to
+    the schema, and ``without`` removes an error.
 
     ``is_open`` allows anonymous users and cross-origin reads. ``is_upload`` applies the
     limits on uploads. Organisers can confirm their actions, and operations with
     ``lets_out``, despite an embargo. An operation that ``takes_dry_runs`` calls
-    `is_dry_run` itself. Operations reject unknown parameters and fields; if
-    ``warns_of_unknown`` is True, the operation accepts unknown fields. ``name`` is the
-    name of the route. ``name`` and ``operation_id`` default to the name of the
-    function.
+    `is_dry_run` itself. Operations reject unknown parameters and fields, but accept
+    unknown fields if ``warns_of_unknown`` is True. ``name`` is the name of the route.
+    ``name`` and ``operation_id`` default to the name of the function.
     """
 
     method: str
@@ -441,7 +438,7 @@ class Operation:
 
     @cached_property
     def listed(self) -> list[Any]:
-        """Return the query parameters for the API schema."""
+        """Return the operation's query parameters for the API schema."""
         return [
             *([self.query] if self.query else []),
             *self.parameters,
@@ -451,7 +448,7 @@ class Operation:
 
     @cached_property
     def fields(self) -> dict[str, Any]:
-        """Return the fields that the body may contain. The key is the field's name."""
+        """Return the fields of the request body as a mapping from their names."""
         return _writable_fields(self.body or self.form)
 
     @property
@@ -568,8 +565,8 @@ def does(
 ) -> None:
     """Declare the API operation of a user action.
 
-    ``takes`` returns the arguments of the service; ``gives`` returns the response.
-    ``label`` is the operation id, by default the name of the service.
+    ``takes`` returns the arguments of the action's service, and ``gives`` returns the
+    response. ``label`` is the operation id, by default the name of the service.
     """
 
     def function(

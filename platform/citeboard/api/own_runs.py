@@ -57,7 +57,7 @@ from tasks.types.base import printed_options
 
 #: Withdrawn runs leave the board, but their team still sees the scores.
 WITH_SCORES = (Submission.Status.SCORED, Submission.Status.WITHDRAWN)
-#: The minimum and maximum seconds after which clients should poll a run again.
+#: Clients should poll a run again after MIN_PAUSE to MAX_PAUSE seconds.
 MIN_PAUSE, MAX_PAUSE = 1, 15
 BYTES = "application/octet-stream"
 UNCACHED = {"Cache-Control": "private, no-store"}
@@ -584,8 +584,9 @@ def _score_members(
 
 
 def _value(score: Score, metric: Metric | None) -> dict[str, Any]:
-    """Return the score in the format of `score --json`. A scale without decimals is an
-    integer.
+    """Return a score in the format of `score --json`.
+
+    A score on a scale without decimals is an integer.
     """
     scale = float(score.scale or 1)
     return {

@@ -67,7 +67,8 @@ class RegistrationSerializer(serializers.ModelSerializer[models.Registration]):
         fields = ["team", "name", "alias", "state", "registered_at", "reason"]
 
     def get_alias(self, entry: models.Registration) -> int | None:
-        """Return None if the season hides names for some time.
+        """Return a team's pseudonym, or None if the season hides names for some time
+        only.
 
         The pseudonym and the name together would reveal the team's systems.
         """

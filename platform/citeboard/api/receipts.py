@@ -22,7 +22,7 @@ from scoring.results.board.standings import standing_of
 from tasks.models import Season, Submission
 
 WITHOUT_SCORES = ("task", "run", "scorer", "time")
-#: Two results are equal if these fields are equal.
+#: Two scores are equal if their value, interval and number of units are equal.
 _COMPARED = ("value", "low", "high", "n")
 
 
@@ -48,8 +48,7 @@ def receipts_of(
     if at := visibility.frozen_at(phase, audience):
         rows = rows.filter(created_at__lte=at)
     opened = [(row, log.openings_of(row)) for row in rows]
-    # Show the scores in all receipts of an evaluation if the newest receipt contains
-    # the scores that the audience sees.
+    # Receipts show scores if the newest receipt has the scores that the audience sees.
     newest = {row.evaluation_id: openings["scores"]["text"] for row, openings in opened}
     seen = {
         pk
@@ -62,7 +61,7 @@ def receipts_of(
             FIELDS if row.evaluation_id in seen else WITHOUT_SCORES if is_own else ()
         )
         if not is_own and not visibility.shows_teams(phase, audience):
-            # The digest of the file could reveal the team.
+            # The digest of the run's file could reveal the team to other teams.
             fields = [name for name in fields if name != "run"]
         if fields:
             receipts.append(
@@ -94,8 +93,9 @@ def _receipt(
 
 
 def _withdrawn(row: Receipt) -> dict[str, Any]:
-    """Return the withdrawn judgements on which the scores depend. The signature does
-    not cover this list.
+    """Return the withdrawn judgements on which the scores in a receipt depend.
+
+    The signature of the receipt does not cover this list of judgements.
     """
     facts = [
         {"import": one.pk, "at": one.withdrawn_at.isoformat(), "reason": one.reason}

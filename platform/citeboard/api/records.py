@@ -49,7 +49,7 @@ from tasks.models import (
 from tasks.seasons.access import season_for, season_to_help, season_to_organise
 from tasks.seasons.history import readable_history
 
-#: The maximum number of failures of each kind; the page of runs lists all failures.
+#: The API lists at most MAX_LISTED failures of each kind, and the page lists all.
 MAX_LISTED = 200
 ChangeSerializer = serializer(
     "Change",

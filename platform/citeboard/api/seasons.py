@@ -75,7 +75,7 @@ def _tasks() -> QuerySet[Task]:
 def _read(phases: QuerySet[Phase]) -> QuerySet[Phase]:
     """Annotate phases with ``has_scores``.
 
-    Phases without scores have no leader, so they need no query for the leader.
+    Phases without scores have no leader, so the API makes no query for their leader.
     """
     scored = Evaluation.objects.filter(phase=OuterRef("pk"))
     return (
@@ -492,8 +492,7 @@ FigureSerializer = serializer(
     table=str,
     line=(int, "The printed line of the table, from 1."),
     system=serializers.CharField(allow_blank=True),
-    # Exports also name this field `class`. A keyword argument cannot have this name in
-    # Python.
+    # Exports have a field `class`, which Python refuses as a keyword argument.
     **{"class": str | None},
     metric=str,
     value=(float | None, "Null where no exact number is printed."),

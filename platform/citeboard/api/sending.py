@@ -67,7 +67,7 @@ IDEMPOTENCY_KEY = OpenApiParameter(
 
 
 def team_figure(name: str) -> serializers.FloatField:
-    """Return the field for a number that a team may report.
+    """Return the serializer field for a number that a team may report about a run.
 
     The service checks which numbers the task type allows.
     """
@@ -82,8 +82,9 @@ def team_figure(name: str) -> serializers.FloatField:
 
 
 def card_field(name: str) -> serializers.Field[Any, Any, Any, Any]:
-    """Return the field of the run card. The service checks whether the phase requires
-    it.
+    """Return the serializer field of a run card, which describes how a run was made.
+
+    The service checks whether the phase requires the run card.
     """
     known = CARD[name]
     if known.choices:
@@ -289,10 +290,9 @@ def _sent(
 def _readable(
     request: Request, phase: Phase, upload: Upload, form: Mapping[str, Any]
 ) -> Iterator[tuple[Upload, list[Problem]]]:
-    """Yield the file and a list of changes. Repair the file if the request asks for
-    repairs.
+    """Yield the file of a run and a list of repairs that the request asked for.
 
-    If the file is rejected, add a possible repair to the error.
+    If the file is rejected, the error contains a possible repair.
     """
     user, encoding = person(request), form["encoding"]
     if form["repair"] or encoding:
@@ -316,8 +316,9 @@ def _readable(
 def _readable_bundle(
     request: Request, season: Season, upload: Upload, form: Mapping[str, Any]
 ) -> Iterator[tuple[Upload, list[Problem]]]:
-    """Yield the file with runs for several tasks, and a list of changes. See
-    `_readable`.
+    """Yield the file with runs for several tasks, and a list of repairs.
+
+    A rejected file is handled as in `_readable`.
     """
     user, encoding, phase = person(request), form["encoding"], form["phase"]
     given: dict[str, Any] = {"season": season, "upload": upload, "by": user}
@@ -346,7 +347,7 @@ def _encoding_problem(encoding: str, upload: Upload) -> Problem:
 def _repaired_upload(
     request: Request, repair: Repair, upload: Upload, encoding: str
 ) -> tuple[Upload, list[Problem]]:
-    """Return the repaired file and its changes.
+    """Return the repaired file of a run and the list of repairs.
 
     Raises RunRejected if the requested encoding cannot decode the file.
     """

@@ -51,8 +51,9 @@ def address(request: Request, name: str, *arguments: object) -> str:
 
 
 class Address(serializers.CharField):
-    """The URL of a route. ``attributes`` are attribute paths that provide the route's
-    arguments.
+    """A serializer field with the URL of a route.
+
+    ``attributes`` are attribute paths that provide the route's arguments.
     """
 
     def __init__(self, route: str, *attributes: str, **options: Any) -> None:
@@ -68,7 +69,7 @@ class Address(serializers.CharField):
 
 @extend_schema_field({"type": "string", "maxLength": MAX_LENGTH, "description": HELP})
 class MomentField(serializers.DateTimeField):
-    """A date and time, in the format of forms and season files."""
+    """A serializer field for a date and time, in the format of forms and season files."""
 
     read = staticmethod(read_instant)
 
@@ -94,11 +95,11 @@ class EndField(MomentField):
 
 
 class ObjectField(serializers.JSONField):
-    """A JSON object that can be encoded again."""
+    """A serializer field for a JSON object that can be encoded again."""
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         try:
-            # HTML forms send the object as text.
+            # HTML forms send a JSON object as text.
             is_text = getattr(data, "is_json_string", False)
             value = read_json(str(data)) if is_text else data
             json.dumps(value, ensure_ascii=False).encode()
@@ -129,7 +130,7 @@ def optional_text(
     {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 )
 class LinesField(serializers.CharField):
-    """A list of texts, or one text with an entry in each line."""
+    """A serializer field for a list of texts, or one text with an entry in each line."""
 
     def to_internal_value(self, data: Any) -> Any:
         texts = data if isinstance(data, list) else [data]
@@ -142,9 +143,7 @@ class LinesField(serializers.CharField):
 
 @cache
 def form_of(form: type[ActForm]) -> AnySerializer:
-    """Return the serializer for the form of a user action, with the form's API
-    descriptions.
-    """
+    """Return the serializer for a form, with the form's descriptions for the API."""
     fields = {
         name: _field_of(field, form.api.get(name, {}), is_partial=form.mirrors)
         for name, field in {**form.base_fields, **form.only_in_api}.items()
@@ -153,7 +152,7 @@ def form_of(form: type[ActForm]) -> AnySerializer:
     return _serializer_class(form.__name__, form.__doc__, **fields)
 
 
-#: The serializer field for each form field, and the limits that both fields support.
+#: SENT maps each form field to a serializer field and the limits of both fields.
 SENT: dict[
     type[forms.Field], tuple[type[serializers.Field[Any, Any, Any, Any]], Sequence[str]]
 ] = {
@@ -219,10 +218,10 @@ def _serializer_class(
 def mirror_of_model(
     model: type[Model], meaning: str, fields: str, name: str = "", /, **declared: Any
 ) -> AnySerializer:
-    """Return a serializer of a model.
+    """Return a serializer class that mirrors a model.
 
-    ``fields`` contains the field names, separated by spaces. ``declared`` replaces
-    fields of the model.
+    ``fields`` contains the field names, separated by spaces. ``declared`` contains
+    fields that replace fields of the model.
     """
     name, meta = (
         name or model.__name__,
@@ -254,9 +253,10 @@ def _fields(declared: Mapping[str, Any]) -> dict[str, Any]:
 def mirror(
     source: type, meaning: str, name: str = "", /, **described: Any
 ) -> AnySerializer:
-    """Return a serializer of a dataclass.
+    """Return a serializer class that mirrors a dataclass.
 
-    ``described`` contains descriptions or serializer fields; None omits a field.
+    ``described`` contains descriptions or serializer fields. A value of None omits a
+    field.
     """
     hints = get_type_hints(source)
     given = {
@@ -274,7 +274,7 @@ def mirror(
 
 def typed(hint: Any, help_text: str | None = None, **options: Any) -> Any:
     if isinstance(hint, serializers.Field):
-        # A serializer sorts its fields by creation time, so create the field anew.
+        # Serializers sort fields by creation time, so the field is created anew.
         return deepcopy(hint)
     if NoneType in get_args(hint):
         [hint] = [part for part in get_args(hint) if part is not NoneType]

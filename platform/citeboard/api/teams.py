@@ -30,7 +30,7 @@ from tasks.models import JoinRequest, MergeProposal, Season
 from tasks.registration import entries
 from tasks.seasons.access import merge_proposals
 
-#: Maximum length of an invitation link or of the token in the link.
+#: An invitation link, or the token in the link, has at most MAX_LINK characters.
 MAX_LINK = 400
 MemberSerializer = mirror_of_model(
     Membership,

@@ -19,7 +19,10 @@ FOLDER = "battles"
 
 @dataclass(frozen=True)
 class ArchivedBattles:
-    """The public board of battles of a phase. Judges have pseudonyms."""
+    """The public board of battles of a phase, whose judges have pseudonyms.
+
+    In a battle, a judge compares two texts for the same instance.
+    """
 
     board: BattleBoard
 
@@ -45,12 +48,14 @@ class ArchivedBattles:
 
     @property
     def paths(self) -> dict[str, str]:
-        """Return the archive paths of the judgements and the board, for `season.json`."""
+        """Return the archive paths of the judgements and of the board, for
+        `season.json`.
+        """
         return {"rows": self.rows_path, "board": self.json_path}
 
     @property
     def lines(self) -> list[tuple[Line, dict[str, Any]]]:
-        """Return each line of the board together with the numbers in the JSON file."""
+        """Return each line of the board of battles with the numbers in its JSON file."""
         return list(zip(self.board.lines, self.board.facts["board"], strict=True))
 
     def write(self, base: Path, season: Season) -> None:
@@ -66,6 +71,6 @@ class ArchivedBattles:
 
 
 def public_battles(phase: Phase) -> ArchivedBattles | None:
-    """Return the public board of battles, or None if there is none."""
+    """Return the public board of battles of a phase, or None without such a board."""
     board = battles_for(phase, Audience.PUBLIC)
     return ArchivedBattles(board) if board is not None else None

@@ -8,7 +8,7 @@ from citeboard.core import storage
 from scoring.results.board.estimates import published_sheet
 from tasks.models import Phase
 
-#: The archive's folder for people's labels of samples.
+#: The folder FOLDER of an archive contains people's labels of samples.
 FOLDER = "estimates"
 
 

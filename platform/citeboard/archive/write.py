@@ -59,15 +59,15 @@ from tasks.types.declared.folder import CARD
 from tasks.types.positional_citations.options import PARSER
 from tasks.types.positional_citations.parsing import file_parses
 
-#: The archive's folder for the files of declared tasks.
+#: The folder TASKS of an archive contains the files of declared tasks.
 TASKS = "tasks"
-#: The archive's folder for the judgements of the season's judges.
+#: The folder LEDGER of an archive contains the judgements of the season's judges.
 LEDGER = "ledger"
 
 
 @dataclass(frozen=True)
 class Written:
-    """The contents of an archive.
+    """The contents of a season's archive.
 
     ``withheld`` contains the phases whose runs and gold are not in the archive.
     """
@@ -82,9 +82,10 @@ class Written:
 def write_archive(
     season: Season, folder: Path, *, version: str, with_gold: bool
 ) -> Written:
-    """Write an archive.
+    """Write the archive of a season to a new folder.
 
-    ``with_gold`` is True if the organisers release the gold. Raises FileExistsError.
+    ``with_gold`` is True if the organisers release the gold. Raises FileExistsError if
+    the folder exists.
     """
     if folder.exists():
         raise FileExistsError(
@@ -123,7 +124,7 @@ class _Writing:
         self.shown = [board for boards in self.boards.values() for board in boards]
         battles = {phase.pk: public_battles(phase) for phase in phases}
         self.battles = {pk: board for pk, board in battles.items() if board}
-        # Archive only runs on public boards, because the other runs are private.
+        # The archive contains only runs on public boards, as other runs are private.
         numbers = {
             row.submission for board in self.shown for row in run_rows(board.board.rows)
         }
@@ -133,7 +134,7 @@ class _Writing:
         self.runs = list(standing.order_by("pk"))
         golds = Gold.objects.filter(evaluations__submission__in=self.runs)
         self.golds = list(golds.distinct().order_by("pk"))
-        # Withhold runs and gold that teams could still use in an open or later phase.
+        # The archive withholds runs and gold that teams could use in a later phase.
         at = timezone.now()
         self.withheld = [
             phase
@@ -147,7 +148,7 @@ class _Writing:
     def write(self, version: str) -> Written:
         for name in ("boards", "tests", "runs", "scores", "receipts", "gold", "wheel"):
             (self.base / name).mkdir(parents=True)
-        # This wheel contains the program that wrote the archive and can verify it.
+        # The wheel of the scorer contains the program that can verify the archive.
         name_of_wheel, content = wheel(settings.BASE_DIR)
         (self.base / "wheel" / name_of_wheel).write_bytes(content)
         facts: dict[str, Any] = {
@@ -234,10 +235,9 @@ class _Writing:
         return {"battles": board.paths} if board else {}
 
     def _folder(self, task: Task) -> str | None:
-        """Write the folder of a declared task: the task card, and the files that affect
-        scores.
+        """Write the task card of a declared task, and its files that affect scores.
 
-        Omit the example data of the task.
+        The archive omits the example data of the task.
         """
         declared = task.task_type.declared
         if declared is None:
@@ -301,7 +301,7 @@ class _Writing:
         return {"judgements": written}
 
     def _estimates(self) -> dict[str, Any]:
-        """Write the published estimates of phases.
+        """Write the published estimates of scores of phases.
 
         The board and the gold of each phase must be in the archive.
         """
@@ -324,9 +324,9 @@ class _Writing:
         return write_estimates(self.base, given, {run.pk for run in self.runs})
 
     def _draw(self, phase: Phase) -> dict[str, str] | None:
-        """Return the commitment to the random sample of public instances.
+        """Return the commitment to the random sample of a phase's public instances.
 
-        If the archive contains the gold, add the nonce.
+        If the archive contains the gold, the commitment includes the nonce.
         """
         if not phase.part_nonce:
             return None
@@ -340,10 +340,10 @@ class _Writing:
         return {"commitment": phase.draw_commitment, **nonce}
 
     def _has_gold(self, gold: Gold) -> bool:
-        """Return True if the archive may contain the gold.
+        """Return True if the archive may contain this version of gold.
 
-        Gold is allowed if it is public. Otherwise the organisers must release the gold,
-        and no later phase may use it.
+        An archive may contain public gold. Organisers must release other gold, and no
+        later phase may use the gold.
         """
         withheld = {(phase.task_id, phase.split) for phase in self.withheld}
         if gold.sealed_at or (gold.task_id, gold.split) in withheld:
@@ -403,7 +403,9 @@ class _Writing:
     def _evaluation(
         self, kept: Evaluation, printed: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return the scorer's output, with the archive paths of the option files."""
+        """Return the scorer's output for an evaluation, with archive paths of option
+        files.
+        """
         options = kept.submission.phase.task.task_type.checked_options(kept.options)
         # Labels reveal gold, so only archives with the gold contain labels.
         is_given = any(
@@ -458,9 +460,9 @@ def _tests(board: Board) -> dict[str, Any]:
 
 
 def _tests_of_means(board: Board) -> dict[str, Any]:
-    """Return the statistical tests that compare means over seeds.
+    """Return the statistical tests that compare a board's means over random seeds.
 
-    The result is empty if the board has no means. The first run of a system identifies
+    The mapping is empty if the board has no means. The first run of a system identifies
     the mean of the system.
     """
     if not board.has_means or board.ranking is None:
@@ -640,7 +642,10 @@ FOLDER = "labels"
 
 
 def _check_option(name: str, path: str) -> None:
-    """Check the file of an option that belongs to a season. Raises InputRefused."""
+    """Check the option file of a metric that belongs to a season.
+
+    Raises InputRefused if the option file is invalid.
+    """
     if name == PARSER.name:
         file_parses([], path)
     else:

@@ -1,1 +1,1 @@
-"""Background jobs besides scoring: sheets, imports, archives."""
+"""Background jobs besides scoring, such as sheets, imports and archives."""

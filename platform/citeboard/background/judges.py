@@ -13,8 +13,7 @@ def prepared_judging(job: BackgroundJob) -> Outcome:
     done = judged(job)
 
     def ask_again() -> None:
-        # Runs that began to wait just before this job ended did not queue a job, so
-        # queue a job for these runs.
+        # Runs that began to wait just before a judging job ended need another job.
         if done.has_more():
             ask_for_judging(done.row)
 

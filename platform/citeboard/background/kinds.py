@@ -1,6 +1,4 @@
-"""The kinds of background jobs: sheets for human evaluation, imports, archives,
-overview papers.
-"""
+"""The kinds of background jobs, such as imports, archives and overview papers."""
 
 from __future__ import annotations
 
@@ -177,7 +175,7 @@ def _stored_in_ledger(job: BackgroundJob, given: GivenRows, by: User) -> Outcome
             "resumed": go_on(labels, given),
         }
 
-    # Runs that began to wait during the import have not seen the new labels.
+    # Runs that began to wait during the import did not use the new labels.
     return Outcome(keep, after=lambda: [go_on(labels, given) for labels in stored])
 
 
@@ -200,14 +198,14 @@ def prepared_judgements(job: BackgroundJob, by: User) -> Outcome:
     return Outcome(keep)
 
 
-#: The number of best runs that a dry run scores first, together with the baselines.
+#: A dry run first scores the BEST best runs and the baselines of each phase.
 BEST = 5
 
 
 def ask_for_dry_runs(
     season: Season, scorings: Sequence[Mapping[str, Any]], by: User
 ) -> list[BackgroundJob]:
-    """Queue two dry runs: first the best runs and the baselines, then all other runs."""
+    """Queue a dry run of the best runs and baselines, then one of all other runs."""
     parts = ("best", "rest") if scorings else ()
     return [
         ask(Kind.DRY_RUN, season, {"part": part, "scorings": list(scorings)}, by=by)
@@ -288,20 +286,16 @@ def archives_of(season: Season) -> QuerySet[BackgroundJob]:
     return season.background_jobs.filter(kind=Kind.ARCHIVE, job__state=State.DONE)
 
 
-#: The time for which people may download an outdated archive, if the same people may
-#: still see its contents.
+#: People may download an outdated archive for STILL_GIVEN if they may see its contents.
 STILL_GIVEN = dt.timedelta(hours=1)
 
 
 def ask_for_paper(paper: OverviewPaper) -> BackgroundJob:
-    """Return the stored paper if the paper is current, otherwise a job that writes the
-    paper.
-    """
+    """Return the stored overview paper if it is current, or else a job that writes it."""
     if (found := kept_paper(paper)) and is_current(found, paper):
         return found
     if (moving := moving_paper(paper)) is not None:
-        # Write only one paper at a time. The waiting job uses the state at the time
-        # when it starts.
+        # Only one paper is written at a time, with the data at the start of its job.
         return moving
     return ask(Kind.PAPER, paper.season, {"state": state_of(paper)}, by=_viewer(paper))
 
@@ -340,8 +334,7 @@ def paper_of(job: BackgroundJob) -> OverviewPaper:
 
 def prepared_paper(job: BackgroundJob) -> Outcome:
     paper = paper_of(job)
-    # Compute the state before reading any data. If data change later, the archive is
-    # outdated.
+    # The state is read first, so that later changes of data make the archive outdated.
     facts = {"rights": rights_of(paper), "state": state_of(paper)}
     content = paper.archive(partial(told, job))
     told(job, 1, gettext_noop("storing the archive"))
@@ -415,17 +408,17 @@ def _digest(*facts: object) -> str:
     return hashlib.sha256(repr(facts).encode()).hexdigest()
 
 
-#: The number of lease renewals within the duration of a lease.
+#: The worker renews a lease BEATS times within the duration of the lease.
 BEATS = 4
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a job.
+    """The outcome of a background job.
 
     `record` stores the results in the transaction that ends the job, and returns the
     values that the job's page shows. ``problems`` are findings that did not prevent the
-    work; ``record`` may append to them. If the transaction fails, ``discard`` deletes
+    work, to which ``record`` may append. If the transaction fails, ``discard`` deletes
     the files of the results.
     """
 
@@ -437,9 +430,10 @@ class Outcome:
 
 
 def told(job: BackgroundJob, share: float, doing: str) -> None:
-    """Record the progress of the job.
+    """Record the progress of a background job, as a share between 0 and 1.
 
-    Raises JobLost if another worker has the job, and Stopping if the worker must end.
+    Raises JobLost if another worker has taken the job, and Stopping if the worker must
+    end.
     """
     interruptions.check()
     if not background.tell(job, share, doing):
@@ -448,16 +442,16 @@ def told(job: BackgroundJob, share: float, doing: str) -> None:
 
 @contextmanager
 def heartbeat(job: BackgroundJob) -> Iterator[None]:
-    """Renew the lease of the job until the block ends.
+    """Renew the lease of a background job until the block ends.
 
-    Reading a large file can take minutes.
+    A job that reads a large file can take minutes.
     """
     ended = threading.Event()
 
     def renew() -> None:
         while not ended.wait(background.BACKGROUND.lease / BEATS):
-            # Ignore database errors, because the next renewal may succeed. If all
-            # renewals fail, the lease expires and another worker starts the job again.
+            # The next renewal of the lease may succeed after a database error.
+            # If all renewals fail, the lease expires and another worker takes the job.
             with suppress(*DATABASE_ERRORS):
                 engine.heartbeat(job.job)
             connection.close()
@@ -509,7 +503,7 @@ def jobs_of(
 def run_to_judge(user: object, number: int) -> Submission:
     """Return a run with claims or judgements, in a season that the user organises.
 
-    Raises Http404.
+    Raises Http404 if there is no such run.
     """
     run = (
         Submission.objects.select_related("phase__task__season", "team")

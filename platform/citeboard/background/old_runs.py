@@ -24,13 +24,16 @@ from tasks.types import InputRefused
 
 
 def ask_for_old_runs(phase: Phase, upload: Upload, by: User) -> BackgroundJob:
-    """Queue the job. Raises NotScoredAgain if the phase cannot have such runs."""
+    """Queue the job that scores a phase's runs from another platform.
+
+    Raises NotScoredAgain if the phase cannot have runs of another platform.
+    """
     season = phase_for_old_runs(phase).task.season
     return ask(Kind.OLD_RUNS, season, {}, by=by, phase=phase, upload=upload)
 
 
 def prepared_old_runs(job: BackgroundJob, by: User) -> Outcome:
-    """Check and queue the runs, each in its own transaction.
+    """Check and queue the runs of another platform, each in its own transaction.
 
     If the job starts again, idempotency keys identify the runs that are already queued.
     """

@@ -26,14 +26,13 @@ PREPARED: dict[Kind, Callable[[BackgroundJob, User], kinds.Outcome]] = {
     Kind.JUDGEMENTS: kinds.prepared_judgements,
     Kind.DRY_RUN: kinds.prepared_dry_run,
     Kind.OLD_RUNS: old_runs.prepared_old_runs,
-    # Import this function by its name, because the package `archive` imports this
-    # package.
+    # The package `archive` imports this package, so a direct import would be circular.
     Kind.ARCHIVE: lambda job, by: import_string(
         "citeboard.archive.write.prepared_archive"
     )(job),
 }
 
-#: The database stores these messages in English; the page of the job translates them.
+#: The database stores messages in English, and the page of a job translates them.
 FILE_REFUSED = gettext_noop("This file cannot be taken. Nothing was stored.")
 LEFT = gettext_noop("Whoever asked for it has no account any more; nothing was stored.")
 DEMOTED = gettext_noop(

@@ -12,7 +12,7 @@ from django.utils.translation import gettext, gettext_noop as _
 from citeboard.core.instants import instants_in_words
 from citeboard.core.words import counted, cut
 
-#: Maximum length of the sentence of a history entry.
+#: The sentence of a history entry has at most MAX_WORDS characters.
 MAX_WORDS = 400
 
 #: The actor of management commands, which run without a signed-in user.
@@ -244,12 +244,11 @@ ACTIONS = {
     ),
     "sheet/removed": _("took a human evaluation off the board"),
 }
-#: Facts whose value is a text of the site. The database stores the English text, and
-#: pages translate the text.
+#: The database stores facts about audiences and groups in English for translation.
 _TRANSLATED = ("audience", "then", "group")
-#: Facts that contain times in UTC. Pages format the times for the reader.
+#: Facts in _INSTANTS contain times in UTC, which pages format for the reader.
 _INSTANTS = ("instant", "first", "last", "before", "after")
-#: Facts that are stored as a number and displayed with a noun.
+#: Facts in _COUNTED are stored as a number and displayed with a noun.
 _COUNTED: dict[str, Callable[[int], str]] = {
     "lines": lambda number: counted(number, "line"),
     "mails": lambda number: counted(number, "e-mail"),
@@ -260,7 +259,7 @@ _COUNTED: dict[str, Callable[[int], str]] = {
     "decisions": lambda number: counted(number, "thing to decide", "things to decide"),
     "tries": lambda number: counted(number, "more try", "more tries"),
 }
-#: Name of the fact by which a page selects one of several sentences for an action.
+#: The fact VARIANT selects one of several sentences for an action.
 VARIANT = "variant"
 
 

@@ -10,8 +10,10 @@ OURS = ("citeboard.", "tasks.", "scoring.")
 
 
 class OwnAdminSite(AdminSite):
-    """An admin that redirects to the site's sign-in page. Django's own admin login does
-    not limit attempts and does not require a second factor.
+    """The admin site, which redirects to the site's own sign-in page.
+
+    Django's own admin login does not limit attempts and does not require a second
+    factor.
     """
 
     def login(

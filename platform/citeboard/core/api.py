@@ -1,6 +1,4 @@
-"""Parts of the API that all apps share: errors, pagination, throttling and CORS
-headers.
-"""
+"""Errors, pagination, throttling and CORS headers that all parts of the API share."""
 
 import time
 from collections import OrderedDict
@@ -25,19 +23,19 @@ from rest_framework.throttling import BaseThrottle
 from rest_framework.utils.urls import replace_query_param
 
 if TYPE_CHECKING:
-    # REST framework's views import this module through the settings. A direct import
-    # would be circular.
+    # REST framework's views import this module, so a direct import would be circular.
     from rest_framework.views import APIView
 
 from citeboard.core.query import Listed
 
-#: HTTP methods of a read-only view.
+#: A read-only view accepts GET and HEAD requests.
 READ = ["GET", "HEAD"]
 
 
 class OneForm(DefaultContentNegotiation):
-    """Ignore the Accept header and respond in the view's only format, so that clients
-    can also download files.
+    """Ignore the Accept header, and respond in the view's only format.
+
+    Clients can therefore also download files.
     """
 
     def select_renderer(
@@ -63,8 +61,9 @@ class LengthRequired(exceptions.APIException):
 
 
 def require_length(request: Request) -> None:
-    """Refuse a chunked request, because WSGI servers drop its body. Raises
-    LengthRequired.
+    """Refuse a chunked request, because WSGI servers drop the body of such a request.
+
+    Raises LengthRequired.
     """
     if "chunked" in request.headers.get("Transfer-Encoding", "").lower():
         raise LengthRequired
@@ -136,8 +135,9 @@ TOO_MANY = OpenApiResponse(TooManyRequests, "Too many requests, or no runs are l
 
 
 class Pages(PageNumberPagination):
-    """Paginate lists. The header `Link` also contains the URLs of the first, previous,
-    next and last page.
+    """Paginate lists, and link to the first, previous, next and last page.
+
+    The response contains the URLs of these pages in the header `Link`.
     """
 
     page_size = 50
@@ -214,7 +214,7 @@ WINDOW = 60
 
 
 class MinuteThrottle(BaseThrottle):
-    """Limit requests per clock minute, counted across all processes."""
+    """Limit requests in each minute of the clock, counted across all processes."""
 
     scope: ClassVar[str]
     rest: float = 0
@@ -254,12 +254,11 @@ class UploadThrottle(MinuteThrottle):
         return int(settings.API_UPLOADS_PER_MINUTE)
 
 
-#: For each key: the shared count after this process's last write, and the requests of
-#: this process since that write.
+#: _COUNTS caches the shared count of requests and this process's requests since then.
 _COUNTS: OrderedDict[str, tuple[int, int]] = OrderedDict()
 _COUNTING = Lock()
 MAX_COUNTS = 10_000
-#: Number of writes to the shared count by which a process uses up its share of a limit.
+#: A process that uses its share of a limit writes to the shared count STEPS times.
 STEPS = 25
 
 

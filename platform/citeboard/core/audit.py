@@ -34,7 +34,7 @@ class Change:
 
 @contextmanager
 def in_english() -> Iterator[None]:
-    """Render stored text in English. Pages translate the text for the reader."""
+    """Render texts in English in the block, because the history is stored in English."""
     # `translation.override` as a decorator would share one instance between threads.
     with translation.override(middleware.ENGLISH):
         yield
@@ -51,8 +51,9 @@ def record(
     changes: Iterable[Change] = (),
     called: str = "",
 ) -> AuditEntry:
-    """Add a user action to the history, in the transaction of the action. ``key`` is a
-    key of `actions.ACTIONS`.
+    """Add a user action to the history, in the database transaction of the action.
+
+    ``key`` is the name of the action in `actions.ACTIONS`.
     """
     action, _slash, variant = key.partition("/")
     stored = {
@@ -93,9 +94,10 @@ def _create_entry(
 def set_fields(
     row: Model, wanted: Mapping[str, Any], prefix: str = "", **beside: Any
 ) -> list[Change]:
-    """Set the ``wanted`` values on a locked row, save the row, and return the changes
-    for the history. If a value changes, also save the values in ``beside``, which
-    are not part of the history.
+    """Change and save a locked row, and return the changes for the history.
+
+    ``wanted`` contains the new values of the row's fields. If a value changes, the row
+    also gets the values in ``beside``, which the history omits.
     """
     changes = [
         Change(f"{prefix}{name}", before, value)
@@ -145,17 +147,19 @@ def _model_label(thing: Model) -> str:
 
 
 DELETED, RESTORED = "deleted", "restored"
-#: Key of the change that stores the deleted rows.
+#: A history entry stores deleted rows as a change with the key ROWS.
 ROWS = "rows"
 
 
 class NotRestored(Exception):
-    """The deleted rows cannot be restored; the message gives the reason."""
+    """Rows that were deleted cannot be restored, for the reason in the message."""
 
 
 def delete(*, row: Model, place: Model, by: Any) -> None:
-    """Delete a row and all rows that depend on it, and store the deleted rows in the
-    history. Raises ProtectedError if a dependent row is protected.
+    """Delete a row and all rows that depend on the row, and store the deleted rows.
+
+    The history stores the deleted rows. Raises ProtectedError if a dependent row is
+    protected.
     """
     with transaction.atomic():
         present = type(row)._default_manager.select_for_update().get(pk=row.pk)  # noqa: SLF001  (documented)
@@ -166,8 +170,7 @@ def delete(*, row: Model, place: Model, by: Any) -> None:
                 f"{present} holds what is not deleted", nested.protected
             )
         nested.sort()
-        # Store referenced rows before the rows that refer to them, so that they can be
-        # restored in this order.
+        # Rows are restored in stored order, so referenced rows must come first.
         rows = [
             part for model in reversed(list(nested.data)) for part in nested.data[model]
         ]
@@ -202,8 +205,10 @@ def may_be_restored(entry: AuditEntry) -> bool:
 
 
 def restore(*, entry: AuditEntry, by: Any) -> None:
-    """Restore the rows that were deleted by the action of a history entry. Do nothing
-    if they were restored already. Raises NotRestored.
+    """Restore the rows that the action of a history entry deleted.
+
+    Nothing happens if the rows were restored already. Raises NotRestored if the rows
+    cannot be restored.
     """
     if not may_be_restored(entry):
         return

@@ -1,5 +1,6 @@
-"""Cache backends: Redis with a fallback for outages, an in-memory cache of live
-objects, and a database cache for rate limits.
+"""Cache backends for Redis, live objects in memory, and rate limits.
+
+The Redis cache uses another cache during outages. The database stores the rate limits.
 """
 
 import json
@@ -23,8 +24,8 @@ from redis.retry import Retry
 from citeboard.core.models import Limit
 from citeboard.core.outages import CACHE, REDIS, note_outage, note_recovery
 
-#: Timeout of a Redis command in seconds, and the number of seconds for which the
-#: fallback cache is used after a failure.
+#: A Redis command times out after PATIENCE seconds.
+#: After a failure of Redis, the fallback cache is used for PAUSE seconds.
 PATIENCE, PAUSE = 1.0, 5.0
 
 
@@ -32,8 +33,7 @@ class SharedCache(BaseCache):
     def __init__(self, location: str, params: dict[str, Any]) -> None:
         super().__init__(params)
         instead = params["OPTIONS"]["instead"]
-        # The server may have closed an idle connection. Retry once with a new
-        # connection.
+        # The client retries once, because Redis may have closed an idle connection.
         waits = dict.fromkeys(("socket_timeout", "socket_connect_timeout"), PATIENCE)
         self._redis = RedisCache(
             location, {**params, "OPTIONS": {**waits, "retry": Retry(NoBackoff(), 1)}}
@@ -65,12 +65,13 @@ for _method in ("get", "set", "add", "touch", "incr", "delete", "clear"):
 
 
 class ObjectCache(LocMemCache):
-    """An in-memory cache that stores objects without pickling. Callers share the cached
-    objects and must not change them. Keys are not validated and must not contain user
-    input.
+    """An in-memory cache that stores Python objects without pickling.
+
+    Callers share the cached objects and must not change the objects. Keys are not
+    validated and must not contain user input.
     """
 
-    # Attributes of LocMemCache that its type stubs omit.
+    # The type stubs of Django's LocMemCache omit some attributes.
     _cache: OrderedDict[str, Any]
     _lock: Lock
     _has_expired: Callable[[str], bool]
@@ -102,9 +103,9 @@ class ObjectCache(LocMemCache):
     add = set  # type: ignore[assignment]  # noqa: A003
 
 
-#: The maximum number of expired rows that each insertion deletes.
+#: Each insertion deletes at most MAX_EXPIRED expired rows.
 MAX_EXPIRED = 200
-#: Expiry time of rows that never expire.
+#: Rows that never expire have the expiry time NEVER.
 NEVER = 1e12
 
 TABLE = "core_limit"
@@ -112,8 +113,7 @@ INCREASE = """
     UPDATE {table} SET value = CAST(CAST(value AS INTEGER) + %s AS TEXT)
     WHERE key = %s AND expires_at > %s RETURNING value
 """
-#: Insert a row or replace an expired row. The statement returns the row only if the row
-#: was written.
+#: ADD inserts a cache row or replaces an expired row, and returns a written row.
 ADD = """
     INSERT INTO {table} (key, value, expires_at) VALUES (%s, %s, %s)
     ON CONFLICT (key) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at
@@ -127,8 +127,10 @@ REMOVE_EXPIRED = """
 
 
 class LimitsCache(BaseCache):
-    """A database cache for rate limits. Each operation is one SQL statement, so that
-    concurrent processes lose no increment.
+    """A database cache for rate limits.
+
+    Each cache operation is one SQL statement, so that concurrent processes lose no
+    increment.
     """
 
     def __init__(self, _location: str, params: dict[str, Any]) -> None:
@@ -173,7 +175,7 @@ class LimitsCache(BaseCache):
         ]
         is_new = self._row(ADD, values) is not None
         if is_new:
-            # Skip rows that another process is deleting.
+            # PostgreSQL skips expired rows that another process is deleting.
             lock = (
                 "FOR UPDATE SKIP LOCKED"
                 if connection.features.has_select_for_update_skip_locked

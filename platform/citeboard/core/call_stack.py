@@ -7,16 +7,17 @@ from typing import TypeVar
 
 Result = TypeVar("Result")
 
-#: Size of the first frame in stack entries of 8 bytes. CPython allocates 1 MB for this
-#: frame, so that half of the memory is free for calls.
+#: The first frame has ENTRIES stack entries of 8 bytes, half of the allocated 1 MB.
+#: Nested calls can use the other half of the 1 MB that CPython allocates.
 ENTRIES = 1 << 16
 
 
 def with_room_for_calls(function: Callable[..., Result]) -> Callable[..., Result]:
-    """Return a wrapper whose nested calls share one large chunk of stack memory.
+    """Return a wrapper of a function whose nested calls share one chunk of stack
+    memory.
 
     CPython 3.11 to 3.14 allocate call frames in chunks of 16 kB. A loop whose calls
-    cross the end of a chunk maps and unmaps the next chunk in each iteration: a board
+    cross the end of a chunk maps and unmaps the next chunk in each iteration. A board
     of 200 rows took 53 or 162 ms, depending on the depth of the call stack. A large
     first frame makes CPython allocate one large chunk for the whole request.
     """

@@ -11,22 +11,20 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning as Caution, register
 
-# Environment variables that only the tests read.
+# Only the tests read the environment variables in _NAMES_FOR_TESTS.
 _NAMES_FOR_TESTS = (
     "AXE SHARED TEST_CHANGED TEST_DATABASE_URL TEST_ONLY TEST_PROOFS TEST_REDIS_URL "
     "TEST_ROOT TEST_SINCE"
 )
-#: Prefix of environment variables that contain API keys of judges. The judges file
-#: chooses the variable names, so the site does not declare them as settings.
+#: Environment variables with the prefix KEYS_OF_JUDGES contain API keys of LLM judges.
+#: The judges file chooses names of variables, so the settings do not declare the names.
 KEYS_OF_JUDGES = "CITEBOARD_JUDGE_KEY_"
 FOR_TESTS = tuple(f"CITEBOARD_{name}" for name in _NAMES_FOR_TESTS.split())
 
 
 @register("environment")
 def plain_http_stays_at_home(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Report plain HTTP unless the base URL is a loopback address, because cookies
-    would be sent unencrypted.
-    """
+    """Report plain HTTP except at a loopback address, as cookies would be unencrypted."""
     if settings.INSECURE_HTTP and not is_loopback(
         urlsplit(settings.BASE_URL).hostname or ""
     ):
@@ -49,8 +47,9 @@ PREFIX = "CITEBOARD_"
 
 
 def unknown_names(names: Iterable[str], declared: list[str]) -> list[CheckMessage]:
-    """Warn about variables that begin with `CITEBOARD_` but are not settings, and
-    suggest a similar setting.
+    """Warn about variables that begin with `CITEBOARD_` but are not settings.
+
+    The warning suggests a setting with a similar name.
     """
     warnings: list[CheckMessage] = []
     own_parts = {name.removeprefix(PREFIX): name for name in declared}
@@ -77,8 +76,9 @@ def unknown_names(names: Iterable[str], declared: list[str]) -> list[CheckMessag
 def queues_are_spelt_as_known_ones(
     app_configs: Any, **kwargs: Any
 ) -> list[CheckMessage]:
-    """Warn about queue names that resemble a common queue but differ from its name.
-    Other names are valid, because tasks may name any queue.
+    """Warn about queue names that resemble a common queue's name.
+
+    Other names of queues are valid, because tasks may name any queue.
     """
     return [
         Caution(

@@ -1,5 +1,6 @@
-"""Callbacks after a commit. If a callback fails, the committed data and the response
-stay as they are.
+"""Callbacks that run after a database transaction is committed.
+
+If a callback fails, the committed data and the response stay as they are.
 """
 
 import logging
@@ -13,8 +14,9 @@ log = logging.getLogger(__name__)
 
 
 def after_commit(action: Callable[..., object], *given: object) -> None:
-    """Call the function after the transaction is committed. Log a failure; a database
-    outage is logged without a traceback.
+    """Call the function after the current transaction is committed, and log a failure.
+
+    The log contains no traceback of a database outage.
 
     In Django 5.2, `on_commit(robust=True)` raises AttributeError if the callback is a
     `partial` that fails.

@@ -22,8 +22,8 @@ from citeboard.core.confined.pool import (
 )
 from citeboard.core.connections import give_back_connections
 
-#: Folders with the site's code that sandboxed processes may read, and modules that the
-#: fork server imports in advance.
+#: Sandboxed processes may read the folders in CODE, which contain the site's code.
+#: The fork server imports the modules in PRELOAD when it starts.
 CODE = tuple(settings.BASE_DIR / name for name in ("platform", "tasks", "scoring"))
 PRELOAD = (
     "tasks.types.*",
@@ -40,10 +40,9 @@ PRELOAD = (
     "citeboard.core.confined.probe",
 )
 PROBE = "citeboard.core.confined.probe:attempt"
-#: Seconds after which a client may send a file again if the site reads no files because
-#: confinement is unavailable.
+#: Without confinement, a client may send a file again after UNDECIDED seconds.
 UNDECIDED = 300
-#: Factor by which the time limit for organisers' files exceeds the limit for runs.
+#: Organisers' files have PATIENCE_WITH_ORGANISERS times the time limit of runs.
 PATIENCE_WITH_ORGANISERS = 6
 _FAILURE_MESSAGE = gettext_lazy(
     "the site could not read the file because of an error of its own, which is in its "
@@ -52,8 +51,9 @@ _FAILURE_MESSAGE = gettext_lazy(
 
 
 class UploadUnreadable(Exception):
-    """Reading the file exceeded a limit or failed. The message is a clause for the
-    sender of the file.
+    """Reading an uploaded file exceeded a limit or failed.
+
+    The message is a clause for the sender of the file.
     """
 
 
@@ -64,15 +64,16 @@ def means() -> tuple[str, ...]:
 @cache
 def still_open() -> tuple[str, ...]:
     """Return the resources that a sandboxed process on this machine can still reach.
-    Each process of the site runs the test once.
+    Each process of the site tests the resources once.
     """
     return tuple(probe.self_test())
 
 
 def why_nothing_is_read() -> str:
-    """Return the reason why the site reads no uploads, or an empty text. The site reads
-    none if the kernel lacks required features, until the operator decides how to
-    proceed.
+    """Return the reason why the site reads no uploads, or an empty text.
+
+    The site reads no uploads if the kernel lacks required features, until the operator
+    decides how to proceed.
     """
     if settings.CONFINEMENT != "required" or not still_open():
         return ""
@@ -83,7 +84,7 @@ def why_nothing_is_read() -> str:
 
 
 def closes_all() -> bool:
-    """Return True if programs are confined and can reach none of the tested resources."""
+    """Return True if sandboxed programs can reach none of the tested resources."""
     return bool(means()) and not still_open()
 
 
@@ -140,12 +141,14 @@ def read_upload(
     files: Mapping[str, Path | bytes] | None = None,
     shared: Path | None = None,
 ) -> Iterator[Done]:
-    """Run a program on an uploaded file in a sandboxed process. Yield the result and
-    the working folder, which exists until the end of the block.
+    """Run a program on an uploaded file in a sandboxed process, and yield the result.
+
+    The function also yields the working folder, which exists until the end of the
+    block.
 
     ``owner`` is the account of the sender, a Sender object for runs, or None for the
-    site's own files. By default, the limits for runs apply. Raises UploadUnreadable, or
-    PoolFull, which the site answers with status 503.
+    site's own files. By default, the limits for files of runs apply. Raises
+    UploadUnreadable, or PoolFull, which the site answers with status 503.
     """
     inputs: dict[str, Path | bytes] = {UPLOAD: path, **(files or {})}
     facts: dict[str, Any] = {

@@ -5,17 +5,17 @@ from typing import Any
 from django.conf import settings
 from django.db import connections
 
-#: Maximum seconds that a request waits for a connection, also while the server is down.
+#: A request waits at most PATIENCE seconds for a connection to the database.
 PATIENCE = 3.0
-#: Seconds for which the pool tries to reconnect to a server that is down; the next request starts a new
-#: attempt.
+#: The pool tries to reconnect to an unavailable server for RECONNECT_SECONDS.
+#: The next request starts a new attempt to reconnect to an unavailable server.
 RECONNECT_SECONDS = 2.0
 
 
 def share_connections() -> None:
     """Let the threads of this process share a pool of connections to PostgreSQL.
 
-    Call this function before any thread connects.
+    Call this function before any thread connects to the database.
     """
     for alias in connections:
         config = connections.settings[alias]
@@ -30,8 +30,7 @@ def _with_pool(config: dict[str, Any]) -> dict[str, Any]:
         "timeout": PATIENCE,
         "reconnect_timeout": RECONNECT_SECONDS,
     }
-    # Each request gives its connection back to the pool at the end; `core.postgres`
-    # checks the connection before the next use.
+    # Requests return connections to the pool, and `core.postgres` checks them again.
     return {
         "CONN_MAX_AGE": 0,
         "CONN_HEALTH_CHECKS": False,
@@ -40,7 +39,10 @@ def _with_pool(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def give_back_connections() -> None:
-    """Return this thread's connections to the pool while the thread waits, except in a transaction."""
+    """Return this thread's connections to the pool while the thread waits.
+
+    A connection with an open transaction stays with its thread.
+    """
     for connection in connections.all(initialized_only=True):
         is_shared = "pool" in connection.settings_dict["OPTIONS"]
         if is_shared and not connection.in_atomic_block:

@@ -39,10 +39,10 @@ def database_now() -> dt.datetime:
 
 
 def update_statistics(table: str) -> None:
-    """Update the statistics of a table in PostgreSQL, by which it plans queries.
+    """Update the statistics by which PostgreSQL plans queries of a table.
 
-    Autovacuum updates them up to a minute after a large change, or never where it is
-    off. SQLite plans queries of this site by their indexes.
+    Autovacuum updates the statistics up to a minute after a large change, or never if
+    disabled. SQLite plans this site's queries without statistics.
     """
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
@@ -58,8 +58,7 @@ def skew() -> float:
     return max(before - database_time, database_time - timezone.now().timestamp(), 0.0)
 
 
-#: Key of the site's advisory lock in PostgreSQL: an arbitrary number that no other
-#: program uses.
+#: The site's advisory lock in PostgreSQL has a number that no other program uses.
 KEY = 0x63697465
 WAITING = "Another process migrates the database; waiting for it to end."
 
@@ -90,17 +89,17 @@ def migration_lock(
         yield
 
 
-#: Latest schema epoch that this release can work with.
+#: This release works with schema epochs up to EPOCH.
 EPOCH = 2
 
 
 class UnusableSchema(Exception):
-    """This release cannot work with the database's schema; the message gives the
-    reason.
+    """This release cannot work with the schema of the database.
+
+    The message gives the reason.
     """
 
-    #: Exit code of a command if the schema is unusable. Restarting the command would
-    #: not help.
+    #: The exit code 4 means that a restart cannot help, as the schema is unusable.
     exit_code = 4
 
 

@@ -11,7 +11,7 @@ from dj_database_url import DBConfig, parse
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.utils import get_random_secret_key
 
-#: Maximum size in bytes of a Markdown file that a setting names.
+#: A Markdown file that a setting names has at most MAX_MARKDOWN bytes.
 MAX_MARKDOWN = 100_000
 
 TRUE = ("1", "true", "yes", "on")
@@ -34,8 +34,9 @@ class Environment:
         self.declared: dict[str, Setting] = {}
 
     def text(self, name: str, default: str, about: str, *, shown: str = "") -> str:
-        """Read a text. ``shown`` describes the default in the documentation of the
-        settings.
+        """Read an environment variable as text.
+
+        ``shown`` describes the default value in the documentation of the settings.
         """
         self._declare(name, "text", shown or default or "none", about)
         return self._raw(name) or default
@@ -247,12 +248,11 @@ def _database(text: str) -> DBConfig:
 
 
 MAX_WAIT = 20  # seconds that a writer waits for another writer
-#: Timeouts for PostgreSQL: of a new connection in seconds, and of unacknowledged data
-#: in milliseconds. They ensure that pages report an unavailable server within five
-#: seconds.
+#: PostgreSQL reads connect_timeout in seconds and tcp_user_timeout in milliseconds.
+#: The timeouts ensure that pages report an unavailable server within five seconds.
 SERVER = {"connect_timeout": 3, "tcp_user_timeout": 4000}
-#: Keep connections open between requests, and check each connection before it is used
-#: again. Opening SQLite's file takes four times as long as rendering a cached board.
+#: Opening SQLite's file takes four times as long as rendering a cached board.
+#: Connections therefore stay open, and Django checks each connection before reuse.
 KEPT = {"CONN_MAX_AGE": 600, "CONN_HEALTH_CHECKS": True}
 
 
@@ -281,8 +281,9 @@ def ready_for_many_writers(config: DBConfig) -> dict[str, Any]:
 
 
 def database_settings(address: str) -> dict[str, Any]:
-    """Return Django's settings for a database URL. Raises ValueError; the message omits
-    the URL, which may contain a password.
+    """Return Django's settings for a database URL.
+
+    Raises ValueError, whose message omits the URL, because URLs may contain passwords.
     """
     try:
         return ready_for_many_writers(_database(address))
@@ -305,8 +306,10 @@ class Bucket:
 
 
 def bucket_at(address: str) -> Bucket:
-    """Parse ``s3://NAME/PREFIX?endpoint=URL&region=NAME&addressing=path``. All parts
-    except NAME are optional.
+    """Parse the URL of a bucket for backups or files.
+
+    In ``s3://NAME/PREFIX?endpoint=URL&region=NAME&addressing=path``, all parts except
+    NAME are optional.
     """
     parts = urlsplit(address)
     options = dict(parse_qsl(parts.query, strict_parsing=True)) if parts.query else {}
@@ -387,8 +390,10 @@ def private_folder(path: Path) -> Path:
 
 
 def secret_key_from(path: Path) -> str:
-    """Return the secret key in the file. At the first start, each process writes a
-    draft with a key; the first draft that is linked to ``path`` becomes the key.
+    """Return the site's secret key, which the file ``path`` contains.
+
+    At the first start, each process writes a draft file with a key. The key of the
+    first draft that is linked to ``path`` becomes the secret key.
     """
     if not path.exists():
         draft = path.with_name(f".{path.name}.{os.getpid()}")

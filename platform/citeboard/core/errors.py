@@ -1,5 +1,6 @@
-"""Error responses. The API returns an object whose `detail` is a sentence; all other
-URLs return a page.
+"""Responses of the site to requests that fail.
+
+The API returns an object whose `detail` is a sentence. All other URLs return a page.
 """
 
 import logging
@@ -46,7 +47,7 @@ ADDRESS = "/api/"
 
 
 class Refusal(exceptions.APIException):
-    #: Seconds for the header `Retry-After`.
+    #: The header `Retry-After` of the response contains `wait` seconds.
     wait: float | None = None
 
     def __init__(self, detail: str, code: int, **members: object) -> None:
@@ -173,8 +174,8 @@ def json_error(request: HttpRequest, detail: str, code: int) -> JsonResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Respond to an unexpected exception. The response contains the name of the outage,
-    or the request id by which operators find the error in the log.
+    """Respond to an unexpected exception of a view. The response contains the name of
+    the outage, or the request id by which operators find the error in the log.
     """
     outage = outages.outage_of(sys.exception())
     status, detail = 500, "Something went wrong on our side; the error is in our log."
@@ -197,7 +198,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
             log.info("A request is answered %s: %s", status, message)
         else:
             outages.note_outage(outages.REQUESTS, message)
-        # Suppress Django's log message, because it contains a traceback.
+        # `_has_been_logged` suppresses Django's log message and its traceback.
         response._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001
     return response
 

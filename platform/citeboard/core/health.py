@@ -20,7 +20,7 @@ from citeboard.core.writability import write_problem
 
 WEB, WORKER = "web", "worker"
 PARTS = (WEB, WORKER)
-#: All possible values of `Missing.what`.
+#: PARTS_ASKED contains every value of `Missing.what`.
 PARTS_ASKED = {
     "database",
     "writes",
@@ -33,13 +33,12 @@ PARTS_ASKED = {
     "redis",
     "cache",
 }
-#: Timeout in seconds of a check of Redis.
+#: A check of Redis times out after PATIENCE seconds.
 PATIENCE = 1.0
 GIGABYTE = 1 << 30
-#: Minimum free disk space in bytes for the next upload or scoring.
+#: An upload or a scoring needs at least LEAST_FREE bytes of free disk space.
 LEAST_FREE = GIGABYTE // 4
-#: Requirements that were met once. They cannot fail later in the same process, so they
-#: are not checked again.
+#: Requirements that were met once cannot fail later, so they are not checked again.
 _IN_ORDER: set[str] = set()
 
 
@@ -55,9 +54,10 @@ class Missing:
 
 
 def missing(clock: float | None, request: HttpRequest | None = None) -> list[Missing]:
-    """Return the missing requirements. ``clock`` is the difference to the database's
-    clock in seconds, or None if the database does not answer. If ``request`` is
-    given, also try to render a page.
+    """Return the requirements that the site does not meet.
+
+    ``clock`` is the difference to the database's clock in seconds, or None if the
+    database does not answer. If ``request`` is given, the check also renders a page.
     """
     return [
         *_missing_services(clock),
@@ -98,7 +98,7 @@ def _missing_services(clock: float | None) -> Iterator[Missing]:
             lacks="uploads, sign-ins and scores",
         )
     try:
-        # Do not write to the storage, because probes come every few seconds.
+        # Probes come every few seconds, so the check does not write to the storage.
         storage.runs.exists("probe")
     except OSError as fault:
         reason = f"the storage does not answer ({fault.strerror})"
@@ -174,8 +174,7 @@ def ready(request: HttpRequest) -> JsonResponse:
     }
     status = facts[part_asked]
     facts |= {"clock_seconds": clock, "missing": [lack.as_dict() for lack in lacking]}
-    # Log only the beginning and the end of an outage, because probes come every few
-    # seconds.
+    # Probes come every few seconds, so only the start and end of an outage are logged.
     for lack in lacking:
         outages.note_outage(lack.what, lack.reason)
     for what in PARTS_ASKED - {lack.what for lack in lacking}:
@@ -185,6 +184,6 @@ def ready(request: HttpRequest) -> JsonResponse:
     response = JsonResponse(
         {"status": status, **dict(reasons[:1]), **facts}, status=code
     )
-    # Suppress Django's log line about the response.
+    # `_has_been_logged` suppresses Django's log message about the response.
     response._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001
     return response

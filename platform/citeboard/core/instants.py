@@ -9,11 +9,11 @@ from zoneinfo import ZoneInfo
 
 from django.utils.translation import gettext as _, pgettext_lazy as in_context
 
-#: Anywhere on Earth: a day ends when it ends in the westernmost time zone.
+#: Anywhere on Earth (AoE), a day ends when the westernmost time zone ends the day.
 AOE = "AoE"
 _AOE_ZONE = "Etc/GMT+12"
 _FORMS = ("%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%d %b %Y, %H:%M", "%d %b %Y %H:%M")
-#: Format of a time within a stored fact of the history.
+#: _STORED matches a time such as 2026-05-01 23:59 in a fact of the history.
 _STORED = re.compile(r"\b\d{4}-\d\d-\d\d \d\d:\d\d\b")
 _WRITTEN = re.compile(
     r"(?P<clock>.*?)\s*(?P<zone>Z|[A-Za-z][A-Za-z_]+(?:/[A-Za-z0-9_+-]+)*)?", re.DOTALL
@@ -33,10 +33,9 @@ MONTHS = (
     in_context("month", "Dec"),
 )
 MAX_LENGTH = 80
-#: A time from this year on means that a phase has no end. Such times are stored but
-#: never displayed.
+#: A phase that closes in 2099 or later has no end, and pages do not show the time.
 _NEVER = "2099"
-#: Suffix of a stored fact about a phase without an end.
+#: A stored fact about a phase without an end has the suffix WITHOUT_AN_END.
 WITHOUT_AN_END = " without an end"
 WITHOUT_END = dt.datetime(2099, 12, 31, 23, 59, 59, tzinfo=dt.UTC)
 
@@ -58,7 +57,7 @@ def zone_name(name: str) -> str:
 
 
 def read_instant(text: str | dt.datetime, zone: ZoneInfo) -> dt.datetime:
-    """Parse a time and return it in UTC. Raises NoInstant.
+    """Parse a time and return it in UTC. Raises NoInstant if the text is not a time.
 
     ``zone`` is the time zone of a text that names neither a zone nor an offset.
 
@@ -99,7 +98,7 @@ def _means_no_end(text: object) -> bool:
 
 
 def is_no_end(key: str, value: object) -> bool:
-    """Return True if the setting is the end of a phase and its value stands for no end.
+    """Return True if a setting is the end of a phase and its value means no end.
     ``value`` has the format of the history, the season file or the API.
     """
     return key.rpartition(".")[2] == "closes" and (
@@ -108,7 +107,7 @@ def is_no_end(key: str, value: object) -> bool:
 
 
 def as_told(key: str, value: Any) -> Any:
-    """Return a setting's value for the API, in which a missing end is null."""
+    """Return a setting's value for the API, in which no end of a phase is null."""
     return None if is_no_end(key, value) else value
 
 
@@ -172,14 +171,15 @@ def utc_minute(at: dt.datetime) -> str:
 
 
 def stored_minute(at: dt.datetime) -> str:
-    """Format a time for a stored fact. `instants_in_words` formats the stored time for
-    readers.
+    """Format a time for a fact of the history in the database.
+
+    `instants_in_words` formats the stored time for readers.
     """
     return f"{at.astimezone(dt.UTC):%Y-%m-%d %H:%M}"
 
 
 def instants_in_words(fact: str) -> str:
-    """Return a stored fact with its times in the format for readers.
+    """Return a fact of the history with times in the format for readers.
 
     >>> instants_in_words("2026-05-01 23:59 UTC")
     '1 May 2026, 23:59 UTC'

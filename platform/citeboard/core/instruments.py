@@ -29,15 +29,12 @@ from prometheus_client.multiprocess import MultiProcessCollector
 
 from citeboard.core import logs, middleware
 
-#: Environment variable with the folder of shared metrics, which prometheus_client reads
-#: at import.
+#: prometheus_client reads the variable SHARED_FOLDER when it is imported.
 SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
-#: Use shared memory if available, because a process crashes if it writes to a mapped
-#: file on a full disk.
+#: A process crashes if it writes to a mapped file on a full disk, but not in /dev/shm.
 _ROOT = Path("/dev/shm" if os.access("/dev/shm", os.W_OK) else tempfile.gettempdir())  # noqa: S108
 
-# Omit creation times, because prometheus_client cannot report them for several
-# processes.
+# prometheus_client cannot report the creation times of metrics of several processes.
 disable_created_metrics()  # type: ignore[no-untyped-call]
 
 COUNTED = "citeboard_http_request_seconds"
@@ -52,8 +49,7 @@ PAGES = Counter(
     "Pages of boards, by whether they were made, came from the cache, or the reader had them.",
     ["source"],
 )
-#: HTTP methods with a label of their own in metrics. All other methods, which clients
-#: can invent, share one label.
+#: Metrics put all other HTTP methods under one label, because clients can invent names.
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
@@ -111,8 +107,9 @@ log = logging.getLogger(__name__)
 
 
 def ids_of(name: str) -> tuple[int, int]:
-    """Return the trace id and the id of the first span for a request id. Both ids are
-    the same on every machine.
+    """Return the trace id and the first span's id for a request id.
+
+    A request id has the same trace id and span id on every machine.
     """
     digest = sha256(name.encode()).digest()
     return int.from_bytes(digest[:16]), int.from_bytes(digest[16:24])
@@ -120,8 +117,9 @@ def ids_of(name: str) -> tuple[int, int]:
 
 @contextmanager
 def span(name: str, *, continued: str = "", **attributes: str | int) -> Iterator[Any]:
-    """Trace the block as a span. If ``continued`` is a request id, the span belongs to
-    the trace of this request.
+    """Trace the block as an OpenTelemetry span.
+
+    If ``continued`` is a request id, the span belongs to the trace of this request.
     """
     tracer = tracer_of(os.getpid()) if settings.TRACES_TO else None
     if tracer is None:
@@ -145,8 +143,9 @@ def span(name: str, *, continued: str = "", **attributes: str | int) -> Iterator
 
 @lru_cache(maxsize=1)
 def tracer_of(process: int) -> Any:
-    """Return the tracer of a process, or None without OpenTelemetry. Each process needs
-    its own tracer, because threads do not survive a fork.
+    """Return the OpenTelemetry tracer of a process, or None without OpenTelemetry.
+
+    Each process needs its own tracer, because threads do not survive a fork.
     """
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import (

@@ -1,4 +1,4 @@
-"""Log formats: text for people or JSON for programs, both with the id of the request."""
+"""Log formats for people (text) and programs (JSON), with the id of the request."""
 
 import json
 import logging
@@ -90,8 +90,7 @@ def logging_config(*, form: str, level: str) -> dict[str, Any]:
         "formatter": form,
         "filters": ["request_id", "refusals"],
     }
-    # Django Q logs every step. The site's own loggers already report the relevant
-    # events of jobs.
+    # Django Q logs every step, but the site's own loggers report the events of jobs.
     level_of_queue = "DEBUG" if level == "DEBUG" else "WARNING"
     return {
         "version": 1,
@@ -107,8 +106,7 @@ def logging_config(*, form: str, level: str) -> dict[str, Any]:
             "django": {"handlers": [], "level": level, "propagate": True},
             # At DEBUG, templates log each missing variable with a traceback.
             "django.template": {"level": "INFO"},
-            # The pool logs each failed attempt to connect; the site logs an outage
-            # once.
+            # psycopg logs each failed attempt to connect, the site each outage once.
             "psycopg.pool": {"level": "DEBUG" if level == "DEBUG" else "ERROR"},
             "django-q": {
                 "handlers": ["stderr"],

@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db import models
 
-#: Invisible characters, in addition to the category Cf.
+#: _IGNORED matches invisible characters besides those of the category Cf.
 _IGNORED = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
@@ -31,8 +31,10 @@ def _prototypes() -> dict[int, str]:
 
 
 def skeleton(name: str) -> str:
-    """Return the skeleton of a name, at most 200 characters. Names that look alike have
-    equal skeletons, also if they differ in case.
+    """Return the skeleton of a name, in which similar characters are equal.
+
+    Names that look alike have equal skeletons, also if the names differ in case. A
+    skeleton has at most 200 characters.
     """
     seen = "".join(
         each for each in _IGNORED.sub("", name) if unicodedata.category(each) != "Cf"
@@ -64,8 +66,8 @@ class Skeleton(models.CharField):  # type: ignore[type-arg]
 
 
 def written_otherwise(rows: models.QuerySet[Any], field: str, name: str) -> bool:
-    """Return True if one of the rows has a name that looks like ``name`` but contains
-    other characters.
+    """Return True if a row has a name that looks like ``name`` but is spelt
+    differently.
     """
     found = rows.filter(**{f"{field}_skeleton": skeleton(name)}).values_list(
         field, flat=True

@@ -48,16 +48,16 @@ TAGS = {
     "tr",
     "ul",
 }
-#: Maximum length of a text that is parsed as Markdown. Longer texts are displayed as
-#: plain text.
+#: Pages show texts of more than MAX_TEXT characters as plain text, not as Markdown.
 MAX_TEXT = 50_000
 _PARSER = MarkdownIt("commonmark").enable("table")
 
 
 @lru_cache(maxsize=256)
 def rendered(text: str, top: int = 2) -> SafeString:
-    """Render Markdown as HTML without images, styles and scripts. ``top`` is the level
-    of the highest heading.
+    """Render Markdown as HTML without images, styles and scripts.
+
+    ``top`` is the level of the highest heading in the HTML.
     """
     if len(text) > MAX_TEXT:
         return format_html('<pre tabindex="0">{}</pre>', text)
@@ -82,8 +82,10 @@ def rendered(text: str, top: int = 2) -> SafeString:
 
 
 def with_scrolling(html: str) -> str:
-    """Make wide tables and long lines of code scroll on their own, also by keyboard, so
-    that they do not widen the page.
+    """Make wide tables and long lines of code scroll inside the page.
+
+    Readers can scroll by keyboard too, and the page does not become wider than the
+    screen.
     """
     html = html.replace(
         "<table>", '<div class="scroll" tabindex="0" role="group"><table>'
@@ -97,10 +99,9 @@ def with_scrolling(html: str) -> str:
 
 
 FOLDER = "docs"
-#: Folder in ``docs`` whose files are also static files of the site, under equal paths.
+#: The files in the folder DOWNLOADS of ``docs`` are also static files of the site.
 DOWNLOADS = "receipts/"
-#: The guides by group, for the page that lists guides. A guide without a group is
-#: listed in the last group.
+#: The page of guides shows guides by group, and guides without a group in the last one.
 GROUPS = {
     _("Reading and citing"): (
         "readers",

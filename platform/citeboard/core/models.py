@@ -16,7 +16,7 @@ MAX_NAME, MAX_SUBJECT = 120, 200
 def late_text(
     max_length: int, words: Any = None, **options: Any
 ) -> models.CharField[str, str]:
-    """Return a text field whose default, also in existing rows, is an empty text."""
+    """Return a text field whose default is an empty text, also in existing rows."""
     return models.CharField(
         words, max_length=max_length, blank=True, default="", db_default="", **options
     )
@@ -106,8 +106,9 @@ class AuditEntry(models.Model):
 
 
 class Limit(models.Model):
-    """A counter of attempts or requests that all processes share. See
-    `citeboard.core.caches`.
+    """A counter of attempts or requests that all processes share.
+
+    The cache backend `LimitsCache` reads and writes these rows.
     """
 
     key = models.CharField(max_length=300, primary_key=True)
@@ -123,7 +124,7 @@ class Limit(models.Model):
 
 class SchemaEpoch(models.Model):
     """A record that a migration has removed a table or column that earlier releases
-    use. See `citeboard.core.database`.
+    use. The module `citeboard.core.database` compares the record with the release.
     """
 
     number = models.PositiveIntegerField(primary_key=True)
@@ -142,8 +143,8 @@ class LastDone(models.Model):
 
 
 class Heartbeat(models.Model):
-    """The time at which a machine last wrote to the database. See
-    `citeboard.core.writability`.
+    """The time at which a machine last wrote to the database. The module
+    `citeboard.core.writability` writes these rows.
     """
 
     machine = models.CharField(max_length=60, primary_key=True)

@@ -18,8 +18,8 @@ from citeboard.core.storage import FULL, StorageAway, words_of
 from citeboard.core.words import one_line
 
 AWAY, NO_ROOM = 503, 507
-#: Seconds after which clients may try again: after a restart of a server, and after a
-#: full disk.
+#: SOON is the Retry-After value in seconds while a server restarts.
+#: LATER is the Retry-After value in seconds while a disk is full.
 SOON, LATER = 10, 300
 _BROKEN_DISK = (errno.EIO, errno.EROFS, errno.ESTALE)
 BUSY = "The database is busy"
@@ -28,8 +28,7 @@ FULL_DISK = "The disk of the database is full"
 READ_ONLY = "The database can be read but not written"
 NO_RIGHT = "The database refuses the site a right"
 UPGRADED = "The site is being upgraded"
-#: The outage for each of SQLite's primary result codes. A code that is not listed means
-#: an error in the SQL statement.
+#: A result code of SQLite that is not listed here means an error in the SQL statement.
 _SQLITE = {
     sqlite3.SQLITE_BUSY: BUSY,
     sqlite3.SQLITE_LOCKED: BUSY,
@@ -38,7 +37,7 @@ _SQLITE = {
     sqlite3.SQLITE_IOERR: "The disk of the database is faulty",
     sqlite3.SQLITE_CANTOPEN: NO_ANSWER,
 }
-#: The outage for each SQLSTATE of PostgreSQL, or for its class of two characters.
+#: Each key is an SQLSTATE of PostgreSQL, or a class of SQLSTATEs (two characters).
 _POSTGRES = {
     "25006": READ_ONLY,
     "42501": NO_RIGHT,
@@ -49,8 +48,7 @@ _POSTGRES = {
     "57P02": "The database has crashed and starts again",
     "57P03": "The database is starting",
 }
-#: SQLSTATE of a missing table and of a missing column. The error is an outage while
-#: migrations run, and a bug at other times.
+#: A missing table or column is an outage during migrations, and a bug at other times.
 _UNDEFINED = ("42P01", "42703")
 
 
@@ -103,7 +101,7 @@ def _outage_for(reason: str) -> Outage:
 
 
 def _is_migrating() -> bool:
-    """Return True if the migrations in the database differ from those of this release."""
+    """Return True if migrations of the database differ from those of this release."""
     try:
         state = schema_state()
     except DatabaseError:
@@ -116,8 +114,7 @@ def _storage_outage(error: BaseException) -> Outage | None:
         return None
     if error.errno in FULL:
         return Outage(NO_ROOM, words_of(error), LATER)
-    # Another program may have removed files in the data folder or changed their
-    # permissions.
+    # Another program may have removed or locked files of the site's data folder.
     name = error.filename
     is_ours = isinstance(name, str) and Path(name).is_relative_to(settings.DATA_DIR)
     if isinstance(error, StorageAway) or error.errno in _BROKEN_DISK or is_ours:
@@ -126,21 +123,22 @@ def _storage_outage(error: BaseException) -> Outage | None:
 
 
 DATABASE, REDIS, CACHE = "database", "redis", "cache"
-#: Name of the outage that is logged if a request fails.
+#: The log calls the outage REQUESTS if a request fails.
 REQUESTS = "requests"
 
 log = logging.getLogger(__name__)
 
-#: The times of the first and the last error in the current outage of each service.
+#: _seen contains the times of the first and last error of each service's outage.
 _seen: dict[str, tuple[float, float]] = {}
 _lock = threading.Lock()
-#: An outage ends after this many seconds without an error.
+#: An outage ends after FORGOTTEN_SECONDS seconds without an error.
 FORGOTTEN_SECONDS = 60.0
 
 
 def note_outage(what: str, reason: object) -> None:
-    """Log the first error of an outage. Later errors in this process only extend the
-    outage.
+    """Log the first error of an outage.
+
+    Later errors in this process only extend the outage.
     """
     now = time.monotonic()
     with _lock:
@@ -155,8 +153,9 @@ def note_outage(what: str, reason: object) -> None:
 
 
 def note_database_error(error: BaseException, words: str) -> None:
-    """Log an outage of the database. A busy database is not an outage, because callers
-    retry.
+    """Log an outage of the database.
+
+    A busy database is not an outage, because callers retry.
     """
     outage = outage_of(error)
     if outage is not None and outage.is_busy:

@@ -17,8 +17,7 @@ MAX_LINK = 200
 _check_link = URLValidator(schemes=["http", "https"])
 _check_link.max_length = MAX_LINK
 
-# Characters that change the direction of the following text. In a name, such characters
-# could change the order of the text beside the name.
+# Direction characters in a name could change the order of the text beside the name.
 _DIRECTION_CHARACTERS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 
@@ -43,8 +42,9 @@ def plain_paragraphs(text: str) -> str:
 
 
 def too_long(text: str, most: int, words: str) -> str:
-    """Return the message ``words``, filled with the lengths ``found`` and ``most``.
-    Return an empty text if ``text`` is not too long.
+    """Return an error message if ``text`` is too long, or else an empty text.
+
+    ``words`` is the message, which gets the length ``found`` and the maximum ``most``.
     """
     sizes = {"found": in_decimals(f"{len(text):,}"), "most": in_decimals(f"{most:,}")}
     return words % {**sizes, "characters": sizes["found"]} if len(text) > most else ""
@@ -88,14 +88,14 @@ def checked_link(link: str) -> str:
     return link
 
 
-#: A spreadsheet program reads a text that begins with one of these characters as a
-#: formula.
+#: Spreadsheet programs read a text that begins with a sign in FORMULA as a formula.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def plain(value: object) -> object:
-    """Return a value for a spreadsheet cell. A text that looks like a formula is marked
-    as text, and None becomes an empty text.
+    """Return a value for a cell of a spreadsheet.
+
+    A text that looks like a formula is marked as text, and None becomes an empty text.
     """
     if isinstance(value, str) and value.startswith(FORMULA):
         return f"'{value}"

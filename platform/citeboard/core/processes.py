@@ -1,4 +1,4 @@
-"""Process groups: start them, restart them, and end all of their processes."""
+"""Groups of processes that the site starts, restarts and ends together."""
 
 import errno
 import hashlib
@@ -24,8 +24,8 @@ log = logging.getLogger(__name__)
 
 
 class ProcessGroup:
-    """A command that runs in its own session, so that all of its child processes can be
-    ended with it.
+    """A command in a session of its own, which can be ended with all its child
+    processes.
     """
 
     def __init__(
@@ -42,8 +42,7 @@ class ProcessGroup:
         self._command = [*starter, *command]
         self._environment = dict(environment)
         self._process: subprocess.Popen[bytes] | None = None
-        #: Prefix of the names of the group's processes; None while the group is not
-        #: running.
+        #: The names of a running group's processes begin with `group_name`.
         self.group_name: str | None = None
         self._started = 0.0
         self._failures = 0
@@ -130,8 +129,10 @@ MAX_HOST = 32
 
 @cache
 def machine() -> str:
-    """Return the name of this machine: its host name, and a digest of the boot id and
-    the namespace of process ids.
+    """Return the name of this machine.
+
+    The name consists of the host name and a digest of the boot id and the namespace of
+    process ids.
     """
     facts = [socket.gethostname()]
     with suppress(OSError):
@@ -154,12 +155,12 @@ def group_name(group: int) -> str:
 
 
 def _unique_id(pid: int) -> str:
-    """Return a unique name of a process: its id and its start time, because ids are
-    reused.
+    """Return a unique name of a process, from its id and its start time.
+
+    The system reuses ids of processes that have exited.
     """
     try:
-        # The second field is the command in parentheses. The command may contain any
-        # characters.
+        # The second field of the file is the command, which may contain parentheses.
         started = (
             Path(f"/proc/{pid}/stat")
             .read_text(errors="replace")
@@ -176,7 +177,7 @@ def _unique_id(pid: int) -> str:
 
 def complaint(address: str, port: int) -> str | None:
     with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as sock:
-        # Ignore recently closed connections to the port, as the site's server does.
+        # The option ignores recently closed connections, as the site's server does.
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             sock.bind((address, port))

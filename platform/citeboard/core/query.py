@@ -16,13 +16,16 @@ from citeboard.core.words import nearest
 
 MAX_TEXT = 400
 MAX_DIGITS = 15
-#: Maximum number of unknown names in an error response, and maximum length of each name
-#: or value in the response.
+#: An error response lists at most MAX_UNKNOWN unknown names.
+#: An error response shows at most MAX_QUOTED characters of each name or value.
 MAX_UNKNOWN, MAX_QUOTED = 20, 80
 
 
 class InvalidParameters(BadRequest):
-    """Invalid parameters or fields. ``errors`` maps each name to a sentence."""
+    """The request contains invalid parameters or fields.
+
+    ``errors`` maps each name of a parameter or field to a sentence.
+    """
 
     def __init__(self, errors: Mapping[str, str]) -> None:
         super().__init__(" ".join(errors.values()))
@@ -39,8 +42,9 @@ def invalid_value(
 
 
 def refuse_unknown(names: Iterable[str], known: Collection[str]) -> None:
-    """Raise InvalidParameters if names are unknown. The message suggests the most
-    similar known name for each of them.
+    """Raise InvalidParameters if a request contains names that are not in ``known``.
+
+    The message suggests the most similar known name for each unknown name.
     """
     unknown = [name for name in names if name not in known]
     if unknown:
@@ -66,15 +70,17 @@ def _unknown_message(name: str, known: Collection[str]) -> str:
 
 
 def quoted(value: object) -> str:
-    """Return a short text for a response, without lone surrogates, which cannot be
-    encoded.
+    """Return a short text for an error response.
+
+    The text contains no lone surrogates, which cannot be encoded.
     """
     return str(value)[:MAX_QUOTED].encode("utf-8", "replace").decode()
 
 
 def chosen_value(sent: QueryDict, name: str, permitted: Collection[str]) -> str | None:
-    """Return the last value of a parameter, or None if the URL does not contain the
-    parameter. Raises InvalidParameters if a value is not permitted.
+    """Return the last value of a parameter, or None if the URL lacks the parameter.
+
+    Raises InvalidParameters if a value is not permitted.
     """
     values = sent.getlist(name)
     for value in values:
@@ -112,8 +118,10 @@ class Query:
 
     @classmethod
     def of(cls, sent: QueryDict) -> Self:
-        """Parse the parameters of a request. Empty values are ignored. Raises
-        InvalidParameters if a value is not permitted.
+        """Return the query parameters of a request.
+
+        Parameters with empty values are ignored. Raises InvalidParameters if a value is
+        not permitted.
         """
         values_read: dict[str, Any] = {}
         for one in fields(cls) if sent else ():
@@ -135,7 +143,8 @@ class Query:
 
     def pairs(self, **changes: object) -> list[tuple[str, str]]:
         """Return the parameters of this page with ``changes``, for a URL or a form.
-        Parameters with default values are omitted.
+
+        The result omits parameters with default values.
         """
         wanted = vars(self) | changes
         pairs: list[tuple[str, str]] = []

@@ -1,4 +1,6 @@
-"""A digest of the code, the templates and the styles. The digest identifies the release."""
+"""A digest of the code, the templates and the styles. The digest identifies the release
+of the site.
+"""
 
 import hashlib
 from functools import cache

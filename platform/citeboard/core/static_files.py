@@ -13,7 +13,7 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage
 class GatheredFiles(CompressedManifestStaticFilesStorage):
     def create_compressor(self, **options: Any) -> Compressor:
         compressor = super().create_compressor(**options)
-        # The first start waits for the compression. Brotli's two highest levels take
-        # eight times as long and save a tenth.
+        # Brotli's two highest levels take eight times as long and save a tenth.
+        # The first start of the site waits until all static files are compressed.
         compressor.compress_brotli = partial(brotli.compress, quality=9)
         return compressor

@@ -22,25 +22,25 @@ from django.db import DatabaseError, connections
 
 from citeboard.core.confined.turns import PoolFull
 
-#: If a process has this many uploads, it rejects further uploads of accounts that
-#: already have an upload in this process.
+#: A process with MAX_UPLOADS uploads rejects a second upload of the same account.
 MAX_UPLOADS = 100
-#: Maximum seconds that an upload waits, and seconds between two checks of the queue.
+#: An upload waits at most PATIENCE seconds and checks the queue every LOOK_SECONDS.
 PATIENCE, LOOK_SECONDS = 30.0, 1.0
-#: Seconds after which a running upload no longer keeps other uploads waiting.
+#: After LONG seconds, a running upload no longer keeps other uploads waiting.
 LONG = 3.0
-#: Waiting time is counted in steps of a quarter of a second. At least one step is
-#: counted for each upload that made others wait.
+#: The queue counts waiting time in steps of a quarter of a second.
+#: Each upload that made others wait counts as at least one step.
 STEPS_PER_SECOND = 4
-#: Expected number of waiting steps that an upload causes for each megabyte of its size.
+#: An upload is expected to make others wait STEPS_PER_MEGABYTE steps per megabyte.
 STEPS_PER_MEGABYTE = 2
-#: Seconds until the counted steps of an account expire.
+#: The counted waiting steps of an account expire after COUNTED_SECONDS seconds.
 COUNTED_SECONDS = 600
 
 
 class TooManyAtOnce(PoolFull):
-    """The account has other uploads in this process. The site has read nothing of the
-    new upload.
+    """The account has other uploads in this process.
+
+    The site has read nothing of the new upload.
     """
 
     status = 429
@@ -50,8 +50,8 @@ class TooManyAtOnce(PoolFull):
 @dataclass(eq=False)
 class Ticket:
     account: str
-    #: Steps of waiting that the account has caused for others, plus the steps that this
-    #: upload is expected to cause.
+    #: The steps measure how long the account has made other accounts wait.
+    #: The steps include the time that an upload is expected to make others wait.
     steps: int
     number: int
     may_begin: threading.Event = field(default_factory=threading.Event)
@@ -73,7 +73,10 @@ class UploadQueue:
 
     @contextmanager
     def turn(self, account: str, megabytes: float) -> Iterator[Ticket]:
-        """Wait for the turn of an upload. Raises TooManyAtOnce."""
+        """Wait until the process may read an upload.
+
+        Raises TooManyAtOnce if the account has other uploads in a busy process.
+        """
         steps = steps_of(account) + int(STEPS_PER_MEGABYTE * megabytes)
         ticket = Ticket(account, steps, next(self._numbers))
         self._enter(ticket)
@@ -97,8 +100,7 @@ class UploadQueue:
 
     def _wait(self, ticket: Ticket) -> None:
         if not ticket.may_begin.is_set():
-            # Free the connections, because a database server allows fewer connections
-            # than uploads can wait.
+            # A database server allows fewer connections than uploads can wait.
             for connection in connections.all(initialized_only=True):
                 if not connection.in_atomic_block:
                     connection.close()
@@ -155,8 +157,7 @@ def count(account: str, steps: int) -> None:
         try:
             cache.incr(_key(account), steps)
         except ValueError:
-            # If two processes create the same counter at the same time, one of the two
-            # uploads is not counted.
+            # If two processes create a counter at once, one upload is not counted.
             cache.add(_key(account), steps, COUNTED_SECONDS)
 
 

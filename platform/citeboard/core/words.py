@@ -9,7 +9,7 @@ from django.utils.translation import get_language, gettext, ngettext, pgettext
 from citeboard.core.instants import is_no_end
 
 THIN_SPACE = "\u2009"
-#: Maximum length of a setting's value on one line.
+#: A setting's value has at most MAX_SETTING characters on one line.
 MAX_SETTING = 120
 
 
@@ -18,14 +18,12 @@ def thousands(number: int) -> str:
 
 
 def one_line(text: object) -> str:
-    """Join the lines of a text for the log, such as a database's error message."""
+    """Join the lines of a text, such as a database's error message, for the log."""
     return " ".join(str(text).split())
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """Return a number with its noun in the reader's language: `1 run`, `3 runs`, `no
-    runs`.
-    """
+    """Return a number with its noun in the reader's language, such as `3 runs`."""
     many = plural or f"{noun}s"
     none, one, several = f"no {many}", f"%(number)s {noun}", f"%(number)s {many}"
     return (ngettext(one, several, number) if number else gettext(none)) % {

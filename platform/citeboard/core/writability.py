@@ -37,18 +37,20 @@ from citeboard.core.outages import (
 from citeboard.core.processes import machine
 
 BEAT_SECONDS = 2.0
-#: Maximum age of a valid record in seconds. A writer may wait up to MAX_WAIT seconds
-#: for SQLite's lock.
+#: A record is valid for longer than a writer may wait for SQLite's lock, MAX_WAIT.
 FRESH_SECONDS = MAX_WAIT + 10.0
-#: Seconds until the row of a machine that is gone is deleted.
+#: The row of a machine is deleted FORGOTTEN_SECONDS after its last heartbeat.
 FORGOTTEN_SECONDS = 24 * 3600
-#: Minimum free disk space in bytes that SQLite needs for a commit.
+#: SQLite needs at least LEAST_FREE bytes of free disk space for a commit.
 LEAST_FREE = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
 class WriteRecord:
-    """The result of one write; ``reason`` is empty if it succeeded."""
+    """The result of one write to the heartbeat row of this machine.
+
+    ``reason`` is empty if the write succeeded.
+    """
 
     at: float
     reason: str = ""
@@ -57,13 +59,13 @@ class WriteRecord:
 
 
 def beat() -> WriteRecord:
-    """Write the heartbeat row of this machine and record the result."""
+    """Write the heartbeat row of this machine, and store the result in the work folder."""
     before = last_record()
     try:
         _write_row()
         record = WriteRecord(at=time.time())
-        # Report a recovery only from an outage that a heartbeat has reported. Sweeps
-        # report their own outages.
+        # A heartbeat reports the end only of outages that a heartbeat has reported.
+        # Sweeps report the beginning and the end of outages that sweeps have noticed.
         if before is not None and before.reason:
             note_recovery(DATABASE)
     except DatabaseTrouble as error:
@@ -76,8 +78,7 @@ def beat() -> WriteRecord:
             is_busy=outage.is_busy,
         )
         note_database_error(error, outage.reason)
-    # If the disk of the work folder is full, other processes find no record and check
-    # the database themselves.
+    # Without a record, other processes check the database themselves.
     with suppress(OSError):
         _store(record)
     return record
@@ -106,7 +107,10 @@ def forget_machines() -> int:
 
 
 def last_record() -> WriteRecord | None:
-    """Return the last record of this machine, or None if it is missing or too old."""
+    """Return the last record of writes on this machine, or None without a valid record.
+
+    A record that is too old is not valid.
+    """
     try:
         record = WriteRecord(**json.loads(_path().read_text()))
         age = time.time() - record.at
@@ -116,8 +120,9 @@ def last_record() -> WriteRecord | None:
 
 
 def write_problem() -> WriteRecord | None:
-    """Return the reason why this machine cannot write to the database. Return None if
-    it can write or if nothing is known.
+    """Return the reason why this machine cannot write to the database, or None.
+
+    The result is also None if nothing is known.
     """
     if (record := last_record()) is not None:
         return record if record.reason else None
@@ -125,7 +130,10 @@ def write_problem() -> WriteRecord | None:
 
 
 def is_writable() -> bool:
-    """Return False while writes fail. A busy database counts as writable."""
+    """Return False if writes to the database fail.
+
+    A busy database counts as writable.
+    """
     problem = write_problem()
     return problem is None or problem.is_busy
 

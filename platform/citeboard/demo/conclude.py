@@ -1,5 +1,6 @@
-"""Conclude the demo season that has ended: teams confirm, the board is cited, and an
-archive is written.
+"""Conclude the demo season that has ended.
+
+Teams confirm their results, the board is cited, and an archive is written.
 """
 
 import time
@@ -24,7 +25,7 @@ from tasks.models.notifications import Channel, Kind
 
 
 def conclude(*, patience: float = 0) -> bool:
-    """Confirm, cite and archive the ended season once the board is complete.
+    """Confirm, cite and archive the ended demo season once its board is complete.
 
     Wait up to ``patience`` seconds for a worker. Return False if the board is still
     incomplete. Seasons from earlier releases stay unchanged, because their teams do not
@@ -54,7 +55,7 @@ def _has_unsettled(phase: Phase) -> bool:
 
 
 def _lead_of(team: Team) -> User:
-    """Return the lead of the team. If the team has no lead, create an account."""
+    """Return the lead of a demo team, or create an account for the missing lead."""
     leads = Membership.objects.filter(team=team, role=Membership.Role.LEAD)
     if lead := leads.select_related("user").first():
         return lead.user

@@ -26,14 +26,14 @@ from scoring.models import EstimateSheet
 from scoring.worker.estimating import Sampling, estimates_of
 from tasks.models import Gold, Phase, Submission
 
-#: The labelled sheet of the sample, in the format that organisers upload.
+#: PEOPLE is a sheet of people's labels in the format that organisers upload.
 PEOPLE: Path = EXAMPLES / "demo-season" / "claims-people.jsonl"
-#: The number of pairs on the sheet of disagreements.
+#: The sheet of disagreements between judges has DISAGREEMENTS pairs.
 DISAGREEMENTS = 20
 
 
 def publish_estimates(*, patience: float = 0) -> bool:
-    """Publish the estimates once the runs are scored.
+    """Publish the estimated scores once the runs of the judged phase are scored.
 
     Wait up to ``patience`` seconds for a worker. Return False if a run is not scored
     yet. Seasons from earlier releases lack these runs and stay unchanged.
@@ -67,7 +67,10 @@ def _runs_of(phase: Phase) -> list[Submission]:
 
 
 def _draw_disagreements(phase: Phase) -> None:
-    """Draw the sheet, if the season has a second judge: earlier releases had one."""
+    """Draw the sheet of pairs on which two judges of the phase disagree.
+
+    Demo seasons from earlier releases have only one judge and get no sheet.
+    """
     organiser = account(ORGANISER)
     for judge in disagreements.views_to_compare(phase):
         asked = disagreements.Asked(

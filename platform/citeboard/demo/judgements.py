@@ -1,6 +1,6 @@
 """Publish invented ratings of responses with positional citations.
 
-Table 4 of Xu et al. 2025 contains ratings of this kind.
+The invented ratings resemble the ratings in Table 4 of Xu et al. (2025).
 """
 
 import json
@@ -27,17 +27,17 @@ from scoring.results.board.snapshots import UNSETTLED
 from tasks.models import Submission
 
 TASK = "positional"
-#: The bias of each annotator's ratings, compared with the other annotators.
+#: ANNOTATORS maps each annotator to the bias of the annotator's ratings.
 ANNOTATORS = {"Annotator A": 0.2, "Annotator B": -0.2, "Annotator C": 0.0}
-#: Seconds between two checks of whether the worker is done.
+#: The demo checks every POLL_SECONDS seconds whether the worker is done.
 POLL_SECONDS = 2
 
 
 def publish_judgements(*, patience: float = 0) -> bool:
     """Publish ratings of each team's run once the run has claims.
 
-    Existing judgements stay. Wait up to ``patience`` seconds for a worker. Return False
-    if a run still has no claims.
+    Existing judgements of runs stay. Wait up to ``patience`` seconds for a worker.
+    Return False if a run still has no claims.
     """
     deadline = time.monotonic() + patience
     qualities = {system.name: system.quality for system in SYSTEMS[TASK]}
@@ -50,8 +50,7 @@ def publish_judgements(*, patience: float = 0) -> bool:
             system__in=qualities,
         ).select_related("phase__task__season")
         waiting = runs.exclude(pk__in=JudgedRun.objects.values("submission"))
-        # Check this first, since a worker may score a run while the loop publishes
-        # ratings of other runs.
+        # A worker may score a run while the loop publishes ratings of other runs.
         is_settled = not waiting.filter(status__in=UNSETTLED).exists()
         for run in waiting.order_by("pk"):
             if evaluation := claim_review.judged_evaluation(run):

@@ -1,4 +1,6 @@
-"""Create the demo seasons once. The demo does not overwrite later changes by visitors."""
+"""Create the demo seasons on a new site. The demo does not overwrite later changes by
+visitors.
+"""
 
 import datetime as dt
 import shutil
@@ -44,16 +46,15 @@ from tasks.submissions.uploads import Upload
 
 EXAMPLES: Path = settings.BASE_DIR / "examples"
 SEASON = "demo"
-#: The slug of an ended season. Its archive contains all data behind the scores.
+#: The archive of the ended demo season contains all data behind the scores.
 ENDED = "demo-2024"
-#: The slug of a season with declared tasks. The demo loads this season last.
+#: The demo loads the season with declared tasks last.
 FIELD_TASKS = "field-tasks"
-#: The slug of the reports season. Its tasks are to write reports with citations, and to
-#: judge these reports.
+#: The tasks of the season REPORTS are to write reports and to judge reports.
 REPORTS = "reports"
 JUDGING = "judges"
 TEAM = "Fulmar"
-#: Seasons with published results only; nobody can submit runs to them.
+#: Nobody can submit runs to seasons that contain only published results.
 PUBLISHED = (
     "cl-summ-2014",
     "citation-resolution-2014",
@@ -61,8 +62,7 @@ PUBLISHED = (
     "citation-recommendation-2024",
     "aliice-2025",
 )
-#: Example runs for demo seasons of early releases. These seasons lack the newest task.
-#: The key is the slug of the task.
+#: Demo seasons of early releases lack the newest task and get the runs in EARLIER.
 EARLIER = {
     "1a": "lead.jsonl",
     "1b": "lead.jsonl",
@@ -71,25 +71,24 @@ EARLIER = {
 NEWEST_TASK = "positional"
 
 
-#: This file exists while the demo is incomplete. If the file exists at the start, the
-#: demo continues.
+#: While the file UNFINISHED exists, the demo is incomplete and continues at a start.
 UNFINISHED = ".unfinished"
-#: Days between two runs of a phase; short phases have shorter intervals.
+#: The demo dates two runs of a phase APART, or closer together in short phases.
 APART = dt.timedelta(days=33)
 OLDEST = 9
 
 
-#: Maximum seconds that the demo waits for a free reading process, and seconds between
-#: two attempts.
+#: The demo waits at most PATIENCE seconds for a free reading process.
+#: The demo asks for a free reading process every PAUSE seconds.
 PATIENCE, PAUSE = 600.0, 2.0
-#: Seconds between two checks of whether the worker is done.
+#: The demo checks every POLL_SECONDS seconds whether the worker is done.
 POLL_SECONDS = 2
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 def patiently(action: Callable[P, R], *given: P.args, **named: P.kwargs) -> R:
-    """Call the action as soon as a reading process is free.
+    """Call the function ``action`` as soon as a process that reads files is free.
 
     Raises PoolFull after 10 minutes.
     """
@@ -112,7 +111,7 @@ class Demo:
 
 
 def begin_demo() -> Demo:
-    """Create the demo accounts and the first season."""
+    """Create the accounts and the first season of the demo."""
     users = {role: account(role) for role in ROLES}
     files = _files()
     season = Season.objects.filter(slug=SEASON).first() or _load_dated_season(
@@ -131,12 +130,12 @@ def begin_demo() -> Demo:
 def finish_demo() -> None:
     """Finish the demo in short transactions, so that the site can write in between.
 
-    An interrupted call can be repeated.
+    The function can be called again after an interruption.
     """
     files = _files()
     if (mark := files / UNFINISHED).exists():
         season = Season.objects.get(slug=SEASON)
-        # One file for each judge. An earlier release has unpacked the first file alone.
+        # Each judge has a file of labels, of which earlier releases had only the first.
         for labels in sorted((files / NEWEST_TASK).glob("labels*.jsonl")):
             entailment_labels.import_labels(
                 path=labels, filename=labels.name, by=None, season=season
@@ -160,9 +159,9 @@ WITH_CARE: dict[str, Any] = (
 
 
 def _files() -> Path:
-    """Return the folder with the invented files of the season.
+    """Return the folder with the invented files of the demo season.
 
-    The folder is permanent, because workers read parses from it.
+    The folder is permanent, because workers read parses of papers from the folder.
     """
     folder: Path = settings.DATA_DIR / "demo"
     if not folder.exists():
@@ -186,26 +185,25 @@ def _load_dated_season(folder: str, files: Path) -> Season:
 
 
 def bring_field_tasks() -> None:
-    """Load the season of declared tasks, and add its missing runs."""
+    """Load the demo season of declared tasks, and add its missing runs."""
     folder = EXAMPLES / FIELD_TASKS
     season = Season.objects.filter(slug=FIELD_TASKS).first()
     if season is None:
         season = patiently(load.load_season, folder, data=EXAMPLES).season
-        # The newest season comes first on the home page. That must be the season with
-        # all task types.
+        # The newest season comes first on the home page and must have all task types.
         Season.objects.filter(pk=season.pk).update(
             created_at=season.created_at - dt.timedelta(days=1)
         )
     names = {system.name for system in FIELD_SYSTEMS}
     for phase in _phases_of(season).order_by("pk"):
-        # An earlier release submitted other runs against other gold.
+        # An earlier release of the demo submitted other runs against other gold.
         if names.issuperset(_sent_to(phase)):
             _send_missing(phase, FIELD_SYSTEMS, folder / phase.task.slug)
             baseline_runs.ask(phase=phase, by=None)
 
 
 def bring_reports() -> None:
-    """Load the season of reports with all its runs. Existing data stay."""
+    """Load the demo season of reports with all its runs, and keep existing data."""
     folder = EXAMPLES / REPORTS
     season = Season.objects.filter(slug=REPORTS).first()
     if season is None:
@@ -225,9 +223,9 @@ def bring_reports() -> None:
 
 
 def _publish_battles(phase: Phase, path: Path) -> None:
-    """Publish the judgements of pairs in a file.
+    """Publish a file with judges' decisions on pairs of texts.
 
-    If the judges are programs, the board shows their names.
+    The board shows the names of judges that are programs.
     """
     organiser = account(ORGANISER)
     sheet = pairs.keep_judgements(
@@ -250,8 +248,9 @@ def _sent_to(phase: Phase) -> set[str]:
 
 
 def bring_published() -> None:
-    """Load the seasons of published results. If they exist, update the results to this
-    release.
+    """Load the demo seasons that contain only published results.
+
+    Existing seasons get the results of this release.
     """
     present = set(
         Season.objects.filter(slug__in=PUBLISHED).values_list("slug", flat=True)
@@ -293,7 +292,10 @@ def address_of(role: str) -> str:
 
 
 def secret_of(role: str, kind: str) -> str:
-    """Return a secret that is constant on one site and differs between sites."""
+    """Return a secret of the demo that is constant on one site.
+
+    The secrets of two sites differ.
+    """
     return salted_hmac(
         f"citeboard.demo.{kind}", address_of(role), algorithm="sha256"
     ).hexdigest()[:32]
@@ -316,8 +318,9 @@ def account(role: str) -> User:
 
 
 def token_of(user: User) -> str:
-    """Return the participant's token, and revoke tokens that depend on another secret
-    key.
+    """Return the demo participant's API token.
+
+    The function revokes tokens that depend on another secret key of the site.
     """
     secret = secret_of(PARTICIPANT, "token")
     named = Token.objects.filter(user=user, name=TOKEN_NAME)
@@ -339,7 +342,7 @@ def join(user: User, team: Team) -> None:
 
 PRACTICE = "practice"
 IN_ALL_PHASES = ("Avocet", "Bittern", "Curlew")
-#: For each task, the names of the quick built-in baselines in the demo.
+#: BASELINES contains the quick built-in baselines of each task in the demo.
 BASELINES = {
     "1a": {
         "clsumm-tfidf-top1": "TF-IDF, best sentence",
@@ -365,7 +368,7 @@ BASELINES = {
 }
 
 
-#: For some systems, the data sets on which the run cards say they were trained.
+#: TRAINED_ON maps systems to the training data that their run cards state.
 TRAINED_ON = {
     "DraftCheck-2": "paragraphs",
     "RAG-and-edit": "sentences",
@@ -387,9 +390,9 @@ def _send_missing(
     dates: Sequence[dt.datetime] = (),
     cards: Mapping[str, Metadata] = NO_CARDS,
 ) -> None:
-    """Submit the missing runs, each in a short transaction.
+    """Submit the missing demo runs of a phase, each in a short transaction.
 
-    ``dates`` are the times of submission; the default is the current time.
+    ``dates`` are the times of submission, by default the current time.
     """
     sent = _sent_to(phase)
     for index, system in enumerate(systems):
@@ -411,7 +414,10 @@ def _send_missing(
 
 
 def send_runs(season: Season, files: Path) -> None:
-    """Submit the runs of all teams and request baselines. Existing runs stay."""
+    """Submit the demo runs of all teams, and request baselines.
+
+    Existing runs stay unchanged.
+    """
     for phase in _phases_of(season).order_by("task__position", "position"):
         is_full = phase.slug == PRACTICE or season.slug == ENDED
         systems = [
@@ -448,8 +454,9 @@ def _ask_for_baselines(phase: Phase, called: Mapping[str, str]) -> None:
 
 
 def _dates(phase: Phase, count: int, first: int = 0) -> list[dt.datetime]:
-    """Return submission times over several months, so that the chart over time has
-    several points.
+    """Return submission times of demo runs over several months.
+
+    The chart over time therefore has several points.
     """
     last = min(timezone.now(), phase.closes - dt.timedelta(days=2))
     apart = min(APART, (last - phase.opens) / (2 * OLDEST))
@@ -460,8 +467,7 @@ def _date(phase: Phase, runs: QuerySet[Submission], first: int) -> None:
     rows = list(runs.order_by("pk"))
     for run, at in zip(rows, _dates(phase, len(rows), first), strict=True):
         Submission.objects.filter(pk=run.pk).update(submitted_at=at)
-        # A worker may have scored the run already. Evaluations have the date of their
-        # run.
+        # Evaluations have their run's date, and a worker may have scored the run.
         Evaluation.objects.filter(submission=run).update(submitted_at=at)
 
 
@@ -474,7 +480,7 @@ def entered(name: str, season: Season) -> Team:
 
 TASK, PHASE = "citation-texts", "practice"
 INSTANCES = 12
-#: The bias of each annotator's ratings.
+#: ANNOTATORS maps each annotator to the bias of the annotator's ratings.
 ANNOTATORS = {"Annotator A": 0.2, "Annotator B": -0.3}
 
 

@@ -1,4 +1,6 @@
-"""The systems of the demo's teams. `scripts/write_demo.py` generated their runs."""
+"""The systems of the demo's teams. The script `scripts/write_demo.py` generated the
+runs of these systems.
+"""
 
 import re
 import tomllib
@@ -6,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-#: The split of every practice phase. The evaluation and pilot phases have other topics.
+#: Every practice phase uses the split SPLIT, and other phases have other topics.
 SPLIT = "demo"
 
 
@@ -28,13 +30,14 @@ class System:
         return re.sub("[^a-z0-9]+", "-", self.name.lower()).strip("-")
 
     def luck(self, *names: object) -> Random:
-        """Return a random generator. Systems with the same ``taste`` get the same
-        random numbers.
+        """Return a random generator for the system's answers.
+
+        Systems with the same ``taste`` get the same random numbers.
         """
         return chance(self.taste or self.name, *names)
 
     def quality_on(self, paper: str) -> float:
-        """Return the probability that the system answers correctly on this paper."""
+        """Return the probability that the system gives a correct answer for a paper."""
         return self.quality + self.swing * chance(self.name, "on", paper).choice(
             (-1, 1)
         )
@@ -64,7 +67,7 @@ SYSTEMS = {
     )["systems"].items()
     for task in (("1a", "1b") if of_them == "spans" else (of_them,))
 }
-#: The systems of the season of declared tasks. Their runs are files.
+#: The runs of systems in the season of declared tasks are stored as files.
 FIELD_SYSTEMS = (
     System("Egret", "coinflip", "Answers drawn by lot.", 0.2),
     System("Fulmar", "cue-words", "Cue words, and else what is most frequent.", 0.55),
@@ -91,19 +94,17 @@ WRITERS = (
         "Avocet", "write-verify", "Drops sentences that no document supports.", 0.75
     ),
 )
-#: Judges that compete in the season of reports. Two judges have judged the reports; the
-#: third counts words.
+#: Two JUDGES of the demo have judged the reports of teams, and the third counts words.
 JUDGES = (
     System("Curlew", "word-counter", "Counts words and reads none.", 0.2),
     System("Bittern", "magpie-judge", "Takes every fact that glitters.", 0.7),
     System("Avocet", "heron-judge", "Stands still until a fact moves.", 0.9),
 )
-#: The number of sampled units for each run, and the random seed. The sample contains 60
-#: judgements.
+#: The sample of SAMPLED_UNITS instances of each run contains 60 judgements.
 SAMPLED_UNITS = 21
 SAMPLE_SEED = "demo-178"
-#: The baseline run in the season file. This run has no team, and new users can submit
-#: the same file as a trial.
+#: The baseline run in the season file has no team.
+#: New users can submit the file of the baseline run as a trial.
 LEAD = System("", "lead", "The easiest answer that can be given.", 0.0)
 
 

@@ -1,1 +1,1 @@
-"""Operation of a site: its processes, backups, and checks that find faults."""
+"""Operation of a site with its processes, backups, and checks that find faults."""

@@ -153,9 +153,8 @@ def own_data(user: User) -> dict[str, Any]:
     for run in models.Submission.objects.filter(submitted_by=user).select_related(
         "phase__task__season", "team"
     ):
-        # Export the descriptions of runs only for teams to which the user belongs now.
-        # Members of a former team may have changed the descriptions after the user
-        # left.
+        # An export contains descriptions of runs only of the user's current teams.
+        # Team members may have changed a description after the user left the team.
         about = {"system": run.system, "description": run.description, "card": run.card}
         runs.append(
             {

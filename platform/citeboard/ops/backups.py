@@ -1,10 +1,10 @@
 """Make a backup of a running site, and restore a site from a backup.
 
 The program first takes a snapshot of the database and then copies the files that the
-snapshot names. Stored files never change. If a named file is missing, it may have been
-replaced after the snapshot, for example by a rescoring; the backup then starts again
-with a new snapshot. If the current database also names the missing file, the site has
-lost the file. Each backup is verified before use.
+snapshot names. Files in the storage of the site never change. A missing file may have
+been replaced after the snapshot, for example by a rescoring. The backup then starts
+again with a new snapshot. If the current database also names the missing file, the site
+has lost the file. Each backup is verified before use.
 """
 
 import datetime as dt
@@ -43,21 +43,21 @@ from tasks.jobs import tallies
 from tasks.models import Phase, Season
 
 FILES = "files"
-#: Name of the row of `LastDone` for the last backup.
+#: The row BACKUP of `LastDone` has the time of the last backup.
 BACKUP = "backup"
-#: Maximum number of snapshots. If files were replaced after each snapshot, the site is
-#: too busy for a backup.
+#: A site that replaces files during MAX_SNAPSHOTS snapshots is too busy for a backup.
 MAX_SNAPSHOTS = 5
 
 
 def write_backup(
     target: Path, *, with_secret: bool = True, is_incremental: bool = False
 ) -> "Manifest":
-    """Write a complete backup to the target, an empty or missing folder. After an
-    error, the target stays as it was. Raises BackupRefused.
+    """Write a complete backup of the site to an empty or missing folder.
 
-    An incremental backup is complete too, but files that equal those of the newest
-    backup in the same folder are hard links.
+    After an error, the folder stays as it was. Raises BackupRefused.
+
+    An incremental backup is complete too, but shares unchanged files with the newest
+    backup in the same parent folder by hard links.
     """
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise BackupRefused(
@@ -130,7 +130,7 @@ def _write_files(
         raise BackupRefused(
             f"files were replaced during each of {MAX_SNAPSHOTS} snapshots; try again later"
         )
-    # Delete files that only an earlier snapshot names, and damaged copies.
+    # Files that only an earlier snapshot names, and damaged copies, are deleted.
     wanted = {draft / FILES / file.name for file in named - lost}
     for path in [
         path
@@ -193,7 +193,7 @@ def _copy_file(file: NamedFile, folder: Path) -> bool:
 
 
 MANIFEST = "manifest.json"
-#: Version of the format of backups that this release writes and reads.
+#: This release writes and reads backups of the format version FORM.
 FORM = 1
 CHUNK = 1 << 20
 
@@ -204,8 +204,9 @@ class BackupRefused(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """The manifest of a backup. ``files`` maps the path of every other file in the
-    backup to its size and SHA-256.
+    """The manifest of a backup.
+
+    ``files`` maps the path of every other file in the backup to its size and SHA-256.
     """
 
     release: str
@@ -300,9 +301,7 @@ TABLES = "database"
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """Use a single snapshot of the database for all reads in the block, without
-    blocking writers.
-    """
+    """Read one snapshot of the database in the block, without blocking writers."""
     if connection.vendor == "postgresql":
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
@@ -344,7 +343,7 @@ def write_database(folder: Path) -> dict[str, Any]:
         return {"vendor": "postgresql", "tables": tables}
     with closing(sqlite3.connect(folder / SQLITE_FILE)) as copy:
         connection.connection.backup(copy)
-        # Without a write-ahead log, the copy is a single file.
+        # Without a write-ahead log, the copy of the database is a single file.
         copy.execute("PRAGMA journal_mode=DELETE")
         [(state,)] = copy.execute("PRAGMA integrity_check(1)").fetchall()
         if state != "ok" or copy.execute("PRAGMA foreign_key_check").fetchone():
@@ -361,8 +360,7 @@ def _make_tables(migrations: list[str]) -> None:
         for app, _dot, name in (migration.partition(".") for migration in migrations)
     }
     executor = MigrationExecutor(connection)
-    # Send no `post_migrate` signal: its receivers would create rows that the backup
-    # already contains.
+    # Receivers of `post_migrate` would create rows that the backup already contains.
     nodes = executor.loader.graph.node_map
     executor.migrate(
         [
@@ -375,11 +373,9 @@ def _make_tables(migrations: list[str]) -> None:
 
 def _load_tables(folder: Path, tables: dict[str, list[str]]) -> None:
     with connection.cursor() as cursor:
-        # The tables are loaded in the order of their names, so that foreign keys can be
-        # checked only at the end.
+        # Foreign keys are checked at the end, because tables are loaded by name.
         cursor.execute("SET CONSTRAINTS ALL DEFERRED")
-        # Delete the rows that migrations have inserted, because the backup contains
-        # them too.
+        # The backup also contains the rows that migrations have inserted.
         cursor.execute(f"TRUNCATE {', '.join(map(_quoted, tables))}")
         for table, columns in tables.items():
             statement = f"COPY {_copy_target(table, columns)} FROM STDIN"
@@ -410,8 +406,9 @@ def _own_tables() -> list[str]:
 
 
 def _tables_of_any_release() -> list[str]:
-    """Return the tables of the site, including unknown tables with the prefix of a
-    migrated app, which a newer release may have created.
+    """Return the tables of the site, including unknown tables of a newer release.
+
+    Tables of a newer release have the prefix of an app with migrations.
     """
     own, there = _own_tables(), connection.introspection.table_names()
     if "django_migrations" not in there:
@@ -453,17 +450,18 @@ def print_of(key: str) -> str:
     ).hexdigest()
 
 
-#: Number that is added to all page versions of a restored site. Otherwise, the site
-#: could assign versions again under which browsers and caches have stored older pages.
+#: A restored site adds VERSIONS_APART to the versions of all pages.
+#: Browsers and caches may have stored pages with versions newer than the backup.
 VERSIONS_APART = 1_000_000
 
 
 def restore_backup(
     folder: Path, *, overwrite: bool = False
 ) -> tuple[Manifest, list[str], bool]:
-    """Restore a backup. Return its manifest, the names of files and boards that differ
-    from the manifest, and whether the secret key of the site differs from that of
-    the backup.
+    """Restore a backup over this site.
+
+    Returns the manifest of the backup, the names of files and boards that differ from
+    the manifest, and True if the site's secret key differs from the backup's.
     """
     manifest = verified(folder)
     if not overwrite and (here := what_is_here()):

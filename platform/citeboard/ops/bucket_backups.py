@@ -36,7 +36,9 @@ def moments(bucket: Any) -> list[str]:
 
 
 def send(folder: Path, bucket: Any) -> tuple[str, int]:
-    """Upload a backup. Return its time, and the number of contents that the bucket did
+    """Upload a backup to the bucket.
+
+    Returns the time of the backup, and the number of file contents that the bucket did
     not have.
     """
     manifest = read_manifest(folder)
@@ -63,8 +65,10 @@ def _save(bucket: Any, name: str, path: Path) -> None:
 
 
 def fetch(bucket: Any, moment: str | None, target: Path) -> None:
-    """Download a backup into a new folder. The latest backup is the default. Raises
-    BackupRefused.
+    """Download a backup from the bucket into a new folder.
+
+    The function downloads the latest backup by default. Raises BackupRefused if the
+    backup is missing or cannot be used.
     """
     if target.exists():
         raise BackupRefused(
@@ -98,8 +102,9 @@ def _load(bucket: Any, name: str, path: Path) -> None:
 
 
 def remove_older(bucket: Any, keep: int) -> list[str]:
-    """Delete all but the newest ``keep`` backups, and contents that no remaining backup
-    names.
+    """Delete old backups from the bucket, except the newest ``keep`` backups.
+
+    The function also deletes file contents that no remaining backup names.
     """
     known = moments(bucket)
     wanted = set()

@@ -1,4 +1,6 @@
-"""Checks of an installation. Each check reports one problem in a sentence and suggests a remedy."""
+"""Checks of an installed site, by which operators find faults. Each check reports one
+problem in a sentence and suggests a remedy.
+"""
 
 import datetime as dt
 import importlib.util
@@ -71,11 +73,12 @@ class Finding:
 
 
 def examine(names: list[str] | None = None) -> list[Finding]:
-    """Return the findings of all checks, or of the named checks. If a check raises an
-    exception, its finding reports the exception.
+    """Return the findings of all checks of the site, or of the checks in ``names``.
 
-    If the database cannot be written, an examination without names returns only this
-    finding, because the advice of all other checks would be misleading.
+    If a check raises an exception, its finding reports the exception.
+
+    If the database cannot be written, an examination without ``names`` returns only
+    this finding, because the advice of all other checks would be misleading.
     """
     if names is None and (cause := _database_finding()) is not None:
         return [cause]
@@ -232,7 +235,7 @@ def _disk() -> Said:
 
 
 def _mail() -> Said:
-    """Check that the mail server accepts the sign-in, without sending a mail."""
+    """Check that the mail server accepts the sign-in, without sending an e-mail."""
     if not settings.EMAIL_HOST:
         advice = "Nobody gets a mail to confirm an address or set a password; set CITEBOARD_EMAIL_HOST."
         return (
@@ -357,8 +360,8 @@ def _queues() -> Said:
 
 
 def _workers() -> Said:
-    # When django-q lists groups, it removes a dead group and skips the group after it.
-    # Repeat the list, so that no living group is missed.
+    # When django-q lists groups, it removes a dead group and skips the next group.
+    # Repeated listing therefore finds every living group.
     groups = list(
         {
             group.cluster_id: group for _ in range(ASKED) for group in Stat.get_all()
@@ -444,7 +447,7 @@ def _jobs() -> Said:
     moving = Job.objects.filter(
         submission=OuterRef("pk"), sets_status=True, state__in=Job.MOVING
     )
-    # Filter by phase too, so that the database uses the index on phase and status.
+    # With the filter by phase, the database uses the index on phase and status.
     runs = Submission.objects.filter(
         phase__in=Phase.objects.values("pk"), status__in=Submission.MOVING
     )
@@ -481,8 +484,7 @@ def _models() -> Said:
         need for task in tasks for need in needs_of(task) if need.missing
     )
     missing = [f"{model.kind} {model.name}: {model.missing}" for model in lacking]
-    # Recognise a waiting job by the text of its reason, because earlier releases did
-    # not store the name of the missing package.
+    # Earlier releases did not store the name of the package for which a job waits.
     unsupplied = Q(reason__contains="not installed") | Q(reason__startswith=NOT_YET)
     waiting = Job.objects.filter(unsupplied, state=Job.State.WAITING).count()
     if waiting:

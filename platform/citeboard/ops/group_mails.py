@@ -71,8 +71,10 @@ def mail_teams(
     by: User,
     phase: int | None = None,
 ) -> Season:
-    """Send a message to the members of a group of teams, as a notification and, if a
-    member wants mails, as an e-mail. Raises Refused without recipients.
+    """Send a message from organisers to the members of a group of teams.
+
+    Each member gets a notification, and an e-mail if the member wants e-mails. Raises
+    Refused without recipients.
     """
     of_phase = phase and get_object_or_404(Phase, pk=phase, task__season=season)
     if not season.is_public:
@@ -101,8 +103,9 @@ def mail_teams(
 
 
 def sent_mails(season: Season) -> list[dict[str, Any]]:
-    """Return the sent messages, newest first, with the number of notified people and
-    the states of their e-mails.
+    """Return the messages that organisers of the season sent to teams, newest first.
+
+    Each message has the number of notified people and the states of their e-mails.
     """
     back = set(
         audit.history(season)

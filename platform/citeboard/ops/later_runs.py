@@ -28,15 +28,16 @@ from tasks.submissions.submit import submit_dated_run
 from tasks.submissions.uploads import Upload, checksum
 
 LIST, FILES = "runs.jsonl", "files"
-#: Statuses of runs that their team has withdrawn. These runs are not sent again.
+#: Runs with a status in TAKEN_BACK were withdrawn and are not sent again.
 TAKEN_BACK = (Submission.Status.WITHDRAWN, Submission.Status.CANCELLED)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SavedRun:
-    """A saved run. The season, task, phase and team are stored as slugs, which are
-    equal on the restored site. ``path`` is the path of the run's file in the saved
-    folder.
+    """A run that was saved before a backup is restored.
+
+    The season, task, phase and team are stored as slugs, which are equal on the
+    restored site. ``path`` is the path of the run's file in the saved folder.
     """
 
     season: str
@@ -64,8 +65,9 @@ class SavedRun:
 
 
 def later_runs(backup: Path) -> list[Submission]:
-    """Return the runs of teams that the backup lacks, oldest first. Raises
-    BackupRefused.
+    """Return the teams' runs that the backup lacks, oldest first.
+
+    Raises BackupRefused if the backup cannot be used.
     """
     there = _runs_in(backup)
     runs = Submission.objects.filter(team__isnull=False).exclude(status__in=TAKEN_BACK)
@@ -78,9 +80,7 @@ def later_runs(backup: Path) -> list[Submission]:
 
 
 def _runs_in(backup: Path) -> set[tuple[int, str]]:
-    """Return the id and SHA-256 of each run in the backup. Another release may have
-    written the backup.
-    """
+    """Return the id and SHA-256 of each run in a backup, possibly of another release."""
     manifest, table = read_manifest(backup), Submission._meta.db_table  # noqa: SLF001  (public by name)
     try:
         if manifest.database["vendor"] == "sqlite":
@@ -101,8 +101,9 @@ def _runs_in(backup: Path) -> set[tuple[int, str]]:
 
 
 def save_runs(runs: list[Submission], folder: Path) -> list[str]:
-    """Save the runs in a new folder. Return a message for each run whose file is
-    missing in the storage.
+    """Save runs of teams in a new folder.
+
+    Returns a message for each run whose file is missing in the storage.
     """
     folder.mkdir(mode=0o700, parents=True)
     (folder / FILES).mkdir()
@@ -149,11 +150,14 @@ def _saved_run(run: Submission, path: str) -> SavedRun:
 
 
 class NotSent(Exception):
-    """A saved run that this site cannot accept; the message gives the reason."""
+    """This site cannot accept a saved run, for the reason in the message."""
 
 
 def read_saved(folder: Path) -> Iterator[SavedRun]:
-    """Yield the runs of a saved folder. Raises NotSent at an unreadable line."""
+    """Yield the runs in a folder of saved runs.
+
+    Raises NotSent at an unreadable line.
+    """
     path = folder / LIST
     with path.open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, start=1):
@@ -168,7 +172,7 @@ def send_again(saved: SavedRun, folder: Path) -> Submission | None:
     phase.
 
     Return None if the team has already sent the same file with the same system name to
-    the phase. Raises NotSent.
+    the phase. Raises NotSent if this site cannot accept the run.
     """
     phase = Phase.objects.filter(
         slug=saved.phase, task__slug=saved.task, task__season__slug=saved.season

@@ -29,14 +29,15 @@ from tasks.submissions.submit import check_entry, require_terms
 
 MAIL_TESTED = "mail-tested"
 MAIL_PATIENCE = 10  # seconds
-#: Maximum number of incomplete phases that a step names.
+#: A step of the checklist names at most MAX_NAMED incomplete phases.
 MAX_NAMED = 3
 
 
 @dataclass(frozen=True)
 class Step:
-    """A step of the checklist. ``href`` is the URL of the page where organisers
-    complete the step.
+    """A step of a season's launch checklist.
+
+    ``href`` is the URL of the page where organisers complete the step.
     """
 
     name: str
@@ -128,8 +129,9 @@ def scored_phases(season: Season) -> QuerySet[Phase]:
 
 
 def participants_walk(season: Season) -> list[str]:
-    """Return the obstacles for a participant. The function takes part with a new
-    account in a transaction, and rolls the transaction back.
+    """Return the obstacles for a participant of the season.
+
+    A new account takes part in a transaction, which is then rolled back.
     """
     stopped: list[str] = []
     with transaction.atomic():

@@ -67,8 +67,7 @@ def drop_proposal(*, proposal: MergeProposal, by: User) -> None:
     with transaction.atomic():
         locked = _locked_proposal(proposal)
         facts, place = _team_names(locked), locked.season
-        # If the season hides team names, the lead's name would reveal the team behind a
-        # pseudonym.
+        # In a season that hides team names, the lead's name would reveal a pseudonym.
         called = (
             ""
             if place.names_teams()
@@ -142,8 +141,8 @@ def merge_teams(
     with transaction.atomic():
         _lock_teams(team, into)
         season = Season.objects.select_for_update().get(pk=season.pk)
-        # New members can read all data of a team, even in other seasons. In these other
-        # seasons, only the lead of the team may admit members.
+        # New members of a team can read the data of the team in all its seasons.
+        # In other seasons, only the lead of the team may admit new members.
         others = Season.objects.filter(registrations__team=into).exclude(pk=season.pk)
         if others.exclude(pk__in=Season.objects.organised_by(by).values("pk")).exists():
             message = _(
@@ -172,8 +171,7 @@ def _revealed_scores(season: Season, team: Team, into: Team) -> list[Early]:
 
 
 def _merge(season: Season, team: Team, into: Team, by: User, *, reason: str) -> int:
-    # Concurrent uploads of both teams wait for the lock on these rows, and then belong
-    # to the merged team.
+    # Concurrent uploads of both teams wait for a lock and join the merged team.
     _locked_entries(season, team, into)[0].delete()
     joined = []
     present = set(Membership.objects.filter(team=into).values_list("user", flat=True))
@@ -242,8 +240,7 @@ def _move_runs(season: Season, team: Team, into: Team) -> list[audit.Change]:
             and sent.filter(idempotency_key=run.idempotency_key).exists()
         ):
             run.idempotency_key = ""
-        # A team has at most one selected run in a phase. If both teams have one, keep
-        # the selection of ``into``.
+        # If both teams have a selected run in a phase, the run of ``into`` stays so.
         run.is_selected = run.is_selected and not sent.filter(is_selected=True).exists()
         if run.kind == Submission.Kind.PRIMARY:
             run.priority += behind.get(run.phase_id, 0)
@@ -264,7 +261,7 @@ def _move_runs(season: Season, team: Team, into: Team) -> list[audit.Change]:
 
 
 def _team_names(proposal: MergeProposal) -> dict[str, str]:
-    """Return the names of both teams, as other teams of the season see them."""
+    """Return the names of two merging teams as other teams of the season see them."""
     return {
         name: name_to_others(proposal.season, getattr(proposal, name))
         for name in ("team", "into")
@@ -303,7 +300,7 @@ def _check_date(season: Season) -> None:
 
 
 def _lock_teams(*teams: Team) -> None:
-    """Lock the teams in a fixed order, so that concurrent merges cannot deadlock."""
+    """Lock teams in a fixed order, so that concurrent merges cannot deadlock."""
     for team in sorted(teams, key=lambda team: team.pk):
         locked(team)
 

@@ -1,4 +1,4 @@
-"""Find and delete stored data that is no longer needed; run the regular sweeps."""
+"""Delete stored data that the site no longer needs, and run the regular sweeps."""
 
 import datetime as dt
 import logging
@@ -66,8 +66,7 @@ from tasks.models.notifications import Kind
 from tasks.seasons import history
 from tasks.submissions.uploads import SAFE_AGE, remove_abandoned
 
-#: Maximum number of rows that one transaction deletes, so that other transactions need
-#: not wait long.
+#: One transaction deletes at most AT_ONCE rows, so that others wait only briefly.
 AT_ONCE = 500
 
 
@@ -78,8 +77,8 @@ class Pruned:
     size: int = 0
 
 
-#: Rows that an operator may delete by age. Requests to confirm results are not among
-#: them, because the site would send a deleted request again.
+#: An operator may delete the notifications and deliveries in BY_AGE by age.
+#: The site would send a deleted request to confirm results again.
 BY_AGE: dict[str, QuerySet[Any]] = {
     "notifications": Notification.objects.exclude(kind=Kind.CONFIRM).exclude(
         job__state__in=Job.MOVING
@@ -89,8 +88,9 @@ BY_AGE: dict[str, QuerySet[Any]] = {
 
 
 def prune(*, dry_run: bool, days: Mapping[str, int] | None = None) -> Iterator[Pruned]:
-    """Delete unneeded rows and files, and yield their numbers. ``days`` contains a
-    maximum age in days for keys of BY_AGE.
+    """Delete unneeded rows and files of the site, and yield the numbers of each kind.
+
+    ``days`` contains a maximum age in days for keys of BY_AGE.
     """
     now = timezone.now()
     for what, number in (days or {}).items():
@@ -130,22 +130,21 @@ def prune(*, dry_run: bool, days: Mapping[str, int] | None = None) -> Iterator[P
         what="superseded statistics", count=len(matrices), size=sum(matrices.values())
     )
     if not dry_run:
-        # Clear the column before deleting the file: a later pruning deletes a file that
-        # no row names, but a row must not name a missing file.
+        # No row may name a missing file, so the site clears the column first.
+        # A later pruning deletes any file that no row of the database names.
         for pk, name in list(old.values_list("pk", "statistics")):
             if models.Evaluation.objects.filter(pk=pk, statistics=name).update(
                 statistics=""
             ):
                 storage.statistics.delete(name)
-    # These files are so old that no running request can still need them.
+    # The deleted files are so old that no running request can still need them.
     left = {
         full_name(folder, entry.name): entry.size
         for folder in storage.FOLDERS
         for entry in folder.entries("")
         if entry.modified < now - SAFE_AGE and not _is_draft(folder, entry.name)
     }
-    # List the files before reading the rows: a row that is written after the listing
-    # names a file that is not in the list.
+    # The files are listed before the rows are read, so that the list lacks newer files.
     spared = {file.name for file in named_files()} | matrices.keys()
     without_row = {name: size for name, size in left.items() if name not in spared}
     yield Pruned(
@@ -157,8 +156,9 @@ def prune(*, dry_run: bool, days: Mapping[str, int] | None = None) -> Iterator[P
 
 
 def _is_draft(folder: FolderStorage, name: str) -> bool:
-    """Return True if the file belongs to an unconfirmed draft. The sweep removes such
-    drafts when they expire.
+    """Return True if a file belongs to an unconfirmed draft.
+
+    The regular sweep removes drafts after their expiry.
     """
     return folder is storage.gold and name.startswith(f"{drafts.FOLDER}/")
 
@@ -195,8 +195,8 @@ COLUMNS = (
     (models.PendingLabels, "file", storage.statistics),
     (models.BackgroundJob, "file", storage.statistics),
 )
-#: The name of a gold file ends with the first 16 digits of its checksum, and with a
-#: suffix if the storage had to avoid a duplicate name.
+#: The name of a gold file ends with the first 16 digits of its checksum.
+#: A suffix follows the checksum if the storage had to avoid a duplicate name.
 _CHECKSUM_IN_NAME = re.compile(r"-([0-9a-f]{16})(?:_\w+)?\.\w+$")
 
 
@@ -222,9 +222,7 @@ def full_name(folder: FolderStorage, name: str) -> str:
 
 
 def delete_task(*, task: Task, by: User) -> bool:
-    """Delete a task; return True if its gold and computed results were deleted
-    permanently.
-    """
+    """Delete a task, and return True if its gold and results are lost permanently."""
     phases = Phase.objects.filter(task=task)
     with transaction.atomic():
         gold = Gold.objects.filter(task=task)
@@ -234,7 +232,7 @@ def delete_task(*, task: Task, by: User) -> bool:
 
 
 def delete_phase(*, phase: Phase, by: User) -> bool:
-    """Delete a phase; return True if its computed results were deleted permanently."""
+    """Delete a phase, and return True if its computed results are lost permanently."""
     with transaction.atomic():
         phases = Phase.objects.filter(pk=phase.pk)
         has_more = _delete_computed(phase.task.season, phases, Gold.objects.none())
@@ -245,10 +243,12 @@ def delete_phase(*, phase: Phase, by: User) -> bool:
 def _delete_computed(
     season: Season, phases: QuerySet[Phase], gold: QuerySet[Gold]
 ) -> bool:
-    """Delete the gold and the baseline runs of the phases. Do nothing if the season was
-    ever public or if teams have sent runs. Return True if anything was deleted.
+    """Delete the gold and the baseline runs of phases in a draft season.
 
-    Receipts are deleted with their runs. The entries in the receipt log stay.
+    Nothing happens if the season was ever public or if teams have sent runs. Returns
+    True if anything was deleted.
+
+    Receipts are deleted with their runs. The receipt log keeps its entries.
     """
     season = Season.objects.select_for_update().get(pk=season.pk)
     runs = Submission.objects.filter(phase__in=phases)
@@ -267,7 +267,7 @@ def _delete_computed(
 
 def delete_season(*, season: Season, by: User) -> None:
     """Delete a season with its gold, baseline runs, settings and entries of teams. The
-    deletion is permanent.
+    deletion of a season is permanent.
     """
     with transaction.atomic():
         season = Season.objects.select_for_update().get(pk=season.pk)
@@ -307,7 +307,7 @@ def delete_season(*, season: Season, by: User) -> None:
             ) from kept
 
 
-#: The steps of a sweep, with the log message for the result of each step.
+#: Each step of a sweep has a log message for its result.
 STEPS: dict[Callable[[], object], str] = {
     sweep: "{}",
     background.forget_old: "{} old background jobs forgotten",
@@ -327,8 +327,7 @@ STEPS: dict[Callable[[], object], str] = {
     forget_machines: "{} machines that are gone forgotten",
     forget_invitations: "{} ended invitations forgotten",
 }
-#: Steps that wait for other servers. They run in a separate thread so that they never
-#: delay the sweeps.
+#: Steps in POSTING wait for other servers, so they run in a separate thread.
 POSTING: dict[Callable[[], object], str] = {
     send_mails: "{} e-mails sent",
     send_deliveries: "{} events posted",
@@ -363,7 +362,10 @@ def sweep_all() -> list[str]:
 
 
 def attempt(step: Callable[[], Result]) -> Result | None:
-    """Return the result of a step, or None if it failed. The next sweep repeats the step."""
+    """Return the result of a step of the sweep, or None if the step failed.
+
+    The next sweep repeats a failed step.
+    """
     name = getattr(step, "__name__", "a step")
     try:
         return step()

@@ -1,4 +1,4 @@
-"""Progress of a season for its organisers: runs per day, waiting times, and disk space."""
+"""Runs per day, waiting times and disk space of a season, for its organisers."""
 
 import datetime as dt
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from tasks.models import Acknowledgement, Gold, Job, Phase, Season, Submission, 
 Status = Submission.Status
 
 DAYS = 30
-#: Maximum number and age of the jobs whose waiting and running times are shown.
+#: Pages show waiting times of TIMED jobs that are not older than TIMED_WITHIN.
 TIMED, TIMED_WITHIN = 1000, dt.timedelta(days=7)
 
 
@@ -153,7 +153,7 @@ def failed_runs(season: Season) -> QuerySet[Submission]:
 
 
 def unsupplied_runs(season: Season) -> QuerySet[Submission]:
-    """Return the runs that wait for a package or model, the longest waiting first."""
+    """Return the season's runs that wait for a package or model, longest wait first."""
     shown = (Status.WAITING, Status.SCORED)
     runs = Submission.objects.filter(
         is_unsupplied(), phase__task__season=season, status__in=shown
@@ -177,7 +177,7 @@ def failed_rescorings(season: Season) -> QuerySet[Job]:
         submission__phase__task__season=season,
         submission__has_failed=True,
         submission__status=Status.SCORED,
-        # Filter by `contains`: with an equality, SQLite would scan all failed jobs.
+        # With an equality instead of `contains`, SQLite would scan all failed jobs.
         state__contains=Job.State.FAILED,
     ).select_related("submission__phase__task", "submission__team", "gold")
     return jobs.order_by("-finished_at", "-pk")

@@ -48,8 +48,7 @@ HANG_SECONDS = (
 )
 MAX_FAILURES = 5  # number of consecutive failed starts after which `serve` exits
 
-#: File in the work folder that is touched after each check of the workers.
-#: scripts/healthcheck.py reads its time.
+#: scripts/healthcheck.py reads the time of the last check of workers from SIGN.
 SIGN = "workers-watched"
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -132,7 +131,7 @@ class Serving:
         return threads
 
     def _on_signal(self, number: int, frame: object) -> None:
-        """End all processes at the first signal; at the second, exit without waiting."""
+        """End all processes at the first signal, and exit at once at the second signal."""
         self._signals += 1
 
     def _fail(self, reason: str) -> None:
@@ -159,13 +158,11 @@ class Serving:
         if SITE in parts:
             self.groups[SITE].ask_leader_to_end()
         if WORKER in parts:
-            # Send the signal to the workers themselves, so that busy workers release
-            # their jobs. The queue's own shutdown would wait until these jobs are
-            # scored.
+            # Busy workers release their jobs when the workers receive a signal.
+            # The queue's own shutdown would wait until the jobs of workers are scored.
             self.groups[WORKER].ask_followers_to_end()
         until = time.monotonic() + within
-        # Call `is_over` for every group, because it also kills remaining processes of a
-        # group.
+        # The method `is_over` also kills the remaining processes of a group.
         while [group for group in groups if not group.is_over()]:
             if self._signals > 1 or time.monotonic() > until:
                 log.warning(
@@ -200,8 +197,9 @@ class Serving:
                     break
 
     def _watch_schema(self) -> None:
-        """End all processes if a newer release has removed a table or column that this
-        release uses.
+        """End all processes of the site if its database belongs to a newer release.
+
+        A newer release has removed a table or column that this release uses.
         """
         while not self._ending.wait(settings.SWEEP_SECONDS):
             try:
@@ -210,7 +208,7 @@ class Serving:
                 self._newer_schema = newer
                 self._ending.set()
             except DatabaseError:
-                # Requests report the outage themselves. The thread checks again later.
+                # Requests report the database's outage, and the thread checks again.
                 connections.close_all()
 
     def _keep_site_answering(self) -> None:
@@ -241,7 +239,7 @@ class Serving:
             elif pid is not None and probe.finds_it_hanging():
                 self._hangs[SITE].set()
             elif WORKER not in self.groups:
-                # The thread must continue if the disk fails.
+                # The thread that watches the workers must continue if the disk fails.
                 with suppress(OSError):
                     remove_half_uploads()
 
@@ -262,7 +260,7 @@ def command(part: str) -> list[str]:
         "port": settings.PORT,
         "workers": settings.WEB_WORKERS,
         "interface": "wsgi",
-        # There must be free threads for pages while uploads wait.
+        # The site needs free threads for pages while uploads wait.
         "blocking-threads": min(8, 2 * (os.cpu_count() or 1) + 1) + uploads,
         "respawn-interval": 0.5,
         "workers-kill-timeout": STOP_SECONDS // 2,
@@ -284,8 +282,7 @@ def command(part: str) -> list[str]:
 
 def environment() -> dict[str, str]:
     path = os.pathsep.join([str(ROOT / "platform"), str(ROOT)])
-    # Each process of the site computes on one processor and leaves the others to
-    # scoring.
+    # Each process of the site uses one processor and leaves the others to scoring.
     single = dict.fromkeys(SINGLE_THREADED, "1")
     return {
         **single,
@@ -296,8 +293,9 @@ def environment() -> dict[str, str]:
 
 
 def reap_orphans(own: Collection[int | None]) -> None:
-    """Reap orphaned processes except ``own``. In a container, this process has id 1 and
-    becomes the parent of all orphans.
+    """Reap orphaned processes, but not the site's own processes ``own``.
+
+    In a container, this process has id 1 and becomes the parent of all orphans.
     """
     if os.getpid() != 1:
         return
@@ -321,7 +319,7 @@ def _take_over(gone: str | None) -> bool:
 
 
 class StartPatience:
-    """A limit on the time that a starting site may spend without using the processor.
+    """A limit on the time that a starting site may idle.
 
     Each kill doubles the limit, so that a slow machine has more time to start.
     """
@@ -337,8 +335,9 @@ class StartPatience:
         self._computed, self._since = -1.0, self._clock()
 
     def is_over(self, computed: float) -> bool:
-        """Return True if the site has idled for too long. ``computed`` is the processor
-        time in seconds that the site has used so far.
+        """Return True if a starting site has idled for too long.
+
+        ``computed`` is the processor time in seconds that the site has used so far.
         """
         if computed > self._computed + LEAST_COMPUTED:
             self._computed, self._since = computed, self._clock()
@@ -354,15 +353,12 @@ class StartPatience:
         self.seconds = self._first
 
 
-#: Minimum growth of the processor time, in seconds, that counts as computing. Polling
-#: uses less.
+#: A process that only polls uses less processor time than LEAST_COMPUTED seconds.
 LEAST_COMPUTED = 0.05
 
 
 def processor_seconds(group: int) -> float:
-    """Return the processor seconds of all processes of a group, including their ended
-    children.
-    """
+    """Return the processor seconds of a process group, including ended children."""
     seconds = 0.0
     for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):
@@ -373,8 +369,8 @@ def processor_seconds(group: int) -> float:
     return seconds
 
 
-#: The site counts as hanging if MAX_UNANSWERED of the last LOOKS checks had no answer.
-#: A single slow answer is normal.
+#: The site counts as hanging if MAX_UNANSWERED of the last LOOKS checks failed.
+#: A single slow answer of a working site is normal.
 LOOKS, MAX_UNANSWERED = 6, 3
 
 
@@ -387,15 +383,14 @@ class Probe:
     ) -> None:
         host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(address, address)  # noqa: S104
         self._url = f"http://{host}:{port}/health/live"
-        # Ignore the proxy settings of the environment, which are for other hosts.
+        # The proxy settings of the environment are for other hosts than this machine.
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         self._recent_checks: deque[bool] = deque(maxlen=LOOKS)
         self._answered_so_far = answered_so_far
         self._answered: int | None = None
 
     def answers(self) -> bool:
-        # The site accepts loopback names as host, whatever the public name of the site
-        # is.
+        # The site accepts `localhost` as its host, whatever its public name is.
         request = urllib.request.Request(self._url, headers={"Host": "localhost"})  # noqa: S310
         try:
             with self._opener.open(request, timeout=self.patience) as answer:
@@ -406,8 +401,9 @@ class Probe:
     def wait_for_answer(
         self, is_given_up: Callable[[], bool], ending: threading.Event
     ) -> bool:
-        """Wait until the site answers. Return False if the wait is given up or the
-        program ends.
+        """Wait until the site answers.
+
+        Returns False if ``is_given_up`` returns True or the program ends.
         """
         self._recent_checks.clear()
         while not ending.wait(0.1):
@@ -418,8 +414,9 @@ class Probe:
         return False
 
     def finds_it_hanging(self) -> bool:
-        """Return True if the site hangs. A site that answers other requests while the
-        probe waits is only busy.
+        """Return True if the site hangs.
+
+        A site that answers other requests while the probe waits is only busy.
         """
         if not (is_answered := self.answers()):
             before, self._answered = self._answered, self._answered_so_far()

@@ -1,4 +1,4 @@
-"""State of the site for its operators: on a page, in the API, and as metrics for Prometheus."""
+"""The state of the site for operators on a page, in the API and as Prometheus metrics."""
 
 import datetime as dt
 import os
@@ -51,7 +51,7 @@ from tasks.jobs.queue_choice import MAX_SILENCE, living_groups, why_unserved
 from tasks.jobs.sweeper import last_sweep
 from tasks.models import Job, Submission, Tallied, WorkerGroup
 
-#: Checks of `doctor` that only read, because the page may be requested often.
+#: The page runs only checks of `doctor` that read, as it may be requested often.
 EXAMINED = [
     "database",
     "clock",
@@ -145,8 +145,9 @@ class SiteState:
 
 
 def site_state() -> SiteState:
-    """Return the state of the site. About thirty queries are needed, whatever the
-    number of scored runs.
+    """Return the state of the site for its operators.
+
+    The function makes about thirty queries, whatever the number of scored runs.
     """
     now = database_now()
     failed = Job.objects.filter(
@@ -231,7 +232,7 @@ def exposition() -> bytes:
 
 
 class _SiteCollector(Collector):
-    """Metrics that are read from the database and the machine at each scrape."""
+    """Metrics that each scrape reads from the database and the machine."""
 
     def collect(self) -> Iterator[Metric]:
         now = database_now()
@@ -334,13 +335,11 @@ class _SiteCollector(Collector):
                 )
 
     def _recent_jobs(self, now: dt.datetime) -> Iterator[Metric]:
-        # Filter by start time to use its index. Jobs that took more than a day are
-        # omitted.
+        # The filter by start time uses an index but omits jobs of more than a day.
         begun = Job.all_kinds.filter(
             started_at__gt=now - dt.timedelta(days=1)
         ).order_by()
-        # Do not group by the plain column: SQLite would use the index on kinds and scan
-        # all jobs.
+        # With the plain column, SQLite would use the index on kinds and scan all jobs.
         steps_begun = begun.annotate(step=Coalesce("kind", Value(""))).values_list(
             "step"
         )
@@ -416,7 +415,7 @@ def oldest_queued(now: dt.datetime) -> dict[str, float]:
 
 
 def leases_lost() -> dict[str, int]:
-    """Return the number of leases in each queue that have ever expired without a
+    """Return the number of leases of jobs in each queue that expired without a
     heartbeat.
     """
     return {Job.LIGHT: 0} | tallies.counted(tallies.LEASES_LOST)

@@ -39,16 +39,16 @@ from tasks.seasons.file.entries import SEASON, TERMS_KEY, rows_of
 from tasks.seasons.file.load import change_settings
 from tasks.seasons.organisers import take_removal_back
 
-#: Action of a history entry that records the undoing of another entry. The subject is
-#: the undone entry.
+#: An entry with the action TAKEN_BACK records the undoing of another history entry.
 TAKEN_BACK = "taken-back"
 POSTS = "posts"
 
 
 def note_posts(season: Season, last: int, events: list[str]) -> None:
-    """Store the events of an action's messages in the history entry of the action. This
-    is the newest entry after ``last`` that can be undone. Call this function in the
-    transaction of the action.
+    """Store the events of an action's messages in the history entry of the action.
+
+    The entry is the newest entry after ``last`` that can be undone. Call this function
+    in the transaction of the action.
     """
     if events:
         of_act = (
@@ -90,13 +90,15 @@ def to_take_back(season: Season) -> list[AuditEntry]:
 
 
 def take_back(*, season: Season, entry: AuditEntry, by: User) -> str:
-    """Undo a user action. Return sentences about effects that cannot be undone; usually
-    the text is empty. Raises Refused.
+    """Undo a user action of a history entry.
+
+    Returns sentences about effects that cannot be undone, or an empty text. Raises
+    Refused if the action can no longer be undone.
     """
     if entry not in to_take_back(season):
         raise Refused(_("this cannot be taken back any more"))
     with transaction.atomic():
-        # Lock the season, so that two requests cannot undo the action twice.
+        # With the lock on the season, two requests cannot undo an action twice.
         Season.objects.select_for_update().get(pk=season.pk)
         if entry not in to_take_back(season):
             raise Refused(_("somebody has taken this back already"))
@@ -117,8 +119,9 @@ def take_back(*, season: Season, entry: AuditEntry, by: User) -> str:
 
 
 def take_posts_back(events: list[str]) -> int:
-    """Delete the unsent messages about these events. Return the number of messages that
-    were already sent.
+    """Delete the unsent notifications and webhook deliveries about ``events``.
+
+    Returns the number of messages that were already sent.
     """
     sent = 0
     mails = Notification.objects.filter(event__in=events).exclude(kind__in=OF_DATES)
@@ -136,8 +139,9 @@ def take_posts_back(events: list[str]) -> int:
 
 
 def _is_setting(change: Mapping[str, Any]) -> bool:
-    """Return True if a change concerns a setting. Changes of terms, gold and organisers
-    have their own history entries.
+    """Return True if a change in the history concerns a setting.
+
+    Changes of terms, gold and organisers have their own history entries.
     """
     key = str(change["key"])
     is_person = key.startswith(f"{SEASON}.organisers.")

@@ -21,7 +21,10 @@ def teams_of(user: object) -> QuerySet[Team]:
 
 
 def first_or_absent(rows: QuerySet[M], words: str) -> M:
-    """Return the first row. If there is none, raise Http404 with this message."""
+    """Return the first row of a queryset.
+
+    Raises Http404 with this message if there is no row.
+    """
     row = rows.first()
     if row is None:
         raise Http404(words)

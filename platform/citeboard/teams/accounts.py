@@ -1,4 +1,7 @@
-"""Accounts and API tokens. An account has a name, an affiliation and a country."""
+"""Accounts and API tokens of users.
+
+An account has a name, an affiliation and a country.
+"""
 
 import datetime as dt
 import re
@@ -25,8 +28,7 @@ from citeboard.core.models import AuditEntry
 from citeboard.teams.countries import countries
 from citeboard.teams.models import Token, User
 
-#: The maximum number of valid tokens per account. More tokens suggest that old tokens
-#: are not revoked.
+#: A user with more than MOST valid tokens has probably not revoked old tokens.
 MOST = 20
 
 
@@ -43,8 +45,7 @@ def create_token(
 ) -> tuple[Token, str]:
     expires_at = None if days is None else timezone.now() + dt.timedelta(days=days)
     with transaction.atomic():
-        # Lock the user. Otherwise two simultaneous requests could both count the tokens
-        # before either adds one.
+        # Without a lock, two requests could count the tokens before either adds one.
         User.objects.select_for_update().get(pk=user.pk)
         if Token.objects.valid().filter(user=user).count() >= MOST:
             raise TooManyTokens
@@ -57,7 +58,7 @@ def revoke_token(token: Token) -> None:
     Token.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now())
 
 
-#: The lifetime in days. The empty choice means that the token never expires.
+#: The empty choice means that a token never expires, other choices are days.
 LIFETIMES = [
     ("", gettext_lazy("never")),
     ("7", gettext_lazy("in a week")),
@@ -78,7 +79,7 @@ class TokenForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def __init__(self, data: Any = None) -> None:
         super().__init__(data, label_suffix="")
-        # Old clients omit the scope, because earlier releases had no scopes.
+        # Old API clients omit the scope of a token, which earlier releases lacked.
         self.fields["scope"].required = False
 
     def clean_scope(self) -> str:
@@ -99,7 +100,7 @@ class TokenForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 class NameForm(forms.Form):
-    #: The user who changes the name; None during sign-up.
+    #: The user who changes the name is None during sign-up.
     person: User | None = None
     name = forms.CharField(
         label=gettext_lazy("Your name"),
@@ -173,7 +174,7 @@ class ProfileForm(NameForm):
 
 
 def checked_name(text: str, person: User | None) -> str:
-    """Return the name on one line.
+    """Return the name of an account on one line.
 
     Raises ValidationError if the name resembles the name of another account.
     """
@@ -190,7 +191,7 @@ def checked_name(text: str, person: User | None) -> str:
 
 
 def checked_orcid(text: str) -> str:
-    """Return the ORCID iD in its standard form. The text may be an iD or its URL.
+    """Return an ORCID iD in its standard form, from an iD or its URL.
 
     Raises ValidationError if the check digit is wrong.
     """
@@ -216,15 +217,14 @@ def describe(*, user: User, name: str, language: str, **facts: Any) -> None:
     user.save(update_fields=["name_skeleton", *facts])
 
 
-#: A cookie for browsers in which somebody has signed in. The cookie identifies the user
-#: and the browser, and grants no access.
+#: The cookie marks a browser in which a user has signed in, and grants no access.
 KNOWN_BROWSER = "known_browser"
-#: The limit on wrong passwords in known browsers, separate from the general limit.
+#: Known browsers have their own limit on wrong passwords.
 IN_KNOWN_BROWSER = {"login_failed": "10/300s/key"}
 
 
 def known_browser(request: HttpRequest, login: str) -> str:
-    """Return the browser's name if this user has signed in there before; otherwise ""."""
+    """Return the name of a browser in which this user has signed in, or ""."""
     try:
         given = request.COOKIES.get(KNOWN_BROWSER, "")
         person, browser = signing.loads(
@@ -240,7 +240,7 @@ def _digest(login: str) -> str:
 
 
 class AccountAdapter(DefaultAccountAdapter):
-    """Links in e-mails begin with CITEBOARD_BASE_URL.
+    """The adapter of allauth, whose links in e-mails begin with CITEBOARD_BASE_URL.
 
     Wrong passwords are counted for each account, separately for each network and each
     known browser.
@@ -280,8 +280,7 @@ class AccountAdapter(DefaultAccountAdapter):
             if name.endswith("_url")
         }
         site = dict.fromkeys(("domain", "name"), urlsplit(settings.BASE_URL).netloc)
-        # Anyone may request an e-mail to any address, so prefer the recipient's own
-        # language.
+        # Anyone may request an e-mail to any address, so the recipient's language wins.
         reader = context.get("user")
         own = reader.language if isinstance(reader, User) else ""
         with translation.override(own or translation.get_language()):

@@ -12,8 +12,7 @@ from rest_framework.request import Request
 from citeboard.teams.models import Token, User, token_digest
 
 KEYWORD = "Token"
-#: The minimum interval between two updates of `last_used_at`, so that API requests
-#: rarely write to the database.
+#: Requests update `last_used_at` of a token at most once within NOTED_EVERY.
 NOTED_EVERY = dt.timedelta(minutes=1)
 
 

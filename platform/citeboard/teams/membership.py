@@ -106,17 +106,16 @@ def _invited(standing: QuerySet[Sent], signer: Signer, secret: str) -> Sent:
     return invitation
 
 
-#: The maximum number of open invitations of a team, and of invitations that a person
-#: sends in a day. The recipients did not request these e-mails.
+#: A team has at most MAX_WAITING open invitations, because people did not request them.
+#: A person sends at most MAX_A_DAY invitations within a day.
 MAX_WAITING, MAX_A_DAY = 30, 50
 DAY = dt.timedelta(days=1)
 MAX_ADDRESS = 254
-#: The time for which ended invitations are stored. Within this time, people who
-#: declined get no new e-mail.
+#: Ended invitations are stored so that people who declined get no new e-mail.
 KEPT = dt.timedelta(days=30)
 
-#: Import paths of functions that create and delete the job that sends the e-mail. A
-#: direct import would be circular.
+#: QUEUE and UNQUEUE name functions that create and delete the job of an e-mail.
+#: A direct import of the functions of `tasks.jobs` would be circular.
 QUEUE, UNQUEUE = (
     "tasks.jobs.mails.queue_invitation",
     "tasks.jobs.mails.unqueue_invitations",
@@ -137,8 +136,7 @@ def invite_by_mail(*, team: Team, address: str, by: User) -> MailedInvitation:
     now = timezone.now()
     with transaction.atomic():
         Team.objects.select_for_update().get(pk=team.pk)
-        # Lock the user, so that simultaneous invitations to several teams are counted
-        # one after the other.
+        # A lock on the user serialises simultaneous invitations to several teams.
         User.objects.select_for_update().get(pk=by.pk)
         mailed_invitation = MailedInvitation.objects.filter(
             team=team, address=address
@@ -162,8 +160,7 @@ def invite_by_mail(*, team: Team, address: str, by: User) -> MailedInvitation:
                 "%(invitations)s of %(team)s wait for an answer; withdraw one first"
             )
             raise Refused(message % {"invitations": waiting, "team": team})
-        # Count history entries, because invitations are deleted with their team or once
-        # accepted.
+        # The history also contains invitations that were accepted and deleted.
         sent = AuditEntry.objects.filter(
             actor=by, action="invitation-mailed", at__gt=now - DAY
         )
@@ -177,8 +174,7 @@ def invite_by_mail(*, team: Team, address: str, by: User) -> MailedInvitation:
         made, _ = MailedInvitation.objects.update_or_create(
             team=team, address=address, defaults=defaults
         )
-        # The address is private and its owner may not know of the invitation, so the
-        # history omits the address.
+        # The address is private, and its owner may not know of the invitation.
         audit.record("invitation-mailed", actor=by, subject=made, place=team)
     return made
 
@@ -189,7 +185,7 @@ def withdraw_mailed(*, invitation: MailedInvitation, by: User) -> None:
 
 def decline_mailed(*, invitation: MailedInvitation) -> None:
     """Decline an invitation that was sent by e-mail. The team does not learn who
-    declined.
+    declined the invitation.
     """
     _end(invitation, State.DECLINED, None)
 
@@ -236,7 +232,7 @@ def invitation_mail(invitation: MailedInvitation) -> EmailMessage:
         "can be reported: %(report)s\n"
     ) % {**facts, "title": title, "date": written_day(invitation.expires_at)}
     return EmailMessage(
-        # People choose these names, so remove line breaks from the subject.
+        # People choose the names in the subject, so line breaks are removed.
         subject=f"[Citeboard] {' '.join(title.split())}",
         body=body,
         to=[invitation.address],
@@ -272,7 +268,10 @@ Role = Membership.Role
 
 
 class MembershipRefused(Refused):
-    """The action would leave the team in an invalid state. The message names a remedy."""
+    """An action would leave a team in an invalid state.
+
+    The error message names a remedy.
+    """
 
 
 def add_member(*, team: Team, user: User) -> Membership:
@@ -286,7 +285,7 @@ def add_member(*, team: Team, user: User) -> Membership:
 
 
 def leave_team(*, team: Team, user: User) -> None:
-    """Leave a team.
+    """Let a user leave a team.
 
     Raises MembershipRefused for a lead if the team has other members, and for the last
     member if the team took part in a season.
@@ -358,7 +357,7 @@ def _membership(team: Team, user: User) -> Membership:
 
 
 MAX_NAME = 80
-#: The length of the digest in slugs.
+#: The digest in the slug of a team has DIGEST_LENGTH characters.
 DIGEST_LENGTH = 8
 
 
@@ -372,7 +371,7 @@ def found_team(*, name: str, founder: User) -> Team:
 def new_team(name: str) -> Team:
     """Return a new team without members.
 
-    Raises ValidationError if the name is taken or invalid.
+    Raises ValidationError if the team name is taken or invalid.
     """
     name = "".join(
         " " if unicodedata.category(character) in ("Cc", "Cf", "Cs") else character
@@ -400,8 +399,9 @@ def new_team(name: str) -> Team:
 
 
 def team_slug(name: str) -> str:
-    """Return the slug of a team. Slugs of names that are not in Latin script contain a
-    digest.
+    """Return the slug of a team name.
+
+    Slugs of names in other scripts than Latin contain a digest.
     """
     readable = slugify(name)[: MAX_NAME - DIGEST_LENGTH - 1]
     is_latin = all(
@@ -437,9 +437,9 @@ NEWEST = 20
 
 @dataclass(frozen=True, kw_only=True)
 class People:
-    """The members of a team: first the lead, then the others, ordered by joining date.
+    """The members of a team, beginning with the lead, in the order of joining.
 
-    ``link`` is the URL of the invitation.
+    ``link`` is the URL by which people can join the team.
     """
 
     memberships: list[Membership]

@@ -20,7 +20,7 @@ from citeboard.core.lookalikes import Skeleton
 from citeboard.core.models import late_json, late_text
 from citeboard.teams.countries import countries
 
-#: Fields of a user that the terms of a season may require.
+#: The terms of a season may require the fields of a user in ASKED_BY_TERMS.
 ASKED_BY_TERMS = ("affiliation", "country", "legal_name")
 
 
@@ -169,7 +169,7 @@ class MailedInvitation(models.Model):
     )
     created_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField()
-    #: The primary key of the job that sends the e-mail.
+    #: The field contains the primary key of the job that sends the e-mail.
     job = models.BigIntegerField(null=True, blank=True, unique=True)
 
     class Meta:
@@ -189,7 +189,7 @@ class MailedInvitation(models.Model):
 
 
 def token_digest(secret: str) -> str:
-    """Return the digest of a token. The database stores the digest instead of the
+    """Return the digest of a token. The database stores the digest instead of the API
     token.
     """
     return hashlib.sha256(secret.encode()).hexdigest()

@@ -35,8 +35,8 @@ def chart(context: Mapping[str, Any], *name: object) -> SafeString:
     """Render a figure from `figures` in the context. The figure's name is also its HTML
     id.
 
-    A script replaces the SVG. If the context contains `figure_address`, readers can
-    download the figure.
+    A script replaces the SVG by an interactive figure. If the context contains
+    `figure_address`, readers can download the figure.
     """
     key = "".join(map(str, name))
     figure = in_language(context["figures"][key])
@@ -53,12 +53,12 @@ def chart(context: Mapping[str, Any], *name: object) -> SafeString:
 
 @register.simple_tag
 def drawing(figure: Figure) -> SafeString:
-    """Render static SVG; scripts must not replace it."""
+    """Render a figure as static SVG, which scripts must not replace."""
     return SafeString(as_svg(in_language(figure)))
 
 
 def in_language(figure: Figure) -> Figure:
-    """Return the figure in the language of the page."""
+    """Return the figure with texts in the language of the page."""
     if get_language() == ENGLISH or isinstance(figure, HeatMap):
         return figure
     wording = Wording(
@@ -94,8 +94,9 @@ def _files(address: Callable[[str], str] | None, key: str, title: str) -> SafeSt
 
 @register.simple_tag
 def share(title: str, name: str, *args: str, query: str = "") -> SafeString:
-    """Return the meta tags for link previews: the title and the URL of the preview
-    image.
+    """Return the meta tags for previews of links to the page.
+
+    The tags contain the title and the URL of the preview image.
     """
     if "png" not in file_forms():
         return SafeString("")

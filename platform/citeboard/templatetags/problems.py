@@ -10,7 +10,10 @@ register = template.Library()
 
 @register.filter
 def total(problems: Iterable[Problem | Mapping[str, Any]]) -> int:
-    """Return the number of problems. A problem's ``count`` says how often it occurred."""
+    """Return the number of problems in a file.
+
+    A problem's ``count`` says how often the problem occurred.
+    """
     return sum(
         problem.count if isinstance(problem, Problem) else problem.get("count", 1)
         for problem in problems
@@ -21,7 +24,7 @@ def total(problems: Iterable[Problem | Mapping[str, Any]]) -> int:
 def by_words(
     problems: Iterable[Problem | Mapping[str, Any]],
 ) -> list[tuple[Problem, Lines]]:
-    """Group equal problems.
+    """Group equal problems of a file.
 
     Problems may be dictionaries, because runs store them as JSON.
     """

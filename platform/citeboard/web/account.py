@@ -265,7 +265,9 @@ def own_runs(request: HttpRequest, user: User) -> Answer:
 def background_job(
     request: HttpRequest, pk: int, part: str = "job.html"
 ) -> HttpResponse:
-    """Show the progress of a background job. `_status.html` polls until the job ends."""
+    """Show the progress of a background job. The template `_status.html` polls the
+    status until the job ends.
+    """
     try:
         job = job_for(request.user, pk)
     except Http404:

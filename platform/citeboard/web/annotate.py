@@ -42,7 +42,7 @@ from scoring.models import (
     SheetText,
 )
 
-#: Texts of an instance are called A, B, C, … in random order.
+#: Annotators see the texts of an instance as A, B, C, … in random order.
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 SCORES = range(LOWEST, HIGHEST + 1)
 
@@ -118,8 +118,7 @@ def annotate(request: HttpRequest, annotator: Annotator) -> Answer:
                 save_ratings(annotator=annotator, ratings=given)
             except RatingsRefused as refused:
                 messages.error(request, sentence(refused))
-            # Go to the next instance. After the last instance, go to the first
-            # incomplete one.
+            # After the last instance, the page shows the first incomplete instance.
             position = instance.position + 1
             is_last = (
                 annotator.is_adjudicator or position > annotator.sheet.instances.count()

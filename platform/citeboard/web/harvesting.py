@@ -33,8 +33,7 @@ from tasks.models import Phase, Season, Task
 from tasks.seasons.access import listed_entries, phase_for, season_for, task_for
 
 SCHEMA = "http://www.sitemaps.org/schemas/sitemap/0.9"
-#: Crawlers must not read private pages. Pages with query parameters are variants of the
-#: same board.
+#: Crawlers read neither private pages nor variants of boards with URL parameters.
 PRIVATE = (
     "/accounts/",
     "/admin/",
@@ -44,7 +43,7 @@ PRIVATE = (
     "/teams/",
     "/*?",
 )
-#: Public pages below private paths. In robots.txt, the longer rule has precedence.
+#: The PUBLIC pages are below private paths, and longer rules in robots.txt win.
 PUBLIC = ("/teams/*/results/", "/teams/*/systems/")
 
 
@@ -155,8 +154,7 @@ def of_board(request: HttpRequest, season: str, task: str, phase: str) -> HttpRe
     )
 
 
-#: The maximum size in bytes of an archive in memory. Larger archives are written to
-#: disk.
+#: The site writes archives of more than IN_MEMORY bytes to disk.
 IN_MEMORY = 4 << 20
 
 
@@ -194,10 +192,10 @@ def hugging_face(request: HttpRequest, season: str, task: str) -> HttpResponseBa
 
 
 def _splits(task: Task, person: object) -> list[data_sets.GivenSplit]:
-    """Return the released splits of a task.
+    """Return the released splits of a task's data.
 
-    Raises Http404 if nothing is released. Raises PermissionDenied if the user has not
-    accepted the terms.
+    Raises Http404 if no split of the task is released. Raises PermissionDenied if the
+    user has not accepted the terms.
     """
     if splits := data_sets.given_out(task, person):
         return splits

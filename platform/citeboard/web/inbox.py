@@ -64,14 +64,13 @@ def choices(request: HttpRequest, user: User) -> Answer:
     return {"lines": lines, "channels": Channel.choices}
 
 
-# Mail programs post to this URL without a CSRF token; the signed link authorises the
-# request.
+# Mail programs send no CSRF token, so a signed link authorises the request.
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
 def unsubscribe(request: HttpRequest, secret: str) -> HttpResponse:
     """Unsubscribe from e-mails of one kind by POST.
 
-    GET changes nothing, because mail programs open links automatically.
+    A GET request changes nothing, because mail programs open links automatically.
     """
     try:
         user, kind = reading.subscription_of(secret)

@@ -1,5 +1,5 @@
-"""Pages on which a judge compares texts, one pair at a time. Judges can continue at any
-time.
+"""Pages on which a judge compares texts, one pair at a time. Judges can interrupt the
+work and continue at any time.
 """
 
 from typing import Any

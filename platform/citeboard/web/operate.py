@@ -145,8 +145,8 @@ def _has_token(request: HttpRequest) -> bool:
 def _is_local(request: HttpRequest) -> bool:
     """Return True if the request comes from this machine.
 
-    A local proxy forwards requests of all clients, so forwarded requests do not count
-    as local.
+    A local proxy forwards requests of all clients, so a forwarded request does not
+    count as local.
     """
     if settings.PROXIES or any(name in request.headers for name in FORWARDED):
         return False

@@ -74,15 +74,18 @@ R = TypeVar("R", bound=HttpResponseBase)
 
 
 def page(address: str, view: View, name: str, **given: str) -> URLPattern:
-    """Return a URL pattern. ``given`` contains additional arguments of the view."""
+    """Return a URL pattern for a view. ``given`` contains additional keyword arguments
+    of the view.
+    """
     return path(address, view, given, name=name)
 
 
 def in_forms(
     address: str, view: View, name: str, forms: Iterable[str]
 ) -> list[URLPattern]:
-    """Return a URL pattern for each format. The format is a suffix of the URL and of
-    the pattern's name.
+    """Return a URL pattern for each format of a page.
+
+    The format is a suffix of the URL and of the pattern's name.
     """
     return [
         page(f"{address}.{form}", view, f"{name}-{form}", form=form) for form in forms
@@ -101,7 +104,7 @@ class Pages:
 
     ``find`` takes the user and the URL parameters in ``parts``, and returns the object
     or raises Http404 or PermissionDenied. ``context`` returns template variables for
-    the object. The view receives the request, the object and the other URL parameters;
+    the object. The view receives the request, the object and the other URL parameters.
     ``rows`` replaces primary keys among these parameters by model instances.
     """
 
@@ -136,8 +139,8 @@ class Pages:
         """Return a decorator for a page with a form.
 
         The view returns the template context, or a message if the action succeeded.
-        After success the page redirects to ``back``, or to itself. `act` explains
-        ``fields``.
+        After success the page redirects to ``back``, or to itself. The method `act`
+        explains the argument ``fields``.
         """
         methods = require_http_methods(["GET", "HEAD", "POST"])
         return lambda view: self._guarded(
@@ -147,9 +150,10 @@ class Pages:
     def act(self, back: str, *, fields: Sequence[str] | None = ()) -> Decorator:
         """Return a decorator for a view that performs a user action by POST.
 
-        After the action the view redirects to ``back``: the name of a page, followed by
-        arguments from the URL or the object; `#` begins a fragment. ``fields`` lists
-        all allowed fields; None if the view calls `require_known_fields`.
+        After the action the view redirects to ``back``, the name of a page with
+        arguments from the URL or the object. In ``back``, `#` begins a fragment.
+        ``fields`` lists all allowed form fields, or is None if the view calls
+        `require_known_fields`.
         """
         return lambda view: require_POST(
             self._guarded(self._view(view, back=back, is_act=True, fields=fields))
@@ -219,8 +223,9 @@ class Pages:
         return answer
 
     def _thing(self, request: HttpRequest, address: Mapping[str, Any]) -> Any:
-        """Return the object of the page. If the object belongs to a task, the page
-        shows metrics under the task's names.
+        """Return the object of the page from the URL parameters.
+
+        If the object belongs to a task, the page shows metrics under the task's names.
         """
         thing = self._find(request.user, *(address[name] for name in self._parts))
         phase = getattr(thing, "phase", thing)
@@ -287,15 +292,16 @@ _BY_ROLE = {
 }
 
 
-#: Fields that every form on the site may contain.
+#: Every form on the site may contain the fields in _OF_EVERY_FORM.
 _OF_EVERY_FORM = ("csrfmiddlewaretoken", SHOWN, *GOING_ON)
 
 
 def does(
     act: Act, back: str, pages: Pages | None = None, then: Then | None = None
 ) -> View:
-    """Return a view that performs a user action. Another page contains the form; see
-    `Pages.act`.
+    """Return a view that performs a user action, whose form is on another page.
+
+    The arguments are those of `Pages.act`.
     """
 
     def view(request: SignedInRequest, holder: Any, **address: Any) -> Answer:
@@ -323,8 +329,8 @@ def fills(
 ) -> View:
     """Return a view with the form of a user action.
 
-    ``shows`` returns additional template variables. Errors that concern no field appear
-    at the field ``at``.
+    ``shows`` returns additional template variables. Errors that concern no field of the
+    form appear at the field ``at``.
     """
 
     def view(request: SignedInRequest, holder: Any, **address: Any) -> Answer:
@@ -346,7 +352,8 @@ def require_known_fields(
 ) -> None:
     """Raise InvalidParameters if the request contains an unknown field.
 
-    Known fields are those of ``form``, those in ``names``, and those of every form.
+    Known fields are the fields of ``form``, the fields in ``names``, and the fields of
+    every form.
     """
     fields = list(_field_names(form)) if form is not None else []
     sent = [
@@ -356,8 +363,9 @@ def require_known_fields(
 
 
 def _field_names(form: forms.BaseForm) -> Iterator[str]:
-    """Yield the fields that a browser sends for a form, including hidden initial
-    values.
+    """Yield the names of the fields that a browser sends for a form.
+
+    The fields include hidden initial values.
     """
     for name, field in form.fields.items():
         yield form.add_prefix(name)
@@ -373,7 +381,7 @@ def shown_first(
     part: str = "",
     leave: str = "",
 ) -> HttpResponse:
-    """Show the effects of an action before it runs.
+    """Show the effects of an action before the action runs.
 
     Workers compute the resulting scores in the background.
     """
@@ -407,14 +415,14 @@ def _perform_act(
 
 @contextmanager
 def refusals_at(form: forms.BaseForm, field: str | None) -> Iterator[None]:
-    """Add errors of a service to the form.
+    """Add errors that a service raises in the block to the form.
 
-    Errors that concern no field are added to ``field``.
+    Errors that concern no field of the form are added to ``field``.
     """
     try:
         yield
     except (EmbargoBreach, NeedsConfirmation):
-        # A separate page asks for the confirmation.
+        # A separate page asks for the confirmation of the action.
         raise
     except InputRefused as refused:
         for problem in refused.problems:
@@ -463,14 +471,20 @@ def sent(request: HttpRequest) -> dict[str, Any]:
 
 
 def leaf(request: HttpRequest, rows: Any, most: int = 50) -> Leaf[Any]:
-    """Return the page of a long list. The parameter `page` is its number."""
+    """Return the requested page of a long list.
+
+    The URL parameter `page` is the number of the page.
+    """
     return Paginator(rows, most).get_page(request.GET.get("page"))
 
 
 def attachment(
     content: Any, filename: str, *, is_private: bool = False
 ) -> HttpResponseBase:
-    """Return a file as a download. Browsers do not cache private files."""
+    """Return a file as a response that browsers download.
+
+    Browsers do not cache private files.
+    """
     answer = StreamingHttpResponse if isinstance(content, Iterator) else HttpResponse
     response = answer(content, content_type=content_type_of(filename))
     response["Content-Disposition"] = content_disposition_header(

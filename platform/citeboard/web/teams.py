@@ -207,7 +207,9 @@ def withdraw_entry(request: pages.SignedInRequest, season: Season) -> pages.Answ
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def join(request: HttpRequest, secret: str) -> HttpResponseBase:
-    """Show an invitation to anyone with its link. Signed-in users can then accept it."""
+    """Show an invitation to anyone with its link. Signed-in users can accept the
+    invitation on the page.
+    """
     try:
         invitation = any_invitation(secret)
     except membership.InvitationNotValid as ended:
@@ -238,7 +240,9 @@ def join(request: HttpRequest, secret: str) -> HttpResponseBase:
 @never_cache
 @require_POST
 def decline(request: HttpRequest, secret: str) -> HttpResponse:
-    """Decline an invitation by the link in its e-mail. No account is needed."""
+    """Decline an invitation by the link in its e-mail. A person without an account can
+    decline an invitation too.
+    """
     pages.require_known_fields(request)
     try:
         invitation = membership.mailed_invitation_for(secret)
@@ -316,8 +320,9 @@ def invite(request: pages.SignedInRequest, team: models.Team) -> pages.Answer:
 
 
 def merging_of(team: models.Team, user: object) -> list[dict[str, Any]]:
-    """List the seasons that allow the team to merge, with merge proposals and possible
-    partners.
+    """Return the seasons in which the team may merge with another team.
+
+    Each season has the merge proposals and the possible partners of the team.
     """
     entered = Season.objects.filter(
         registrations__team=team, registrations__is_approved=True

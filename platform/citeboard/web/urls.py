@@ -92,7 +92,7 @@ of_phase = [
 ]
 
 urlpatterns = [
-    # Django tries URLs in this order. Most requests are for boards.
+    # Django tries URLs in this order, and most requests are for boards.
     path("seasons/<slug:season>/organise/", include(organise.of_season)),
     # No phase can have the slug `published`.
     page("seasons/<slug:season>/<slug:task>/published/", papers.published, "published"),

@@ -2,5 +2,5 @@
 no network. This package does not import Django.
 """
 
-#: Name of the uploaded file in the working folder of the program that reads the file.
+#: The uploaded file has the name UPLOAD in the working folder of its reader.
 UPLOAD = "upload"

@@ -2,11 +2,11 @@
 order.
 
 `python -P -m citeboard.core.confined.fork_server JSON FD`. The server has one thread
-and no secrets. Each order arrives over the socket FD together with two descriptors: a
-socket on which the server reports the start and the end of the work, and the working
-folder. If the client closes the socket of an order, the server kills the process of
-this order. If FD is closed or the parent of the server exits, the server kills all
-processes and exits.
+and no secrets. Each order arrives over the socket FD together with two descriptors. The
+server reports the start and the end of the work on the first descriptor, a socket. The
+second descriptor is the working folder. If the client closes the socket of an order,
+the server kills the process of this order. If FD is closed or the parent of the server
+exits, the server kills all processes and exits.
 """
 
 import gc
@@ -42,27 +42,27 @@ from citeboard.core.confined.rights import (
     give_up_files,
 )
 
-#: Files in the working folder: the result of the program, and its standard output and
-#: error.
+#: A program writes its result to RESULT, and its output and errors to SAID.
 RESULT, SAID = "result.json", "said.txt"
-#: Maximum number of parsed shared files that the server caches.
+#: The server caches at most MAX_SHARED parsed shared files.
 MAX_SHARED = 8
-#: Niceness of a process whose order has ``behind`` 0, and the kernel's maximum
-#: niceness.
+#: NICENESS is the niceness of work of an account that has delayed no other account.
+#: MAX_NICENESS is the highest niceness, and thus the lowest priority, of a process.
 NICENESS, MAX_NICENESS = 10, 19
-#: Codec modules. The server preloads them, because a sandboxed process may not be able
-#: to read the interpreter's folders.
+#: The server preloads codecs, since sandboxed processes may not read Python's folders.
 CODECS = "encodings.*"
 BEGAN, OUT_OF_TIME = "began", "out of time"
 _LENGTH = 4
-#: Maximum seconds until the server notices that its parent has exited.
+#: The server notices within ORPHANED_FOR seconds that its parent has exited.
 ORPHANED_FOR = 2.0
 
 
 @dataclass(frozen=True)
 class Order:
-    """An order to run ``program``, which is MODULE:FUNCTION. The niceness of its
-    process grows with ``behind``.
+    """An order to run ``program`` (MODULE:FUNCTION) in a process.
+
+    ``behind`` is the delay in seconds that the account caused for other accounts, and
+    is added to the niceness of the process.
     """
 
     program: str
@@ -81,11 +81,13 @@ class Running:
 
 
 class Server:
-    """A fork server. Its selector watches the socket of orders, the wake-up socket for
-    SIGCHLD, and the report socket of each child.
+    """A server that forks a sandboxed process for each order.
+
+    The selector of the server watches the socket of orders, the wake-up socket for
+    SIGCHLD, and the report socket of each child process.
     """
 
-    #: File name in the working folder for each output descriptor of a process.
+    #: The output of a process goes to the file SAID in its working folder.
     outputs: ClassVar[Mapping[int, str]] = {1: SAID, 2: SAID}
 
     def __init__(
@@ -124,7 +126,7 @@ class Server:
                 elif key.fileobj is self._ended:
                     self._ended.recv(4096)
                 else:
-                    # The client closed the socket of its order.
+                    # The client has cancelled its order by closing the socket.
                     self._kill(key.data)
                     self._selector.unregister(key.fileobj)
             for running in self._running.values():
@@ -172,8 +174,7 @@ class Server:
         try:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            # Do not start a new session: Linux (autogroup) would give the session a
-            # full share of a processor, whatever its niceness.
+            # Linux gives a new session a full processor share, whatever its niceness.
             os.setpgid(0, 0)
             os.fchdir(folder)
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
@@ -199,8 +200,9 @@ class Server:
         become_nobody()
 
     def close_calls(self) -> None:
-        """Restrict system calls. Call this method after `apply_limits`, which needs
-        some of the restricted calls.
+        """Restrict the system calls of a forked process.
+
+        Call this method after `apply_limits`, which needs some of the restricted calls.
         """
         if self._means:
             give_up_calls(self._rights, self._means)
@@ -231,7 +233,7 @@ class Server:
             ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             if ended is None:
                 return
-            # Kill the children of the process too, before its id can be reused.
+            # The server kills a process's children before the process id is reused.
             self._kill(ended.si_pid)
             pid, status, used = os.wait4(ended.si_pid, 0)
             running = self._running.pop(pid)
@@ -260,8 +262,9 @@ def _load_shared(path: str) -> object:
 
 
 def told_and_code(error: Exception) -> int:
-    """Return the exit code for an exception of the program. Print the traceback unless
-    the exception has its own exit code.
+    """Return the exit code for an exception of the program.
+
+    The server prints the traceback unless the exception has its own exit code.
     """
     if (code := exit_code_of(error)) is not None:
         return code
@@ -275,15 +278,16 @@ def preload(names: Sequence[str]) -> None:
         module = importlib.import_module(name.removesuffix(".*"))
         if name.endswith(".*"):
             for entry in pkgutil.walk_packages(module.__path__, f"{module.__name__}."):
-                # Some codecs need another operating system or a library that is not
-                # installed.
+                # Some codecs need another operating system or an extra library.
                 with suppress(ImportError):
                     importlib.import_module(entry.name)
 
 
 def orders_of_sender() -> socket.socket:
-    """Return the socket of orders. Call this function first: the process then ignores
-    signals to its group, so that running work can end normally.
+    """Return the socket from which a fork server reads orders.
+
+    Call this function first, because the process then ignores signals to its process
+    group, and running work can end normally.
     """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)

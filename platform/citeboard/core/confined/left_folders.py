@@ -31,8 +31,7 @@ def _flatten(folder: Path) -> None:
         for path in inner:
             path.chmod(_OPEN)
             for deeper in _folders(path):
-                # Moving a folder needs write permission for the folder, because its
-                # `..` entry changes.
+                # Moving a folder changes its `..` entry, which needs write permission.
                 deeper.chmod(_OPEN)
                 deeper.rename(folder / f"{token}-{next(numbers)}")
             for file in path.iterdir():

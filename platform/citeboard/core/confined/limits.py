@@ -1,4 +1,7 @@
-"""Resource limits of a process. The kernel enforces them; hard limits cannot be raised."""
+"""Resource limits of a process, which the kernel enforces.
+
+A process cannot raise hard limits.
+"""
 
 import errno
 import math
@@ -8,7 +11,7 @@ import sys
 from dataclasses import dataclass
 
 MEGABYTE = 1 << 20
-#: Exit codes with which a sandboxed process reports a failure.
+#: A sandboxed process reports a failure with an exit code, such as FAULT.
 FAULT = 1
 OUT_OF_MEMORY = 3
 FILE_TOO_LARGE = 4
@@ -22,8 +25,9 @@ _PARENT_DIED = 1  # PR_SET_PDEATHSIG of <sys/prctl.h>
 class Limits:
     """Resource limits of one process.
 
-    ``max_files`` limits open files. ``total_files`` and ``total_mb`` limit the working
-    folder. Each of the ``steps`` may use ``cpu_seconds`` and ``wall_seconds``.
+    ``max_files`` limits the open files of the process. ``total_files`` and ``total_mb``
+    limit the files in the working folder. Each of the ``steps`` may use ``cpu_seconds``
+    and ``wall_seconds``.
     """
 
     cpu_seconds: int
@@ -40,8 +44,8 @@ class Limits:
 def apply_limits(limits: Limits) -> None:
     memory, file_size = limits.memory_mb * MEGABYTE, limits.file_mb * MEGABYTE
     _limit(resource.RLIMIT_AS, memory, memory)
-    # At the soft limit, the kernel sends SIGXCPU, from which the parent can recognise
-    # the reason. At the hard limit, the kernel sends SIGKILL, which cannot be caught.
+    # At the soft limit the kernel sends SIGXCPU, which shows the parent the reason.
+    # At the hard limit the kernel sends SIGKILL, which the process cannot catch.
     _limit(
         resource.RLIMIT_CPU, limits.cpu_seconds, limits.steps * limits.cpu_seconds + 5
     )
@@ -76,8 +80,9 @@ def exit_code_of(error: BaseException) -> int | None:
 
 
 def die_with_parent(number: signal.Signals = signal.SIGKILL) -> None:
-    """Let the kernel send a signal to this process when the thread that started the
-    process exits. Other systems than Linux do not support this.
+    """Let the kernel send a signal to this process when its parent thread exits.
+
+    Only Linux supports such a signal.
     """
     if sys.platform == "linux":
         import ctypes

@@ -26,11 +26,10 @@ from citeboard.core.confined.limits import MEGABYTE, Limits
 from citeboard.core.confined.rights import MEANS, NOBODY
 from citeboard.core.confined.turns import PoolFull, Sender, Turn, Turns
 
-#: Maximum number of characters of a failed program's output in the log.
+#: The log contains at most MAX_LOGGED characters of a failed program's output.
 MAX_LOGGED = 4000
 SAFE_AGE = 3600.0  # seconds
-#: If a process fails while the disk has less free space than this, the full disk is
-#: reported as the cause.
+#: A full disk counts as the cause of a failure if fewer bytes than LEAST_FREE are free.
 LEAST_FREE = MEGABYTE
 _FILE_MODE, _FOLDER_MODE = 0o644, 0o711
 
@@ -38,24 +37,21 @@ log = logging.getLogger(__name__)
 
 
 class LimitExceeded(Exception):
-    """The program exceeded a resource limit; the message is a clause that names the
-    limit.
-    """
+    """A program exceeded a resource limit, which the message names in a clause."""
 
 
 class ProgramFailed(Exception):
-    """The program failed or was killed; the log gives the reason."""
+    """A sandboxed program failed or was killed, for the reason in the log."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
     """A function to run in a sandboxed process.
 
-    ``program`` is MODULE:FUNCTION. The arguments and the result are JSON values. The
-    function runs in a folder with copies of ``files``, in which it may write.
-    ``shared`` is a JSON file of the site; the fork server parses the file once and
-    passes its content to the function. If ``is_ours`` is False, the log omits the
-    program's output.
+    ``program`` names the function as MODULE:FUNCTION. The arguments and the result are
+    JSON values. The function runs in a folder with copies of ``files``, in which it may
+    write. ``shared`` is a JSON file of the site, which the fork server parses once and
+    passes to the function. If ``is_ours`` is False, the log omits the program's output.
     """
 
     program: str
@@ -110,8 +106,9 @@ class Pool:
 
     @contextmanager
     def done(self, work: Work, *, sender: Sender | None = None) -> Iterator[Done]:
-        """Run the work and yield its result. The working folder exists until the end of
-        the block.
+        """Run the work in a sandboxed process, and yield the result.
+
+        The working folder exists until the end of the block.
         """
         self._folder.mkdir(mode=0o700, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=self._folder))
@@ -133,13 +130,11 @@ class Pool:
                     and sender.submits
                     and sender.gives_way
                 ):
-                    # The short time limit was exceeded for this file. A job will read
-                    # the submitted file with a longer limit.
+                    # A job will read the submitted file with a longer time limit.
                     raise PoolFull
             yield Done(_result(code, folder, work), folder)
         finally:
-            # On a busy machine the folder sometimes survived the first removal, for an
-            # unknown reason.
+            # On a busy machine, a folder sometimes survived its first removal.
             for pause in (0, 0.01, 0.1, 1):
                 time.sleep(pause)
                 remove_folder(folder)
@@ -175,8 +170,7 @@ class Pool:
                 self._server.close()
                 self._server = None
             if self._server is None:
-                # Delete the folders that killed processes left behind, once they are
-                # older than any running work can be.
+                # Folders older than any running work belong to killed processes.
                 for folder in self._folder.glob("*-*"):
                     with suppress(OSError):
                         if folder.stat().st_mtime < time.time() - SAFE_AGE:
@@ -223,18 +217,15 @@ def _read(path: Path, length: int) -> bytes:
 
 
 COMMAND = (sys.executable, "-P", "-s", "-m", "citeboard.core.confined.fork_server")
-#: Maximum seconds until a server begins work, including its start and the loading of a
-#: shared file.
+#: A server must begin work within MAX_SILENCE seconds, including its start.
 MAX_SILENCE = 20.0
-#: A server that uses fewer processor seconds than this within MAX_SILENCE counts as
-#: stuck.
+#: A server is stuck if it computes for less than LEAST_COMPUTED seconds in MAX_SILENCE.
 LEAST_COMPUTED = 0.05
-#: Seconds that a server may take, after the time limit of a process, to report its end.
+#: The server reports a timeout of a process within GRACE seconds.
 GRACE = 5.0
-#: Seconds between checks of the files that a program writes.
+#: The pool checks the files that a program writes every LOOK seconds.
 LOOK = 0.2
-#: Environment variables that limit numerical libraries to one thread, so that processes
-#: do not compete for processors.
+#: Numerical libraries use one thread, so that processes do not compete for processors.
 SINGLE_THREADED = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -244,21 +235,26 @@ SINGLE_THREADED = (
 
 
 class ServerLost(Exception):
-    """The fork server exited or did not respond. A new server can repeat the work."""
+    """The fork server exited or did not respond.
+
+    A new fork server can repeat the work.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """Configuration of a fork server. ``path`` is the module search path; programs can
-    read only the ``readable`` folders.
+    """The configuration of a fork server.
+
+    ``path`` is the server's search path for Python modules. Programs can read only the
+    ``readable`` folders.
     """
 
     path: Sequence[Path]
     readable: Sequence[Path]
     preload: Sequence[str]
-    #: Kernel mechanisms that confine programs. If empty, only resource limits apply.
+    #: Without kernel mechanisms in `means`, only resource limits confine programs.
     means: Sequence[str] = MEANS
-    #: Additional environment variables of the server.
+    #: The environment of the fork server also contains `variables`.
     variables: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -298,8 +294,10 @@ class ForkServer:
         return self._owner == os.getpid() and self._process.poll() is None
 
     def run(self, work: Work, folder: Path, turn: Turn) -> tuple[int | None, float]:
-        """Run the work. Return its exit code (None after a timeout) and its processor
-        seconds. Raises ServerLost.
+        """Run the work, and return its exit code and its processor seconds.
+
+        The exit code is None after a timeout. Raises ServerLost if the fork server
+        exits or does not respond.
         """
         facts: dict[str, Any] = {
             "shared": work.shared,
@@ -325,8 +323,7 @@ class ForkServer:
         while True:
             began = time.monotonic()
             word = heard(line, MAX_SILENCE)
-            # An empty message before the timeout means that the server closed the
-            # connection.
+            # An empty message before the timeout means that the server disconnected.
             if word or time.monotonic() - began < MAX_SILENCE:
                 return word
             before, computed = computed, self._computing_seconds()
@@ -350,8 +347,10 @@ class ForkServer:
         shared: Path | None = None,
         behind: int = 0,
     ) -> socket.socket:
-        """Start a program and return the socket on which the server reports start and
-        end. Closing the socket ends the program.
+        """Start a program, and return the socket on which the server reports its end.
+
+        The server also reports the start of the program. A client that closes the
+        socket ends the program.
         """
         order = {"program": program, "arguments": arguments, "behind": behind}
         order |= {"shared": shared and str(shared), "limits": asdict(limits)}
@@ -384,9 +383,9 @@ class ForkServer:
 class Written:
     """The files and bytes that a program has written into its working folder.
 
-    The kernel limits the size of each file but not their sum, so that this class counts
-    them. Deleted files count while the process has them open, if the site may inspect
-    the process.
+    The kernel limits the size of each file but not the total size, which this class
+    limits. A deleted file counts while a process has the file open, if the site may
+    inspect the process.
     """
 
     def __init__(self, folder: Path, limits: Limits, process: int = 0) -> None:
@@ -445,8 +444,11 @@ def _refuse_uncounted(reason: OSError) -> None:
 
 
 def heard(line: socket.socket, seconds: float, written: Written | None = None) -> str:
-    """Return the server's next message, or an empty text after a timeout or a closed
-    connection. Check the limits on files while waiting. Raises LimitExceeded.
+    """Return the fork server's next message to the client.
+
+    The message is empty after a timeout or a closed connection. The function checks the
+    limits on written files while it waits. Raises LimitExceeded if the program has
+    written too much.
     """
     word, until = b"", time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0:

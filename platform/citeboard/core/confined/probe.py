@@ -24,8 +24,9 @@ from citeboard.core.confined.rights import (
     give_up_files,
 )
 
-#: Resources that confinement must close. If one of them stays open, a site that
-#: requires confinement reads no uploads. FILE is a file outside the sandbox.
+#: A sandboxed process must not reach other files, the network, processes or IPC.
+#: A site that requires confinement reads no uploads if a sandbox fails the probe.
+#: FILE is a file outside the sandbox, which the probe tries to read.
 NEEDED = ("files", "network", "processes", "ipc")
 FILE = "/etc/passwd"
 _SHMGET = {"x86_64": 29, "aarch64": 194}
@@ -44,7 +45,8 @@ def attempt(facts: Mapping[str, Any]) -> dict[str, bool]:
 
 def self_test(means: Collection[str] = MEANS) -> list[str]:
     """Return the resources that a sandboxed process on this machine can still reach.
-    Return all of them if the test fails to run.
+
+    If the test fails to run, the function returns all resources.
     """
     command = [
         sys.executable,

@@ -21,7 +21,7 @@ _X32 = 0x40000000
 
 _ARCHITECTURES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
 
-#: System calls that programs may not make, with their numbers on x86_64 and aarch64.
+#: _REFUSED_CALLS maps forbidden system calls to numbers on x86_64 and aarch64.
 _REFUSED_CALLS = {
     # Network.
     "socket": (41, 198),
@@ -39,7 +39,7 @@ _REFUSED_CALLS = {
     "pidfd_send_signal": (424, 424),
     "pidfd_open": (434, 434),
     "pidfd_getfd": (438, 438),
-    # Administration of the system.
+    # These system calls administer the machine.
     "pivot_root": (155, 41),
     "chroot": (161, 51),
     "acct": (163, 89),
@@ -67,7 +67,7 @@ _REFUSED_CALLS = {
     "fsconfig": (431, 431),
     "fsmount": (432, 432),
     "mount_setattr": (442, 442),
-    # Shared memory, semaphores and message queues (System V and POSIX).
+    # These system calls use shared memory, semaphores and message queues.
     "shmget": (29, 194),
     "shmat": (30, 196),
     "shmctl": (31, 195),
@@ -85,7 +85,7 @@ _REFUSED_CALLS = {
     "mq_timedreceive": (243, 183),
     "mq_notify": (244, 184),
     "mq_getsetattr": (245, 185),
-    # Scheduling: priority, policy and processors.
+    # These system calls change the scheduling of processes.
     "setpriority": (141, 140),
     "ioprio_set": (251, 30),
     "sched_setparam": (142, 118),
@@ -93,22 +93,21 @@ _REFUSED_CALLS = {
     "sched_setaffinity": (203, 122),
     "sched_setattr": (314, 274),
 }
-#: Numbers of the system call prlimit64, which reads and sets limits of any process of
-#: the same user. The arguments of the call are a process id, a resource, and the
-#: addresses of the new and the old limits.
+#: The system call prlimit64 has number 302 on x86_64 and 261 on aarch64.
+#: A process can read and set limits of other processes of its user with prlimit64.
+#: The arguments of prlimit64 are a process id, a resource, and the new and old limits.
 _PRLIMIT = (302, 261)
-#: System calls of a process that only reads files and computes, with their numbers on
-#: x86_64 and on aarch64.
+#: The calls in _ALLOWED_CALLS suffice for a process that reads files and computes.
+#: Each group lists numbers of system calls, first on x86_64 and then on aarch64.
 _ALLOWED_CALLS = (
-    # System calls for files and folders.
+    # These system calls serve files and folders.
     (*range(9), *range(16, 23), 32, 33, 40, *range(72, 85), 87, 89, 90, 91, 95, 137,
      138, 217, 221, 257, 258, 262, 263, 264, 267, 268, 269, 280, 285, 292, 293, 316,
      326, 332, 436, 437, 439),
     (17, 23, 24, 25, 29, 32, 34, 35, 38, *range(43, 51), 52, 53, 56, 57, 59,
      *range(61, 69), 71, 78, 79, 80, 82, 83, 88, 166, 223, 276, 285, 291, 436, 437, 439),
 ), (
-    # System calls for memory, signal handling, waiting, clocks, random numbers, the
-    # process's own ids and limits, and exit.
+    # These system calls serve memory, signals, clocks, limits, waiting and exit.
     (*range(9, 16), 23, 24, 25, 26, 27, 28, 34, 35, 39, 60, 63, *range(96, 101), 102,
      104, 107, 108, 110, 127, 128, 130, 131, 140, 158, 186, 202, 204, 218, 219, 228,
      229, 230, 231, 270, 271, 273, 318, 324, 334),
@@ -139,11 +138,12 @@ def has_call_filter() -> bool:
 
 
 def restrict_calls(*, may_start_processes: bool, may_set_limits: bool = True) -> bool:
-    """Install a seccomp filter of system calls; return False without kernel support.
+    """Install a seccomp filter of system calls, or return False without kernel support.
 
-    With ``may_start_processes`` the filter refuses only dangerous calls. Otherwise it
-    allows only calls that read files and compute. No process can set the limits of
-    other processes. With ``may_set_limits``, a process can set its own limits.
+    With ``may_start_processes`` the filter refuses only dangerous calls. Without
+    ``may_start_processes`` the filter allows only calls that read files and compute. No
+    process can set the limits of other processes. With ``may_set_limits``, a process
+    can set its own limits.
     """
     if not has_call_filter():
         return False
@@ -154,9 +154,8 @@ def restrict_calls(*, may_start_processes: bool, may_set_limits: bool = True) ->
     else:
         numbers = [number for group in _ALLOWED_CALLS for number in group[column]]
         otherwise, if_named = _REFUSE, _ALLOW
-    # The target of a jump is the number of instructions to skip. The last two
-    # instructions return the results for calls that are not listed and for listed
-    # calls.
+    # The target of a jump is the number of instructions that the jump skips.
+    # The last two instructions return the results for unlisted and for listed calls.
     instructions = [
         (_LOAD, 0, 0, _ARCHITECTURE_AT),
         (_EQUAL, 1, 0, architecture),
@@ -183,8 +182,10 @@ def restrict_calls(*, may_start_processes: bool, may_set_limits: bool = True) ->
 
 
 def _limit_rules(number: int, *, may_set_limits: bool) -> list[tuple[int, ...]]:
-    """Return the filter instructions for ``prlimit64``. A process id of 0 means the
-    calling process, and an address of 0 means that no limits are set.
+    """Return the filter instructions for the system call ``prlimit64``.
+
+    A process id of 0 means the calling process, and an address of 0 means that the call
+    sets no limits.
     """
     zeros = [_argument_offset(0)]
     if not may_set_limits:
@@ -206,13 +207,13 @@ def _argument_offset(place: int) -> int:
     return 16 + 8 * place
 
 
-#: Numbers of Landlock's system calls, which are the same on every architecture.
+#: Landlock's system calls have the same numbers on every architecture.
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _ASK_VERSION, _PATH_BENEATH = 1, 1
 
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = (1 << bit for bit in range(4))
 _TRUNCATE, _IOCTL_DEVICE = 1 << 14, 1 << 15
-#: Number of file access rights in each version of Landlock's interface.
+#: Each version of Landlock's interface has a number of file access rights.
 _FILE_BITS = {1: 13, 2: 14, 3: 15, 4: 15}
 _LATEST_FILE_BITS = 16
 _READ = _EXECUTE | _READ_FILE | _READ_DIR
@@ -245,11 +246,12 @@ def landlock_version() -> int:
 
 def restrict_files(*, readable: Iterable[Path], writable: Iterable[Path]) -> bool:
     """Restrict the process by Landlock to these files and folders, and refuse TCP.
-    Return False without kernel support.
 
-    Landlock needs no privilege. It restricts files from Linux 5.13 on, TCP from 6.7 and
-    signals from 6.12. The restrictions are permanent and apply to all child processes.
-    See `landlock(7)`.
+    Returns False if the kernel does not support Landlock.
+
+    Landlock needs no privilege. Landlock restricts files from Linux 5.13 on, TCP from
+    6.7 and signals from 6.12. The restrictions are permanent and apply to all child
+    processes. The manual page `landlock(7)` describes Landlock.
     """
     number = landlock_version()
     if not number:
@@ -305,8 +307,9 @@ _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
 
 @dataclass(frozen=True, kw_only=True)
 class Rights:
-    """Files and folders that a sandboxed process may use. All other files and the
-    network are closed.
+    """Files and folders that a sandboxed process may use.
+
+    All other files and the network are closed to the process.
     """
 
     readable: Sequence[Path] = field(default_factory=tuple)
@@ -330,15 +333,16 @@ def give_up_files(rights: Rights, means: Collection[str] = MEANS) -> None:
         readable=readable, writable=rights.writable
     ):
         return
-    # Scorers may start processes and need access to single files and devices, which
-    # only Landlock can allow.
+    # Scorers start processes and open single devices, which only Landlock can allow.
     if NAMESPACES in means and not rights.may_start_processes:
         close_files(readable=readable, writable=rights.writable[0])
 
 
 def give_up_calls(rights: Rights, means: Collection[str] = MEANS) -> None:
-    """Restrict system calls. Call this function last: afterwards the kernel may refuse
-    the calls that set limits and change the user.
+    """Restrict the system calls of this process.
+
+    Call this function last, because the kernel may then refuse the calls that set
+    limits and change the user.
     """
     if SECCOMP in means:
         restrict_calls(
@@ -381,8 +385,9 @@ _ROOT, _BEFORE = ".root", ".before"
 
 
 def _unshare_mounts(libc: ctypes.CDLL) -> bool:
-    """Enter a new mount namespace, and also a user namespace if the process has no
-    privilege for mounts. Return False if the kernel refuses either.
+    """Enter a new mount namespace, or return False if the kernel refuses.
+
+    A process without the privilege for mounts also enters a new user namespace.
     """
     user, group = os.geteuid(), os.getegid()
     if libc.unshare(_NEW_MOUNTS) == 0:
@@ -400,7 +405,7 @@ def _unshare_mounts(libc: ctypes.CDLL) -> bool:
 
 
 def _change_root(libc: ctypes.CDLL, pivot_root: int, root: Path) -> None:
-    """Make the folder the root directory, and unmount the previous root."""
+    """Make the folder ``root`` the root directory, and unmount the previous root."""
     (root / _BEFORE).mkdir()
     if libc.syscall(pivot_root, os.fsencode(root), os.fsencode(root / _BEFORE)) != 0:
         raise OSError(ctypes.get_errno(), "pivot_root")
@@ -411,8 +416,10 @@ def _change_root(libc: ctypes.CDLL, pivot_root: int, root: Path) -> None:
 
 
 def close_files(*, readable: Iterable[Path], writable: Path) -> bool:
-    """Hide all folders except ``readable``, which become read-only, and ``writable``,
-    which becomes the working folder. Return False without namespaces.
+    """Hide all folders except ``readable`` and ``writable`` from this process.
+
+    ``readable`` folders become read-only, and ``writable`` becomes the working folder.
+    Returns False if the kernel refuses namespaces.
     """
     pivot_root = (
         _PIVOT_ROOT.get(os.uname().machine) if sys.platform == "linux" else None
@@ -447,8 +454,7 @@ def close_files(*, readable: Iterable[Path], writable: Path) -> bool:
         target.mkdir(parents=True, exist_ok=True)
         mount(str(path), target, None, _BIND)
         if path != own:
-            # Keep these flags of the existing mount, because an unprivileged user may
-            # not clear them.
+            # An unprivileged process may not clear flags such as `nosuid` of a mount.
             flags = os.statvfs(target).f_flag & (
                 _NO_SUID | _NO_DEVICES | 8 | 1024 | 2048
             )

@@ -15,11 +15,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
-#: Seconds that a request waits for its turn, and seconds after which a rejected client
-#: may try again.
+#: A request waits at most PATIENCE seconds until reading of its file begins.
+#: A rejected client may try again after RETRY_AFTER seconds.
 PATIENCE, RETRY_AFTER = 3.0, 5
-#: Maximum number of running and waiting requests for each slot. A web process needs
-#: more threads than all these requests together.
+#: Each slot accepts PRESENT_PER_PLACE requests, including the running request.
+#: A web process needs more threads than all its running and waiting requests.
 PRESENT_PER_PLACE = 4
 #: Seconds between checks whether a waiting sender should replace a running one.
 LOOK = 0.1
@@ -30,10 +30,10 @@ HALF = 600
 
 @dataclass(frozen=True, kw_only=True)
 class Sender:
-    """The sender of a file. Submitted runs have priority over checks.
+    """The sender of a file, whose submitted runs have priority over checks.
 
-    A sender who ``gives_way`` has an hourly limit of processor seconds, and the work is
-    interrupted if a sender with higher priority waits.
+    A sender who ``gives_way`` has an hourly limit of processor seconds. The site
+    interrupts work of this sender if a sender with higher priority waits.
     """
 
     account: str
@@ -64,7 +64,7 @@ class PoolFull(Exception):
 
 
 class HourUsed(PoolFull):
-    """The account has used up its processor time of this hour for reading files."""
+    """The account has used up this hour's processor time for reading files."""
 
     status = 429
 
@@ -78,13 +78,15 @@ class HourUsed(PoolFull):
 
 @dataclass(eq=False)
 class Turn:
-    """A request to read a file. The site's own work has no sender."""
+    """A request to read a file.
+
+    A request for the site's own work has no sender.
+    """
 
     sender: Sender | None
     number: int
     began: float | None = None
-    #: Seconds of waiting that the account had caused for other accounts when this work
-    #: began.
+    #: `behind` counts seconds that others had waited for the account at the start.
     behind: int = 0
     #: True if the request was ended in favour of another request.
     is_over: bool = False
@@ -115,8 +117,8 @@ class Used(Counter[str]):
             self.update(dict.fromkeys(keys, seconds))
 
     def begin_hour(self) -> int:
-        """Reset the usage at the start of an hour; return the remaining seconds of the
-        hour.
+        """Reset the used seconds at the start of an hour, and return the seconds left
+        in it.
         """
         hour, passed = divmod(int(time.monotonic()), HOUR)
         with self._lock:
@@ -127,8 +129,9 @@ class Used(Counter[str]):
 
 
 class KeptWaiting:
-    """Seconds of waiting that accounts, teams and networks caused for others, with
-    exponential decay.
+    """Seconds that accounts, teams and networks made others wait, with decay.
+
+    The seconds decay exponentially with the half-life HALF.
     """
 
     def __init__(self) -> None:
@@ -154,7 +157,7 @@ class Turns:
     """A queue in which at most ``size`` requests run at once, and at most ``size`` - 1
     requests of one account.
 
-    Some more requests may wait for a few seconds, but not all from one account.
+    Some more requests may wait for a few seconds, but not all of them from one account.
     Submitted runs come first, then senders who recently caused fewer whole seconds of
     waiting for others, and then earlier requests. Senders who caused more waiting also
     get less processor time.
@@ -171,8 +174,10 @@ class Turns:
 
     @contextmanager
     def turn(self, sender: Sender | None) -> Iterator[Turn]:
-        """Wait for a free slot. Raises PoolFull if no slot was free in time, or if the
-        work was ended in favour of another sender.
+        """Wait for a free slot to read a file.
+
+        Raises PoolFull if no slot was free in time, or if the work was ended in favour
+        of another sender.
         """
         turn = Turn(sender, next(self._numbers))
         with self._changed:

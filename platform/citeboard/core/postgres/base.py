@@ -16,17 +16,18 @@ from django.db.utils import DatabaseErrorWrapper, OperationalError
 from psycopg import OperationalError as ServerError
 from psycopg.pq import ExecStatus
 
-#: Seconds within which a server must answer a check of a connection. A server that
-#: hangs never answers.
+#: A PostgreSQL server hangs if it does not answer a check within PATIENCE seconds.
 PATIENCE = 1.0
-#: SQLSTATE of a read-only server, and of a missing privilege. psycopg raises
-#: InternalError and ProgrammingError for these codes; the site treats both as outages.
+#: psycopg raises InternalError if a server is read-only (25006).
+#: psycopg raises ProgrammingError if a privilege is missing (42501).
+#: The site treats a read-only server and a missing privilege as outages.
 READ_ONLY, NO_RIGHT = "25006", "42501"
 
 
 class OutageErrors(DatabaseErrorWrapper):
-    """Raise OperationalError if the server is read-only or refuses a privilege. Then
-    close the connection.
+    """Raise OperationalError if the server is read-only or refuses a privilege.
+
+    The database connection is closed after such an error.
     """
 
     wrapper: "DatabaseWrapper"
@@ -44,16 +45,15 @@ class OutageErrors(DatabaseErrorWrapper):
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    #: True after the server was read-only or refused a privilege. After a failover, a
-    #: new connection may reach a server that accepts writes.
+    #: `is_given_up` is True after the server was read-only or refused a privilege.
+    #: After a failover, a new connection may reach a server that accepts writes.
     is_given_up = False
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         self.is_given_up = False
         connection = super().get_new_connection(conn_params)
         if self.pool and not _answers(connection.pgconn):
-            # The server hangs or was restarted, so that all other connections of the
-            # pool are lost too.
+            # The server hangs or was restarted, so the pool's connections are lost.
             connection.close()
             self.pool.putconn(connection)
             self.pool.drain()
@@ -67,7 +67,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def close_if_unusable_or_obsolete(self) -> None:
         if self.is_given_up and not self.in_atomic_block:
             if self.connection is not None:
-                # The pool discards a connection that is already closed.
+                # The pool of connections discards a connection that is already closed.
                 self.connection.close()
             self.close()
         super().close_if_unusable_or_obsolete()

@@ -6,16 +6,14 @@ from typing import Any
 
 from django.db.backends.sqlite3 import base, features
 
-#: One lock for each database file, so that only one thread of the process waits for
-#: SQLite's write lock.
+#: Only one thread of a process at a time waits for SQLite's write lock of a file.
 _WRITERS: dict[str, threading.Lock] = {}
 os.register_at_fork(after_in_child=_WRITERS.clear)
 
 
 class DatabaseFeatures(features.DatabaseFeatures):
-    #: Django tests for this feature in a transaction, and stores False if another
-    #: program holds the lock. All SQLite versions that Python 3.11 supports have this
-    #: feature.
+    #: All SQLite versions that Python 3.11 supports have JSON fields.
+    #: Django's own test stores False if another program holds SQLite's lock.
     supports_json_field = True
 
 
@@ -26,8 +24,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     features_class = DatabaseFeatures
     _turn: threading.Lock | None = None
-    #: Device and inode of the database file before it was opened. They differ if the
-    #: file was replaced.
+    #: A replaced database file has another device or inode than the opened file.
     _file: tuple[int, int] | None = None
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
@@ -60,8 +57,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def _commit(self) -> None:
         super()._commit()  # type: ignore[misc]
-        # Release the lock now, because callbacks after the commit may begin a
-        # transaction.
+        # Callbacks after the commit may begin a transaction, which needs SQLite's lock.
         self._end_turn()
 
     def _rollback(self) -> None:

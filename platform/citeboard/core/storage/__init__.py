@@ -16,16 +16,19 @@ from typing import Any
 from django.core.files.base import File
 from django.core.files.storage import FileSystemStorage, Storage, default_storage
 
-#: Error numbers of a full disk and of an exceeded quota.
+#: FULL contains the error numbers of a full disk and of an exceeded quota.
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class StorageAway(OSError):
-    """The storage does not answer or refuses a request. A later attempt may succeed."""
+    """The storage does not answer or refuses a request.
+
+    A later attempt to use the storage may succeed.
+    """
 
 
 class StorageFull(StorageAway):
-    """The storage has no free space."""
+    """The storage of the site has no free space."""
 
 
 class FileMissing(StorageAway, FileNotFoundError):
@@ -34,8 +37,9 @@ class FileMissing(StorageAway, FileNotFoundError):
 
 @contextmanager
 def told(name: str) -> Iterator[None]:
-    """Convert an OSError in the block to StorageAway or a subclass. ``name`` is the
-    file name for the message.
+    """Convert an OSError in the block to StorageAway or a subclass.
+
+    The error message contains the file name ``name``.
     """
     try:
         yield
@@ -79,8 +83,9 @@ def _in_folder(method: str) -> Any:
 
 
 class FolderStorage(Storage):
-    """A folder of the default storage. Each method raises StorageAway if the storage
-    fails.
+    """A folder of the default storage.
+
+    Each method raises StorageAway if the storage fails.
     """
 
     def __init__(self, folder: str) -> None:
@@ -112,7 +117,7 @@ class FolderStorage(Storage):
 runs = FolderStorage("runs")
 gold = FolderStorage("gold")
 statistics = FolderStorage("statistics")
-#: All folders in which the site stores files outside the database.
+#: The site stores all files outside the database in the folders FOLDERS.
 FOLDERS = (runs, gold, statistics)
 
 
@@ -124,9 +129,7 @@ def local_copy(storage: Storage, name: str, folder: Path) -> Path:
 
 
 class Disk(FileSystemStorage):
-    """A storage on disk. A file appears under its name only after it was written
-    completely.
-    """
+    """A storage on disk, which shows a file only after the file was written completely."""
 
     def _save(self, name: str, content: File[Any]) -> str:
         draft = f"{name}.{secrets.token_hex(4)}.draft"
@@ -143,7 +146,7 @@ class Disk(FileSystemStorage):
         root = Path(self.location)
         for place, _, names in os.walk(root / folder):
             for path in (Path(place) / name for name in names):
-                # The file may disappear during the listing.
+                # A file may be deleted while its folder is listed.
                 with suppress(FileNotFoundError):
                     state = path.stat()
                     modified = dt.datetime.fromtimestamp(state.st_mtime, dt.UTC)

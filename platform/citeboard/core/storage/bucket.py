@@ -18,10 +18,10 @@ from storages.backends.s3 import S3Storage
 from citeboard.core.confined.limits import MEGABYTE
 from citeboard.core.storage import Entry
 
-#: Size in bytes of a downloaded range and of an uploaded part.
+#: A downloaded range has RANGE bytes, and an uploaded part has PART bytes.
 RANGE, PART = MEGABYTE, 8 * MEGABYTE
-#: Timeouts in seconds, and the number of attempts after which a server is considered
-#: unavailable.
+#: CONNECT and READ are timeouts of requests to the bucket, in seconds.
+#: The site considers the bucket unavailable after ATTEMPTS failed requests.
 CONNECT, READ, ATTEMPTS = 3, 10, 2
 _MISSING, _CHANGED, _FULL = 404, 412, 507
 
@@ -52,12 +52,12 @@ class BucketStorage(S3Storage):
             read_timeout=READ,
             retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
             s3={"addressing_style": addressing_style},
-            # Servers other than Amazon's may not support the newer checksums. The site
-            # stores its own checksums.
+            # Servers other than Amazon's may not support the newer checksums.
+            # The site stores its own checksums of files in the database.
             request_checksum_calculation="when_required",
             response_checksum_validation="when_required",
         )
-        # Only one part is in memory at a time.
+        # Only one part of an uploaded file is in memory at a time.
         transfer = TransferConfig(
             multipart_threshold=PART, multipart_chunksize=PART, use_threads=False
         )
@@ -99,8 +99,9 @@ class BucketStorage(S3Storage):
 
 
 class BucketFile(io.RawIOBase):
-    """A readable object of a bucket. Only one range of the object is in memory at a
-    time.
+    """An object of a bucket that can be read like a file.
+
+    Only one range of the object is in memory at a time.
     """
 
     def __init__(self, client: Any, bucket: str, key: str) -> None:
@@ -109,8 +110,7 @@ class BucketFile(io.RawIOBase):
         self._object = {"Bucket": bucket, "Key": key}
         head = self._client.head_object(**self._object)
         self.length: int = head["ContentLength"]
-        # If the object is replaced while it is read, the next request must fail: ranges
-        # of two objects must not be combined.
+        # If the object is replaced, the site must not combine ranges of two objects.
         self._object["IfMatch"] = head["ETag"]
         self._place = 0
 

@@ -15,22 +15,23 @@ from django.core.files.storage import Storage
 
 from citeboard.core.storage import FOLDERS, Entry
 
-#: Maximum number of passes. Each pass copies the files that a running site added during
-#: the previous pass.
+#: Each pass copies the files that a running site added during the previous pass.
 PASSES = 5
 
 
 class NotCopied(Exception):
-    """The copied file differs from its source, or would replace another file. The
-    source file still exists.
+    """The copy of a file differs from the file, or would replace another file.
+
+    The source file of the failed copy still exists.
     """
 
 
 @dataclass
 class Copied:
-    """The counts of a copy. ``unchanged`` is the number of files that the target
-    already contained. ``known`` is the number of these files that the journal lists;
-    they are not compared again.
+    """The number of files that a copy of a storage has processed.
+
+    ``unchanged`` is the number of files that the target already contained. ``known`` is
+    the number of these files that the journal lists, and that are not compared again.
     """
 
     copied: int = 0
@@ -48,8 +49,9 @@ def copy_all(
     *,
     is_dry_run: bool = False,
 ) -> Copied:
-    """Copy all files from ``source`` to ``target``. ``journal`` lists the files that
-    earlier calls copied and compared.
+    """Copy all files from the storage ``source`` to the storage ``target``.
+
+    ``journal`` lists the files that earlier calls copied and compared.
     """
     done = Copied()
     seen: dict[str, int] = {}
@@ -76,8 +78,7 @@ def copy_all(
                     try:
                         is_new = copied(source, target, entry.name)
                     except FileNotFoundError:
-                        # The file was deleted meanwhile, because its upload was refused
-                        # or its scoring was replaced.
+                        # The site has deleted the file of a refused or replaced run.
                         continue
                     except NotCopied as refused:
                         done.refused.append(str(refused))

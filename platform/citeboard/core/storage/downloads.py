@@ -56,11 +56,12 @@ def download_opened(
     filename: str,
     content_type: str,
 ) -> HttpResponseBase:
-    """Send the file that ``open_file`` returns. Equal names must always stand for equal
-    content.
+    """Send the file that ``open_file`` returns as a response.
+
+    Equal values of ``name`` must always stand for equal content.
     """
-    # File names may contain digests of gold. The HMAC keeps clients from computing
-    # these digests from the public ETag.
+    # File names may contain digests of gold (reference answers).
+    # The HMAC prevents clients from learning digests of gold from the public ETag.
     named = salted_hmac("citeboard.downloads", name, algorithm="sha256")
     tag = f'"{named.hexdigest()[:32]}"'
     if (unchanged := get_conditional_response(request, etag=tag)) is not None:

@@ -21,8 +21,7 @@ from citeboard.core.instants import (
     zone_of,
 )
 
-#: Texts of the scripts. The English text is the key by which scripts look up a
-#: translation.
+#: Scripts look up the translation of a text by the English text.
 WORDS = (
     _("Copy"),
     _("Copied"),
@@ -41,7 +40,7 @@ WORDS = (
 )
 
 register = template.Library()
-#: Format of a time in the history.
+#: _INSTANT matches a time in the format of the history.
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
 
 
@@ -56,8 +55,9 @@ register.filter("day", written_day)
 
 @register.filter
 def counted(number: int, nouns: str) -> str:
-    """Return a number with its noun, as in `{{ 3|counted:"run" }}`. An irregular plural
-    follows after a comma.
+    """Return a number with its noun, as in `{{ 3|counted:"run" }}`.
+
+    An irregular plural follows the noun after a comma.
     """
     noun, _, plural = nouns.partition(",")
     return words.counted(number, noun, plural)
@@ -65,7 +65,7 @@ def counted(number: int, nouns: str) -> str:
 
 @register.filter
 def sentence_case(label: str) -> str:
-    """Write `Current Password` as `Current password`, and leave `ORCID iD` as it is."""
+    """Write `Current Password` as `Current password`, but leave `ORCID iD` unchanged."""
     words_of_label = [
         word.lower() if word == word.capitalize() else word for word in label.split(" ")
     ]
@@ -74,8 +74,9 @@ def sentence_case(label: str) -> str:
 
 @register.simple_tag(takes_context=True)
 def setting_of_then(context: Mapping[str, Any], value: object, key: str) -> str:
-    """Format a setting's value in the history. Times are displayed both in the season's
-    zone and in UTC.
+    """Format the value of a setting in the history.
+
+    Pages display times of settings both in the season's zone and in UTC.
     """
     if (
         not isinstance(value, str)
@@ -143,7 +144,10 @@ def foot() -> dict[str, Any]:
 
 @register.inclusion_tag("_words.html")
 def words_of_the_field(*names: str) -> dict[str, Any]:
-    """Explain the terms in ``names``, or all terms of `citeboard.core.glossary`."""
+    """Explain terms of the glossary on a page.
+
+    Without ``names``, the page explains all terms of `citeboard.core.glossary`.
+    """
     return {"words": [glossary.WORDS[name] for name in names or glossary.WORDS]}
 
 

@@ -12,8 +12,7 @@ class Command(BaseCommand):
         "Examine settings, database, clock, storage, disk, mail, static files, confinement, queue, workers, "
         "and jobs, and say what to do. Exits 1 where something is bad, so that it serves as a probe."
     )
-    # The command reports errors in the settings itself, so Django's checks must not
-    # stop it.
+    # The command reports errors in settings, at which Django's own checks would stop.
     requires_system_checks: list[str] = []
     requires_migrations_checks = False
 

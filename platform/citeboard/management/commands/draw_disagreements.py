@@ -69,7 +69,10 @@ class Command(BaseCommand):
 
 
 def _asked(phase: Phase, options: Mapping[str, Any]) -> disagreements.Asked:
-    """Check the parameters of the sheet as the page does. Raises CommandError."""
+    """Check the options of the command as the page checks its form.
+
+    Raises CommandError if an option is invalid.
+    """
     form = DisagreementsForm(
         {name: options[name] for name in ("judge", "pairs", "seed")}, of=phase
     )

@@ -25,7 +25,10 @@ def _opener(path: Path) -> Callable[[], IO[bytes]]:
 
 @contextmanager
 def as_zip(path: Path) -> Iterator[Path]:
-    """Yield the path of a zip: the path itself, or a zip of the folder."""
+    """Yield the path of a bundle as a zip file.
+
+    A folder is zipped to a temporary file.
+    """
     if not path.is_dir():
         yield path
         return
@@ -43,7 +46,7 @@ def as_zip(path: Path) -> Iterator[Path]:
 def organiser_named(address: str) -> User | None:
     """Return the account with the address, or None if the address is empty.
 
-    Raises CommandError.
+    Raises CommandError if no account has the address.
     """
     if not address:
         return None

@@ -25,8 +25,7 @@ from tasks.seasons.file.plan import (
 )
 from tasks.seasons.file.sent import season_in_zip
 
-#: The exit code if the command loaded nothing because it would undo changes on the
-#: site.
+#: The exit code CONFLICT means that a file would undo changes and was not loaded.
 CONFLICT = 3
 
 

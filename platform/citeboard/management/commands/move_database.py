@@ -41,10 +41,11 @@ class Command(BaseCommand):
 
 
 def move_database(address: str) -> dict[str, int]:
-    """Copy all rows to an empty PostgreSQL database, and return the number of rows of
-    each table.
+    """Copy all rows to an empty PostgreSQL database.
 
-    If an error occurs, nothing is copied. Raises Refused or ValueError.
+    Returns the number of rows of each table. If an error occurs, the new database stays
+    empty. Raises Refused if the rows cannot be moved, and ValueError for an invalid
+    URL.
     """
     if connection.vendor != "sqlite":
         raise Refused("this site's database is PostgreSQL already")
@@ -68,7 +69,7 @@ def move_database(address: str) -> dict[str, int]:
             for model in apps.get_models(include_auto_created=True)
             if model._meta.managed and not model._meta.proxy  # noqa: SLF001  (public by name)
         ]
-        # Block writes to SQLite until the rows are copied and compared.
+        # The transaction blocks writes to SQLite until rows are copied and compared.
         with (
             transaction.atomic(),
             transaction.atomic(using=TARGET),
@@ -120,7 +121,7 @@ def _rows(model: type[Model], alias: str) -> Iterator[tuple[Any, ...]]:
 
 
 def _counted(model: type[Model], alias: str) -> tuple[int, int]:
-    """Return the number of rows and a digest.
+    """Return the number of rows of a model's table and a digest of the rows.
 
     The digest depends neither on the order of the rows nor on the order of keys in
     JSON.

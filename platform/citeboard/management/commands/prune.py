@@ -6,8 +6,7 @@ from django.core.management.base import BaseCommand
 from citeboard.core.words import file_size
 from citeboard.ops.pruning import BY_AGE, prune
 
-#: The minimum age of deleted rows in days. People and API clients may still request
-#: newer rows.
+#: People and API clients may still request rows that are younger than MIN_DAYS.
 MIN_DAYS = 30
 
 

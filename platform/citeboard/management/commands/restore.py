@@ -8,8 +8,7 @@ from citeboard.core.words import counted
 from citeboard.ops import backups, bucket_backups
 from tasks.management.problems import refusing
 
-#: The exit code if the command restored everything but a restored file or board
-#: differs.
+#: The exit code DIFFERS means that a restored file or board differs from the backup.
 DIFFERS = 3
 
 

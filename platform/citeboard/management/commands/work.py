@@ -13,7 +13,7 @@ from tasks.jobs import interruptions
 from tasks.jobs.queue_choice import SignOfLife, claimable, forget_group
 from tasks.jobs.work import take_next
 
-#: Seconds between two checks for jobs.
+#: The command checks for jobs every LOOK_SECONDS seconds.
 LOOK_SECONDS = 1.0
 
 
@@ -52,8 +52,7 @@ class Command(BaseCommand):
                 elif (
                     options["until_idle"] and not claimable(group_name(group)).exists()
                 ):
-                    # No job was claimed. If the database had been unavailable,
-                    # `claimable` would have raised an error.
+                    # `claimable` raises an error if the database is unavailable.
                     break
                 else:
                     time.sleep(LOOK_SECONDS)

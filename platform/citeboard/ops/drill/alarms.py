@@ -15,17 +15,18 @@ import yaml
 from django.conf import settings
 from prometheus_client.parser import text_string_to_metric_families
 
-#: Minutes at which `promtool` evaluates the alerts.
+#: The program `promtool` evaluates the alerts at the minutes in LOOKS.
 LOOKS = (2, 5, 10, 20, 40, 60)
 UP = 'up{job="citeboard",instance="drill"}'
-#: Suffixes of metric names that identify counters.
+#: The names of metrics that are counters have a suffix in COUNTS.
 COUNTS = ("_total", "_bucket", "_count", "_sum")
 FIRING = 'ALERTS{alertstate="firing"}'
 
 
 def samples_of(scrape: str) -> dict[str, float]:
-    """Return the value of each series of a scrape. The keys are the names of the series
-    in promtool's notation.
+    """Return the value of each series in a scrape of the metrics.
+
+    The keys are the names of the series in the notation of promtool.
     """
     found = {}
     for family in text_string_to_metric_families(scrape):
@@ -37,8 +38,9 @@ def samples_of(scrape: str) -> dict[str, float]:
 
 
 def a_minute(name: str, growth: float, seconds: float) -> float:
-    """Return the growth of a series per minute. Series other than counters and the ages
-    of lasting states do not grow.
+    """Return the growth of a metric series per minute.
+
+    Only counters and the ages of lasting states grow.
     """
     base = name.partition("{")[0]
     if base.endswith("_age_seconds"):
@@ -49,9 +51,7 @@ def a_minute(name: str, growth: float, seconds: float) -> float:
 def continued(
     first: dict[str, float], last: dict[str, float], seconds: float
 ) -> dict[str, Any]:
-    """Return the input of promtool, in which each series continues with its trend
-    between two scrapes.
-    """
+    """Return promtool's input, which continues the trend of two scrapes in each series."""
     minutes = LOOKS[-1]
     series = [{"series": UP, "values": f"{int(bool(last))}x{minutes}"}]
     for name, value in last.items():
@@ -72,9 +72,7 @@ def continued(
 def firing(
     first: dict[str, float], last: dict[str, float], seconds: float, folder: Path
 ) -> dict[str, int] | None:
-    """Return the minute at which each alert first fires. Return None if promtool is
-    missing.
-    """
+    """Return the minute at which each alert first fires, or None without promtool."""
     program = shutil.which("promtool")
     if program is None:
         return None
@@ -98,7 +96,7 @@ def firing(
 
 
 def read_alarms(output: str) -> dict[str, int]:
-    """Parse promtool's failures; return the minute at which each alert first fires."""
+    """Return the minute at which each alert first fires, from promtool's failures."""
     found: dict[str, int] = {}
     for part in re.split(r"expr: ", output)[1:]:
         hours, minutes = re.search(r"time: (?:(\d+)h)?(?:(\d+)m)?", part).groups()  # type: ignore[union-attr]

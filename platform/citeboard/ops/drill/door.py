@@ -1,4 +1,4 @@
-"""A TCP proxy in front of a server; while the proxy is shut, the server is unreachable."""
+"""A TCP proxy in front of a server, which is unreachable while the proxy is shut."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from contextlib import contextmanager, suppress
 
 
 class Door:
-    """Forward connections to a server until `shut`."""
+    """A TCP proxy that forwards connections to a server until `shut` is called."""
 
     def __init__(self, host: str, port: int) -> None:
-        """Listen for connections. A host that begins with / is the folder of
-        PostgreSQL's Unix socket.
+        """Listen for connections to the server.
+
+        A host that begins with / is the folder of PostgreSQL's Unix socket.
         """
         self._target = (host, port)
         self._lock = threading.Lock()
@@ -46,7 +47,7 @@ class Door:
 
     @contextmanager
     def shut(self) -> Iterator[None]:
-        """Break all connections and refuse new ones."""
+        """Break all connections to the server and refuse new connections."""
         self.close()
         try:
             yield

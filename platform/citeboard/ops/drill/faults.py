@@ -19,8 +19,8 @@ from citeboard.ops.drill.site_copy import SiteCopy
 
 TAKEN, AWAY, NO_ROOM, PAGE = 201, 503, 507, 200
 MEGABYTE = 1 << 20
-#: Commands that enter a new mount namespace, in which a small disk can be mounted. A
-#: user without root rights needs a user namespace too.
+#: Each command enters a new mount namespace, in which a small disk can be mounted.
+#: Without root rights, a new mount namespace needs a new user namespace too.
 NAMESPACES = (
     ("unshare", "--mount"),
     ("unshare", "--mount", "--user", "--map-root-user"),
@@ -37,7 +37,7 @@ LOWER_EPOCH = NEWER + "S.objects.latest('number').delete()"
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """A fault, and the responses that the site must give while the fault lasts.
+    """A fault, and the status codes that the site must return during the fault.
 
     ``upload`` and ``page`` are the required status codes of uploads and pages. The
     fault can be injected into sites with one of ``databases`` if all ``tools`` are
@@ -56,9 +56,7 @@ class Fault:
     needs_redis: bool = False
 
     def obstacle(self) -> str:
-        """Return the reason why the fault cannot be injected on this machine; empty if
-        it can.
-        """
+        """Return the reason why this machine cannot inject the fault, or an empty text."""
         if connection.vendor not in self.databases:
             return f"played on {' and '.join(self.databases)} alone"
         missing = [tool for tool in self.tools if shutil.which(tool) is None]
@@ -71,8 +69,9 @@ class Fault:
 
 @cache
 def namespace() -> tuple[str, ...]:
-    """Return the command prefix that runs a program in its own mount namespace. Return
-    an empty prefix if the kernel does not allow one.
+    """Return the command prefix for a program in its own mount namespace.
+
+    The prefix is empty if the kernel does not allow mount namespaces.
     """
     for command in NAMESPACES:
         with suppress(OSError, subprocess.CalledProcessError):
@@ -95,7 +94,7 @@ def database_of(copy: SiteCopy) -> Path:
 
 @contextmanager
 def full_disk(copy: SiteCopy, folder: Path) -> Iterator[None]:
-    """Fill the small disk of the site, and free the space at the end."""
+    """Fill the site's small disk in the block, and free the space at the end."""
     filler = _path_in_site(copy, folder) / "filler"
     with filler.open("wb", buffering=0) as file, suppress(OSError):
         while True:
@@ -117,8 +116,9 @@ def full_storage(copy: SiteCopy) -> AbstractContextManager[None]:
 
 @contextmanager
 def full_database(copy: SiteCopy) -> Iterator[None]:
-    """Truncate SQLite's write-ahead log and fill the disk, so that the next write finds
-    too little space.
+    """Leave too little space on the disk for the next write of SQLite.
+
+    The function truncates SQLite's write-ahead log and then fills the disk.
     """
     copy.required("shell", "--verbosity", "0", "-c", EMPTY_LOG)
     with full_disk(copy, database_of(copy)):
@@ -141,7 +141,7 @@ def _remount(copy: SiteCopy, how: str) -> None:
 
 @contextmanager
 def missing_file(copy: SiteCopy) -> Iterator[None]:
-    """Remove all stored runs, and put them back at the end."""
+    """Remove all stored runs of the site, and put the files back at the end."""
     folder = runs_of(copy)
     kept = folder.with_name("runs-kept")
     folder.rename(kept)
@@ -171,7 +171,7 @@ def no_database(copy: SiteCopy) -> Iterator[None]:
 
 @contextmanager
 def read_only_database(copy: SiteCopy) -> Iterator[None]:
-    """Make the database read-only, as a standby server is after a failover."""
+    """Make the database read-only in the block, like a standby server after a failover."""
     name = copy.environment["DATABASE_URL"].rpartition("/")[2]
     _alter(name, "SET default_transaction_read_only = on")
     try:

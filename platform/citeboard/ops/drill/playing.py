@@ -1,5 +1,7 @@
-"""Inject one fault. Record the site's responses, the doctor's findings and the alerts
-during the fault, and then the recovery.
+"""Inject one fault into a site, and record what happens.
+
+The record contains the site's responses, the doctor's findings, the alerts and the
+recovery.
 """
 
 from __future__ import annotations
@@ -15,11 +17,11 @@ from citeboard.ops.drill.faults import AWAY, NO_ROOM, Fault, namespace
 from citeboard.ops.drill.own_redis import OwnRedis
 from citeboard.ops.drill.site_copy import Answer, DrillStopped, SiteCopy, wait_for
 
-#: Maximum seconds until probes notice a fault.
+#: Probes notice a fault within NOTICED_SECONDS seconds.
 NOTICED_SECONDS = 15.0
-#: Seconds between the two scrapes; longer than the interval between two sweeps.
+#: Two scrapes are BETWEEN_SCRAPES seconds apart, which is more than two sweeps are.
 BETWEEN_SCRAPES = 15.0
-#: Free megabytes on the small disk.
+#: The small disk of a drill has ROOM_MB free megabytes.
 ROOM_MB = 24
 SEASON = "/seasons/demo/"
 DONE = ("scored", "failed")
@@ -27,10 +29,10 @@ DONE = ("scored", "failed")
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """The observations during and after a fault.
+    """The observations of the site during and after a fault.
 
-    ``alarms`` maps each alert to the minute at which it fires. It is None without
-    promtool.
+    ``alarms`` maps each alert to the minute at which the alert fires, and is None
+    without promtool.
     """
 
     probe: Answer
@@ -38,11 +40,11 @@ class Outcome:
     page: Answer
     doctor: list[dict[str, str]]
     alarms: dict[str, int] | None
-    #: Seconds from the end of the fault until the site accepts uploads, and until all
-    #: accepted runs are scored.
+    #: ready_after counts seconds from the fault's end until the site accepts uploads.
+    #: scored_after counts seconds from the fault's end until accepted runs are scored.
     ready_after: float
     scored_after: float
-    #: Final states of the runs that were accepted before and during the fault.
+    #: `ends` has the final states of runs that the site accepted before the recovery.
     ends: list[str] = field(default_factory=list)
 
     @property
@@ -51,7 +53,7 @@ class Outcome:
 
 
 def unmet(fault: Fault, outcome: Outcome) -> list[str]:
-    """Return the differences between the outcome and the requirements of the fault."""
+    """Return the requirements of a fault that the outcome of a drill does not meet."""
     found = []
     for what, answer, expected in (
         ("an upload", outcome.upload, fault.upload),
@@ -76,8 +78,9 @@ def _is_noticed(outcome: Outcome) -> bool:
 
 
 def play(fault: Fault, copy: SiteCopy) -> Outcome:
-    """Inject the fault into the copy of the site. Raises DrillStopped if the site does
-    not recover.
+    """Inject a fault into the copy of the site, and return the outcome.
+
+    Raises DrillStopped if the site does not recover.
     """
     with _copy_for_fault(fault, copy) as prepared:
         if fault.ends_site:
@@ -97,7 +100,7 @@ def play(fault: Fault, copy: SiteCopy) -> Outcome:
 
 
 def _play_end(fault: Fault, copy: SiteCopy) -> Outcome:
-    """Inject a fault that makes the site exit, and restart the site afterwards."""
+    """Inject a fault that makes the site exit, and restart the site after the fault."""
     with copy.served():
         taken = [copy.upload()]
         with fault.begin(copy):
@@ -126,7 +129,7 @@ def _copy_for_fault(fault: Fault, copy: SiteCopy) -> Iterator[SiteCopy]:
 
 
 def _with_small_disk(folder: str) -> tuple[str, ...]:
-    """Return the command prefix that mounts a small disk at the folder."""
+    """Return the command prefix that mounts a small disk at a folder."""
     script = (
         'kept=$(mktemp -d) && cp -a "$0/." "$kept" && '
         f'size=$(( $(du -sm "$kept" | cut -f1) + {ROOM_MB} )) && '

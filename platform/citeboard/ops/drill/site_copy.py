@@ -1,4 +1,7 @@
-"""A copy of the site with its own folder, database and port; the copy sends no mail and no webhooks."""
+"""A copy of the site for drills, which sends no mail and no webhooks.
+
+The copy has its own folder, database and port.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +29,13 @@ from citeboard.ops.backups import write_backup
 from citeboard.ops.drill.door import Door
 from citeboard.ops.drill.own_redis import OwnRedis
 
-#: Maximum seconds to wait for the start of the site, and for the end of a fault.
+#: The drill waits at most PATIENCE seconds for the start of the site.
 PATIENCE = 300.0
-#: Timeout of a request in seconds. An upload may wait 20 s for SQLite's lock.
+#: A request times out later than the 20 s that an upload may wait for SQLite's lock.
 REQUEST_SECONDS = 60.0
-#: Environment variables that the copy inherits from the site. None of them contains the
-#: address of a server.
+#: The copy inherits only variables of the site that contain no address of a server.
 KEPT = ("PATH", "HOME", "LANG", "CITEBOARD_CONFINEMENT", "CITEBOARD_SHARED")
-#: Script that removes the webhooks and the upload limits of the copy.
+#: The script removes the webhooks and the upload limits of the copied site.
 PREPARE = """
 from tasks.models import Delivery, Phase, Webhook
 Delivery.objects.all().delete()
@@ -43,13 +45,14 @@ Phase.objects.update(runs_per_day=None, runs_in_total=None)
 
 
 class DrillStopped(Exception):
-    """The copy cannot be created or does not start."""
+    """The copy of the site cannot be created or does not start."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A response. ``status`` is 0 if the site did not answer; header names are in lower
-    case.
+    """A response of the site.
+
+    ``status`` is 0 if the site did not answer. Names of headers are in lower case.
     """
 
     status: int
@@ -67,8 +70,9 @@ class Answer:
 
 @dataclass
 class SiteCopy:
-    """A copy of the site in ``folder``. ``token`` is an API token with which ``run``
-    can be submitted to ``phase``.
+    """A copy of the site in ``folder``, with its own database and port.
+
+    ``token`` is an API token with which ``run`` can be submitted to ``phase``.
     """
 
     folder: Path
@@ -106,7 +110,7 @@ class SiteCopy:
         )
 
     def enter(self) -> list[str]:
-        """Return the command prefix that enters the mount namespace of the site."""
+        """Return the command prefix that enters the mount namespace of the copy."""
         assert self.process is not None
         command = ["nsenter", "--target", str(self.process.pid), "--mount"]
         if "--user" in self.wrapper:
@@ -165,7 +169,7 @@ class SiteCopy:
         return self._ask("GET", path, None, {})
 
     def upload(self) -> Answer:
-        """Submit the run under a new system name."""
+        """Submit the run of the drill under a new system name."""
         boundary = uuid.uuid4().hex
         name = f"drill {uuid.uuid4().hex[:8]}"
         parts = (
@@ -208,7 +212,10 @@ def wait_for(
     *,
     alive: Callable[[], bool] = lambda: True,
 ) -> float:
-    """Wait until the condition is true, and return the seconds. Raises DrillStopped."""
+    """Wait until the condition is true, and return the waiting time in seconds.
+
+    Raises DrillStopped after a timeout.
+    """
     began = time.monotonic()
     while not condition():
         if time.monotonic() - began > PATIENCE or not alive():
@@ -219,8 +226,9 @@ def wait_for(
 
 @contextmanager
 def copied(folder: Path) -> Iterator[SiteCopy]:
-    """Restore a backup of the site into the folder. At the end of the block, drop the
-    copy's database.
+    """Restore a backup of the site into a folder, and yield the copy of the site.
+
+    At the end of the block, the copy's database is dropped.
     """
     (folder / "database").mkdir(parents=True)
     (folder / "work").mkdir()
@@ -254,8 +262,10 @@ def _environment(folder: Path, address: str) -> dict[str, str]:
 
 @contextmanager
 def _database(folder: Path) -> Iterator[tuple[str, Door | None]]:
-    """Create an empty database on the same kind of server as the site's. Yield its URL
-    and the proxy to its server; the proxy is None for SQLite.
+    """Yield the URL of an empty database, and the proxy to its server.
+
+    The database is on the same kind of server as the site's. The proxy is None for
+    SQLite.
     """
     if connection.vendor == "sqlite":
         yield f"sqlite:///{folder / 'database' / 'citeboard.sqlite3'}", None

@@ -38,13 +38,16 @@ def battles(request: HttpRequest, phase: Phase) -> Answer:
 
 
 def of_board(board: Board, query: object, viewer: object) -> dict[str, Any]:
-    """Return the context of the tab with the board of battles."""
+    """Return the context of the tab with a phase's board of battles."""
     found = battles_for(board.phase, board.audience)
     return shown_board(found) if found is not None else {}
 
 
 def _board(request: HttpRequest, phase: Phase) -> BattleBoard:
-    """Return the board of battles as the user may see it. Raises Http404."""
+    """Return a phase's board of battles as the user may see the board.
+
+    Raises Http404 if the phase has no such board.
+    """
     board = battles_for(phase, audience_of(phase, request.user))
     if board is None:
         raise Http404(_("No board of battles is published of this phase."))
@@ -106,10 +109,9 @@ def shown_board(found: BattleBoard) -> dict[str, Any]:
 
 
 def _matrix(battle_board: BattleBoard) -> list[dict[str, Any]]:
-    """Return the share of battles that each row's system wins against each column's
-    system.
+    """Return the matrix of the shares of battles that each system wins.
 
-    Rows and columns have the order of the board.
+    A row is a winning system and a column its opponent, in the order of the board.
     """
     board = battle_board.board
     order = [board.systems.index(line.standing.system) for line in battle_board.lines]

@@ -55,7 +55,7 @@ def board(request: HttpRequest, season: str, task: str, phase: str) -> HttpRespo
 def _own_board(
     request: HttpRequest, query: PageQuery, season: str, task: str, phase: str
 ) -> HttpResponse:
-    """Return a board that the shared cache does not contain.
+    """Return the page of a board that the shared cache does not contain.
 
     The shared cache lacks the board if the user is signed in, if the season is private,
     or if the tab depends on more data than the public board.
@@ -80,7 +80,7 @@ def _own_board(
 def embedded(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
     """Show only the public table, for frames on other sites.
 
-    The season must allow frames.
+    The season's setting must allow other sites to embed the table.
     """
     found, query = phase_for(None, season, task, phase), PageQuery.of(request.GET)
 

@@ -78,17 +78,17 @@ COUNTED = {
 }
 
 
-#: With more ranked systems, the page warns about the leader's interval: the best of
-#: many systems is likely to be overestimated.
+#: With more than MAX_UNCHOSEN ranked systems, the page warns about the leader's score.
+#: The score of the best of many systems is likely to be an overestimate.
 MAX_UNCHOSEN = 5
 
 
 @dataclass(frozen=True, kw_only=True)
 class Embargo:
-    """An embargo that another phase imposes.
+    """An embargo on the scores of a board, which another phase imposes.
 
-    ``until`` is None if the end is unknown. If another season claims the texts, the
-    embargo lasts until staff decide on the claim.
+    ``until`` is None if the end of the embargo is unknown. If another season claims the
+    texts, the embargo lasts until staff decide on the claim.
     """
 
     until: dt.datetime | None
@@ -105,8 +105,8 @@ class TabLink(NamedTuple):
 class BoardPage:
     """The page of a board for one user.
 
-    ``teams`` contains the slugs of the user's teams. ``root`` is the URL of the board,
-    if the page has another URL.
+    ``teams`` contains the slugs of the user's teams. ``root`` is the URL of the board
+    if the page itself has another URL.
     """
 
     board: Board
@@ -149,7 +149,7 @@ class BoardPage:
 
     @cached_property
     def kept_back(self) -> Embargo | None:
-        """Return the embargo on this board, or None.
+        """Return the embargo on this board, or None without an embargo.
 
         Other phases with the same gold impose the embargo.
         """
@@ -181,7 +181,7 @@ class BoardPage:
 
     @cached_property
     def newest(self) -> Gold | None:
-        """Return the newest gold, or None for a frozen board.
+        """Return the newest gold (reference answers), or None for a frozen board.
 
         A frozen board must not reveal that newer gold exists.
         """
@@ -213,10 +213,10 @@ class BoardPage:
 
     @cached_property
     def snapshots(self) -> list[Snapshot]:
-        """Return the snapshots of the board.
+        """Return the stored snapshots of the board.
 
         An open phase has no snapshots if the phase was never frozen and the gold has
-        only one version. This case needs no query.
+        only one version. The function makes no query for such a phase.
         """
         if (
             self.phase.frozen_from is None
@@ -308,8 +308,9 @@ class BoardPage:
         return self.phase.task.season.is_public and is_open
 
     def panel(self, phase: Phase, viewer: object) -> dict[str, Any]:
-        """Return the context of the requested tab. Raises Http404 if the board has no
-        such tab.
+        """Return the context of the requested tab below the board.
+
+        Raises Http404 if the board has no such tab.
         """
         if not self.has_table:
             return {}
@@ -382,8 +383,10 @@ class BoardPage:
 
     @property
     def _sort_labels(self) -> tuple[tuple[str, str], ...]:
-        """Return name and label of each column of the table. A hidden column by which
-        the table is sorted comes last, so that the form sends its name again.
+        """Return the name and label of each column of the table for the sort menu.
+
+        A hidden column by which the table is sorted comes last, so that the form sends
+        the column's name again.
         """
         heads = {head.name: head.label for head in self.table.heads}
         for column in self.board.columns:
@@ -397,8 +400,7 @@ class BoardPage:
 
     @cached_property
     def table(self) -> Table:
-        # This URL compares two runs. It ends before the primary key of the second run;
-        # the table appends the key.
+        # The table appends the key of the second run to the URL of the comparison.
         rules = self.board.rules if self.judge else self.query.rules
         same = CompareQuery(rules=rules, gold=self.query.gold)
         compare = (
@@ -418,7 +420,9 @@ class BoardPage:
 
     @property
     def judge(self) -> str:
-        """Return the name of the judge that the board shows; "" for the first judge."""
+        """Return the name of the judge whose scores the board shows, or "" for the
+        first.
+        """
         return further_judge(self.board.rules or "")
 
     @cached_property
@@ -476,9 +480,10 @@ class BoardPage:
 
     @property
     def chosen_leader(self) -> str:
-        """Return a warning about the leader's interval.
+        """Return a warning about the confidence interval of the leader's score.
 
-        The interval is too narrow because the leader was selected among many systems.
+        The confidence interval is too narrow because the leader was selected among many
+        systems.
         """
         ranked = sum(row.rank is not None for row in self.board.rows)
         is_stated = self.shows_scores and not self.board.keeps_sentences

@@ -197,8 +197,7 @@ def _part(
         ],
         "over_classes": [shown(table.over_classes(row), table.scale) for row in rows],
         "over_all": [
-            # Show the score from the board. This score gives equal weight to instances,
-            # not to classes.
+            # The score on the board weights instances equally, not classes.
             shown(cell.value, table.scale, is_infinite=cell.is_infinite)
             if cell
             else DASH

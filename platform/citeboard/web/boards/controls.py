@@ -20,7 +20,7 @@ BY = {
 
 
 class Switch(NamedTuple):
-    """A checkbox that sends ``value`` as the parameter ``name``."""
+    """A checkbox of the form, which sends ``value`` as the parameter ``name``."""
 
     name: str
     value: str
@@ -30,7 +30,7 @@ class Switch(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Controls:
-    """The options of the form.
+    """The options of the form that adjusts the table of a board.
 
     Users share cached boards, so the options must not depend on the user.
     """
@@ -90,7 +90,9 @@ class Controls:
 
     @property
     def carried(self) -> list[tuple[str, str]]:
-        """Return the query parameters that the form sends as hidden fields."""
+        """Return the query parameters that the form of the table sends as hidden
+        fields.
+        """
         return self.query.pairs(
             rules="",
             judge="",

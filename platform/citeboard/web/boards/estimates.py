@@ -23,7 +23,7 @@ from scoring.results.board.standings import Board
 from scoring.results.board.visibility import audience_of
 from tasks.models import Phase
 
-#: Reasons for missing estimates. The key is the reason in the database.
+#: TOO_FEW maps the reason for a missing estimate in the database to a sentence.
 TOO_FEW = {
     "topics": gettext_lazy("too few topics"),
     "labels": gettext_lazy("too few labels"),

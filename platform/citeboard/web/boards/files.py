@@ -221,7 +221,10 @@ def data_sheet_file(request: HttpRequest, phase: Phase, form: str) -> Answer:
 
 
 def _sheet(request: HttpRequest, phase: Phase) -> Sheet:
-    """Return the published sheet for human evaluation. Raises Http404."""
+    """Return the published sheet for human evaluation of a phase.
+
+    Raises Http404 if the user may see no published sheet.
+    """
     audience = audience_of(phase, request.user)
     sheet = human_columns.published_sheet(phase, frozen_at(phase, audience))
     if sheet is None or visibility_of(phase, audience) != Visibility.SCORES:
@@ -250,7 +253,7 @@ def cite(request: HttpRequest, phase: Phase) -> Answer:
 def snapshot(request: HttpRequest, phase: Phase, digest: str) -> Answer:
     stored = kept_at(request, phase, digest)
     content = stored.content
-    # Omit columns without any number.
+    # The file omits columns without any number.
     columns = [
         column
         for column in content["columns"]
@@ -278,13 +281,15 @@ def snapshot(request: HttpRequest, phase: Phase, digest: str) -> Answer:
 @readable_anywhere
 @phase_readers.page()
 def snapshot_json(request: HttpRequest, phase: Phase, digest: str) -> Answer:
-    """Return the snapshot as JSON. The digest covers exactly these bytes."""
+    """Return the snapshot as JSON. The digest in the URL covers exactly the bytes of
+    the snapshot.
+    """
     stored = kept_at(request, phase, digest)
     return attachment(stored.text, f"board-{stored.short}.json")
 
 
 def kept_at(request: HttpRequest, phase: Phase, digest: str) -> Snapshot:
-    """Return the snapshot.
+    """Return a snapshot of a board by its digest.
 
     Raises Http404 if the snapshot does not exist, or if it shows more than the user may
     see.

@@ -19,8 +19,8 @@ from tasks.models import Phase
 
 @phase_readers.page("boards/judge.html")
 def judge(request: HttpRequest, phase: Phase) -> Answer:
-    """Show a judge of the board. The parameter `judge` is a name; the default is the
-    first judge.
+    """Show a judge of the board. The parameter `judge` is the name of a judge, by
+    default of the first judge.
     """
     query, audience = PageQuery.of(request.GET), audience_of(phase, request.user)
     board = board_with_scores(phase, request.user, query, audience)

@@ -23,8 +23,8 @@ OF_TABS = (
     "divergence",
     "dataset",
 )
-#: The divergence between the labels of systems and gold is computed for each data set, or
-#: with the formula of a published paper.
+#: The divergence compares labels of systems with gold (the reference answers).
+#: The divergence is computed for each data set, or with a published formula.
 OWN, PUBLISHED = "own", "published"
 DIVERGENCES = {
     OWN: gettext_lazy("each data set by itself"),
@@ -65,16 +65,18 @@ class PageQuery(BoardQuery):
 
     @property
     def tab(self) -> str:
-        """Return the name of the open tab.
+        """Return the name of the open tab below the board.
 
-        URLs without `view` open the tab of classes if they contain parameters of this
-        tab.
+        A URL without `view` opens the tab of classes if the URL contains parameters of
+        this tab.
         """
         chooses = self.dimension or self.metric or self.systems or self.order
         return CLASSES if chooses and self.view == FIRST_TAB else self.view
 
     def of_tab(self, name: str) -> str:
-        """Return the query string for a tab, without the parameters of other tabs."""
+        """Return the query string that links to a tab, without parameters of other
+        tabs.
+        """
         if name == self.tab:
             return self.with_(view=name)
         defaults = {
@@ -84,6 +86,8 @@ class PageQuery(BoardQuery):
 
     @property
     def of_files(self) -> str:
-        """Return the query string for files and for pages without tabs."""
+        """Return the query string that links to files of a board and to pages without
+        tabs.
+        """
         choices = self.with_(view=FIRST_TAB, adjusts=False, file="")
         return choices.removesuffix("?")

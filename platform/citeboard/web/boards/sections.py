@@ -173,7 +173,7 @@ def over_time(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
 def _published(board: Board, ranking: Column) -> tuple[str, float] | None:
     """Return the name and the score of the best published system.
 
-    Returns None if the paper uses another metric or scale.
+    The result is None if the paper uses another metric or scale.
     """
     table = published.leading_of_each([board.phase.task]).get(board.phase.task_id)
     if table is None or not table.rows or table.leading.name != ranking.metric:
@@ -188,7 +188,7 @@ def paper(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
     """Return the context of the tab that shows a published table beside computed
     scores.
 
-    The columns and rows have the order of the published table.
+    Columns and rows of both tables have the order of the published table.
     """
     tables = paper_view.paper_tables(board.phase.task)
     if query.table is None or not 1 <= query.table <= max(1, len(tables)):
@@ -220,15 +220,16 @@ def cache_key_of_papers(phase: Phase, viewer: object) -> list[str]:
 
 
 def published_results(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
-    """Return the context with the main table of published results."""
+    """Return the context of the tab with the main table of published results."""
     tables = published.published_of(board.phase.task).headlines
     table = published.headline(tables[0], text=query.text) if tables else None
     return {"published": table}
 
 
 def outside(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
-    """Return the context of the tab with scores that organisers entered. They are never
-    ranked.
+    """Return the context of the tab with scores that organisers entered.
+
+    Scores that organisers entered are never ranked.
     """
     rows = chosen_rows(board, query)
     found = manual_scores_of(board, rows)
@@ -250,7 +251,7 @@ def outside(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
     }
 
 
-#: Show correlations with as many decimals as scores between 0 and 1.
+#: Correlations have as many decimals as scores between 0 and 1.
 SCALE = 1.0
 
 
@@ -273,8 +274,7 @@ def people(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
         raise Http404(_("Nobody has judged the texts of this board."))
     criterion = query.criterion if query.criterion in known else next(iter(known))
     found = lines(board, known[criterion])
-    # The title and the correlations of each figure. Points are systems in the first
-    # figure, and texts in the second.
+    # Points are systems in the first figure, and single texts in the second figure.
     over = {
         "people-1": (_("over systems"), [line.over_systems for line in found]),
         "people-2": (

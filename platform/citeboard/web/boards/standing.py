@@ -137,8 +137,9 @@ def _numbers(
 def _without_any_value(
     board: standings.Board, groups: Sequence[tuple[str, Sequence[results.Explained]]]
 ) -> set[str]:
-    """Return the metrics that no run of the phase has, such as those that need a list
-    of stop words in a task without one.
+    """Return the metrics for which no run of the phase has a value.
+
+    For example, some metrics need a list of stop words, which a task may lack.
     """
     empty = {
         number.metric
@@ -251,9 +252,9 @@ def labels(
 def recomputations(
     phase: Phase, viewer: object, run: Submission, gold: Gold | None
 ) -> list[dict[str, str]]:
-    """Return a command for each rule set that recomputes the scores.
+    """Return a command that recomputes a run's scores, for each rule set.
 
-    If the scores cannot be recomputed, ``lacking`` is the reason.
+    If nobody can recompute the scores, ``lacking`` is the reason.
     """
     if gold is None or open_gold.open_run(phase, viewer, run.pk) is None:
         return []
@@ -316,7 +317,7 @@ def _download_and_score_command(
 def changes_of_gold(request: HttpRequest, phase: Phase) -> Answer:
     """Compare the boards before and after a version of the gold.
 
-    The URL may name the version; the default is the newest version.
+    The URL may name a version of the gold other than the newest version.
     """
     audience = visibility.audience_of(phase, request.user)
     if visibility.visibility_of(phase, audience) == visibility.Visibility.NOTHING:

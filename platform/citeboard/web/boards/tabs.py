@@ -1,7 +1,7 @@
 """The tabs below the table of a board. Each tab has its own URL, such as
 `?view=classes`.
 
-`TABS` lists all tabs. A new tab needs an entry there, a context function and a
+`TABS` lists all tabs. A new tab needs an entry in `TABS`, a context function and a
 template.
 """
 
@@ -60,7 +60,9 @@ class Contents:
 
     @property
     def has_labels(self) -> bool:
-        """Return True if answers are labels and the user may see single instances."""
+        """Return True if the answers of a task are labels and the user may see
+        instances.
+        """
         has_labels = label_shares.has_labels(self.phase.task.task_type)
         return has_labels and visibility.may_see_instances(
             self.phase, self.board.audience
@@ -78,8 +80,8 @@ class Contents:
     def has_paper_view(self) -> bool:
         """Return True if papers may contain tables of the task.
 
-        This applies to all built-in task types, and to declared tasks with published
-        results.
+        Papers contain tables of all built-in task types, and of declared tasks with
+        published results.
         """
         task = self.phase.task
         return bool(task.published) or not task.declaration_id
@@ -94,12 +96,12 @@ class Tab:
     """A tab below the table of a board.
 
     ``name`` is the value of `view` in the URL. ``context`` computes the context of
-    ``template``; the page calls only the function of the requested tab. ``depends_on``
-    returns additional parts of the cache key.
+    ``template``. The page calls only the function of the requested tab. ``depends_on``
+    returns additional parts of the board's cache key.
 
     If a tab has a ``page``, this page shows only the tab and serves the files of the
     figures. ``anchor`` is the HTML id of the link to the tab, by default the name. URLs
-    of earlier releases use this id.
+    of earlier releases use this id as their fragment.
     """
 
     name: str
@@ -270,7 +272,10 @@ TABS = (
 
 
 def requested_tab(query: PageQuery) -> Tab:
-    """Return the tab in the URL. Raises InvalidParameters for unknown names."""
+    """Return the tab that the URL names.
+
+    Raises InvalidParameters for unknown names of tabs.
+    """
     for tab in TABS:
         if tab.name == query.tab:
             return tab
@@ -289,7 +294,7 @@ def offered_tabs(board: Board, query: PageQuery) -> list[Tab]:
 def panel_context(
     tab: Tab, phase: Phase, board: Board, query: PageQuery, viewer: object
 ) -> dict[str, Any]:
-    """Return the context of the tab's template, with links to the files of its figures.
+    """Return the context of a tab's template, with links to the files of its figures.
 
     ``phase`` must be freshly loaded, since the phase of a cached board may be outdated.
     """
@@ -318,7 +323,7 @@ def _files_of(name: str, title: str) -> list[tuple[str, str]]:
 
 
 def refuse_missing(tab: Tab, tabs: Sequence[Tab]) -> None:
-    """Raise Http404 if the board has no such tab."""
+    """Raise Http404 if the board does not have the tab."""
     if tab not in tabs:
         message = _("This board has no “%(view)s”; it has: %(tabs)s.")
         names = ", ".join(other.name for other in tabs)

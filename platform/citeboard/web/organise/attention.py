@@ -47,12 +47,12 @@ from tasks.seasons.cards import card
 
 Status = Submission.Status
 
-#: If a run waits longer than this, probably no worker is free or running.
+#: If a run waits longer than PATIENCE, probably no worker is free or running.
 PATIENCE = dt.timedelta(minutes=10)
-#: A phase without gold is a problem if the phase opens within this time.
+#: A phase without gold is a problem if the phase opens within the time SOON.
 SOON = dt.timedelta(days=14)
 SHOWN = 8
-#: Changes that organisers should not make shortly before the end of a phase.
+#: Organisers should not make LATE_CHANGES shortly before the end of a phase.
 LATE_CHANGES = (
     "terms-published",
     "settings-changed",
@@ -74,10 +74,10 @@ class Line:
 
 @dataclass(frozen=True)
 class Concern:
-    """A list of problems of one kind.
+    """A list of problems of one kind in a season.
 
     ``total`` also counts problems that ``lines`` omits. ``all_href`` is the URL of a
-    page with all of them.
+    page with all these problems.
     """
 
     name: str
@@ -243,8 +243,7 @@ def _changed_before_the_end(season: Season) -> Concern:
 def _without_baseline(season: Season) -> Concern:
     scored = Submission.objects.filter(phase=OuterRef("pk"), status=Status.SCORED)
     phases = scored_phases(season).filter(Exists(scored), closes__gt=now())
-    # Select runs without a team explicitly. Otherwise SQLite would scan all scored
-    # runs.
+    # Without the filter by team, SQLite would scan all scored runs.
     baselines = Submission.objects.filter(
         phase__in=phases, team=None, kind=Submission.Kind.BASELINE
     )
@@ -378,8 +377,7 @@ def _same_files(season: Season) -> Concern:
         **{name: OuterRef(name) for name in ("answers_digest", "gold", "rules")}
     )
     copied = scored.filter(Exists(alike.exclude(team=OuterRef("team"))))
-    # Compute the set first. Otherwise both databases would evaluate the subqueries
-    # twice.
+    # Without a set in Python, both databases would evaluate the subqueries twice.
     found = {
         *same_bytes.values_list("pk", flat=True),
         *copied.values_list("submission", flat=True),
@@ -478,8 +476,7 @@ def _open_questions(season: Season) -> Concern:
 
 
 def _waiting_runs(season: Season) -> Concern:
-    # Filter by status first, since very few runs of a season have one of these
-    # statuses.
+    # Very few runs of a season are unscored, so the filter by status comes first.
     moving = _runs(season).filter(
         status__in=[Status.WAITING, Status.QUEUED, Status.CHECKING]
     )
@@ -488,10 +485,9 @@ def _waiting_runs(season: Season) -> Concern:
     runs = moving.filter(
         Q(status=Status.WAITING) | (unbegun & Q(status_since__lt=now() - PATIENCE))
     )
-    # A run that was scored under one rule set can still wait for the model of another
-    # rule set.
+    # A run with scores of one rule set can still wait for the model of another one.
     unsupplied = _runs(season).filter(is_unsupplied(), status=Status.SCORED)
-    # A union uses an index for each part; an OR would scan all runs.
+    # A union uses an index for each part, but an OR would scan all runs.
     both = runs.order_by().values("pk").union(unsupplied.order_by().values("pk"))
     runs = _runs(season).filter(pk__in=both)
     unclear = _("Nobody has begun to score it; see whether a worker is running.")

@@ -147,7 +147,9 @@ def add_judge(
 
 @pages.organisers.page()
 def rows(request: HttpRequest, season: Season, pairs: Sheet) -> pages.Answer:
-    """Return the judgements of a sheet as JSON lines. Judges have pseudonyms."""
+    """Return the judgements of a sheet as JSON lines. The lines contain pseudonyms
+    instead of the names of judges.
+    """
     board = _board(pairs)
     content = board.as_rows() if board else ""
     return pages.attachment(content, f"battles-{pairs.pk}.jsonl", is_private=True)

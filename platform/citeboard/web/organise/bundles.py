@@ -29,8 +29,7 @@ from tasks.submissions.uploads import received
 from tasks.types import InputRefused
 from tasks.types.problems import capped
 
-#: The salt that signs the name of the stored bundle, between the report and the
-#: creation of the draft.
+#: The salt signs the name of the stored bundle until a draft is created.
 SALT = "bundle"
 
 

@@ -59,14 +59,13 @@ from tasks.types.problems import capped, from_values
 from tasks.types.toml_lines import KeyLines
 
 Told = dict[str, Any]
-#: The maximum number of characters in a `measures.py`.
+#: A file `measures.py` has at most MAX_MEASURES characters.
 MAX_MEASURES = 50_000
-#: Form fields whose names differ from the keys that they set.
+#: _FIELDS contains form fields whose names differ from the keys that they set.
 _FIELDS: dict[object, str] = {"id": "key", "field": "gold"}
 SALT = "declared-task"
 OPEN_FOR = dt.timedelta(days=90)
-#: Types of values in [task.answer]: a field of the gold, lines, a word, a number, or a
-#: boolean.
+#: A value of [task.answer] is a field of gold, lines, a word, a number or a boolean.
 FIELD, LINES, WORD, NUMBER, SWITCH = "field", "lines", "word", "number", "switch"
 GIVEN = ("none", "optional", "needed")
 ANSWERS: dict[str, dict[str, Any]] = {
@@ -101,8 +100,7 @@ LABELS = {
     "most": gettext_lazy("Largest number"),
     "step": gettext_lazy("Step"),
 }
-#: Keys of [task.gold] that describe the format of the gold, with the type of each
-#: value: a boolean, a word, a field, several fields, lines, or a separator.
+#: A value of [task.gold] is a boolean, a word, a field, fields, lines or a separator.
 SWITCH, SIGN, FIELDS = "switch", "sign", "fields"
 SHAPES = {
     "numbered": SWITCH,
@@ -180,7 +178,10 @@ class GoldOfTask(forms.Form):
 
 
 class DeclarationForm(forms.Form):
-    """The form of a declaration. Keys without a form field stay unchanged."""
+    """The form of a task's declaration.
+
+    Keys of the declaration without a form field stay unchanged.
+    """
 
     title = forms.CharField(label=gettext_lazy("Title"), max_length=100)
     card = forms.CharField(
@@ -275,8 +276,7 @@ class DeclarationForm(forms.Form):
                 )
                 one(name, LABELS[name], choices)
         classes = read_measures(text, MEASURES, []).classes
-        #: The possible measures of each rule set. The key is the name of a measure; the
-        #: value is the declaration of the measure.
+        #: `measures` contains the possible measures of each rule set by name.
         self.measures: list[Told] = []
         for number, rules in enumerate(self.task["rules"]):
             own_measures = measures_of({**self.task, "rules": [rules]})
@@ -378,8 +378,7 @@ class DeclarationForm(forms.Form):
         names = [(name, name) for name in self.measures[number]]
         self._many(f"measures{end}", _("Measures") + of, names, is_needed=True)
         self._one(f"first{end}", _("The measure that ranks") + of, names)
-        # This setting does not apply to rankings and numbers: a missing ranking counts
-        # as empty, and a missing number is an error.
+        # A missing ranking counts as empty, and a missing number is an error.
         missing = rules.get("missing", "wrong")
         if self.task["form"] not in ("ranking", "numbers") and isinstance(missing, str):
             self.initial[f"missing{end}"] = missing
@@ -387,8 +386,7 @@ class DeclarationForm(forms.Form):
             self._one(f"missing{end}", _("An instance without an answer") + of, ways)
 
     def _one(self, name: str, label: Any, choices: list[Any]) -> None:
-        # The declaration may contain fields that the proposal does not list, such as
-        # nested fields.
+        # A declaration may use nested fields, which the proposal does not list.
         present = self.initial.get(name)
         more = [(present, present)] if present and present not in dict(choices) else []
         self.fields[name] = forms.ChoiceField(
@@ -505,8 +503,7 @@ def declare(
 def _of_task(request: SignedInRequest, season: Season, task: Task) -> Told:
     draft = declaring.draft_of(task)
     told = declaring.look_at(draft, request.user)
-    # If the reader fails, the fields are unknown, but organisers can still edit the
-    # declaration.
+    # Organisers can edit a declaration even if the reader finds no fields.
     known = {"fields": [], "instances": 0, **_facts(told)}
     return _preview_context(DeclarationForm(None, {**draft, **known}, season), told)
 
@@ -519,8 +516,7 @@ def _of_gold(request: SignedInRequest, season: Season) -> Told:
     """
     first = GoldOfTask(**sent(request), label_suffix="")
     if "draft" not in request.POST:
-        # After a draft has expired, a request can contain fields of the declaration
-        # form.
+        # After a draft has expired, a request can have fields of the declaration form.
         require_known_fields(request, first)
     if not first.is_valid():
         return {"form": first}
@@ -567,7 +563,7 @@ def _start_draft(
 ) -> tuple[Told, Told]:
     """Store the gold and propose a declaration.
 
-    The site later deletes the file if the task is not saved.
+    The site later deletes the gold file if the task is not saved.
     """
     given = first.cleaned_data
     stored, filename = _store_draft_file(given["file"])
@@ -590,8 +586,9 @@ def _start_draft(
 
 
 def _with_sample_run(request: HttpRequest, draft: Told) -> QueryDict:
-    """Return the posted data. If the request contains a sample run, store it and add it
-    to the draft.
+    """Return the posted data of the declaration form.
+
+    A sample run in the request is stored and added to the draft.
     """
     sample_run = request.FILES.get(SAMPLE_RUN)
     if sample_run is None:
@@ -630,8 +627,9 @@ def _facts(told: Told) -> Told:
 
 
 def _problems(told: Told, form: DeclarationForm | None = None) -> Told:
-    """Return the problems for each form field, because users do not see the
-    declaration's files.
+    """Return the problems of a declaration for each form field.
+
+    Users do not see the files of the declaration.
     """
     problems = from_values(told["problems"])
     if form is not None:
@@ -652,7 +650,7 @@ def _at_field(problem: Problem, lines: KeyLines, form: DeclarationForm) -> Probl
             (own for part in path if (own := _FIELDS.get(part, ""))), ""
         )
         name = name or next((part for part in path[1:] if part in form.fields), "")
-        # The second rule set has its own form fields.
+        # The second rule set of a task has its own form fields.
         number = next((part for part in path if isinstance(part, int)), 0)
         if path[1:2] == ("rules",) and number:
             name = f"{name}_{number + 1}"

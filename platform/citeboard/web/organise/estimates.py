@@ -41,7 +41,7 @@ def _sheets(
     for phase in phases:
         if not kinds_of(phase):
             continue
-        # All sheets of a rule set share one board.
+        # All sheets of a rule set share one board of a phase.
         board_of = cache(partial(standings, phase, request.user))
         is_refused = made is not None and made.phase == phase
         lines.append(
@@ -63,7 +63,7 @@ def _comparison(
 ) -> acts.DisagreementsForm | None:
     """Return the form that samples pairs on which judges disagree.
 
-    Returns None if the phase has only one judge.
+    The result is None if the phase has only one judge.
     """
     if filled is not None and filled.of == phase:
         return filled

@@ -43,7 +43,10 @@ _OTHER_LABELS = {
 
 
 class ValuesField(LinesField):
-    """Lines such as `1 = yes`. Each line maps a value in the file to an answer."""
+    """A form field with lines such as `1 = yes`.
+
+    Each line maps a value in the file to an answer of the task.
+    """
 
     def __init__(self, *, are_numbers: bool, **options: Any) -> None:
         super().__init__(required=False, **options)
@@ -77,9 +80,7 @@ class ValuesField(LinesField):
 
 
 def add_file_names(form: forms.Form, task: Told) -> None:
-    """Add fields for names and values in files, if they differ from the names and
-    values of the task.
-    """
+    """Add form fields for names and values in files that differ from the task's own."""
     said = task.get("answer", {})
     kind = task["form"]
     form.initial.update({RUN_ID: said.get("id", ""), RUN_FIELD: said.get("field", "")})
@@ -116,7 +117,7 @@ def add_file_names(form: forms.Form, task: Told) -> None:
 
 
 def with_file_names(form: forms.Form, gold: Told, said: Told) -> tuple[Told, Told]:
-    """Return [task.gold] and [task.answer] with the names from the form."""
+    """Return the tables [task.gold] and [task.answer] with the names from the form."""
     given = form.cleaned_data
     others = {
         name: given[f"run_{name}"] for name in _OTHER_LABELS if given.get(f"run_{name}")
@@ -130,7 +131,7 @@ def with_file_names(form: forms.Form, gold: Told, said: Told) -> tuple[Told, Tol
 def _with_meant_labels(said: Told, values: Told) -> Told:
     """Replace gold values in [task.answer] by the task's labels.
 
-    Proposed labels are values from the gold.
+    The labels of a proposed declaration are values from the gold.
     """
     if values and isinstance(labels := said.get("labels"), list):
         said["labels"] = [*dict.fromkeys(values.get(label, label) for label in labels)]
@@ -155,7 +156,7 @@ def file_name_field(path: KeyPath) -> str:
 
 
 def add_official_run(form: forms.Form, measures: list[str], draft: Told) -> None:
-    """Add fields for a sample run and the official score of this run."""
+    """Add form fields for a sample run and the official score of this run."""
     kept = draft.get(SAMPLE_RUN)
     message = _("A run on this gold whose number is known. The preview reads it.")
     if kept:
@@ -190,7 +191,7 @@ def add_official_run(form: forms.Form, measures: list[str], draft: Told) -> None
 def official_run(form: forms.Form, told: Told, ranking: str) -> Told | None:
     """Return the result of the sample run for display.
 
-    Returns None if there is no sample run or if it was not read.
+    The result is None without a sample run, or if the site has not read the sample run.
     """
     given: Told = getattr(form, "cleaned_data", {})
     read = told.get(SAMPLE_RUN)

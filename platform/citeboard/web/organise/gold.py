@@ -103,7 +103,7 @@ def gold(request: pages.SignedInRequest, season: Season) -> pages.Answer:
 
 
 def instances_and_rows(gold: Gold) -> str:
-    """Return the number of instances and, if known, the number of rows."""
+    """Return the number of instances in the gold and, if known, the number of rows."""
     instances = counted(gold.instances, "instance")
     if gold.rows is None:
         return instances
@@ -315,20 +315,20 @@ def _line(name: str, season: Season) -> dict[str, Any]:
 def pairs(request: HttpRequest, season: Season) -> pages.Answer:
     """Return unlabelled pairs of passage and claim as JSON lines.
 
-    Runs wait until these pairs are labelled. The parameter `run` selects the pairs of
-    one run.
+    Runs wait for scores until a model has labelled these pairs. The parameter `run`
+    selects the pairs of one run.
     """
     waiting = _waiting_labels(season)
     model, run = request.GET.get("model"), request.GET.get("run")
     if model:
-        # Names never contain NUL, and databases reject it.
+        # Names of models never contain NUL, which databases reject.
         waiting = waiting.none() if "\0" in model else waiting.filter(judge__name=model)
     if run:
         is_number = run.isdecimal() and len(run) < MAX_NUMBER
         waiting = (
             waiting.filter(job__submission=int(run)) if is_number else waiting.none()
         )
-    # Links on the page contain this parameter without a value.
+    # Links on the page contain the parameter `next` without a value.
     is_next_only = chosen_value(request.GET, "next", ("", "only")) is not None
     open_ones = labels.open_pairs(list(waiting), is_next_only=is_next_only)
     lines = (f"{json.dumps(pair, ensure_ascii=False)}\n" for pair in open_ones)

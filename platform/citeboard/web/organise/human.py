@@ -234,9 +234,9 @@ def _criterion_means(sheet: Sheet) -> list[dict[str, Any]]:
 
 
 def _class_tables(sheet: Sheet) -> list[dict[str, Any]]:
-    """Return a table of mean ratings for each dimension and criterion.
+    """Return a table of mean ratings for each dimension and criterion of a sheet.
 
-    Dimensions with a single class on the sheet have no table. A dash marks texts
+    A dimension with a single class on the sheet has no table. A dash marks texts
     without ratings.
     """
     runs = (

@@ -45,8 +45,7 @@ def _judges_context(
         )
     return {
         "offered": list(offer.judges.values()),
-        # The operator's file may contain details that organisers must not see, so show
-        # only whether it has an error.
+        # The text of the error may contain details that organisers must not see.
         "has_fault": bool(offer.fault),
         "phases": lines,
         "jobs": jobs_of(season, background.Kind.JUDGE),

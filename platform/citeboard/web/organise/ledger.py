@@ -43,7 +43,7 @@ def _ledger_context(request: HttpRequest, season: Season) -> dict[str, Any]:
 def _imports(
     judges: QuerySet[Judge], season: Season, *, is_staff: bool
 ) -> list[JudgementImport]:
-    """Return the latest imports of judgements.
+    """Return the latest imports of judgements into the ledger.
 
     Only staff see the number of runs in other seasons, and the season that shared the
     judgements.
@@ -78,7 +78,7 @@ def rows(request: HttpRequest, season: Season) -> pages.Answer:
     The file identifies texts only by their digests.
     """
     name, kind = request.GET.get("judge", ""), request.GET.get("kind", "")
-    # Databases reject NUL, and names never contain it.
+    # Names of judges never contain NUL, which databases reject.
     asked = Judge.objects.deciding(
         name.replace("\0", ""), season, kind.replace("\0", "")
     )

@@ -65,9 +65,9 @@ revoke_acknowledgement = pages.does(TAKE_ACKNOWLEDGEMENT_BACK, "organise season"
 
 @dataclass(frozen=True, kw_only=True)
 class RunQuery(Query):
-    """Filters for the list of runs.
+    """The filters of the list of runs.
 
-    ``phase`` is a primary key, ``task`` and ``team`` are slugs.
+    ``phase`` is a primary key, and ``task`` and ``team`` are slugs.
     """
 
     task: str = text_from("task")
@@ -83,7 +83,7 @@ def chosen_runs(season: Season, query: RunQuery) -> Listed:
         phases = phases.filter(task__slug=query.task)
     if query.phase:
         phases = phases.filter(pk=whole_number(query.phase))
-    # Filter by primary keys of phases, so that both databases use the index.
+    # With primary keys of phases, both databases use the index on phases.
     of_phases = Q(phase__in=list(phases.values_list("pk", flat=True)))
     runs, tallied = (
         Submission.objects.filter(of_phases).select_related("phase__task", "team"),

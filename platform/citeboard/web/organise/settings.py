@@ -247,7 +247,7 @@ def moving_field(before: ZoneInfo, after: ZoneInfo) -> forms.Field:
 class SettingsForm(OverwritingForm):
     """A form that submits only changed settings.
 
-    Two users therefore do not overwrite each other's changes.
+    Two users who edit the same season do not overwrite each other's changes.
     """
 
     def __init__(
@@ -275,7 +275,7 @@ class SettingsForm(OverwritingForm):
             if setting.page == "settings" and field is not None:
                 self.fields[name] = field
                 self.keys[name] = model.key(name)
-                # New phases have no default end; users must set it.
+                # New phases have no default end, so users must set the end.
                 default = model.field(name).get_default() if name != "closes" else None
                 self.initial[name] = getattr(row, name) if row else default
         if ZONE in self.fields:
@@ -288,7 +288,7 @@ class SettingsForm(OverwritingForm):
         if self.moments and zone != before and not self.is_new:
             names = list(self.fields)
             self.fields[WHEN_MOVED] = moving_field(before, zone)
-            # Place this field directly after the time zone.
+            # The field for moved times comes directly after the time zone.
             self.order_fields([*names[: names.index(ZONE) + 1], WHEN_MOVED])
         self.options: dict[str, str] = {}
         if isinstance(row, Task):
@@ -340,8 +340,7 @@ class SettingsForm(OverwritingForm):
 
 
 MAX_FILE = 1 << 20
-#: The salt that signs the name of a stored zip. The zip is stored for a day, between
-#: the preview and the import.
+#: The salt signs the name of a zip that is stored for a day, until the import.
 SALT = "season-zip"
 DECISION = "decision:"
 
@@ -396,7 +395,7 @@ class SeasonFileForm(forms.Form):
         return given
 
     def keep_zip(self, owner: str) -> str:
-        """Return the name of the stored zip, or "" if the file is not a zip."""
+        """Store the zip in the form and return its name, or "" for other files."""
         if not self.is_zip:
             try:
                 given = signing.loads(
@@ -413,8 +412,9 @@ class SeasonFileForm(forms.Form):
     def reader(
         self, name: str, *, by: User, slug: str
     ) -> Iterator[Callable[..., Loaded]]:
-        """Yield a function that loads the season file in the form. If ``name`` is
-        given, the function loads the stored zip with this name.
+        """Yield a function that loads the season file in the form.
+
+        If ``name`` is given, the function loads the stored zip with this name.
 
         Raises InputRefused.
         """
@@ -464,7 +464,7 @@ def season_zip_with_gold(
         request.POST if request.method == "POST" else None, user=request.user
     )
     pages.require_known_fields(request, form)
-    # Limit attempts, since the page reveals whether the password is correct.
+    # Attempts are limited, since the page reveals whether the password is correct.
     if request.method == "POST" and not consume(
         request, app="citeboard", action="season_gold", config=TRIES, user=request.user
     ):
@@ -480,7 +480,7 @@ def season_zip_with_gold(
 
 def _zip_response(season: Season, *, with_gold: bool) -> HttpResponseBase:
     exported = export_season(season, names_people=False, with_gold=with_gold)
-    # The open file remains readable until the response is closed.
+    # The open zip file remains readable until the response is closed.
     with tempfile.TemporaryDirectory(prefix="citeboard-season-") as folder:
         path = Path(folder) / "season.zip"
         exported.write_zip(path)

@@ -136,8 +136,7 @@ def _people(request: HttpRequest, season: models.Season) -> dict[str, Any]:
 
 
 people = pages.fills(
-    # Pages rehearse this action and ask for confirmation; the API performs it
-    # immediately.
+    # Pages ask for confirmation before a role changes, but the API acts immediately.
     replace(GIVE_ROLE, is_rehearsed=True),
     "organise/people.html",
     "people",
@@ -181,7 +180,7 @@ remove = pages.does(REMOVE_WEBHOOK, "organise-webhooks season")
 def revoke(
     request: pages.SignedInRequest, season: models.Season, announcement: int
 ) -> pages.Answer:
-    """Withdraw an announcement. Repeating this has no effect."""
+    """Withdraw an announcement. A second withdrawal of an announcement has no effect."""
     revoked = get_object_or_404(models.Announcement, pk=announcement, season=season)
     return TAKE_BACK_ANNOUNCEMENT.told(
         revoked, TAKE_BACK_ANNOUNCEMENT(revoked, request.user), {}

@@ -28,7 +28,10 @@ ROLES: Mapping[str, Mapping[str, str]] = {
 
 
 class LabelsField(LinesField):
-    """Lines such as `tweet_text = Post`: a field, and the label that readers see."""
+    """A form field with lines such as `tweet_text = Post`.
+
+    Each line has a field of the gold and the label that readers see.
+    """
 
     def prepare_value(self, value: Any) -> Any:
         if isinstance(value, Mapping):
@@ -85,8 +88,9 @@ def add_view(form: forms.Form, task: Told, fields: list[tuple[str, str]]) -> Non
 
 
 def with_view(form: forms.Form, view: Told) -> Told:
-    """Return [task.view] with the values of the form. Keys without a form field stay
-    unchanged.
+    """Return the table [task.view] with the values of the form.
+
+    Keys of the table without a form field stay unchanged.
     """
     given = form.cleaned_data
     kind = given["view_as"]

@@ -119,7 +119,7 @@ def _record_of(
 ) -> tuple[Results, standings.Row, standings.Column] | None:
     """Return the run's row on the board, and the column of the page's metric.
 
-    Returns None if the user may not see values.
+    The result is None if the user may not see scores.
     """
     metric = page.reading.metric if page.reading.rights.values else None
     if metric is None or metric.higher_is_better is None:
@@ -204,15 +204,16 @@ def _answer(
     context: dict[str, Any],
     file: str,
 ) -> Answer:
-    """Return the page. If the query names a file format, return a file with the same
-    instances.
+    """Return the page of instances, or a file with these instances.
+
+    The query may name the format of the file.
 
     ``names`` maps the name of each run on the page to the system of the run.
     """
     if query.as_file in TABLES:
         return _table_file(page, query, list(names), file)
     context |= _page_context(page, query, names, context.get("forms", TABLES))
-    # The content depends on the user's permissions, so the response must not be cached.
+    # The content of the page depends on permissions, so no cache may store the page.
     return private(render(request, "runs/instances.html", context))
 
 
@@ -303,7 +304,7 @@ def lines_of(
 
 
 def names_of_systems(page: readings.Page) -> dict[str, str]:
-    """Map the displayed name of each run to the system of the run.
+    """Return the system of each run by the displayed name of the run.
 
     If several systems have the same name, the displayed name ends with a number.
     """
@@ -445,7 +446,7 @@ def _value(value: float, metric: Metric) -> str:
 
 
 def _table(page: readings.Page, runs: Sequence[str]) -> Iterator[list[object]]:
-    """Yield the header, then a row for each selected instance.
+    """Yield the header of a file of instances, then a row for each selected instance.
 
     Rows contain only values that the user may see.
     """

@@ -55,9 +55,9 @@ Status = Submission.Status
 
 
 def _own_run(user: object, pk: int) -> Submission:
-    """Return the run of the user's team. Raises Http404 for runs of other teams.
+    """Return a run of the user's team.
 
-    The API raises PermissionDenied for these runs.
+    Raises Http404 for runs of other teams, for which the API raises PermissionDenied.
     """
     try:
         return runs.run_of_own_team(user, pk)
@@ -113,7 +113,8 @@ def run_file(request: HttpRequest, run: Submission) -> Answer:
 def change(request: SignedInRequest, run: Submission, how: str) -> Answer:
     """Cancel, withdraw or select a run.
 
-    The team can do this while the phase is open. Organisers must give a reason.
+    The team can do this while the phase is open. Organisers who change a run must give
+    a reason.
     """
     act, as_organiser = runs.CHANGES[how], _acts_as_organiser(run, request.user)
     if not as_organiser and (
@@ -146,7 +147,7 @@ def describe(request: SignedInRequest, run: Submission) -> Answer:
             },
         )
     except ValidationError as faults:
-        # Add the name of the field to each message, since the page has many fields.
+        # Each message contains the name of its field, since the page has many fields.
         told = [
             f"{run_cards.CARD[name].label if name in run_cards.CARD else name}: {'; '.join(errors)}"
             for name, errors in faults.message_dict.items()
@@ -161,7 +162,7 @@ contest = does(runs.CONTEST, "submission pk", Pages(runs.run_of_lead, "pk"))
 
 
 def _acts_as_organiser(run: Submission, user: User) -> bool:
-    """Return True if the user acts as an organiser.
+    """Return True if the user acts on a run as an organiser.
 
     An organiser who is also in the team acts for the team until the phase closes.
     """
@@ -192,7 +193,7 @@ def _per_cent(progress: Progress) -> int | None:
 
 
 def _seen(run: Submission, progress: Progress, user: object) -> str:
-    """Return a text that changes whenever the displayed status changes."""
+    """Return a text that changes whenever the displayed status of the run changes."""
     if team_view.hides_outcome(run, user):
         return team_view.RECEIVED
     since = f"{run.status_since.timestamp():.3f}"

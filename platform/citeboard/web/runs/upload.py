@@ -84,7 +84,8 @@ KEPT, ENCODING = "kept", "encoding"
 class Offer:
     """A possible repair of a rejected file.
 
-    ``kept`` is the token of a stored file: the original file or the repaired copy.
+    ``kept`` is the token of a stored file, either the original file or the repaired
+    copy.
     """
 
     repair: Repair
@@ -99,7 +100,7 @@ class Offer:
 class Outcome:
     sentence: str
     is_good: bool = False
-    #: The same file was submitted before, so the user must confirm the submission.
+    #: True means that the user must confirm, since the same file was submitted before.
     asks: bool = False
     problems: Sequence[Problem] = field(default_factory=tuple)
     more: int = 0
@@ -116,8 +117,9 @@ class Outcome:
 
     @property
     def csv(self) -> str:
-        """Return all listed problems as a data URL, so that the download needs no
-        second upload.
+        """Return all listed problems of a file as a data URL.
+
+        The download of the problems therefore needs no second upload.
         """
         lines: list[list[Any]] = [
             ["file", "line", "severity", "problem", "expected", "found", "count"]
@@ -212,8 +214,9 @@ def _file_of(
     place: Phase | Season,
     does: str,
 ) -> Iterator[Upload]:
-    """Yield the uploaded or stored file. Raise RunNotTaken if the stored file no longer
-    exists.
+    """Yield the uploaded or stored file of a run.
+
+    Raises RunNotTaken if the stored file no longer exists.
     """
     if does not in OF_KEPT:
         with received(form.cleaned_data["run"]) as file:
@@ -255,7 +258,9 @@ def _in_encoding(
     encoding: str,
     repair: Repair,
 ) -> Outcome:
-    """Return the result of a check in the chosen encoding, with an offer to submit."""
+    """Return the result of a check of a file in the chosen encoding, and an offer to
+    submit the file.
+    """
     if repair.upload is not None:
         message = _("In %(encoding)s the run can be scored. Nothing was submitted yet.")
         offer = _offer(place, team, repair, repair.upload, user)
@@ -271,8 +276,9 @@ def _in_encoding(
 def _offer(
     place: Phase | Season, team: Team, repair: Repair, file: Upload, user: User
 ) -> Offer | None:
-    """Store the file and return the repair. Return None if the team has no space for
-    the file.
+    """Store a repaired file and return the offer to submit it, or None.
+
+    The result is None if the team has no space for the file.
     """
     token = keep(place, file, user, team)
     return Offer(repair, token) if token else None
@@ -281,9 +287,9 @@ def _offer(
 def _what_can_be_done(
     phase: Phase, team: Team, file: Upload, user: User, problems: Sequence[Problem]
 ) -> Offer | None:
-    """Return a repair or a better phase for a rejected file.
+    """Return a repair of a rejected file, or a phase that suits the file better.
 
-    Returns None if neither is certain.
+    The result is None if neither the repair nor the phase is certain.
     """
     with repaired(phase, file, user) as repair:
         if repair.upload is not None:
@@ -337,7 +343,7 @@ def _refusal_outcome(
 
 
 def _unknown_fields(request: HttpRequest, form: RunForm | BundleForm) -> list[Problem]:
-    """Return a warning for each unknown field.
+    """Return a warning for each unknown field in an upload.
 
     Fields with a single option are known, although the page omits them.
     """
@@ -509,7 +515,7 @@ def season_upload(request: SignedInRequest, season: Season) -> Answer:
 
 
 def _seeds(phases: Sequence[Phase]) -> str:
-    """Return ALLOWED if any phase allows seeds, else REFUSED.
+    """Return ALLOWED if any phase allows runs with several seeds, or else REFUSED.
 
     The site later checks the seeds of each task separately.
     """

@@ -21,8 +21,7 @@ from tasks.models import Season, Task
 from tasks.seasons import access
 
 SEASONS_A_PAGE = 12
-#: The number of tasks whose examples the page shows. Readers can open the other
-#: examples.
+#: The page shows examples of OPEN_EXAMPLES tasks, and readers can open the others.
 OPEN_EXAMPLES = 3
 
 
@@ -104,7 +103,7 @@ class HomePage:
 
     @cached_property
     def papers(self) -> list[PaperLine]:
-        """Return the papers behind seasons that have only published results."""
+        """Return the papers of seasons that contain only published results."""
         tasks_by_key: dict[str, list[Task]] = {}
         for line in self.published:
             for task in (task.task for task in line.tasks):

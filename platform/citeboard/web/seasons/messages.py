@@ -65,7 +65,7 @@ questions = signed_in_to_post(
 @signed_in_to_post
 @season_readers.form("seasons/terms.html")
 def terms(request: HttpRequest, season: Season) -> Answer:
-    """Show the terms of the season. Signed-in users can accept them."""
+    """Show the terms of the season. Signed-in users can accept the terms on the page."""
     current, user = current_terms(season), request.user
     known = {"version": current.number if current else None} | {
         name: getattr(user, name, "") for name in season.asks

@@ -44,8 +44,7 @@ from tasks.seasons.cards import card
 from tasks.submissions.refusals import InputsNotReleased, TermsNotAccepted
 from tasks.types.citation_text.instances import MAX_INPUT, MAX_OUTPUT, SELF_REFERENCES
 
-#: Maximum age of cached pages in seconds. Some changes, such as a new affiliation, do
-#: not change the cache key.
+#: A page may be CACHE_SECONDS old, because some changes do not change its cache key.
 CACHE_SECONDS = 60
 
 
@@ -74,7 +73,7 @@ def _page(
     context: dict[str, Any],
     number: int | None = None,
 ) -> HttpResponse:
-    """Render a page.
+    """Render a page, or return the cached page.
 
     Anonymous users get the page from a cache until any data of the site change.
     """

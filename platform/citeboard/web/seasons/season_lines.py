@@ -108,7 +108,7 @@ class SeasonLine:
 
 
 def season_lines(seasons: Sequence[Season]) -> list[SeasonLine]:
-    """Return the seasons with the data that lists show.
+    """Return seasons with the data that a list of seasons shows.
 
     The number of queries is constant if the boards are cached.
     """
