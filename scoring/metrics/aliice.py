@@ -348,8 +348,8 @@ class Alce(CitationMetric):
         rows: list[Mapping[str, float]] = []
         for question, answer in zip(gold, answers, strict=True):
             if question is not None:
-                # These rows have a weight but no value: a response without sentences
-                # has recall 0, and a response without counted marks has precision 0.
+                # A response without sentences has weight 1 and recall 0.
+                # A response without counted marks has weight 1 and precision 0.
                 counts = sentences[question.id] or not self.is_official
                 weights = {
                     "recall_weight": not sentences[question.id],

@@ -119,59 +119,48 @@ class Metric(ABC):
     name: str
     statistic: str
     higher_is_better: bool | None = True
-    #: The maximum of the published scale: 1 for shares, 100 for percentages; 0 for
-    #: unbounded counts.
+    #: The published scale of a metric ends at 1 for shares and at 100 for percentages.
+    #: The scale 0 stands for counts, which have no maximum.
     scale: float = 1
     #: The minimum and maximum of the value; None for 0 and ``scale``.
     ends: tuple[float, float] | None = None
-    #: The version of the metric's arithmetic. Increase the number whenever the
-    #: arithmetic changes.
+    #: Each change of the metric's arithmetic increases this version number.
     version: int = 1
-    #: The kind of formula from rows to value, such as a mean or a ratio.
-    #: `scripts/interval_coverage.py` checks the intervals of each shape on simulated
-    #: populations.
+    #: The shape names the formula from rows to value, such as a mean or a ratio.
+    #: `scripts/interval_coverage.py` simulates populations to check intervals by shape.
     shape: str = ""
-    #: The metric's version under rule sets that are not official; 0 if all rule sets
-    #: use ``version``.
+    #: Rule sets that are not official use this metric version; 0 means ``version``.
     own_version: int = 0
-    #: True if the metric compares texts. It normalises them to NFC, except under
-    #: official rule sets.
+    #: The metric compares texts, in NFC unless the rule set is official.
     compares_texts: bool = False
     #: True if the value depends on the words that the tokenizer finds.
     rests_on_tokens: bool = False
-    #: The tokenizer that the task selects from `scoring.metrics.tokenizers`; empty for
-    #: the metric's default.
+    #: The task selects this tokenizer from `scoring.metrics.tokenizers`.
+    #: The empty text stands for the metric's default tokenizer.
     tokenizer: str = ""
     citation: str = ""
     per_unit: bool = False
-    #: False if the value of a class also depends on rows of other classes
-    #: (``of_class``). Values of classes then have no interval, because a jackknife over
-    #: the class's units is impossible.
+    #: False means that rows of other classes change a class's value (``of_class``).
+    #: Class values that depend on other classes have no jackknife interval.
     is_decomposable: bool = True
-    #: False if the metric has little meaning on the instances of one gold label: a mean
-    #: over labels is always small there, a precision is 1, and a correlation is
-    #: undefined.
+    #: False means that the metric says little about the instances of one gold label.
+    #: One gold label makes macro means small, precision 1 and correlations undefined.
     is_valid_in_one_label: bool = True
-    #: Kinds of ``Fixed`` classes in which this metric is still valid. For example,
-    #: accuracy is valid in a class with one label.
+    #: The metric stays valid in classes of these kinds, as accuracy does for one label.
     stands_in: tuple[Fixed, ...] = ()
-    #: False if row i of one run and row i of another cannot be exchanged, for example
-    #: because each run has its own clusters. The metric then allows no comparisons and
-    #: tests, and single instances have no value.
+    #: False means that tests cannot exchange rows of two runs, as for MAUVE clusters.
+    #: Metrics without exchangeable rows have no comparisons and no instance values.
     is_exchangeable: bool = True
-    #: True if the last column of the matrix marks the rows that count. Otherwise rows
-    #: with gold count.
+    #: True means that the last matrix column, not the gold, marks the rows that count.
     counts_by_last_column: bool = False
     #: False if no interval of the metric reaches its nominal coverage.
     has_honest_interval: bool = True
-    #: False if rare classes dominate the error, so that intervals may have less than
-    #: nominal coverage.
+    #: False means that rare classes dominate the error and intervals may be too narrow.
     holds_with_rare_classes: bool = True
-    #: Packages besides NumPy that compute the value; their versions are part of the
-    #: signature.
+    #: Signatures state the versions of these packages, which compute the value.
     packages: tuple[str, ...] = ()
-    #: A package that also implements the metric. The option `engine` can select the
-    #: package to compute the value; otherwise verification compares both values.
+    #: The option `engine` lets this package compute the value instead of Citeboard.
+    #: Without the option, verification compares the values of package and Citeboard.
     engine: str = ""
     #: True if the package replaces Citeboard's own computation.
     is_by_package: bool = False
@@ -431,8 +420,7 @@ class Metric(ABC):
         return float(self.aggregate(rows.sum(axis=0)))
 
 
-#: Maximum number of jackknife groups. If there are more units, they are divided into
-#: this number of random groups.
+#: A jackknife over more units divides the units at random into this many groups.
 MAX_LEFT_OUT = 400
 #: Maximum number of weights in memory.
 WEIGHTS = 4_000_000
@@ -450,10 +438,9 @@ class WeightedMetric(Metric):
     interval_version = 3
     #: False if a jackknife does not estimate the error of the value.
     has_interval: bool = True
-    #: Columns whose non-zero rows determine the value, such as the positives of an
-    #: average precision. The column that is non-zero in the fewest units decides
-    #: whether there are enough units for an interval. None means that all rows
-    #: determine the value.
+    #: Only rows that are non-zero in these columns, as positives are, decide the value.
+    #: An interval needs enough units with non-zero rows in each of these columns.
+    #: None means that all rows determine the value.
     carriers: tuple[int, ...] | None = None
 
     @abstractmethod

@@ -141,8 +141,7 @@ class Settings:
         """
         path: Path | None = Path(self.baseline)
         if self.baseline == "yes":
-            # Locate the English baseline table of bert-score without importing the
-            # package.
+            # `find_spec` locates the English baseline table without an import.
             spec = find_spec("bert_score")
             tables = (
                 Path(spec.origin).parent / "rescale_baseline" / "en"
@@ -180,8 +179,8 @@ def bertscore(
         rows = [row for row, pair in enumerate(pairs) if all(map(str.strip, pair))]
         if rows:
             weights = weights or _Weights(settings, gold)
-            # Embed all gold texts of the chunk, including those of unanswered
-            # instances. The cache key of the chunk is then the same for every run.
+            # The chunk embeds all gold texts, including those of unanswered instances.
+            # All runs thus have the same cache key for the chunk.
             wanted = _kept_tokens(settings, _unique_texts(text for text, _ in pairs))
             answered = _unique_texts(pairs[row][1] for row in rows)
             tokens = dict(
@@ -189,10 +188,9 @@ def bertscore(
             )
             for row in rows:
                 text, answer = wanted[pairs[row][0]], tokens[pairs[row][1]]
-                # As in bert-score, special tokens have weight 0 but may be the nearest
-                # token of another token. Negative similarities become 0, because
-                # bert-score pads the texts of a batch with zero vectors. A batch of one
-                # pair is not padded there, so only such a pair can have another score.
+                # Special tokens have weight 0 but may be nearest to another token.
+                # Negative similarities become 0, as in bert-score's padded batches.
+                # bert-score does not pad a batch of one pair and may differ there.
                 similar = np.maximum(answer.vectors @ text.vectors.T, 0)
                 precision = weights.mean(answer, similar.max(axis=1))
                 recall = weights.mean(text, similar.max(axis=0))

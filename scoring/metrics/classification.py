@@ -27,8 +27,8 @@ from tasks.types.columns import NO_CLASS, present
 
 CITATION = "van Rijsbergen 1979, Information Retrieval, 2nd edition, chapter 7"
 
-#: Minimum number of units that contain a class. If a class occurs in fewer units, means
-#: over classes, kappas and correlations have no interval.
+#: Macro means, kappas and correlations need each class in this many units.
+#: Kappas and macro means have no interval if a class occurs in fewer units.
 MIN_UNITS_OF_A_CLASS = 5
 
 Label = str | int
@@ -45,8 +45,8 @@ class Classification(Metric):
     is_valid_in_one_label = False
     #: The content of the matrix.
     kind = "classes"
-    #: True if the metric is a mean over classes. Intervals of such metrics require that
-    #: each class occurs in several units, since resampling may omit a class.
+    #: A mean over classes has an interval only if each class occurs in several units.
+    #: Resampling may omit a class that occurs in few units.
     needs_each_class = False
 
     def __init__(

@@ -47,8 +47,8 @@ class GoldFileCounts(base.CountMetric):
 
     citation = CITATION
 
-    #: The name of the matrix for the micro average. The matrix for the macro average
-    #: has a block of columns for each gold file.
+    #: The micro average reads the matrix of this name.
+    #: The matrix of the macro average has a block of columns for each gold file.
     pooled_statistic = ""
 
     def __init__(self, name: str, rules: str, *, part: str, average: str) -> None:

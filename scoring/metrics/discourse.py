@@ -46,13 +46,12 @@ SHORT = 5
 ONE_DIGIT_MARK = re.compile(r"\[\d\]")
 _GLUED = (" et.", " al.", "al.", "e.g.", "i.e.")
 _MAX_GLUED = max(map(len, _GLUED))
-#: Matches a run of one repeated ASCII character that does not end a sentence. The
-#: length of the run does not influence sentence boundaries.
+#: The pattern matches a run of one repeated ASCII character that ends no sentence.
+#: The length of a run of equal characters does not influence sentence boundaries.
 _LONG_RUN = re.compile(r"([\"#-'(-,/:->@\[-`{-~-])\1{15,}$")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 
-#: The version of our splitting rules, which every data sheet contains. Increase the
-#: number when a rule changes.
+#: Each change of our splitting rules increases this version, which data sheets state.
 RULES = "citeboard-sentences-1"
 
 #: A full stop after these abbreviations never ends a sentence.
@@ -104,8 +103,7 @@ _NEVER_LAST = frozenset(
         "univ",
     )
 )
-#: A full stop after these abbreviations ends a sentence if the next word has a capital
-#: letter.
+#: A full stop after these abbreviations ends a sentence before a capital letter.
 _SELDOM_LAST = frozenset(("etc", "inc", "ltd", "co", "corp", "a.m", "p.m"))
 _END = re.compile(r"(?<![.?!])[.?!]++[\"'”’)\]\ue000]*+(?=\s|$)")
 _NEXT = re.compile(r"\s*+(\S)")
@@ -259,8 +257,7 @@ def _trimmed_spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]
 
 FORMAT = "citeboard-tagger-1"
 MODEL, MANIFEST = "model.npz", "manifest.json"
-#: Features of a sentence: options of scikit-learn's TfidfVectorizer for words and word
-#: pairs, and for two to five characters within words.
+#: TfidfVectorizer extracts words, word pairs, and two to five characters within words.
 BLOCKS: Mapping[str, Mapping[str, Any]] = {
     "words": {"analyzer": "word", "ngram_range": (1, 2), "sublinear_tf": True},
     "characters": {"analyzer": "char_wb", "ngram_range": (2, 5), "sublinear_tf": True},
@@ -566,8 +563,7 @@ class Source(IntEnum):
 
 SIDES = ("run", "gold")
 RUN, GOLD = range(2)
-#: Number of columns at the end of the matrix that count texts per source of labels, for
-#: run and gold.
+#: The last columns of the matrix count texts by label source, for run and gold.
 TAIL = len(SIDES) * len(Source)
 
 
@@ -649,8 +645,7 @@ class Divergence(Metric):
     shape = "divergence"
     own_version = 2
     higher_is_better: bool | None = False
-    #: Divergences of few sentences are biased upwards; corrected intervals may extend
-    #: below 0.
+    #: Corrected intervals may extend below 0, since few sentences bias values upwards.
     ends = (-math.inf, math.inf)
     fixed = {"form": "pooled"}
     citation = "Funkquist et al. 2023, CiteBench: A Benchmark for Scientific Citation Text Generation, EMNLP"

@@ -48,8 +48,7 @@ from tasks.types.positional_citations.sentences import (
 )
 
 RECALL, PRECISION, F1 = "recall", "precision", "f1"
-#: The columns of the matrix. `recall` and `precision_per_claim` use the same weight
-#: column.
+#: The columns `recall` and `precision_per_claim` share one weight column.
 COLUMNS = (
     "recall",
     "recall_weight",

@@ -254,8 +254,7 @@ class _View:
 
 
 EXAMPLE = '{"premise_sha256": "9f86…", "hypothesis": "It rains", "entailed": 1, "model": "NAME"}'
-#: The key of a label: the SHA-256 or SHA-1 of the premise, and the SHA-256 of the
-#: hypothesis.
+#: A label's key is the premise's SHA-256 or SHA-1 and the hypothesis's SHA-256.
 Key = tuple[str, str]
 #: This JSON key marks files that a site exported from its database.
 KEPT = "kept"
@@ -688,8 +687,7 @@ def _loaded(folder: Path, device: str) -> tuple[Any, Any]:
             AutoTokenizer,
         )
     chosen = chosen_device(device)
-    # Use bfloat16 on a GPU, as both papers do. On a CPU, bfloat16 is slower than
-    # float32.
+    # GPUs compute in bfloat16 as in both papers, CPUs in float32, which is faster.
     precision = torch.bfloat16 if is_gpu(chosen) else torch.float32
     with needed(f"the model in {folder} cannot be loaded: {{}}", OSError, ValueError):
         tokenizer = AutoTokenizer.from_pretrained(folder)  # type: ignore[no-untyped-call]

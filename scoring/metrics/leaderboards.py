@@ -19,8 +19,8 @@ from tasks.types.base import Marks
 MIN_SYSTEMS = 3
 #: Indices of the first columns of the matrix.
 TRUTH, JUDGE, PLACE = range(3)
-#: For each topic: the true score, the judge's score, and 1 if the true leaderboard has
-#: the system on the topic.
+#: Each topic has a column for the true score and a column for the judge's score.
+#: The third column of a topic is 1 if the true leaderboard has the system there.
 COLUMNS_PER_TOPIC = 3
 
 

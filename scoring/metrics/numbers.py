@@ -23,8 +23,8 @@ ROUNDING = 1e-14
 MIN_LEVELS = 2
 #: Number of columns of matrices of version 1, which did not centre numbers.
 EARLIER_COLUMNS = 7
-#: Maximum distance of answers from the gold's centre, in standard deviations of the
-#: answers. Runs with larger distances cannot be compared.
+#: Answers further from the gold's centre make two runs incomparable.
+#: The unit of this maximum distance is the standard deviation of the answers.
 MAX_SPREADS = 1000
 
 
@@ -76,8 +76,8 @@ class Moments(Metric):
 
     shape = "moments"
     statistic = "centred-moments"
-    #: Name of the matrix of version 1. Its shape is (n, 7), its columns are x, y, x²,
-    #: y², xy, |x - y| and 1, and its numbers are not centred.
+    #: Matrices of version 1 have this name and shape (n, 7), without centred numbers.
+    #: The columns of version 1 are x, y, x², y², xy, |x - y| and 1.
     earlier_statistic = "moments"
     version = 2
     citation = "Pearson 1896, Mathematical Contributions to the Theory of Evolution III, Phil. Trans. A 187"

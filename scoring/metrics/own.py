@@ -19,8 +19,7 @@ from typing import Any
 
 import numpy as np
 
-# Import these modules at start-up: uploaded files may use them, and a sandboxed process
-# cannot import later.
+# Uploaded files may use these modules, and a sandboxed process cannot import later.
 import numpy.linalg
 import numpy.random
 
@@ -29,8 +28,7 @@ from scoring.metrics.official import ProgramCall, run_unconfined
 from tasks.types.base import Marks
 from tasks.types.declared import own_measures
 
-#: File names in the folder of a sandboxed process: the pickled call, and the computed
-#: values.
+#: A sandboxed process reads the pickled call and writes values under these file names.
 CALL, VALUES = "call", "values"
 PROGRAM = "scoring.metrics.own:answer"
 

@@ -12,8 +12,8 @@ after another suffix. We derived both variants by comparing the stems of many wo
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-#: All characters other than vowels, including digits, are consonants. The class of `y`
-#: depends on the preceding letter.
+#: All characters other than vowels are consonants, and so are digits.
+#: The class of `y` depends on the preceding letter.
 _SHAPES = bytes(
     ord("v" if code in b"aeiou" else "y" if code == ord("y") else "c")
     for code in range(256)
@@ -84,8 +84,7 @@ _STEP_3 = _by_ending(
         ("ness", ""),
     )
 )
-#: Longer suffixes come before shorter suffixes with the same ending, as in the paper:
-#: `ement` before `ment`.
+#: The paper tests longer suffixes before shorter ones, such as `ement` before `ment`.
 _SUFFIXES = (
     "al",
     "ance",
@@ -220,8 +219,7 @@ def _step_2_of_nltk(word: str) -> str:
     while word.endswith("alli") and _measure(word[:-4]) > 0:
         word = word[:-2]
     if word.endswith("logi"):
-        # Measure the stem including the `l` of `logi`: short stems such as `geo` would
-        # fail without the `l`.
+        # NLTK measures the stem with the `l` of `logi`, or short stems like `geo` fail.
         return word[:-1] if _measure(word[:-3]) > 0 else word
     return _replace_suffix(word, _STEP_2_OF_NLTK)
 

@@ -155,8 +155,8 @@ def measured(ranks: Numbers, gold: Lists, cut: int) -> Floats:
         part[:, -1] = sizes > 0
         hits = np.flatnonzero((own > 0) & (own <= cut))
         rows = np.repeat(np.arange(count), sizes)[hits]
-        # Sort hits by rank: the first hit of a row is the best, and sums have the same
-        # rounding as in other programs.
+        # Hits are sorted by rank, so that the first hit of a row is the best hit.
+        # Sums over hits in rank order round as in other programs.
         order = np.lexsort((own[hits], rows))
         rows, at = rows[order], own[hits][order].astype(np.float64)
         right = np.bincount(rows, minlength=count)

@@ -163,8 +163,7 @@ def counts_of_references(
         streams = list(
             zip_longest(*map(metric.comparable_texts, (gold[row] for row in rows)))
         )
-        # Only this private method returns sacreBLEU's counts. We pin the version of
-        # sacreBLEU.
+        # Only this private method of our pinned sacreBLEU version returns the counts.
         stats[rows, :-1] = counter._extract_corpus_statistics(  # noqa: SLF001
             metric.comparable_texts([answers[row] for row in rows]), streams
         )

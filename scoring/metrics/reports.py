@@ -60,9 +60,9 @@ class NuggetScore(Metric):
     statistic = "nuggets"
     shape = "mean"
     citation = NUGGETS
-    #: The matrix columns for each scope (all or vital nuggets): credit / n, strict
-    #: credit / n, 1 / n, and missing assignments, where n is the topic's number of
-    #: nuggets in the scope.
+    #: A scope is all nuggets of a topic, or the vital nuggets.
+    #: Each scope has columns for credit, strict credit, weight and missing assignments.
+    #: Credits and weight are divided by the topic's number of nuggets in the scope.
     columns = {VITAL: (0, 1, 2, 3), ALL: (4, 5, 6, 7)}
 
     def __init__(self, name: str, rules: str, *, scope: str, is_strict: bool) -> None:

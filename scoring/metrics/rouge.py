@@ -24,8 +24,7 @@ from scoring.metrics.porter import rouge_score_stem
 from scoring.metrics.tokenizers import Tokenize, tokenizer, words
 from tasks.types.base import Options
 
-#: The measures that need only tokens, and the measure that also needs sentence
-#: boundaries.
+#: ROUGE-1, -2 and -L need only tokens, and ROUGE-Lsum also needs sentence boundaries.
 PLAIN, BY_SENTENCE = ("1", "2", "l"), ("lsum",)
 #: Number of bootstrap samples of rouge-score's aggregator.
 RESAMPLES = 1000
@@ -50,8 +49,7 @@ def rouge(
     gold, peer = encoded_gold(tuple(references)), encoded(predictions)
     if is_stemmed:
         gold, peer = gold.stemmed(), peer.stemmed()
-    # For each kind: the hits of each pair, and the difference between a text's numbers
-    # of tokens and of n-grams.
+    # ``counted`` has the hits of each pair, and the token count minus the n-gram count.
     counted: dict[str, tuple[Numbers, int]] = {}
     if {"1", "2"} & {*kinds}:
         unigrams, bigrams = (
@@ -226,8 +224,7 @@ _KEPT = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789" + TEXT_END + LINE_END)
 _TABLE = bytes(byte if byte in _KEPT else ord(" ") for byte in range(256))
 #: Words with at most this many letters are never stemmed.
 SHORT = 3
-#: Minimum number of characters for a cache file. Encoding shorter texts is as fast as
-#: reading a file.
+#: The cache omits texts with fewer characters, which are encoded as fast as read.
 WORTH_KEEPING = 500_000
 #: Version of the cache. Increase it if tokenisation or stemming changes.
 KIND = "rouge-1"
@@ -306,8 +303,7 @@ def encoded(texts: Sequence[str]) -> Encoded:
     if not texts:
         none = np.zeros(1, dtype=np.int64)
         return Encoded(none[:0], none, none, none)
-    # Words consist of ASCII letters and digits, in lower case. All other characters are
-    # separators.
+    # Words consist of ASCII letters and digits, and other characters separate words.
     parts = [text.lower().encode("ascii", "replace") for text in texts]
     joined = (b" " + TEXT_END + b" ").join(parts).replace(b"\n", b" " + LINE_END + b" ")
     tokens = joined.translate(_TABLE).split()
@@ -369,8 +365,7 @@ def encoded_gold(texts: tuple[str, ...]) -> Encoded:
     return gold
 
 
-#: Maximum number of tokens per block, including padding. A block fits into the
-#: processor's cache.
+#: A block of at most this many tokens, with padding, fits into the processor's cache.
 BLOCK = 65_536
 PADDING = np.iinfo(np.int64).max
 #: Maximum number of bits of a word number.
@@ -452,8 +447,7 @@ def unigram_hits(block: Block) -> Numbers:
 def bigram_hits(block: Block) -> Numbers:
     """Return the number of common bigrams of each row."""
     first, second = block.tokens[:, :-1], block.tokens[:, 1:]
-    # The last token of the reference and the first token of the prediction form no
-    # bigram.
+    # The reference's last token and the prediction's first token form no bigram.
     is_bigram = block.is_token[:, 1:] & (
         np.arange(1, block.tokens.shape[1]) != block.references[:, None]
     )
@@ -503,8 +497,8 @@ def lcs_lengths(references: Encoded, predictions: Encoded) -> Numbers:
 
 
 def _strings(texts: Encoded) -> list[str] | list[list[int]]:
-    # rapidfuzz is fastest if each token is a code point of a string. If there are too
-    # many distinct tokens, use lists of numbers.
+    # rapidfuzz is fastest if each token is one code point of a string.
+    # Lists of numbers replace strings if there are too many distinct tokens.
     bounds = texts.starts.tolist()
     if texts.words.max(initial=0) >= MAX_CODES:
         numbers = texts.words.tolist()
@@ -514,8 +508,8 @@ def _strings(texts: Encoded) -> list[str] | list[list[int]]:
     return [joined[start:end] for start, end in pairwise(bounds)]
 
 
-#: Ranges of sentence lengths and the integer type for each range. The longest sentences
-#: use Python's unbounded integers.
+#: Each range of sentence lengths has an integer type with one bit per token.
+#: The longest sentences use Python's unbounded integers.
 WIDTHS: tuple[tuple[int, int, DTypeLike], ...] = (
     (0, 16, np.uint16),
     (16, 32, np.uint32),
@@ -578,8 +572,8 @@ class _Sentences:
         self.block = block
         self.reference = _Lines.of(references, block.pairs, 0)
         self.prediction = _Lines.of(predictions, block.pairs, block.references)
-        # For each cell of the block, ``run`` is the index of its token's run in the
-        # block, and ``number`` the index within the row.
+        # ``run`` has, for each cell of the block, the index of its run of equal tokens.
+        # ``number`` has the index of the run of equal tokens within the row.
         rows, width = self.block.tokens.shape
         bits = width.bit_length()
         keys = (
@@ -628,8 +622,7 @@ class _Sentences:
             sentence
         ] + place
         bit = _bits(place, kind)
-        # For each sentence, and each distinct token of its row: a bit for each
-        # occurrence of the token in the sentence.
+        # ``tables`` has a bit for each occurrence of a row's token in a sentence.
         sizes = self.sizes[row]
         bases = np.asarray(np.cumsum(sizes) - sizes, dtype=np.int64)
         tables = np.zeros(int(sizes.sum()), dtype=bit.dtype)

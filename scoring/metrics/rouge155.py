@@ -29,8 +29,7 @@ from scoring.metrics.rouge import (
 
 #: This ``size`` allows any distance between the two words of a skip-bigram (`-2 -1`).
 UNLIMITED = -1
-#: The values of `-f`: the sum over all references, or the reference with the best
-#: recall.
+#: `-f A` sums over all references, and `-f B` uses the reference with the best recall.
 ALL, BEST = "A", "B"
 
 
@@ -196,8 +195,7 @@ def _clipped_counts(wanted: Numbers, peer: Numbers) -> Counts:
 
 
 _NO_WORD = re.compile(rb"[^A-Za-z0-9-]")
-#: A tokenizer for the package rouge-score that splits texts at whitespace. The texts
-#: have one sentence per line.
+#: This tokenizer for rouge-score splits texts at whitespace, one sentence per line.
 AS_READ = SimpleNamespace(tokenize=str.split)
 #: Words with at most this many letters are never stemmed.
 SHORT = 3

@@ -86,8 +86,7 @@ def _count(symbols: Numbers, lengths: Numbers, common: Floats) -> None:
         bounds = np.append(starts, len(symbols))
         gold = np.diff(gold_before[bounds])
         both = np.minimum(gold, np.diff(bounds) - gold)
-        # If the last symbol of a run is 0, the text ends before it, and there is no
-        # n-gram.
+        # A run of keys whose last symbol is 0 crosses a text end and has no n-gram.
         both[keys[starts] >> below & (1 << bits) - 1 == 0] = 0
         sums = np.concatenate([[0], np.cumsum(both)])
         common[:, order - 1] = np.diff(sums[np.searchsorted(starts, pair_starts)])
@@ -142,8 +141,7 @@ class Counted(Metric):
     scale = 100
     packages = ("sacrebleu",)
     counts_by_last_column = True
-    #: The part of sacreBLEU's signature between the number of references and the
-    #: version.
+    #: sacreBLEU's signature has these settings between reference count and version.
     settings: str
 
     @property
@@ -237,8 +235,7 @@ class Bleu(Counted):
         )
         precisions = np.where(correct == 0, smoothed, ratio(100.0 * correct, total))
         penalty = np.exp(np.minimum(0.0, 1 - ratio(wanted, answered)))
-        # If the answers have no n-grams of an order, sacreBLEU computes the logarithm
-        # of 0.
+        # sacreBLEU takes the logarithm of 0 if the answers have no n-grams of an order.
         with np.errstate(divide="ignore"):
             values = penalty * np.exp(np.log(precisions).mean(axis=-1))
         return np.where(correct.any(axis=-1), values, 0.0)
@@ -275,8 +272,7 @@ class Chrf(Counted):
         return " ".join(tokenizer(self.tokenizer)(text))
 
     def tokens(self, text: str) -> list[str]:
-        # Only this private method returns sacreBLEU's words. We pin the version of
-        # sacreBLEU.
+        # Only this private method of our pinned sacreBLEU version returns chrF's words.
         from sacrebleu.metrics.chrf import CHRF
 
         found: list[str] = CHRF()._remove_punctuation(self.parted(text))  # noqa: SLF001
