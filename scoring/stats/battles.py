@@ -39,11 +39,11 @@ Integers = NDArray[np.int_]
 LEFT, RIGHT, TIE = LABELS = ("left", "right", "tie")
 #: Wins of the left system for each label of a battle.
 WON = {LEFT: 1.0, RIGHT: 0.0, TIE: 0.5}
-#: Newton's method stops at steps below ``PRECISION``, in log strengths, or after
-#: ``MAX_STEPS`` steps.
+#: Newton's method stops at steps below ``PRECISION`` in log strengths.
+#: Newton's method also stops after ``MAX_STEPS`` steps.
 PRECISION, MAX_STEPS = 1e-12, 200
-#: Maximum number of cells of win tables in memory. Fitting needs about ten times the
-#: memory of the tables.
+#: Win tables in memory have at most this many cells.
+#: Fitting strengths needs about ten times the memory of the win tables.
 MAX_CELLS = 1 << 18
 #: Maximum step of one iteration, in log strengths.
 MAX_STEP = 2.0
@@ -228,15 +228,13 @@ def _fit_strengths(wins: Floats) -> Floats:
         gradient = won[moving] - played.sum(axis=-1)
         played *= chance - 1
         played[:, diagonal, diagonal] -= played.sum(axis=-1)
-        # Strengths are identified up to a constant. Adding 1 / size fixes their sum at
-        # 0.
+        # Adding 1 / size fixes the sum of strengths at 0, since any constant would fit.
         step = np.linalg.solve(played + 1 / size, gradient[..., None])[..., 0]
         largest = np.abs(step).max(axis=-1, keepdims=True)
         theta[moving] += step * np.minimum(
             1.0, MAX_STEP / np.maximum(largest, MAX_STEP)
         )
-        # Stop the iteration for each table separately, so that strengths do not depend
-        # on other tables.
+        # Each table's iteration stops separately, so that no table influences another.
         moving = moving[largest[:, 0] >= PRECISION]
         if not len(moving):
             break
@@ -288,8 +286,7 @@ def rank_ranges(
         value_range,
         level=1 - (1 - level) / (size - 1),
     )
-    # If a system has no value after omitting some topic, none of the system's
-    # comparisons is significant.
+    # A system without a value after omitting some topic has no significant comparison.
     is_better = (low > 0) & np.isfinite(errors)
     return first + is_better.sum(axis=0), last - is_better.sum(axis=1)
 

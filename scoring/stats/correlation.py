@@ -15,8 +15,7 @@ Floats = NDArray[np.float64]
 #: Minimum number of points, or of groups of points, for an interval.
 MIN_POINTS = 5
 LEVEL = 0.95
-#: Correlations above this value are replaced by this value, because Fisher's
-#: transformation is infinite at 1.
+#: Fisher's transformation is infinite at 1, so this value replaces higher values.
 NEARLY_1 = 1 - 1e-12
 #: Standard errors below this value are rounding errors.
 NO_ERROR = 1e-9

@@ -18,21 +18,19 @@ from numpy.typing import NDArray
 
 from scoring.metrics.base import Floats
 
-#: Minimum number of topics, and minimum number of labels of the rarer kind, for an
-#: estimated score. With fewer labels of the rarer kind, intervals would be too narrow.
+#: An estimated score needs this many topics, and labels of the rarer kind.
+#: Fewer labels of the rarer kind would make intervals too narrow.
 MIN_TOPICS, MIN_OF_A_KIND = 20, 10
-#: Samples with just enough labels of the rarer kind overestimate its share. With 10,
-#: 11, … 19 such labels, the interval is extended away from the rarer kind by these
-#: factors. A factor is the distance from the count to the lower 95 % limit of a Poisson
-#: mean given that the count is at least 10, divided by the distance to the
-#: unconditional limit. The first factor equals the second, so that more labels never
-#: widen the interval.
+#: Samples with just enough labels of the rarer kind overestimate that kind's share.
+#: These factors widen intervals with 10, 11, … 19 labels of the rarer kind.
+#: The factors extend an interval only on the side away from the rarer kind.
+#: A factor is a ratio of distances from the count to a lower 95 % Poisson limit.
+#: The first distance assumes a count of at least 10, the second has no condition.
+#: The first factor equals the second, so that more labels never widen the interval.
 WIDER = (1.947, 1.947, 1.751, 1.545, 1.39, 1.279, 1.2, 1.143, 1.102, 1.072)
-#: Minimum number of labelled topics, and minimum number of labels per system, for an
-#: estimated difference.
+#: An estimated difference needs this many labelled topics, and labels per system.
 MIN_LABELLED_TOPICS, MIN_LABELS = 10, 20
-#: Human labels with at least this credit are of the upper kind, others of the lower
-#: kind.
+#: Human labels with at least this credit are of the upper kind, others of the lower.
 MIDDLE = 0.5
 LEVEL = 0.95
 METHOD = "ppi-topics"

@@ -21,32 +21,30 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 #: Minimum number of systems for tests of items.
 MIN_SYSTEMS = 12
-#: Minimum number of systems for selecting items on which the best third of systems
-#: fails.
+#: A search for items that the best third of systems fails needs this many systems.
 MIN_SYSTEMS_OF_THIRD = 20
-#: Minimum number of systems for showing item-rest correlations. The correlations of two
-#: boards agree by .28 with 20 systems and by .55 with 60 systems.
+#: Item-rest correlations are shown if a board has this many systems.
+#: The correlations of two boards agree by .28 with 20 systems and by .55 with 60.
 MIN_SYSTEMS_OF_DISCRIMINATION = 60
-#: An item is selected if its p-value is at most ``ALPHA`` and its adjusted p-value at
-#: most ``FALSE_DISCOVERY_RATE``.
+#: A selected item has p ≤ ``ALPHA`` and an adjusted p ≤ ``FALSE_DISCOVERY_RATE``.
 ALPHA = 0.05
-#: Maximum expected share of selected items whose true correlation is not negative.
-#: People check the selected items. A rate of 5 % would select hardly any items on
-#: boards of 12 to 30 systems.
+#: At most this share of the selected items should have no negative true correlation.
+#: A rate of 5 % would select hardly any items on boards of 12 to 30 systems.
+#: People check the selected items, so that some wrong selections are acceptable.
 FALSE_DISCOVERY_RATE = 0.2
-#: The correction excludes p-values above this bound and divides the remaining p-values
-#: by the bound. Most items have a clearly positive correlation, and their p-values near
-#: 1 would reduce the power.
+#: The correction drops p-values above this bound and divides the rest by the bound.
+#: Items with clearly positive correlations have p-values near 1 and reduce the power.
 MAX_P = 0.5
 SEED = 0
-#: Number of permutations in the first step, minimum number of permutations in the first
-#: step on very large boards, and maximum p-value of items that enter the second step.
+#: The first step uses ``FIRST_TRIALS`` permutations of each item's values.
+#: Very large boards use at least ``LEAST_TRIALS`` permutations in the first step.
+#: Items with p-values up to ``SECOND_LOOK`` enter the second step.
 FIRST_TRIALS, LEAST_TRIALS, SECOND_LOOK = 999, 99, 0.1
-#: Minimum number of permutations in the second step, and number per item with a
-#: negative correlation.
+#: The second step uses at least ``MIN_TRIALS`` permutations.
+#: The number of permutations grows with the number of negatively correlated items.
 MIN_TRIALS, TRIALS_PER_ITEM = 9_999, 40
-#: Maximum number of permuted values in the second step, which takes some seconds. Fewer
-#: permutations select fewer items.
+#: The second step permutes at most this many values, which takes some seconds.
+#: Fewer permutations select fewer items.
 MAX_EXCHANGES = 200_000_000
 #: Number of permutations per block.
 BLOCK = 10_000

@@ -19,14 +19,13 @@ import numpy as np
 from scoring.metrics.base import Floats, Metric, WeightedMetric
 from scoring.stats.resampling import LEVEL, Bounds, Measured, on_grid
 
-#: Minimum number of units that influence a value with an interval: two units cannot
-#: show how much units vary.
+#: An interval needs this many influential units: two cannot show how units vary.
 MIN_UNITS = 3
-#: Minimum number of influential units for weighted metrics. With few positives, an area
-#: under a curve is often 1.
+#: An interval of a weighted metric needs this many influential units.
+#: With few positives, an area under a curve is often 1.
 MIN_CARRIERS = 5
-#: Maximum effective number of trials, divided by the squared effective (Kish) number of
-#: units. The maximum limits intervals of units with a small variance.
+#: This factor times the squared effective (Kish) unit count limits Wilson's trials.
+#: The limit prevents tiny intervals of units with a small variance.
 MAX_TRIALS = 1.5
 #: This maximum applies to differences, for units in which two runs have the same value.
 MAX_TRIALS_OF_DIFFERENCES = 4.0
@@ -101,8 +100,7 @@ def _interval(
         error = jackknife_error(left_out)
         ends = score_bounds(value, error, number, (low, high), level=level)
     elif np.isin(left_out, (low, high)).any() and np.ptp(left_out) > 0:
-        # If omitting a unit moves the value to the bound of its range, only this unit
-        # influences the value.
+        # A value that reaches its bound without one unit depends on this unit alone.
         return NoInterval.FEW_UNITS
     else:
         ends = one_ended_bounds(value, left_out, number, (low, high), level=level)
@@ -339,8 +337,7 @@ def difference_bounds(
         np.divide(own_errors**2, spread, out=np.zeros_like(spread), where=spread > 0)
         + fewest
     )
-    # If all units have the same difference, the error is 0, and the number of trials is
-    # the number of units.
+    # Units with equal differences have error 0 and as many trials as units.
     trials = np.where(
         per_trial > ROUNDING,
         1 / np.maximum(per_trial, ROUNDING),

@@ -12,17 +12,17 @@ from scoring.stats import jackknife
 
 #: Minimum number of rows of units for a standard error.
 MIN_UNITS = jackknife.MIN_UNITS
-#: Bits per instance that allow an attacker with random answers to exceed chance
-#: accuracy by 5 percentage points, for two possible answers. More possible answers
-#: require more bits (`bench/leak.py`).
+#: This many bits per instance let random answers beat chance by 5 percentage points.
+#: The number holds for two possible answers, and more answers need more bits.
+#: `bench/leak.py` measures how many bits an attacker needs.
 BITS_NEEDED = 0.25
 #: Assumed number of days of a phase without an end.
 A_YEAR = 365
-#: Number of private instances required for each publication of ranks per year. Assume
-#: the worst case that ranks reveal the score. After t publications for n instances with
-#: two possible answers, an attacker with random answers exceeds chance accuracy by 0.4
-#: sqrt(t / n); less with more possible answers (`bench/leak.py`). With 64 instances per
-#: publication, the excess is 5 percentage points.
+#: Each publication of ranks per year requires this number of private instances.
+#: The number assumes the worst case that ranks reveal the score.
+#: After t publications for n instances, random answers gain 0.4 sqrt(t / n) accuracy.
+#: The gain is 5 percentage points with 64 instances per publication.
+#: More than two possible answers reduce the gain (`bench/leak.py`).
 INSTANCES_BY_RANKS = 64
 
 

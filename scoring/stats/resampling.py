@@ -56,8 +56,7 @@ class Resampler:
         for row, draws in zip(
             counts, halves[: counts.size].reshape(counts.shape), strict=True
         ):
-            # The index of a unit is a 32-bit random number times the number of units,
-            # divided by 2**32.
+            # A unit's index is a 32-bit random number times the unit count over 2**32.
             drawn = (draws * np.uint64(self.units) >> np.uint64(32)).view(np.int64)
             row[:] = np.bincount(drawn, minlength=self.units)
         return counts
@@ -171,8 +170,7 @@ def _bca_shares(
     )
 
 
-#: One bit less than the precision of a double, so that sums stay exact after rounding
-#: to the grid.
+#: One bit less than a double's precision keeps sums exact after rounding to the grid.
 BITS = 52
 
 

@@ -17,16 +17,13 @@ from tasks.types.base import DECLARED, base_rules
 if TYPE_CHECKING:
     from scoring.metrics.base import Metric
 
-#: Number of digits of a gold digest in signatures. The complete digest is stored with
-#: the score.
+#: Signatures show this many digits of a gold digest, and scores store all digits.
 DIGEST_LENGTH = 12
 #: The part with the digest of the entailment labels used for a run.
 ENTAILMENT_LABELS = "entailment_labels"
-#: The parts with the version of jackknife intervals, and with the reason for a missing
-#: interval.
+#: Signatures state the version of jackknife intervals, or why an interval is missing.
 INTERVAL_VERSION, NO_INTERVAL = "interval_v", "no_interval"
-#: The part with the public or private part of the split on which the value was
-#: computed.
+#: Signatures state if the value covers the public or the private part of the split.
 PART = "part"
 #: The part with the version of the rules for reading runs. Version 1 is omitted.
 READING = "reading"

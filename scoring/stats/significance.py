@@ -31,8 +31,7 @@ FEW_EXTREME = 20
 #: The number of exchanges of one comparison; fewer if many units would take minutes.
 TRIALS, MIN_TRIALS = 10_000, 1_000
 MAX_DRAWS = 200_000_000
-#: Number of exchanges per comparison, so that the smallest p-value is significant after
-#: Holm's correction.
+#: This many exchanges per comparison let the smallest p-value pass Holm's correction.
 TRIALS_PER_COMPARISON = 25
 SEED = 0
 
@@ -463,8 +462,7 @@ def power(
     from scipy.special import nctdtr
 
     far = jackknife.t_quantile(1 - ALPHA / (2 * comparisons), at_units - 1)
-    # Limit the distance: here the power is 1, and the distribution cannot be computed
-    # much further.
+    # The distance is limited, since the power is 1 here and hardly computable beyond.
     away = min(abs(difference) / error * math.sqrt(at_units / units), 35.0)
     wrong_way = nctdtr(at_units - 1, away, -far)
     # The result is NaN if it is too small to be computed.
@@ -526,9 +524,8 @@ def units_needed(
 
 #: Possible shares of noise in the variance between rows, with a uniform prior.
 NOISE = (np.arange(100) + 0.5) / 100
-#: Prior probability that all systems of a board are equal. This value minimises the
-#: difference between predicted and observed frequencies in
-#: ``scripts/order_calibration.py``.
+#: All systems of a board are equal with this prior probability.
+#: `scripts/order_calibration.py` shows that this prior predicts frequencies best.
 EQUAL = 0.25
 
 
@@ -650,8 +647,8 @@ def differing(
     count = len(p)
     others = ~np.eye(count, dtype=bool)
     if family == ROW:
-        # Apply `holm` to all rows: p-values below the first non-significant p-value are
-        # significant. NaN sorts last, is never significant and is not counted.
+        # As in `holm`, p-values below the first non-significant one are significant.
+        # NaN sorts last, is never significant and is not counted.
         ordered = np.sort(np.where(others, p, np.nan))
         defined = count - np.isnan(ordered).sum(axis=1, keepdims=True)
         fails = ordered * (defined - np.arange(count)) > alpha
