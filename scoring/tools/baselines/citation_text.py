@@ -26,8 +26,8 @@ from tasks.types.problems import missing_package, needed, package_needed
 
 THRESHOLD = 0.03
 BY_PACKAGE, FIRST = "package", "first"
-#: Number of decimals to which scores are rounded before they are compared. Further
-#: digits depend on the order of additions.
+#: Scores are compared after rounding to this number of decimals.
+#: Further decimals depend on the order of additions.
 _DIGITS = 9
 
 
@@ -114,8 +114,7 @@ def model_answers(files: Sequence[InputFile], writing: Writing) -> Iterator[Answ
         )
     model = model.to(chosen_device()).eval()
     written = [""] * len(texts)
-    # Batches contain texts of similar length. They do not depend on the order of the
-    # instances.
+    # Batches have texts of similar length, whatever the order of the instances.
     order = sorted(range(len(texts)), key=lambda place: (len(texts[place]), place))
     for first in range(0, len(order), writing.batch):
         places = order[first : first + writing.batch]

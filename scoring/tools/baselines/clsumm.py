@@ -33,8 +33,8 @@ MQ_SENTENCES = 3
 SHORTEST = 50
 CONTEXT = 20
 LAMBDA = 0.97
-#: Weights of sentences in sections that summarise the paper. Titles always have weight
-#: 1.
+#: Sentences in sections that summarise the paper have these weights.
+#: Titles always have weight 1.
 SECTION_WEIGHTS = {"Abstract": 2.0, "Introduction": 2.0, "Conclusion": 2.0}
 THRESHOLDS = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 

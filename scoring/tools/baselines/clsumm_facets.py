@@ -25,8 +25,8 @@ from tasks.types.clsumm.topics import Topic, read_input_topics, read_topics
 from tasks.types.files import InputFile
 
 GRAMS = (1, 3)
-#: Endings and their replacements, after the rules of WordNet. ¶ The first replacement
-#: that results in a word of the papers is used.
+#: WordNet's rules replace these endings of words.
+#: The first replacement that results in a word of the papers is used.
 ENDINGS = (
     ("ies", "y"),
     ("sses", "ss"),

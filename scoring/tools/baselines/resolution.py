@@ -118,8 +118,8 @@ class Document:
     title: str
     abstract: str
     full_text: str
-    #: Contexts in which other papers cite the document. Each context contains the id of
-    #: its `citing` paper.
+    #: Other papers cite the document in these contexts.
+    #: Each context contains the id of its `citing` paper.
     inlinks: Sequence[Mapping[str, Any]]
 
     @classmethod
@@ -144,8 +144,9 @@ class Method:
 
     name: str
     family: str
-    #: A function that returns the bags of words of a document. The second argument is
-    #: the id of the paper under test, whose words are excluded.
+    #: The function ``bags`` returns the bags of words of a document.
+    #: The second argument of ``bags`` is the id of the tested paper.
+    #: The words of the tested paper are excluded from the bags.
     bags: Callable[[Document, str], Sequence[str]] = field(repr=False)
     #: The parts that documents must have for this method.
     requirements: frozenset[str]

@@ -34,8 +34,8 @@ from tasks.types.problems import (
 from tasks.types.ranking.records import Rows, the_file
 
 PLACEHOLDER, OTHER = "<REF>", "<OTHERREF>"
-#: Terms in more than half of the documents would have a negative weight. Their weight
-#: is this fraction of the mean weight.
+#: BM25 would give a term in more than half of the documents a negative weight.
+#: The weight of such a term is this fraction of the mean weight instead.
 EPSILON = 0.25
 _WORD = re.compile(r"\w+")
 

@@ -142,8 +142,7 @@ DAMAGED = "damaged"
 
 _YEAR = r"(?:1[6-9]|20)\d\d[a-z]?"
 _WORD = r"(?:(?:van|von|de|der|den|di|da|del|la|le|ten|ter)\s+){0,3}[A-ZÀ-Þ][\w'’\-]*"
-#: The lengths of names and lists are limited, so that text in capitals takes no more
-#: time than other text.
+#: Names and lists have a maximum length, so that text in capitals takes no more time.
 _NAME = rf"{_WORD}(?:\s+{_WORD}){{0,4}}"
 _AND = rf"(?:and|&)\s+{_NAME}"
 _AUTHORS = rf"{_NAME}(?:,?\s+(?:et\s+al\.?,?|and\s+others|{_AND})|(?:,\s+{_NAME}){{1,20}},?\s+{_AND})?"
@@ -160,11 +159,10 @@ _STYLES = (
     ),
     (ANONYMOUS, re.compile(r"\{\{cite:[^{}]*\}\}|\[?\s*(?:CITATION|REF|#REF)\s*\]?")),
 )
-#: Two marks that were extracted as one: they have two years, or an opening bracket
-#: inside brackets.
+#: Two marks merged into one have two years, or an opening bracket inside brackets.
 _TWO_AS_ONE = re.compile(rf"\([^()]*\(|\[[^\[\]]*\[|{_YEAR}\s*\(?[A-ZÀ-Þ][^()]*{_YEAR}")
-#: A number with only one round bracket. A number with one square bracket is common in
-#: groups such as `[3, 7]`.
+#: A number with only one round bracket is a damaged mark.
+#: A number with one square bracket is common in groups such as `[3, 7]`.
 _HALF = re.compile(r"\(\s*\d{1,3}[.,]?|\d{1,3}\s*\)[.,]?")
 #: Text that looks like a citation although the corpus has no mark there.
 _UNMARKED = re.compile(

@@ -13,8 +13,7 @@ from scoring.metrics.discourse import RULES, sentence_spans
 from tasks.types.positional_citations.parsing import own_or_copy
 from tasks.types.problems import Unavailable, needed
 
-#: The placeholder for the citation or group of citations to which a context belongs,
-#: and the placeholder for all other citations.
+#: `<REF>` replaces the citations of a context, and `<OTHERREF>` all other citations.
 PLACEHOLDER, OTHER = "<REF>", "<OTHERREF>"
 
 
@@ -128,13 +127,11 @@ class Article:
     paragraphs: Sequence[Paragraph] = ()
 
 
-#: The character that stands for a citation mark in a paragraph. It does not occur in
-#: texts.
+#: This character replaces each citation mark in a paragraph and occurs in no text.
 MARK = "\ue000"
 #: Name of the splitter by rules.
 BY_RULES = "rules"
-#: Longer paragraphs are cut at a space, because a parser's memory grows with their
-#: length.
+#: Longer paragraphs are cut at a space, because a parser's memory grows with length.
 LONGEST = 100_000
 
 Span = tuple[int, int]

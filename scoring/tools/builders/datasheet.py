@@ -261,8 +261,7 @@ class _Side:
     def add(self, row: sqlite3.Row) -> None:
         self.total += 1
         for name, label in _FEATURES.items():
-            # Do not count missing tags: most contexts are not tagged, and some have no
-            # word before the citation.
+            # Contexts without tags or without a word before the citation do not count.
             if name not in TAGGED or label(row) != NO_CLASS:
                 self.features[name][label(row)] += 1
         if row["citations"] is not None:

@@ -21,8 +21,7 @@ from scoring.tools.builders.store import SQL, Store
 from scoring.tools.builders.tagging import Tagger, tag
 from tasks.types.citation_recommendation import CANDIDATES, CONTEXTS, SAMPLED_FOR
 
-#: The contexts of a stratum whose papers have no sampled context so far, and the
-#: reserves.
+#: A stratum has contexts of papers without a sampled context, and reserves.
 _Stratum = tuple[list[int], list[int]]
 
 
@@ -397,16 +396,16 @@ def table(counts: Agreement) -> Iterator[str]:
 
 
 TABLE = "Table 1"
-#: The rule set, and the names of metrics and systems on the board by printed name. ¶
-#: This rule set contains only the metrics of the paper.
+#: The rule set `official` contains only the metrics of the paper.
+#: Both mappings lead from printed names to names of metrics and systems on the board.
 RULES, METRICS, SYSTEMS = (
     "official",
     {"R@10": "recall@10", "M@10": "mrr@10"},
     {"BM25": "bm25-okapi"},
 )
 _POS = ("Verb", "Noun", "Adjective", "Adverb", "Pronoun", "Preposition", "Others")
-#: For each printed dimension: its name in this program, and the classes whose names in
-#: this program differ.
+#: Each printed dimension has a name in this program.
+#: The mapping of a dimension has the classes whose names in this program differ.
 DIMENSIONS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "Fields": ("field", {}),
     "Years": ("year_group", {}),

@@ -27,8 +27,8 @@ from scoring.tools.builders.reading import Loader, add_records, loader, refusal
 from scoring.tools.builders.store import Store
 from tasks.types.problems import InputRefused, Problem, needed, refuse
 
-#: The size of a part in bytes. Each smaller file, and each compressed file, is a single
-#: part.
+#: A part of a corpus has this size in bytes.
+#: Each smaller or compressed file of a corpus is a single part.
 PART = 64 << 20
 #: Increase this number whenever the content of a part's database would change.
 VERSION = 2
@@ -183,8 +183,8 @@ UNFINISHED = ".unfinished"
 #: Seconds to wait for the first answer of a cluster.
 PATIENCE = 30
 
-#: A function that writes the output file of a task and returns problems of its input.
-#: It runs in another process.
+#: The function runs in another process and writes the output file of a task.
+#: The function returns the problems of the task's input.
 Run = Callable[[Any], list[Problem]]
 
 

@@ -76,8 +76,7 @@ class Tagger:
             yield beside
 
 
-#: The number of context ids in a range. Ranges do not depend on the number of
-#: processes.
+#: A range has this many context ids, whatever the number of processes.
 RANGE = 20_000
 #: The number of contexts between two calls of ``progress``.
 TOLD = 1_000
