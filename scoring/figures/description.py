@@ -17,8 +17,8 @@ class Look(NamedTuple):
     dash: str
 
 
-#: The palette of Okabe and Ito 2008. Black is left out because text is black, and
-#: yellow comes last.
+#: The palette of Okabe and Ito 2008 is used without black, the colour of texts.
+#: Yellow is the last colour of the palette.
 LOOKS = (
     Look("#0072B2", "", "circle", "solid"),
     Look("#E69F00", "/", "square", "dash"),
@@ -28,8 +28,7 @@ LOOKS = (
     Look("#56B4E9", "|", "x", "longdashdot"),
     Look("#F0E442", ".", "star", "12px 3px"),
 )
-#: The maximum number of series in a figure. The table beside the figure contains all
-#: series.
+#: A figure shows at most this many series, and the table beside it shows all series.
 MAX_SERIES = len(LOOKS)
 
 MINUS = "\u2212"

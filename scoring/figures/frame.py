@@ -181,8 +181,7 @@ def labels(places: Sequence[tuple[str, float, float]]) -> list[Label | None]:
 
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
-#: Intervals between ticks of a time axis. Longer intervals are multiples of the last
-#: one.
+#: A time axis has ticks at these intervals, or at multiples of the last interval.
 TIME_STEPS = (
     MINUTE,
     5 * MINUTE,
@@ -300,8 +299,7 @@ def _times(over: Span, wording: Wording) -> Iterator[tuple[float, str]]:
         yield place * step, words if step >= DAY else f"{words}, {at:%H:%M}"
 
 
-#: Light colours by CSS class, for separate SVG files. On pages, the style sheet sets
-#: the colours.
+#: Separate SVG files have these light colours, and pages those of the style sheet.
 PAINT = {
     "paper": {"fill": "#ffffff"},
     "ink": {"fill": "#1e1c19"},

@@ -21,13 +21,12 @@ MARGIN = {"l": 10, "r": 20, "t": 10, "b": 10}
 LEGEND = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}
 #: Settings of axes with names.
 NAMES = {"automargin": True, "type": "category"}
-#: The length of an error bar if the interval is missing. For null, Plotly would render
-#: an error bar of length 0.
+#: This text stands for a missing interval, since Plotly draws null with length 0.
 NO_LENGTH = "none"
 
 Part = dict[str, Any]
-#: Plotly parses texts as HTML and turns `<a href>` into a link. It decodes only these
-#: entities; escaped quotation marks would be shown literally.
+#: Plotly parses texts as HTML and turns `<a href>` into a link.
+#: Plotly decodes only these entities and would show escaped quotation marks literally.
 ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 

@@ -13,11 +13,9 @@ LEFT, RIGHT, FIRST, STEP = 70.0, 1130.0, 290.0, 57.0
 #: The horizontal range in which intervals are drawn.
 DRAWN_FROM, DRAWN_TO = 640.0, 960.0
 MAX_ROWS = 5
-#: The distance between rows. The smaller distance is used above a sentence with the
-#: maximum number of lines.
+#: Rows have this smaller distance above a sentence with the maximum number of lines.
 STEP_ABOVE_SENTENCE = 51.0
-#: The maximum number of rows if a sentence follows them, and the maximum number of
-#: lines of the sentence.
+#: These maxima limit the rows above a sentence and the lines of the sentence.
 MAX_ROWS_ABOVE_SENTENCE, SENTENCE_LINES = 4, 3
 #: The font size for which `fitting` and `width_of` compute widths.
 CHART_SIZE = 13.0
