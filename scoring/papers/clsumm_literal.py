@@ -26,8 +26,7 @@ from tasks.types.clsumm.pairs import section_kind
 from tasks.types.clsumm.topics import InputTopic, read_input_topics
 from tasks.types.files import InputFile
 
-#: Select the three sentences that are most similar to the citance, among sentences with
-#: at least 50 characters.
+#: The function selects the three most similar sentences of at least 50 characters.
 of_long_sentences = partial(clsumm.likest, shortest=clsumm.SHORTEST)
 
 

@@ -23,16 +23,16 @@ from scoring.tools.training import f1_by_label
 from tasks.types.clsumm.citances import FACETS, MAJORITY
 
 FOLDS = 10
-#: Protocols of cross-validation. The function returns the group of a pair, which is
-#: never split between folds; None for random folds.
+#: Cross-validation never splits the group that the function returns for a pair.
+#: A protocol with None instead of a function has random folds.
 PROTOCOLS: Mapping[str, Callable[[FacetPair], str] | None] = {
     "random": None,
     "by sentence": lambda pair: pair.sentence,
     "by topic": lambda pair: pair.topic,
 }
 
-#: F1 by protocol, classifier and facet. ¶ The key `weighted` has the mean over facets,
-#: each weighted by its frequency in the gold.
+#: F1 is grouped by protocol, classifier and facet.
+#: The key `weighted` has the mean over facets, weighted by frequency in the gold.
 Folds = Mapping[str, Mapping[str, Mapping[str, float]]]
 
 

@@ -22,8 +22,7 @@ from tasks.types.text import json_kind
 GOLD = ("question", "docs", "qa_pairs", "annotations", "answer", "answers", "claims")
 #: Names of a question's id in ALCE, in order of precedence.
 IDS = ("id", "sample_id")
-#: ALCE's program removes this end marker of chat models from answers before it scores
-#: them.
+#: ALCE's program removes this end marker of chat models before scoring answers.
 END_MARK = "<|im_end|>"
 
 

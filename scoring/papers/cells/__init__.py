@@ -126,8 +126,8 @@ class Cell:
     metric: str
     key: str
     label: tuple[str, ...]
-    #: The expected difference in `bounds/`, as text; empty for a figure that is
-    #: expected to be equal.
+    #: `bounds/` states the expected difference as text.
+    #: The text is empty for a figure that is expected to be equal.
     stated: str = ""
 
     @property
