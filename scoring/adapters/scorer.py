@@ -12,8 +12,7 @@ from tasks.types.jsonlines import as_lines
 from tasks.types.problems import fatal
 from tasks.types.runs import read_run
 
-#: Lines of a run, or the path of a run in any format that the task type reads: a file,
-#: folder or zip.
+#: Answers are the lines of a run, or the path of a file, folder or zip with a run.
 Answers = Iterable[Mapping[str, Any]] | Path | str
 
 
