@@ -21,18 +21,17 @@ from scoring.judges.questions import Prompt, Question
 from tasks.types.ledger import NO_LABEL
 from tasks.types.problems import Unavailable
 
-#: The number of prepared questions is ``at_once`` times this factor, so that
-#: connections need not wait for a slow disk.
+#: Prepared questions spare connections a wait for a slow disk.
+#: The number of prepared questions is ``at_once`` times this factor.
 AHEAD = 2
 #: The number of consecutive failures after which the endpoint is considered down.
 MAX_FAILED = 20
 #: Maximum number of tokens that the chat format adds to a prompt.
 OVERHEAD = 64
-#: The maximum number of requests per question that the endpoint may charge. The cost of
-#: this many requests is reserved.
+#: The endpoint may charge this many requests per question.
+#: The cost of all chargeable requests is reserved before a question is asked.
 MAX_CHARGED = 3
-#: The maximum number of replies to a question. If no reply has exactly one answer, the
-#: question has no label.
+#: A question has no label if none of this many replies has exactly one answer.
 MAX_REPLIES = 2
 NOTHING = Decimal(0)
 
@@ -102,8 +101,7 @@ class ChatAsker:
                 if not rows:
                     refusal.cost = spent
                     raise
-                # Store the reply to this question. The next request will raise the same
-                # exception.
+                # The reply is stored, and the next request raises the same exception.
                 break
             cost = self._cost(reply.input_tokens, reply.output_tokens, most)
             requests += 1 + reply.charged
@@ -270,8 +268,7 @@ def ask_all(
             room = at_once * AHEAD - len(flight) - len(unadmitted)
             wanted = [*unadmitted, *islice(source, max(room, 0))]
             admitted = record(answers, [] if stopped.is_set() else wanted)
-            # The budget may suffice for these questions once the reservations of
-            # running requests are released.
+            # Ended requests release reservations and may admit these questions.
             unadmitted = wanted[len(admitted) :]
             for question in admitted:
                 flight.send(question)

@@ -27,8 +27,7 @@ with needed("urllib3 is not installed, which chat endpoints need"):
 MAX_REPLY = 1 << 18
 #: The maximum number of attempts after temporary faults.
 ATTEMPTS = 4
-#: Seconds before the second attempt, and the maximum. The pause doubles with each
-#: attempt.
+#: The pause doubles with each attempt, from the first to the maximum, in seconds.
 FIRST_PAUSE, MAX_PAUSE = 1.0, 120.0
 #: HTTP statuses that mean that the endpoint will refuse every request.
 REFUSES_ALL = {
@@ -204,8 +203,8 @@ class Endpoint:
             except (urllib3.exceptions.HTTPError, OSError, ValueError):
                 if not deadline.is_sent:
                     raise _Fault("no connection", is_charged=False) from None
-                # Do not chain the original exception: its text contains addresses and
-                # headers, which must not be shown.
+                # The text of the original exception has addresses and headers.
+                # Addresses and headers must not be shown, so no exception is chained.
                 message = (
                     "no reply in time" if deadline.is_over() else "connection lost"
                 )

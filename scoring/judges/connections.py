@@ -41,8 +41,7 @@ class Deadline:
     def cut(self) -> None:
         sock = getattr(self.connection, "sock", None)
         if sock is not None:
-            # Call `shutdown` on the plain socket: on the TLS socket, it would end the
-            # encryption while another thread uses the socket.
+            # `shutdown` on the TLS socket would end encryption in another thread.
             with suppress(OSError):
                 socket.socket.shutdown(sock, socket.SHUT_RDWR)
 

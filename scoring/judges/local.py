@@ -87,8 +87,7 @@ class CrossEncoder:
         self.name = model_name(judge.model, folder)
 
     def labels(self, questions: Sequence[Question]) -> Iterator[Labels]:
-        # Sort the questions, so that batches are reproducible: padding affects the last
-        # digits.
+        # Padding changes the last digits, so questions are sorted for reproducibility.
         ordered = sorted(
             questions, key=lambda one: (sum(map(len, one.texts)), one.texts)
         )

@@ -47,8 +47,7 @@ class PromptRefused(Exception):
     """The prompt or its map of answers is invalid; the message gives the reason."""
 
 
-#: The default prompts. The prompt for entailment follows the definition of Honovich et
-#: al. 2022.
+#: The default prompt for entailment follows the definition of Honovich et al. 2022.
 PROMPTS: Mapping[str, str] = {
     ENTAILS: (
         "Premise:\n{premise}\n\nHypothesis:\n{hypothesis}\n\n"
@@ -137,8 +136,7 @@ class Prompt:
 
     @cached_property
     def _words(self) -> re.Pattern[str]:
-        # Match longer answers first, so that “not supported” does not match
-        # “supported”.
+        # Longer answers come first, so that “supported” does not match “not supported”.
         longest = sorted(self.answers, key=len, reverse=True)
         return re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, longest))})(?![\w-])")
 
@@ -160,8 +158,7 @@ def without_thinking(reply: str) -> str:
     for tag in _TAG.finditer(reply):
         if tag[1]:
             if depth == 0:
-                # If there is no opening tag, all text before the closing tag is
-                # reasoning.
+                # Text before a closing tag without an opening tag is reasoning.
                 kept.clear()
             depth = max(depth - 1, 0)
         else:
