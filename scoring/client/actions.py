@@ -26,13 +26,12 @@ from scoring.offline.terminal import (
 )
 from tasks.types import Problem
 
-#: Final states of a run. If a phase hides its results, the state of every run that has
-#: not failed is “received”.
+#: A phase that hides its results reports “received” for every run that has not failed.
 SCORED, RECEIVED = "scored", "received"
 ENDED = (SCORED, RECEIVED, "failed", "cancelled", "withdrawn")
 NOT_SCORED = 1
-#: Descriptions of the rules that select each team's runs. Sites before version 0.4.0 do
-#: not state the rule of a board.
+#: Each rule that selects a team's runs has a description.
+#: Sites before version 0.4.0 do not state the rule of a board.
 ON_BOARDS = {
     "best": "the best run of each team",
     "last": "the last run of each team",

@@ -28,8 +28,7 @@ from tasks.types.guarded.json_reader import JSON, read_json
 API = "/api/v1/"
 #: HTTP statuses after which the client sends the same request again.
 BUSY = (429, 503)
-#: The number of attempts per request, and the maximum pause in seconds between
-#: attempts.
+#: The client sends a request this many times and pauses at most ``MAX_PAUSE`` seconds.
 TRIES, MAX_PAUSE = 4, 60.0
 TIMEOUT = 120.0
 _BLOCK = 1 << 16
@@ -221,8 +220,8 @@ def _send_with_retries(send: Callable[[], Answer]) -> Answer:
         try:
             return send()
         except SiteRefused as fault:
-            # An exhausted quota also has status 429 but lasts longer than a minute. The
-            # response then has no `retry_after`.
+            # An exhausted quota also has status 429, but no `retry_after`.
+            # An exhausted quota lasts longer than a minute, so no retry follows.
             if fault.status not in BUSY or fault.retry_after is None:
                 raise
             time.sleep(min(fault.retry_after, MAX_PAUSE))
