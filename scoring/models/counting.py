@@ -225,8 +225,7 @@ class EvaluationQuerySet(models.QuerySet[Any]):
 
     def teamless(self, phase: Phase) -> EvaluationQuerySet:
         """Return the baselines and the human baseline of the phase."""
-        # Filter by runs, which have an index; filtering by gold, SQLite would read all
-        # evaluations.
+        # The filter uses the index of runs, as SQLite would read all rows by gold.
         runs = Submission.objects.filter(
             phase=phase, team=None, kind__in=Submission.TEAMLESS
         )

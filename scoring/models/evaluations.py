@@ -288,8 +288,7 @@ Classes = Mapping[str, Mapping[str, Mapping[str, Any]]]
 #: Interval bounds, keyed by class and metric.
 Ends = Mapping[str, Mapping[str, tuple[float, float] | None]]
 
-#: Stored types: four bytes for a support, which is -1 for a missing number; eight bytes
-#: for all other numbers.
+#: A support takes four bytes (-1 if missing), and any other number eight bytes.
 SUPPORT, NUMBER = np.dtype("<i4"), np.dtype("<f8")
 #: Stored support of a withheld number.
 FEW_ANSWERS = -2
