@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from scoring.offline.parts import Part
     from tasks.types.repairs import Repair
 
-#: Former top-level commands that are now under `papers`. The old names will work until
-#: the next release.
+#: These former top-level commands are now under `papers`.
+#: The former names of moved commands work until the next release.
 MOVED = (
     "claim-check",
     "claim-sheet",
@@ -62,8 +62,8 @@ MOVED = (
 )
 TRUST = "--trust-measures"
 USAGE_FAULT = 2
-#: Exit code if a metric needs a model or program that is not installed. The command
-#: will work after the installation.
+#: This exit code means that a metric needs a model or program that is not installed.
+#: The command will work after the missing model or program is installed.
 UNAVAILABLE = 6
 #: Packages that every scoring command imports.
 SCORER = ("numpy", "scipy")
@@ -119,8 +119,7 @@ def main(
         print(f"python -m scoring: {WITHOUT_PAPERS}", file=sys.stderr)
         return UNAVAILABLE
     if words[:1] == ["score"]:
-        # Use one thread, as workers do: starting threads takes a fifth of the time of a
-        # small run.
+        # Starting threads takes a fifth of the time of a small run, so one thread runs.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     given = parser().parse_args(words)
     given.next_step = next_step
@@ -145,8 +144,8 @@ def _exit_code(namespace: argparse.Namespace) -> int:
         return lacking(missing, as_objects=as_objects)
     except PATH_FAULTS as fault:
         if as_objects or fault.filename is None:
-            # The worker passes only valid paths, so this error is temporary and the
-            # worker must try again.
+            # The worker passes only valid paths, so this error is temporary.
+            # The worker tries again after a temporary error.
             raise
         report(
             [Problem(file=str(fault.filename), message=str(fault.strerror).lower())],
@@ -483,8 +482,7 @@ def run() -> NoReturn:
     except KeyboardInterrupt:
         code = INTERRUPTED
     except BrokenPipeError:
-        # Otherwise, the interpreter would try to flush the remaining output again on
-        # exit.
+        # The redirection keeps the interpreter from flushing into the closed pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = PIPE_CLOSED
     sys.exit(code)
