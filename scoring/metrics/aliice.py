@@ -223,8 +223,8 @@ class AliiceDeviation(Aliice):
         return None
 
     def unit_stats(self, sums: Floats) -> Floats:
-        """Return (units, 4) for each response: the value, the square of the value, 1 if
-        the response counts, and the number of missing labels.
+        """Return an array (units, 4) that has for each response the value, the square
+        of the value, 1 if the response counts, and the number of missing labels.
         """
         column = {name: sums[..., place] for name, place in PLACES.items()}
         counts = column[f"{self.part}_weight"] > 0
@@ -303,7 +303,7 @@ class Alce(CitationMetric):
     sentences. Precision is 0 if the response has no marks.
 
     If a mark of a sentence refers to no passage, the sentence is not entailed and
-    precision ignores its marks. Empty and missing responses score 0; the official
+    precision ignores its marks. Empty and missing responses score 0. The official
     program excludes them.
     """
 
@@ -318,7 +318,9 @@ class Alce(CitationMetric):
         self.fixed = {"marks": "all" if all_marks else MAX_MARKS}
 
     def counted_marks(self, sentence: AlceSentence) -> tuple[int, ...]:
-        """Return the judged marks; none if any mark refers to no passage."""
+        """Return the citation marks of a sentence that are judged, or none if any mark
+        refers to no passage.
+        """
         in_range = are_in_range(
             sentence.marks,
             len(sentence.question.passages),

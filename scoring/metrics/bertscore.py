@@ -57,8 +57,8 @@ class BertScore(base.TextMean):
 
     @property
     def parameters(self) -> base.Parameters:
-        """Return the parameters; a digest of the model's weights identifies the model.
-        Raises Unavailable.
+        """Return BERTScore's parameters for the signature. A digest of the model's
+        weights identifies the model. Raises Unavailable.
         """
         chosen = self.settings
         if not chosen.is_asked:
@@ -136,8 +136,8 @@ class Settings:
         return local_models.encoder(self.model, self.layer)
 
     def baseline_values(self) -> tuple[float, float, float]:
-        """Return the baseline: precision, recall and F1 of unrelated texts under this
-        model and layer.
+        """Return the baseline values, which are precision, recall and F1 of unrelated
+        texts under the model and layer.
         """
         path: Path | None = Path(self.baseline)
         if self.baseline == "yes":
@@ -163,8 +163,8 @@ class Settings:
 def bertscore(
     gold: Sequence[str], answers: Sequence[str], settings: Settings
 ) -> base.Floats:
-    """Return (n, 3): precision, recall and F1 of each pair. Raises Unavailable if the
-    model is missing.
+    """Return an array (n, 3) with BERTScore's precision, recall and F1 of each pair of
+    texts. Raises Unavailable if the model is missing.
     """
     if len(gold) != len(answers):
         raise ValueError(f"{len(gold)} gold texts and {len(answers)} answers")
@@ -210,8 +210,8 @@ def _rescale(scores: base.Floats, settings: Settings) -> base.Floats:
 
 
 class _Weights:
-    """The weight of each token: 1, or its inverse document frequency among the gold
-    texts.
+    """The weight of each token, which is 1 or the token's inverse document frequency
+    among the gold texts.
     """
 
     def __init__(self, settings: Settings, gold: Sequence[str]) -> None:
@@ -231,7 +231,9 @@ class _Weights:
         text: local_models.Embedded,
         similarities: np.ndarray[tuple[int], np.dtype[np.float32]],
     ) -> float:
-        """Return the weighted mean over a text's tokens; 0 if all weights are 0."""
+        """Return the weighted mean similarity of a text's tokens, or 0 if all weights
+        are 0.
+        """
         weights = (
             ~np.isin(text.ids, self._special)
             if self._idf is None

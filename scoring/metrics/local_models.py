@@ -63,15 +63,15 @@ _BLOCK = 1 << 22
 
 @dataclass(frozen=True)
 class Embedded:
-    """The tokens of a text: (t,) ids and (t, d) unit vectors."""
+    """The tokens of a text as (t,) ids and (t, d) unit vectors."""
 
     ids: NDArray[np.int64]
     vectors: Vectors
 
 
 def missing(model: str) -> str | None:
-    """Return the reason why the model cannot be used on this machine, for
-    administrators; None if it is available.
+    """Return the reason why a model cannot be used on this machine, for administrators,
+    or None if the model is available.
     """
     absent = [name for name in ("torch", "transformers") if find_spec(name) is None]
     if absent:
@@ -95,7 +95,7 @@ PACKAGED = {
 
 def folder_of(model: str) -> Path | None:
     """Return the folder of a model, given by path, by a name in ``PACKAGED`` or by its
-    name on the Hugging Face hub; None if missing.
+    name on the Hugging Face hub, or None if missing.
     """
     if (Path(model) / "config.json").is_file():
         return Path(model)
@@ -116,7 +116,9 @@ def folder_of(model: str) -> Path | None:
 
 
 def found_folder(label: str, model: str) -> Path:
-    """Return the folder of a model. Raises Unavailable if there is none."""
+    """Return the folder of the model that an option names. Raises Unavailable if the
+    folder is missing.
+    """
     if folder := folder_of(model):
         return folder
     raise Unavailable(f"{label}: {missing(model)}")
@@ -141,7 +143,7 @@ def weights_digest(folder: Path) -> str:
 
 @dataclass(frozen=True)
 class NamedModel:
-    """The model that an option names; ``label`` is its name in messages."""
+    """The model that an option names. ``label`` is its name in messages."""
 
     label: str
     name: str
@@ -154,8 +156,8 @@ class NamedModel:
 
     @property
     def signed(self) -> str:
-        """Return the model's name in signatures: a prefix of the digest of its weights.
-        Raises Unavailable.
+        """Return the model's name in signatures, which is a prefix of the digest of its
+        weights. Raises Unavailable.
         """
         return f"sha256-{weights_digest(self.folder)[:12]}"
 
@@ -164,8 +166,8 @@ class NamedModel:
 
 
 def layer_of(model: str, chosen: str) -> int:
-    """Return the index of the layer whose vectors are used. Raises Unavailable if the
-    model lacks this layer.
+    """Return the index of the model's layer whose vectors are used. Raises Unavailable
+    if the model lacks this layer.
     """
     config = json.loads(
         (found_folder("BERTScore", model) / "config.json").read_text(encoding="utf-8")
@@ -273,8 +275,8 @@ class Encoder:
 def padded(
     ids: Mapping[int, Sequence[int]], at_once: int
 ) -> Iterator[tuple[list[int], Any, Any]]:
-    """Yield batches of texts of similar length, the longest first: the keys of the
-    texts, their padded tokens, and the attention mask.
+    """Yield batches of texts of similar length, the longest first. A batch has the keys
+    of the texts, their padded tokens, and the attention mask.
     """
     import torch
 
@@ -293,7 +295,9 @@ def padded(
 
 @lru_cache(maxsize=1)
 def encoder(model: str, layer: int) -> Encoder:
-    """Return the loaded encoder, cached for the next call. Raises Unavailable."""
+    """Return the loaded encoder of a model, and cache the encoder for the next call.
+    Raises Unavailable.
+    """
     return Encoder(model, layer)
 
 

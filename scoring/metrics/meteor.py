@@ -106,8 +106,8 @@ LEXICOGRAPHER_FILES = 45
 
 
 def missing_files(folder: Path) -> str:
-    """Return a message that names the first missing file; empty if no file is
-    missing.
+    """Return a message that names the first missing file, or an empty text if no file
+    is missing.
     """
     absent = [name for name in NEEDED if not (folder / name).is_file()]
     return (
@@ -158,7 +158,9 @@ def reader(folder: Path) -> Any:
             )
 
         def map_wn(self, version: str = "wordnet") -> None:
-            """Do nothing: METEOR uses one version of WordNet and no other languages."""
+            """Do nothing, because METEOR uses one version of WordNet and no other
+            languages.
+            """
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

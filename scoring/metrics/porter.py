@@ -5,7 +5,7 @@ and `logi` to `log`, as Porter's own later program does. ``rouge_score_stem`` is
 variant of the package rouge-score, which is NLTK's stemmer. NLTK adds a list of
 irregular words, changes the rules for final `y` and `ied`, maps `fulli` to `ful`, and
 applies the rule for `alli` before the rest of step 2. ``rouge155_stem`` is the variant
-of the Perl program ROUGE-1.5.5; its step 4 may remove one of `ment`, `ent` and `ion`
+of the Perl program ROUGE-1.5.5. Its step 4 may remove one of `ment`, `ent` and `ion`
 after another suffix. We derived both variants by comparing the stems of many words.
 """
 
@@ -145,7 +145,7 @@ def rouge155_stem(word: str) -> str:
 
 
 def _shape(word: str) -> bytearray:
-    """Return the word with `c` for each consonant and `v` for each vowel. `y` after a
+    """Return a word with `c` for each consonant and `v` for each vowel. `y` after a
     consonant is a vowel.
     """
     shape = bytearray(word.encode().translate(_SHAPES))
@@ -162,8 +162,9 @@ def _measure(word: str) -> int:
 
 
 def _ends_cvc(word: str, *, takes_short: bool) -> bool:
-    """Return True if the paper's condition *o holds: the word ends in consonant, vowel,
-    consonant. ``takes_short`` also accepts a word of one vowel and one consonant.
+    """Return True if the word ends in consonant, vowel, consonant, which is condition
+    *o of Porter's paper. ``takes_short`` also accepts a word of one vowel and one
+    consonant.
     """
     shape = _shape(word)
     return (

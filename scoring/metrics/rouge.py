@@ -37,8 +37,8 @@ def rouge(
     *,
     is_stemmed: bool,
 ) -> dict[str, Floats]:
-    """Return for each of ``1``, ``2``, ``l``, ``lsum`` the (n, 3) precisions, recalls
-    and F1 of pairs, from 0 to 1.
+    """Return ROUGE's (n, 3) precisions, recalls and F1 of pairs, from 0 to 1, for each
+    kind ``1``, ``2``, ``l`` or ``lsum``.
 
     A text without letters or digits scores 0. Encoded references are cached.
     """
@@ -76,8 +76,8 @@ def rouge(
 
 class Rouge(TextMean):
     """The mean over instances of precision, recall or F1 of ROUGE-1, -2, -L or -Lsum,
-    times 100. Gold and answers are texts. A gold instance without an answer scores 0;
-    over no instances the value is undefined (NaN). Values with and without stemming are
+    times 100. Gold and answers are texts. A gold instance without an answer scores 0.
+    Over no instances the value is undefined (NaN). Values with and without stemming are
     different metrics.
     """
 
@@ -240,7 +240,7 @@ class Vocabulary(dict[bytes, int]):
         self.forget()
 
     def forget(self) -> None:
-        """Remove all words. Earlier numbers become invalid."""
+        """Remove all words from the vocabulary. Earlier word numbers become invalid."""
         self.clear()
         self.update({TEXT_END: 0, LINE_END: 1})
         self._stem_numbers: dict[bytes, int] = {}
@@ -252,7 +252,7 @@ class Vocabulary(dict[bytes, int]):
         return number
 
     def learn(self, words: Iterable[bytes], stems: Iterable[bytes]) -> None:
-        """Add words and stems from a cache file."""
+        """Add words and stems from a cache file to the vocabulary."""
         self._stem_of.update(zip(words, stems, strict=True))
 
     def stem(self, word: bytes) -> bytes:
@@ -277,7 +277,7 @@ forget = vocabulary.forget
 @dataclass(frozen=True, eq=False)
 class Encoded:
     """Concatenated texts as word numbers. Text i is ``words[starts[i]:starts[i + 1]]``.
-    Its non-empty lines have the indices ``lines[i]`` to ``lines[i + 1] - 1``; line j is
+    Its non-empty lines have the indices ``lines[i]`` to ``lines[i + 1] - 1``. Line j is
     ``words[line_starts[j]:line_starts[j + 1]]``.
     """
 
@@ -377,12 +377,12 @@ MAX_CODES = 0x110000 - SURROGATE_COUNT
 
 @dataclass(frozen=True)
 class Block:
-    """A block of pairs as rows of ``tokens``, (rows, width): reference, then
-    prediction, then padding.
+    """A block of pairs as rows of ``tokens``, (rows, width). A row has the reference,
+    the prediction, and padding.
 
-    ``pairs`` are the indices of the pairs; ``references`` and ``predictions`` are the
-    numbers of tokens in each row. Sorting a row groups equal tokens; their occurrences
-    in both texts are then counted together.
+    ``pairs`` are the indices of the pairs. ``references`` and ``predictions`` are the
+    numbers of tokens in each row. Sorting a row groups equal tokens. Occurrences in
+    both texts are then counted together.
     """
 
     pairs: Numbers
@@ -456,8 +456,8 @@ def bigram_hits(block: Block) -> Numbers:
 
 
 def _match_counts(keys: Numbers) -> Numbers:
-    """Return the number of matches in each row of (rows, width) keys. The last bit of a
-    key is 1 for the prediction.
+    """Return the number of tokens common to both texts in each row of (rows, width)
+    keys. The last bit of a key is 1 for the prediction.
     """
     keys = np.sort(keys)
     starts, of_reference, of_prediction = runs(keys)
@@ -468,9 +468,9 @@ def _match_counts(keys: Numbers) -> Numbers:
 
 
 def runs(keys: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-    """Return the runs of equal tokens in sorted rows: their start in the flattened
-    keys, and their number of tokens in reference and prediction. Padding forms a run
-    without tokens of the reference.
+    """Return the runs of equal tokens in sorted rows. Each run has a start in the
+    flattened keys, and a number of tokens in reference and prediction. Padding forms a
+    run without tokens of the reference.
     """
     tokens = keys >> 1
     is_new = np.ones(keys.shape, dtype=bool)
@@ -523,8 +523,8 @@ Words = NDArray[Any]
 
 
 def union_hits(references: Encoded, predictions: Encoded) -> Numbers:
-    """Return the hits of ROUGE-Lsum for each pair: the tokens in the union of longest
-    common subsequences, each at most as often as in the prediction.
+    """Return the number of ROUGE-Lsum's hits for each pair. Hits are the tokens in the
+    union of longest common subsequences, each at most as often as in the prediction.
     """
     hits = np.zeros(len(references.starts) - 1, dtype=np.int64)
     # If both texts have one sentence, the union is the longest common subsequence.

@@ -2,7 +2,7 @@
 subsequences.
 
 Lin 2004, ROUGE: A Package for Automatic Evaluation of Summaries, and the program, whose
-output the CL-SciSumm programs print. A *model* is a reference; a *peer* is the scored
+output the CL-SciSumm programs print. A *model* is a reference. A *peer* is the scored
 text.
 """
 
@@ -48,7 +48,9 @@ class Measure(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """The numbers of units in models, in the peer, and in both."""
+    """The numbers of n-grams or other units in the references, in the scored text, and
+    in both.
+    """
 
     model: int
     peer: int
@@ -67,7 +69,7 @@ class Counts(NamedTuple):
         return float(harmonic_mean(self.precision, self.recall))
 
     def as_printed(self) -> tuple[float, float, float]:
-        """Return recall, precision and F1 as the program prints them: to 5 decimals,
+        """Return recall, precision and F1 as ROUGE-1.5.5 prints them, to 5 decimals,
         with F1 from the two rounded values.
         """
         recall, precision = float(f"{self.recall:.5f}"), float(f"{self.precision:.5f}")

@@ -28,15 +28,16 @@ BLOCK = 32_768
 
 
 def gram_counts(symbols: Numbers, lengths: Numbers, orders: int) -> Floats:
-    """Return (pairs, orders, 3): the numbers of n-grams in the answer, in the gold and
-    in both, for n from 1 to ``orders``. A common n-gram counts with its minimum number
-    of occurrences.
+    """Return an array (pairs, orders, 3) with the numbers of n-grams in the answer, in
+    the gold and in both, for n from 1 to ``orders``. A common n-gram counts with its
+    minimum number of occurrences.
 
-    ``symbols`` are numbers from 0: first answer, first gold, second answer and so on.
-    ``lengths``, of shape (pairs, 2), are the lengths of these texts. Each position has
-    a key that contains, from the highest bits, the index of the pair, the symbol, the
-    following symbols (0 after the end of the text), and a bit for answer or gold. Keys
-    are sorted once. For each order, equal n-grams form runs of the sorted keys.
+    ``symbols`` are numbers from 0, in the order first answer, first gold, second answer
+    and so on. ``lengths``, of shape (pairs, 2), are the lengths of these texts. Each
+    position has a key that contains, from the highest bits, the index of the pair, the
+    symbol, the following symbols (0 after the end of the text), and a bit for answer or
+    gold. The keys of a block are sorted once. For each order, equal n-grams form runs
+    of the sorted keys.
     """
     counts = np.zeros((len(lengths), orders, 3))
     counts[..., :2] = np.maximum(lengths[:, None] - np.arange(orders)[:, None], 0)
@@ -97,8 +98,8 @@ def _bits(symbols: Numbers) -> int:
 
 
 def _key_bits(symbols: Numbers, pairs: int, orders: int) -> int:
-    """Return the number of bits of a key: index of the pair, symbols of the highest
-    order, and answer or gold.
+    """Return the number of bits of a key, which encodes the pair's index, the symbols
+    of the highest order, and answer or gold.
     """
     return _bits(symbols) * orders + pairs.bit_length() + 1
 
@@ -154,7 +155,7 @@ class Counted(Metric):
     def instance_stats(
         self, gold: Sequence[Text | None], answers: Sequence[Text | None]
     ) -> Floats:
-        """Return sacreBLEU's counts and 1; a row of zeros for an answer without
+        """Return sacreBLEU's counts and 1, or a row of zeros for an answer without
         gold.
         """
         counts = present(gold).astype(np.float64)
@@ -183,7 +184,7 @@ class Counted(Metric):
 
     @abstractmethod
     def corpus_value(self, counts: Floats) -> Floats:
-        """Return the value between 0 and 100 of summed counts."""
+        """Return the metric's value between 0 and 100 from summed counts."""
 
 
 class Bleu(Counted):
