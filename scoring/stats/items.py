@@ -1,11 +1,11 @@
 """Select items that organisers should check, by the values of all systems on them.
 
-An item is an instance of a test set. Better systems should have higher values on it. If
-better systems have lower values, the gold may be wrong, or the item may measure
-something else than the other items. A selected item is a candidate for a check; its
-gold is not necessarily wrong.
+An item is an instance of a test set. Better systems should have higher values on an
+item. If better systems have lower values, the gold may be wrong, or the item may
+measure something else than the other items. A selected item is a candidate for a check,
+and the item's gold is not necessarily wrong.
 
-Values have the shape (systems, items). They are finite; higher values are better.
+Values have the shape (systems, items). Values are finite, and higher values are better.
 
 Benjamini and Hochberg 1995, Controlling the False Discovery Rate; Ellis, Pecanka and
 Goeman 2020, Gaining power in multiple testing of interval hypotheses via
@@ -55,11 +55,12 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Tested:
-    """The item-rest correlation of each item, its one-sided p-value and the adjusted
-    p-value.
+    """The correlation of each item with the sum of all other items, the one-sided
+    p-value, and the adjusted p-value.
 
-    A correlation is NaN if all systems have the same value. ``p`` is NaN unless the
-    correlation is negative. ``adjusted`` is NaN if ``p`` is NaN or above ``MAX_P``.
+    A correlation is NaN if all systems have the same value on the item. ``p`` is NaN
+    unless the correlation is negative. ``adjusted`` is NaN if ``p`` is NaN or above
+    ``MAX_P``.
     """
 
     correlations: Floats
@@ -76,7 +77,7 @@ class Tested:
 
 @dataclass(frozen=True)
 class Difficulty:
-    """The mean of each item over the systems, with its interval."""
+    """The mean value of each item over the systems, with an interval."""
 
     mean: Floats
     low: Floats
@@ -108,8 +109,8 @@ def tested(values: Floats) -> Tested:
 
 
 def item_rest(values: Floats) -> Floats:
-    """Return Pearson's correlation of each item with the sum of all other items; NaN if
-    either is constant.
+    """Return Pearson's correlation of each item with the sum of all other items, or NaN
+    if either is constant.
     """
     rest = values.sum(axis=1, keepdims=True) - values
     own, others = values - values.mean(axis=0), rest - rest.mean(axis=0)
@@ -123,10 +124,10 @@ def item_rest(values: Floats) -> Floats:
 
 
 def permutation_p(values: Floats, items: NDArray[np.intp], trials: int) -> Floats:
-    """Return one-sided p-values: the share of permutations whose item-rest correlation
-    is at most the observed one.
+    """Return one-sided p-values, which are the shares of permutations whose item-rest
+    correlation is at most the observed one.
 
-    A permutation reorders the systems' values of the item; the observed order counts as
+    A permutation reorders the systems' values of the item. The observed order counts as
     one permutation. The p-values are valid for any distribution of values.
     """
     rng = np.random.default_rng(SEED)
@@ -165,7 +166,9 @@ def best_third(values: Floats) -> NDArray[np.intp]:
 
 
 def missed_by_best_third(values: Floats, worst: float) -> NDArray[np.bool_]:
-    """Return (items,): True if all systems of the best third have the worst value."""
+    """Return an array (items,) with True for each item on which all systems of the best
+    third have the worst value.
+    """
     return np.asarray((values[best_third(values)] <= worst + ROUNDING).all(axis=0))
 
 
