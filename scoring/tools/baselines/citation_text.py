@@ -34,7 +34,7 @@ _DIGITS = 9
 def lexrank(
     documents: Sequence[Sequence[str]], size: int, *, ties: str = BY_PACKAGE
 ) -> list[list[str]]:
-    """Return the best sentences of each document, best first; none for an empty
+    """Return the best sentences of each document, best first, or none for an empty
     document.
 
     Words are weighted by inverse document frequency. Raises Unavailable.

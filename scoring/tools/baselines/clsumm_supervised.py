@@ -78,7 +78,7 @@ def chosen_wordnet(option: str) -> Any | None:
 
 
 def features(topic: InputTopic, options: Options) -> Floats:
-    """Return (citances, sentences, features) of a topic. Raises Unavailable."""
+    """Return the (citances, sentences, features) array of a topic. Raises Unavailable."""
     near = likeness(topic, with_citances).cosines
     return np.concatenate(
         [_features_of_words(topic, near), *features_of_data(topic, options)], axis=2

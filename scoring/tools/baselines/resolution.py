@@ -3,7 +3,8 @@ on them.
 
 Duma and Klein 2014. *Internal*: the cited paper's own words (full text, title and
 abstract, passage). *External*: sentences of other papers that cite it. *Mixed*: both.
-TF-IDF is fitted on the references of one paper, because only these are ranked.
+TF-IDF is fitted on the references of one paper, because only the references of this
+paper are ranked.
 """
 
 import re
@@ -139,7 +140,7 @@ class Document:
 class Method:
     """A representation of documents by one or more bags of words per document.
 
-    The score of a document is the highest score of its bags.
+    The score of a document is the highest score among the document's bags.
     """
 
     name: str
@@ -255,7 +256,7 @@ def rankings(
 ) -> Iterator[tuple[list[int], list[float]]]:
     """Yield for each record the ranking of the documents and their scores.
 
-    The ranking contains indices, best first; ties stay in order. A score is the cosine
+    The ranking contains indices, best first. Ties stay in order. A score is the cosine
     with the best bag of a document.
     """
     citing = str(records[0]["paper_id"])

@@ -113,8 +113,8 @@ def folder_of(options: Options) -> Path:
 
 
 def lacking_for_dense() -> str:
-    """Return the name of a missing package; empty if the baseline can run with the
-    packaged model.
+    """Return the name of a package that the baseline with dense vectors lacks, or an
+    empty text if no package is missing.
     """
     packages = {
         "torch": MODELS,

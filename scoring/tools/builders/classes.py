@@ -168,8 +168,8 @@ class Rules:
         )
 
     def years(self, year: int) -> str:
-        """Return the group of years that contains this year. Groups extend to years
-        outside the configured range.
+        """Return the group of publication years that contains the given year. Groups
+        extend to years outside the configured range.
         """
         first = year - (year - self.first_year) % self.years_a_group
         return f"{first}-{first + self.years_a_group - 1}"
@@ -261,7 +261,7 @@ REASONS = (
 
 def reason_against(context: sqlite3.Row, cited: int) -> str | None:
     """Return the reason for leaving out the context, or None. ``cited`` is the number
-    of its cited references in the reference list.
+    of the context's cited references in the reference list.
     """
     sentence = context["sentence"]
     checks = (

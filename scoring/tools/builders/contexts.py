@@ -93,8 +93,8 @@ class _Sentence:
         self.groups = list(_GROUP.finditer(text))
 
     def shown(self, group: int | None = None) -> str:
-        """Return the text with one placeholder for the marks of this group and the
-        other placeholder for the marks of all other groups.
+        """Return the sentence with `<REF>` for the marks of the given group, and
+        `<OTHERREF>` for the marks of all other groups.
         """
         parts, end = [], 0
         for number, mark in enumerate(self.groups):
@@ -106,8 +106,8 @@ class _Sentence:
         return " ".join("".join([*parts, self.text[end:]]).split())
 
     def printed(self, numbers: Mapping[str, int]) -> str:
-        """Return the text with the marks as printed in the paper. Tokens of the corpus
-        are replaced by the numbers of the references.
+        """Return the sentence with the citation marks as printed in the paper. Tokens
+        of the corpus are replaced by the numbers of the references.
         """
         first, *rest = self.text.split(MARK)
         parts = [first]
@@ -171,8 +171,8 @@ _UNMARKED = re.compile(
 
 
 def style_of(mark: str) -> str:
-    """Return the style of a printed mark: `damaged` for two merged marks and for a
-    number with one round bracket, “” for an unknown style.
+    """Return the style of a printed citation mark. The style is `damaged` for two
+    merged marks and for a number with one round bracket, and “” if unknown.
 
     >>> style_of("(Lee et al., 1997a)"), style_of("[12]"), style_of("(Lee et al., 1997a(Lee et al., 1997b)")
     ('author-year', 'numeric', 'damaged')

@@ -51,9 +51,9 @@ class Author:
 class Reference:
     """An entry of a paper's reference list.
 
-    All references to the same paper have the same ``target``: the id of the paper in
-    the collection, or another shared id. If the paper is unknown, only this entry has
-    the id. ``citations`` is the number of papers that cite the target.
+    All references to the same paper have the same ``target``, which is the id of the
+    paper in the collection, or another shared id. The entry of an unknown paper has an
+    id of its own. ``citations`` is the number of papers that cite the target.
     """
 
     ref_id: str
@@ -89,7 +89,7 @@ class Context:
 
 @dataclass(frozen=True, kw_only=True)
 class Mark:
-    """A citation mark in a paragraph: its position, its printed form, and its
+    """A citation mark in a paragraph, with the mark's position, printed form and
     reference.
 
     ``ref_id`` is None if the corpus does not identify the reference.
@@ -145,9 +145,10 @@ class Splitter:
     given, name = BY_RULES, RULES
 
     def spans(self, text: str, marks: Sequence[str]) -> Iterable[Span]:
-        """Return the start and end of each sentence, without surrounding spaces.
+        """Return the start and end of each sentence of a text, without surrounding
+        spaces.
 
-        In the text, ``MARK`` stands for each citation mark; ``marks`` has the printed
+        In the text, ``MARK`` stands for each citation mark. ``marks`` has the printed
         forms.
         """
         return sentence_spans(text)

@@ -212,8 +212,8 @@ NO_CLASS = "None"
 
 @dataclass(frozen=True)
 class Distribution:
-    """The distribution of one feature. ``is_mean`` is True if the numbers are means and
-    False if they are counts.
+    """The distribution of one feature. ``is_mean`` is True if the numbers of the
+    distribution are means, and False if the numbers are counts.
     """
 
     name: str

@@ -100,7 +100,7 @@ def sample_officially(store: Store, rules: classes.Rules) -> None:
     """Fill the table `sampled`. Raises InputRefused if no context has all features of
     the strata.
 
-    Sets compete for the same contexts: the set *Medium* needs contexts at the end of
+    Sets compete for the same contexts. The set *Medium* needs contexts at the end of
     sentences, and the set *End* needs contexts of medium length. Therefore all classes
     take turns, the smallest class first. In each turn, a class takes one unused
     context, so that all classes grow equally until their strata are empty. A stratum
@@ -204,7 +204,8 @@ def build_diagnostic(  # noqa: PLR0913  (each is an option of the command)
     sentences: str = BY_RULES,
     progress: Callable[[str], None] = lambda step: None,
 ) -> datasheet.Built:
-    """Write the season folder. ``progress`` is called with the name of each step.
+    """Write the season folder of a diagnostic split. ``progress`` is called with the
+    name of each step.
 
     ``pipeline`` is a spaCy pipeline for parts of speech, or None. ``sentences`` is the
     name of the sentence splitter. The result does not depend on the number of workers.

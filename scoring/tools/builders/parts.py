@@ -37,8 +37,8 @@ MANIFEST, LOCK, STORE, PARTS = "work.json", "lock", "corpus", "parts"
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """The work of one process: a byte range of a file, or a whole corpus if the format
-    cannot be divided.
+    """The work of one process, which is a byte range of a file, or a whole corpus if
+    the format cannot be divided.
     """
 
     path: Path
@@ -192,7 +192,7 @@ Run = Callable[[Any], list[Problem]]
 class Workers:
     """Runs tasks in ``jobs`` processes, or on the cluster at an address.
 
-    Each task has an output file, ``out``.
+    Each task writes an output file, ``out``.
     """
 
     jobs: int = 1
@@ -228,7 +228,9 @@ ALONE = Workers()
 
 
 def whole(out: Path) -> Path:
-    """Yield a unique temporary path. The file is renamed to ``out`` once it is complete."""
+    """Yield a unique temporary path. The temporary file is renamed to ``out`` once the
+    file is complete.
+    """
     return out.with_name(f"{out.name}.{uuid4().hex}{UNFINISHED}")
 
 

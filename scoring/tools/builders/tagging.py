@@ -44,7 +44,7 @@ class Tagger:
         self, sentences: Iterable[tuple[int, str]]
     ) -> Iterator[dict[str, Any]]:
         """Yield the words next to the placeholder of each sentence, and the tag groups
-        of these words; None where no word exists.
+        of these words, or None where no word exists.
 
         Punctuation is skipped.
         """
