@@ -149,8 +149,8 @@ class Label(NamedTuple):
 
 
 def labels(places: Sequence[tuple[str, float, float]]) -> list[Label | None]:
-    """Return the position of each name beside its point. The position is None if the
-    name would overlap another name.
+    """Return the position of each name beside the name's point in a chart, or None if
+    the name would overlap another name.
     """
     taken = [(x - 5, y - 5, x + 5, y + 5) for _, x, y in places]
     chosen: list[Label | None] = []
@@ -345,10 +345,10 @@ _NO_XML = re.compile(r"[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]"
 
 
 def tag(name: str, content: str = "", /, **attributes: object) -> str:
-    """Return an XML element.
+    """Return the text of an XML element.
 
-    Attributes with the value None are left out. Underscores in names become hyphens:
-    ``text_anchor`` is written as `text-anchor`.
+    Attributes with the value None are left out. Underscores in attribute names become
+    hyphens, so that ``text_anchor`` is written as `text-anchor`.
     """
     written = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{_value(value)}"'

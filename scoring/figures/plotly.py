@@ -31,7 +31,7 @@ ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
 def escaped(part: Any) -> Any:
-    """Escape all texts in a part of a figure for HTML."""
+    """Escape all texts in a part of a Plotly figure for HTML."""
     if isinstance(part, str):
         return part.translate(ENTITIES)
     if isinstance(part, Mapping):
@@ -41,7 +41,9 @@ def escaped(part: Any) -> Any:
 
 @singledispatch
 def as_plotly(figure: object) -> Part:
-    """Return `{"data": …, "layout": …}` for `plotly.graph_objects.Figure`."""
+    """Convert a figure to the argument `{"data": …, "layout": …}` of
+    `plotly.graph_objects.Figure`.
+    """
     raise TypeError(f"{type(figure).__name__} is no figure")
 
 
@@ -286,7 +288,9 @@ def _time(at: float | None) -> str | None:
 
 
 def distinct(names: Sequence[str]) -> list[str]:
-    """Number repeated names, because Plotly would merge equal names on an axis."""
+    """Append numbers to repeated names, because Plotly would merge equal names on an
+    axis.
+    """
     seen: dict[str, int] = {}
     out = []
     for name in names:

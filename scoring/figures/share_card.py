@@ -23,9 +23,9 @@ CHART_SIZE = 13.0
 
 @dataclass(frozen=True, kw_only=True)
 class CardRow:
-    """A row of a preview image; ``text`` is the formatted value.
+    """A row of a preview image. ``text`` is the formatted value.
 
-    ``rank``, ``text`` and ``value`` are empty if they are hidden. Baselines are in
+    ``rank``, ``text`` and ``value`` are empty if the board hides them. Baselines are in
     italics with an open symbol, as on boards.
     """
 
