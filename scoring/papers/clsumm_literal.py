@@ -83,8 +83,8 @@ Shares = Mapping[str, float]
 def section_shares(
     topics: Sequence[InputTopic], cited: clsumm_supervised.Cited
 ) -> Shares:
-    """Return the fraction of gold sentences in each kind of section; empty without
-    gold.
+    """Return the fraction of gold sentences in each kind of section, or an empty
+    mapping without gold.
     """
     counts: Counter[str] = Counter()
     for topic in topics:
@@ -159,7 +159,7 @@ def taln_answers(
     files: Sequence[InputFile], options: Options, *, count: int
 ) -> Iterator[Answer]:
     """Answer each topic with section weights from the gold of all topics. As in the
-    paper, these include the answered topic.
+    paper, the gold includes that of the answered topic.
     """
     topics = read_input_topics(files, options)
     cited = clsumm_supervised.cited_sentences(files, options[ANNOTATION.name])
@@ -184,7 +184,7 @@ TALN = tuple(_declared(count) for count in range(1, 6))
 
 
 def features(topic: InputTopic, options: Options) -> Floats:
-    """Return (citances, sentences, features) of a topic. Raises Unavailable."""
+    """Return the (citances, sentences, features) array of a topic. Raises Unavailable."""
     texts = [
         [words(part.text) for part in side]
         for side in (topic.citances, topic.sentences)

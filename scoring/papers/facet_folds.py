@@ -1,10 +1,11 @@
 """Cross-validate the facet classifiers of the pilot: Jaidka et al. 2014, tables 1 and
 4.
 
-The paper's folds are random over pairs of citance and sentence; a sentence that several
-citances cite is then used for training and for testing. Folds by sentence or by topic
-avoid this leak. With these folds, the classifiers hardly exceed a baseline that always
-answers the most frequent facet. The figures are not scores of a run.
+The paper's folds are random over pairs of citance and sentence. A sentence that several
+citances cite then serves for both training and testing. Folds by sentence or by topic
+avoid this leak. With folds by sentence or topic, the classifiers hardly exceed a
+baseline that always answers the most frequent facet. The figures of cross-validation
+are not scores of a run.
 """
 
 from collections import Counter
@@ -38,7 +39,7 @@ Folds = Mapping[str, Mapping[str, Mapping[str, float]]]
 
 def facet_folds(pairs: Sequence[FacetPair]) -> Folds:
     """Cross-validate every classifier with every protocol. The protocol `any` has the
-    trivial baseline.
+    baseline that always answers the most frequent facet.
     """
     from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut
 
