@@ -21,11 +21,11 @@ _ADDRESSES = re.compile(
 
 
 def addressing(text: str) -> str:
-    """Return an excerpt of a text that seems to instruct the judge; empty for other
-    texts.
+    """Return an excerpt of a text that seems to instruct the judge, or an empty text
+    for other texts.
 
-    The search finds only known phrases: instructions can use other words, and a
-    harmless text may contain one of the phrases.
+    The search finds only known phrases. Instructions can use other words, and a
+    harmless text may contain a known phrase.
     """
     match = _ADDRESSES.search(text)
     if match is None:

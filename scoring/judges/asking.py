@@ -38,7 +38,7 @@ NOTHING = Decimal(0)
 
 @dataclass(frozen=True)
 class Row:
-    """A reply as stored in the ledger."""
+    """A judge's reply as stored in the judgement ledger."""
 
     repeat: int
     label: str
@@ -63,8 +63,8 @@ class Answer:
 
 
 class Record(Protocol):
-    """A function that stores answers and reserves the cost of the next questions. It
-    returns the questions whose cost could be reserved.
+    """A function that stores answers and reserves the cost of the next questions. The
+    function returns the questions whose cost could be reserved.
     """
 
     def __call__(
@@ -73,8 +73,8 @@ class Record(Protocol):
 
 
 class ChatAsker:
-    """Asks an endpoint a question, and asks it again if the first reply does not have
-    exactly one answer.
+    """Asks an endpoint a question, and asks the question again if the first reply does
+    not have exactly one answer.
     """
 
     def __init__(self, judge: ChatJudge, prompt: Prompt, endpoint: Endpoint) -> None:
@@ -125,8 +125,8 @@ class ChatAsker:
 
 
 def most_per_request(judge: ChatJudge, text: str) -> Decimal:
-    """Return the maximum cost of a request. The number of tokens of a text is at most
-    its number of bytes.
+    """Return the maximum cost of one request to a judge. The number of tokens of a text
+    is at most its number of bytes.
     """
     if judge.price is None:
         return NOTHING
@@ -135,7 +135,9 @@ def most_per_request(judge: ChatJudge, text: str) -> Decimal:
 
 
 def most_per_question(judge: ChatJudge, prompt: Prompt, question: Question) -> Decimal:
-    """Return the maximum cost of a question, which is the amount to reserve."""
+    """Return the maximum cost of all requests for a question, which is the amount to
+    reserve.
+    """
     return MAX_CHARGED * most_per_request(judge, prompt.filled(question))
 
 
@@ -170,7 +172,7 @@ def estimate(
 
 
 class EndpointAway(Unavailable):
-    """The endpoint has answered none of the latest questions; the message gives the
+    """The endpoint has answered none of the latest questions. The message gives the
     causes.
     """
 
@@ -200,7 +202,7 @@ class _Flight:
             future.cancel()
 
     def landed(self) -> list[Answer]:
-        """Wait for an answer, and return all answers that have arrived.
+        """Wait for the answer to a question, and return all answers that have arrived.
 
         Cancelled questions have answers without rows.
         """
@@ -225,13 +227,15 @@ class _Flight:
 
 
 class _Failures:
-    """The causes of consecutive failures."""
+    """The causes of consecutive failed questions to an endpoint."""
 
     def __init__(self) -> None:
         self._causes: list[str] = []
 
     def count(self, answers: Iterable[Answer]) -> EndpointAway | None:
-        """Return an exception after MAX_FAILED consecutive failures; else None."""
+        """Return an exception after MAX_FAILED consecutive failed questions, or else
+        None.
+        """
         for answer in answers:
             if answer.rows:
                 self._causes.clear()

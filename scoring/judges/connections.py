@@ -32,7 +32,9 @@ class Deadline:
 
     @property
     def is_sent(self) -> bool:
-        """Return True if the request may have been sent, which requires a connection."""
+        """Return True if the request may have been sent, which needs an open
+        connection.
+        """
         return self.connection is not None
 
     def is_over(self) -> bool:
