@@ -47,7 +47,7 @@ class SystemMean(models.Model):
 
 class SystemComparison(models.Model):
     """A comparison of two rows of a board, at least one of which is a mean. ``p`` is
-    not corrected; null if unknown.
+    not corrected, and null if unknown.
     """
 
     phase = models.ForeignKey(
