@@ -127,7 +127,7 @@ def main(
 
 
 def _exit_code(namespace: argparse.Namespace) -> int:
-    """Run the command, report its errors, and return the exit code."""
+    """Run the command, report the command's errors, and return the exit code."""
     as_objects = getattr(namespace, "progress", False)
     if getattr(namespace, "needs_scorer", False) and (absent := missing_of(SCORER)):
         # Check the packages before files are read, because reading may take a while.
@@ -157,7 +157,9 @@ def _exit_code(namespace: argparse.Namespace) -> int:
 
 
 def missing_of(packages: Sequence[str]) -> str:
-    """Return the first package that is not installed; empty if all are."""
+    """Return the first package that is not installed, or an empty text if all are
+    installed.
+    """
     return next((name for name in packages if find_spec(name) is None), "")
 
 
@@ -313,7 +315,7 @@ def _checked_run(namespace: argparse.Namespace) -> int:
 
 
 def offer(repair: "Repair", path: Path | None) -> None:
-    """Write the repaired file to ``path``, or print that a repair is possible."""
+    """Write the repaired run to ``path``, or print that a repair is possible."""
     for change in repair.changes:
         print(f"repair: {terminal.printable(change)}", file=sys.stderr)
     if path is None:
