@@ -158,7 +158,7 @@ PER_TOKEN, REPLY_TOKENS = 4, 5
 def estimate(
     judge: ChatJudge, prompt: Prompt, questions: Iterable[Question]
 ) -> Estimate:
-    """Estimate the cost of asking each question once. No question is asked."""
+    """Estimate the cost of asking each question once, without asking a question."""
     price = judge.price
     number, cost, most = 0, NOTHING, NOTHING
     for question in questions:

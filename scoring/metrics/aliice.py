@@ -208,9 +208,9 @@ class AliiceDeviation(Aliice):
     """The standard deviation of the responses' recall or precision, in percentage
     points.
 
-    This is the population standard deviation (with divisor n) over the responses with a
-    claim that counts. The released program prints the deviation as a share. Undefined
-    if no response counts.
+    The value is the population standard deviation (with divisor n) over the responses
+    with a claim that counts. The released program prints the deviation as a share.
+    Undefined if no response counts.
     """
 
     shape = "deviation"

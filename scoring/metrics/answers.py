@@ -274,11 +274,11 @@ class Cvcp(Metric):
     """The coefficient of variation of citation positions: the standard deviation of the
     positions of a sentence's marks over their mean.
 
-    It is 0 if all marks have the same position. The paper's formula computes it within
-    each cited sentence, then averages over the cited sentences of a response, then over
-    the responses with cited sentences. The pooled form, as in the released program,
-    uses all marks of all responses with character offsets as positions. Undefined (NaN)
-    without marks. Neither direction is better.
+    The coefficient is 0 if all marks have the same position. The paper's formula
+    computes it within each cited sentence, then averages over the cited sentences of a
+    response, then over the responses with cited sentences. The pooled form, as in the
+    released program, uses all marks of all responses with character offsets as
+    positions. Undefined (NaN) without marks. Neither direction is better.
     """
 
     shape = "deviation"

@@ -46,9 +46,9 @@ class UnknownMetric(LookupError):
 class Requirement:
     """A resource that a metric needs, such as a model.
 
-    ``missing`` is empty if the resource is available. Otherwise it explains how to
-    install the resource. ``place`` is the location of the resource. ``version`` is the
-    resource's version, or the first digits of its digest.
+    ``missing`` is empty if the resource is available. A text in ``missing`` explains
+    how to install the resource. ``place`` is the location of the resource. ``version``
+    is the resource's version, or the first digits of its digest.
     """
 
     kind: str

@@ -134,10 +134,10 @@ class LogLoss(MeanMetric):
 
 class Brier(MeanMetric):
     """The mean over instances of the sum over labels of (p - y)², where p is the
-    label's probability, and y is 1 for the gold label and 0 for all others. It lies
-    between 0 and 2. For two labels it is twice the one-label Brier score. If a run
-    gives probabilities for some instances only, the loss of every other instance is 1.
-    The value is undefined if a run gives no probabilities at all.
+    label's probability, and y is 1 for the gold label and 0 for all others. The Brier
+    score lies between 0 and 2. For two labels, the score is twice the one-label Brier
+    score. If a run gives probabilities for some instances only, the loss of every other
+    instance is 1. The value is undefined if a run gives no probabilities at all.
     """
 
     higher_is_better = False

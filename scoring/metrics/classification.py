@@ -515,10 +515,10 @@ class Matthews(Classification):
     """Matthews' correlation coefficient, for two classes, or for several as generalised
     by Gorodkin.
 
-    It is 1 if all answers are right, and 0 if they are no better than chance. Missing
-    and invalid answers form an additional class that never occurs in the gold. The
-    value is 0 if all gold, or all answers, have one class. The value is undefined (NaN)
-    over no instances.
+    The coefficient is 1 if all answers are right, and 0 if the answers are no better
+    than chance. Missing and invalid answers form an additional class that never occurs
+    in the gold. The value is 0 if all gold, or all answers, have one class. The value
+    is undefined (NaN) over no instances.
     """
 
     shape = "kappa"

@@ -425,9 +425,10 @@ class SpanRougeS(OfficialRouge):
     The programs pass the answer as model and the gold as peer, which exchanges
     precision and recall. The value is the mean over the citances of a gold file, then
     over gold files. Metrics named ``_micro`` average over all citances. If
-    ``counts_missing`` is True, a citance without an answer scores 0, as in 2017.
-    Otherwise such a citance is excluded, as in 2018. The program of 2018 divides by the
-    number of citances plus 1e-7. Undefined without a stop word file.
+    ``counts_missing`` is True, a citance without an answer scores 0, as in 2017. If
+    ``counts_missing`` is False, a citance without an answer is excluded, as in 2018.
+    The program of 2018 divides by the number of citances plus 1e-7. Undefined without a
+    stop word file.
     """
 
     citation = f"{CITATION}; {LIN}"

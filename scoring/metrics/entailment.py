@@ -602,8 +602,9 @@ def model_folder(model: str) -> Path:
 def model_name(model: str, folder: Path) -> str:
     """Return the model's name for signatures, `NAME@REVISION`.
 
-    The revision of a downloaded model is the name of its folder. Otherwise the revision
-    is a digest of the files, and the name is the last component of the path.
+    The revision of a downloaded model is the name of its folder. A model in another
+    folder has a digest of the files as revision, and the last component of the path as
+    name.
     """
     revision = (
         folder.name[:LENGTH]

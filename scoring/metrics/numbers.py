@@ -1,7 +1,7 @@
 """Agreement of predicted numbers with the gold: correlations, errors, concordance.
 
-Values equal those of SciPy and scikit-learn. These metrics are computed from sums of
-products. Rank correlations are in ``scoring.metrics.weighted``.
+Values equal those of SciPy and scikit-learn. The metrics of this module are computed
+from sums of products. Rank correlations are in ``scoring.metrics.weighted``.
 """
 
 import math

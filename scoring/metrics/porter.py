@@ -5,8 +5,9 @@ and `logi` to `log`, as Porter's own later program does. ``rouge_score_stem`` is
 variant of the package rouge-score, which is NLTK's stemmer. NLTK adds a list of
 irregular words, changes the rules for final `y` and `ied`, maps `fulli` to `ful`, and
 applies the rule for `alli` before the rest of step 2. ``rouge155_stem`` is the variant
-of the Perl program ROUGE-1.5.5. Its step 4 may remove one of `ment`, `ent` and `ion`
-after another suffix. We derived both variants by comparing the stems of many words.
+of the Perl program ROUGE-1.5.5. Step 4 of ``rouge155_stem`` may remove one of `ment`,
+`ent` and `ion` after another suffix. We derived both variants by comparing the stems of
+many words.
 """
 
 from collections.abc import Iterable, Mapping

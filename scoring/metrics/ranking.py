@@ -427,13 +427,14 @@ class F1OfMeans(RankingF1):
 class Perplexity(Metric):
     """The perplexity of the gold under the run's probabilities of candidates.
 
-    It is exp of the mean over instances of -ln p, where p is the probability of the
-    gold candidate. If an instance has several gold candidates, use the mean of their
-    -ln p. The remaining probability of an instance is distributed evenly over the
-    candidates without a probability. Without any probabilities or an answer, each
-    candidate has probability 1 / number of candidates. The best value is 1. A uniform
-    distribution yields the number of candidates. The value is infinite if a gold
-    candidate has probability 0, and undefined (NaN) for a run without probabilities.
+    The perplexity is exp of the mean over instances of -ln p, where p is the
+    probability of the gold candidate. If an instance has several gold candidates, use
+    the mean of their -ln p. The remaining probability of an instance is distributed
+    evenly over the candidates without a probability. Without any probabilities or an
+    answer, each candidate has probability 1 / number of candidates. The best value is
+    1. A uniform distribution yields the number of candidates. The value is infinite if
+    a gold candidate has probability 0, and undefined (NaN) for a run without
+    probabilities.
     """
 
     shape = "error"

@@ -277,8 +277,8 @@ forget = vocabulary.forget
 @dataclass(frozen=True, eq=False)
 class Encoded:
     """Concatenated texts as word numbers. Text i is ``words[starts[i]:starts[i + 1]]``.
-    Its non-empty lines have the indices ``lines[i]`` to ``lines[i + 1] - 1``. Line j is
-    ``words[line_starts[j]:line_starts[j + 1]]``.
+    The non-empty lines of text i have the indices ``lines[i]`` to ``lines[i + 1] - 1``.
+    Line j is ``words[line_starts[j]:line_starts[j + 1]]``.
     """
 
     words: Numbers

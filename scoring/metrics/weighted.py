@@ -159,8 +159,9 @@ class EqualSizeCalibrationError(WeightedMetric):
     If the instances cannot be divided evenly, the first groups have one more instance.
     Instances with equal confidence are sorted as in the gold. If ``pooled`` is set,
     right answers are distributed evenly over instances with equal confidence. The error
-    is undefined (NaN) for at most two different confidences. It has no interval: the
-    value is biased upwards, and no interval around it reaches its nominal coverage.
+    is undefined (NaN) for at most two different confidences. The error has no interval,
+    because the value is biased upwards, and no interval around the value reaches its
+    nominal coverage.
     """
 
     shape = "calibration"

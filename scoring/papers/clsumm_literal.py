@@ -2,11 +2,11 @@
 suffix in their names deviate from the paper's text.
 
 Jaidka et al. 2014, section 5. MQ computes document frequencies with the citances too,
-and always skips sentences with fewer than 50 characters. Its TF.IDF summary selects the
-sentences with the largest sum of weights. clair_umich computes document frequencies
-from the reference paper only. TALN.UPF computes the IDF over whole papers, and the
-weights of sections over all topics, including the answered topic, so that its run
-depends on the gold.
+and always skips sentences with fewer than 50 characters. The TF.IDF summary of MQ
+selects the sentences with the largest sum of weights. clair_umich computes document
+frequencies from the reference paper only. TALN.UPF computes the IDF over whole papers,
+and the weights of sections over all topics, including the answered topic, so that its
+run depends on the gold.
 """
 
 from collections import Counter, defaultdict

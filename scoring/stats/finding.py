@@ -123,7 +123,7 @@ class Conclusion:
     ``sentence`` is the paper's claim in our words, ``section`` its location. ``also``
     names further tables of the paper that contain figures of ``more`` or ``less``. If
     ``from_table``, we derived the claim from the table, because the paper's own
-    sentence was not available. Such a claim is not attributed to the paper.
+    sentence was not available. A claim that we derived is not attributed to the paper.
     """
 
     name: str

@@ -319,11 +319,11 @@ def difference_bounds(
     """Return the lower and upper bounds of differences between two values of a metric.
 
     ``errors`` are the standard errors of the differences. A bounded range yields a
-    Wilson interval on the scale of possible differences. Otherwise the interval is the
-    difference ± t standard errors. ``same`` is the share of units in which both runs
-    have the same value. The error includes a possible variance of units with equal
-    values. Otherwise runs that differ in a single unit would have a tiny interval. NaN
-    if all units are equal.
+    Wilson interval on the scale of possible differences. For an unbounded range, the
+    interval is the difference ± t standard errors. ``same`` is the share of units in
+    which both runs have the same value. The error includes a possible variance of units
+    with equal values. Without this variance, runs that differ in a single unit would
+    have a tiny interval. NaN if all units are equal.
     """
     size = value_range[1] - value_range[0]
     differences = np.asarray(differences, dtype=np.float64)

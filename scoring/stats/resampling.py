@@ -144,8 +144,8 @@ def _bca_shares(
 
     The bias correction uses the share of values below the metric's value. Equal values
     count half. The share of values is limited so that the bias correction is finite.
-    The acceleration is estimated by the jackknife. None if a jackknife value is
-    undefined.
+    The acceleration is estimated by the jackknife. The result is None if a jackknife
+    value is undefined.
     """
     if isinstance(metric, WeightedMetric):
         value, left_out = metric.total(rows), metric.left_out(rows)

@@ -460,7 +460,7 @@ def power(
 
     ``error`` is the standard error over ``units`` units. The power is computed from the
     noncentral t distribution with Bonferroni's correction, the first step of Holm's
-    correction. It is 0 if the number of units allows no significant result.
+    correction. The power is 0 if the number of units allows no significant result.
     """
     if at_units < min_units(comparisons):
         return 0.0
@@ -506,8 +506,8 @@ def units_needed(
     """Return the number of units that is needed to detect a difference of this size
     with power ``CHANCE``.
 
-    The level is corrected for the number of comparisons. None without a difference, or
-    if ``MAX_UNITS`` units do not suffice.
+    The level is corrected for the number of comparisons. The result is None without a
+    difference, or if ``MAX_UNITS`` units do not suffice.
     """
     if not difference or not error > 0 or not math.isfinite(difference):
         return None

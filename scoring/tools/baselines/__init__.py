@@ -1,5 +1,5 @@
-"""Built-in baseline systems. They are deterministic, read only the public inputs, and
-produce runs.
+"""Built-in baseline systems. Baselines are deterministic, read only the public inputs,
+and produce runs.
 """
 
 import difflib

@@ -110,8 +110,8 @@ class Sentence:
 
 @dataclass(frozen=True, kw_only=True)
 class Paragraph:
-    """A paragraph. It has a text with marks, or ``sentences`` if the corpus is split
-    into sentences.
+    """A paragraph. A paragraph has a text with marks, or ``sentences`` if the corpus is
+    split into sentences.
     """
 
     section: str
