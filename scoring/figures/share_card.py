@@ -1,4 +1,4 @@
-"""The preview image for links to a board: 1,200 by 630 pixels, in light colours."""
+"""The preview image for links to a board, with 1,200 by 630 pixels, in light colours."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Questions to a judge: their texts, the prompt, and the label for a reply."""
+"""Questions to a judge, with their texts, the prompt, and the label for a reply."""
 
 from __future__ import annotations
 

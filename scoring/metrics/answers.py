@@ -1,5 +1,5 @@
-"""Measures of answers other than citation entailment: correctness, length, similarity
-to the gold, positions of marks.
+"""Measures of an answer's correctness, length, similarity to the gold, and positions of
+citation marks.
 
 Exact match and ROUGE-Lsum follow ALCE (Gao et al. 2023) and are computed on answers
 without marks.

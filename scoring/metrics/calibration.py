@@ -1,4 +1,6 @@
-"""Calibration of a run's probabilities: Brier score and expected calibration error."""
+"""Metrics of the calibration of a run's probabilities, such as Brier score and expected
+calibration error.
+"""
 
 import math
 from collections.abc import Mapping, Sequence

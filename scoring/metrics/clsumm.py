@@ -1,4 +1,5 @@
-"""CL-Summ tasks 1A and 1B: counts of reference sentences and of facets.
+"""Metrics of CL-Summ tasks 1A and 1B, computed from counts of reference sentences and
+of facets.
 
 Jaidka et al. 2016, Overview of the CL-SciSumm 2016 Shared Task (BIRNDL). Counts equal
 those of the official programs. The corrected rules pair gold and answers differently,

@@ -1,7 +1,7 @@
 """Metrics of entities encoded by token tags, as in conlleval and seqeval.
 
 An entity is right if the gold has an entity with the same tokens and type. Counts are
-pooled over all sentences; 0/0 is 0. A sentence without an answer has no entities.
+pooled over all sentences, and 0/0 is 0. A sentence without an answer has no entities.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """Create the folders, variables and files that an official program expects, and read
 its scores.
 
-Codabench uses `/app/program`, `/app/input/ref`, `/app/input/res` and `/app/output`;
+Codabench uses `/app/program`, `/app/input/ref`, `/app/input/res` and `/app/output`.
 CodaLab passes the same folders as environment variables. The sandbox has no folder
 `/app`. String literals of the program that start with `/app` are therefore rewritten to
 a folder of the sandbox.

@@ -1,7 +1,7 @@
 """Metrics of labelled spans: the four matching schemes of SemEval-2013 task 9,
 characters, tokens, and overlap above a threshold.
 
-Counts are pooled over all instances; 0/0 is 0. An instance without an answer has no
+Counts are pooled over all instances, and 0/0 is 0. An instance without an answer has no
 spans.
 """
 

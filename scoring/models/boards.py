@@ -1,5 +1,5 @@
-"""Stored results of tests: leaders of classes, comparisons of rows, and ranks. Workers
-write the stored results, and pages read them.
+"""Stored results of tests, which are leaders of classes, comparisons of rows, and
+ranks. Workers write the stored results, and pages read them.
 """
 
 from __future__ import annotations

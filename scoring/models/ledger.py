@@ -1,5 +1,5 @@
-"""The judgement ledger: labels by models and people, for one or all seasons, and pairs
-that runs still need.
+"""The judgement ledger, with labels by models and people, for one or all seasons, and
+pairs that runs still need.
 
 Rows are added and never changed. An import can only be withdrawn as a whole. Rows of a
 withdrawn import remain in the table but are no longer used.

@@ -1,5 +1,5 @@
-"""Systems with several runs: intervals of their means, and comparisons with other rows
-of a board.
+"""Intervals of the means of systems with several runs, and comparisons of these systems
+with other rows of a board.
 """
 
 from __future__ import annotations

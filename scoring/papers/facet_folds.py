@@ -1,5 +1,5 @@
-"""Cross-validate the facet classifiers of the pilot: Jaidka et al. 2014, tables 1 and
-4.
+"""Cross-validate the facet classifiers of the pilot (Jaidka et al. 2014, tables 1 and
+4).
 
 The paper's folds are random over pairs of citance and sentence. A sentence that several
 citances cite then serves for both training and testing. Folds by sentence or by topic

@@ -1,4 +1,4 @@
-"""The human line of CL-Summ: the answers or summary of each annotator, scored as a run
+"""The human line of CL-Summ, which scores each annotator's answers or summary as a run
 against the other annotators.
 
 The organisers of the shared task scored annotators against all annotators, including

@@ -1,5 +1,5 @@
-"""Compute the table of Duma and Klein for any corpus: accuracy for each representation
-and context window.
+"""Compute the table of Duma and Klein for any corpus, with the accuracy for each
+representation and context window.
 """
 
 from collections import defaultdict

@@ -1,5 +1,5 @@
-"""Pairwise comparisons (battles) of systems: Bradley-Terry strengths, shares of wins,
-position bias, agreement of judges.
+"""Compute Bradley-Terry strengths, shares of wins, position bias and agreement of
+judges from pairwise comparisons (battles) of systems.
 
 In a battle, a judge compares two systems' answers to the same topic, one shown on the
 left and one on the right. A tie is half a win for each system. Standard errors are

@@ -1,4 +1,4 @@
-"""Test the conclusions of papers: differences, agreement of rankings, and trends."""
+"""Test a paper's conclusions on differences, agreement of rankings, and trends."""
 
 import math
 from collections import defaultdict

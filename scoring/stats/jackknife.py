@@ -1,4 +1,5 @@
-"""Intervals without resampling: jackknife standard errors and Wilson score intervals.
+"""Compute intervals without resampling, from jackknife standard errors and Wilson
+scores.
 
 `docs/uncertainty.md` explains the formulas and reports the coverage of the intervals.
 All functions take arrays, so that simulations use the same functions as scores.

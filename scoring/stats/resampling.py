@@ -1,5 +1,5 @@
-"""Bootstrap intervals: resampling weights are multiplied by a matrix of sufficient
-statistics. Results are identical on every machine.
+"""Compute bootstrap intervals by multiplying resampling weights by a matrix of
+sufficient statistics. Results are identical on every machine.
 
 Efron and Tibshirani 1993, An Introduction to the Bootstrap: chapter 13 (percentile
 intervals), section 14.3 (BCa). The resampling unit is an instance, or a cluster (topic,

@@ -1,5 +1,4 @@
-"""Means over runs with different seeds of one system: their intervals and their
-differences.
+"""Compute intervals and differences of systems' means over runs with different seeds.
 
 A system's mean has two sources of variance, which are the seed of a run and the sample
 of units. The mean over k runs on the same units has two standard errors. The error from

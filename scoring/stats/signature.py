@@ -1,5 +1,5 @@
-"""Signatures that make scores reproducible: the column key, and the provenance of a
-score.
+"""Write signatures, which make scores reproducible by a column key and a score's
+provenance.
 
 The format follows sacreBLEU (Post 2018, A Call for Clarity in Reporting BLEU Scores).
 The short form is the column key. The long form adds the provenance.

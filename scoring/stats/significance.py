@@ -1,5 +1,5 @@
-"""Significance tests for two runs on the same gold: paired tests over units, and Holm's
-correction for multiple tests.
+"""Test the difference between two runs on the same gold by paired tests over units, and
+correct multiple tests by Holm's method.
 
 The test is the randomisation test (Fisher 1935; Noreen 1989, Computer-Intensive Methods
 for Testing Hypotheses). Under the null hypothesis, the rows of both runs for a unit can
@@ -199,7 +199,7 @@ def smallest_p(units: int, trials: int) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return the p-values adjusted for multiple tests (Holm 1979); A NaN stays NaN and
+    """Return the p-values adjusted for multiple tests (Holm 1979). A NaN stays NaN and
     is not counted.
     """
     ordered = sorted(

@@ -1,8 +1,8 @@
 """The extractive baselines of citation text generation: LEAD, TextRank and LexRank.
 
-Funkquist et al. 2023, CiteBench, section 4. Peculiarities of the original code are
-reproduced: LEAD treats tags as words, TextRank returns nothing for fewer than five
-sentences, and LexRank sorts its sentences by score.
+Funkquist et al. 2023, CiteBench, section 4. The baselines reproduce peculiarities of
+the original code. LEAD treats tags as words, TextRank returns nothing for fewer than
+five sentences, and LexRank sorts its sentences by score.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -196,7 +196,8 @@ def lead(inputs: Sequence[Items], settings: Settings) -> list[str]:
 
 
 def by_textrank(inputs: Sequence[Items], settings: Settings) -> list[str]:
-    """Summarise with TextRank: a fifth of the sentences, in order. Raises Unavailable.
+    """Summarise with TextRank, which selects a fifth of the sentences, in order. Raises
+    Unavailable.
 
     The answer is empty for fewer than five sentences.
     """

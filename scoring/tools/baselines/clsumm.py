@@ -1,5 +1,5 @@
-"""The pilot's systems for task 1A: find the reference sentences of a citance by word
-similarity.
+"""The pilot's systems for task 1A, which find the reference sentences of a citance by
+word similarity.
 
 Jaidka et al. 2014, section 5, describes MQ, clair_umich and TALN.UPF. Comments describe
 choices for details that the paper does not specify.

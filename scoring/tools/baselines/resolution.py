@@ -1,10 +1,10 @@
 """Baselines of Citation Resolution: representations of references, and rankings based
 on them.
 
-Duma and Klein 2014. *Internal*: the cited paper's own words (full text, title and
-abstract, passage). *External*: sentences of other papers that cite it. *Mixed*: both.
-TF-IDF is fitted on the references of one paper, because only the references of this
-paper are ranked.
+Duma and Klein 2014. *Internal* methods use the cited paper's own words (full text,
+title and abstract, passage). *External* methods use sentences of other papers that cite
+this paper. *Mixed* methods use both kinds of words. TF-IDF is fitted on the references
+of one paper, because only the references of this paper are ranked.
 """
 
 import re

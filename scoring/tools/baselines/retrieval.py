@@ -246,7 +246,7 @@ def query(record: Mapping[str, Any], *, with_neighbours: bool) -> str:
 
 
 def document(record: Mapping[str, Any]) -> str:
-    """Return the text of a candidate: the printed reference, or else title and
+    """Return the text of a candidate, which is the printed reference, or else title and
     abstract.
     """
     if record.get("raw"):

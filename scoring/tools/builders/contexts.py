@@ -1,5 +1,5 @@
-"""Convert an article's paragraphs to contexts: one context for each citation or group
-of adjacent citations.
+"""Convert an article's paragraphs to contexts, with one context for each citation or
+group of adjacent citations.
 """
 
 import re

@@ -1,5 +1,5 @@
-"""The common format of corpora: papers, the references of each paper, and the sentences
-with citations.
+"""The common format of corpora, with papers, the references of each paper, and the
+sentences with citations.
 """
 
 from bisect import bisect_left

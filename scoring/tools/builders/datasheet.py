@@ -1,5 +1,5 @@
-"""The data sheet of a diagnostic split: all rules and thresholds, and counts before and
-after sampling.
+"""The data sheet of a diagnostic split, with all rules and thresholds, and counts
+before and after sampling.
 """
 
 import platform

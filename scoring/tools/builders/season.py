@@ -1,4 +1,4 @@
-"""Write the folder of a season: a valid `season.toml`, and runs of the baselines."""
+"""Write the folder of a season with a valid `season.toml` and runs of the baselines."""
 
 import datetime as dt
 import json
