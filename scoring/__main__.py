@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from scoring.offline.parts import Part
     from tasks.types.repairs import Repair
 
-#: Former top-level commands that are now under `papers`. The old names will work until
-#: the next release.
+#: These former top-level commands are now under `papers`.
+#: The former names of moved commands work until the next release.
 MOVED = (
     "claim-check",
     "claim-sheet",
@@ -62,8 +62,8 @@ MOVED = (
 )
 TRUST = "--trust-measures"
 USAGE_FAULT = 2
-#: Exit code if a metric needs a model or program that is not installed. The command
-#: will work after the installation.
+#: This exit code means that a metric needs a model or program that is not installed.
+#: The command will work after the missing model or program is installed.
 UNAVAILABLE = 6
 #: Packages that every scoring command imports.
 SCORER = ("numpy", "scipy")
@@ -119,8 +119,7 @@ def main(
         print(f"python -m scoring: {WITHOUT_PAPERS}", file=sys.stderr)
         return UNAVAILABLE
     if words[:1] == ["score"]:
-        # Use one thread, as workers do: starting threads takes a fifth of the time of a
-        # small run.
+        # Starting threads takes a fifth of the time of a small run, so one thread runs.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     given = parser().parse_args(words)
     given.next_step = next_step
@@ -128,7 +127,7 @@ def main(
 
 
 def _exit_code(namespace: argparse.Namespace) -> int:
-    """Run the command, report its errors, and return the exit code."""
+    """Run the command, report the command's errors, and return the exit code."""
     as_objects = getattr(namespace, "progress", False)
     if getattr(namespace, "needs_scorer", False) and (absent := missing_of(SCORER)):
         # Check the packages before files are read, because reading may take a while.
@@ -145,8 +144,8 @@ def _exit_code(namespace: argparse.Namespace) -> int:
         return lacking(missing, as_objects=as_objects)
     except PATH_FAULTS as fault:
         if as_objects or fault.filename is None:
-            # The worker passes only valid paths, so this error is temporary and the
-            # worker must try again.
+            # The worker passes only valid paths, so this error is temporary.
+            # The worker tries again after a temporary error.
             raise
         report(
             [Problem(file=str(fault.filename), message=str(fault.strerror).lower())],
@@ -158,7 +157,9 @@ def _exit_code(namespace: argparse.Namespace) -> int:
 
 
 def missing_of(packages: Sequence[str]) -> str:
-    """Return the first package that is not installed; empty if all are."""
+    """Return the first package that is not installed, or an empty text if all are
+    installed.
+    """
     return next((name for name in packages if find_spec(name) is None), "")
 
 
@@ -314,7 +315,7 @@ def _checked_run(namespace: argparse.Namespace) -> int:
 
 
 def offer(repair: "Repair", path: Path | None) -> None:
-    """Write the repaired file to ``path``, or print that a repair is possible."""
+    """Write the repaired run to ``path``, or print that a repair is possible."""
     for change in repair.changes:
         print(f"repair: {terminal.printable(change)}", file=sys.stderr)
     if path is None:
@@ -483,8 +484,7 @@ def run() -> NoReturn:
     except KeyboardInterrupt:
         code = INTERRUPTED
     except BrokenPipeError:
-        # Otherwise, the interpreter would try to flush the remaining output again on
-        # exit.
+        # The redirection keeps the interpreter from flushing into the closed pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = PIPE_CLOSED
     sys.exit(code)

@@ -1,8 +1,8 @@
 """A scorer with the interface of Hugging Face's `evaluate`: `add`, `add_batch` and
 `compute`.
 
-References are not passed as arguments; they are read from the gold files of the task
-type.
+References are read from the gold files of the task type, and are not passed as
+arguments.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +13,9 @@ from scoring.adapters.scorer import Scorer
 
 
 class Evaluation:
-    """Collects predictions until they are scored. Each prediction is a line of a run."""
+    """Collects predictions until `compute` scores the predictions. Each prediction is a
+    line of a run.
+    """
 
     def __init__(self, scorer: Scorer) -> None:
         self._scorer = scorer
@@ -32,8 +34,8 @@ class Evaluation:
     def compute(
         self, *, predictions: Iterable[Mapping[str, Any]] = ()
     ) -> dict[str, float | None]:
-        """Score the collected answers and discard them. Return the value of each
-        metric. Raises InputRefused.
+        """Score the collected answers, and then discard the answers. Return the value
+        of each metric. Raises InputRefused.
         """
         answers = [*self._collected, *predictions]
         self._collected = []

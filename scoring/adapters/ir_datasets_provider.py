@@ -40,7 +40,7 @@ class Documents(TrecDocs):
 
 
 def register(source: str | Path, into: Path | None = None) -> list[str]:
-    """Register a collection and return its names.
+    """Register a collection and return the registered names.
 
     A zip file is unpacked to the folder ``into``, by default a new folder.
     """
@@ -53,7 +53,9 @@ def register(source: str | Path, into: Path | None = None) -> list[str]:
 
 
 def dataset(split: Path) -> Any:
-    """Return the data set of a split, with those parts that its folder contains."""
+    """Return the `ir_datasets` data set of a split, with those parts that the split's
+    folder contains.
+    """
     topics = TrecXmlQueries(
         _file(split / "topics.xml"), GenericQuery, {"query": "text"}, lang="en"
     )

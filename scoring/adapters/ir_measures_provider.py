@@ -46,8 +46,8 @@ class CiteboardEvaluator(providers.Evaluator):
 
 
 class CiteboardProvider(providers.Provider):
-    """A provider with binary relevance: documents with a grade of 1 or more are
-    relevant.
+    """A provider with binary relevance, for which documents with a grade of 1 or more
+    are relevant.
     """
 
     NAME = "citeboard"

@@ -12,18 +12,17 @@ from tasks.types.jsonlines import as_lines
 from tasks.types.problems import fatal
 from tasks.types.runs import read_run
 
-#: Lines of a run, or the path of a run in any format that the task type reads: a file,
-#: folder or zip.
+#: Answers are the lines of a run, or the path of a file, folder or zip with a run.
 Answers = Iterable[Mapping[str, Any]] | Path | str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scored:
-    """The unrounded value of a metric, on the scale usual in publications; None if
+    """The unrounded value of a metric, on the scale usual in publications, or None if
     undefined.
 
-    ``low`` and ``high`` are the ends of the 95 % interval; None if not requested. ``n``
-    is the number of instances with gold. Values with the same ``column`` are
+    ``low`` and ``high`` are the ends of the 95 % interval, or None if not requested.
+    ``n`` is the number of instances with gold. Values with the same ``column`` are
     comparable.
     """
 
@@ -55,14 +54,14 @@ class Result(Mapping[str, Scored]):
 
     @property
     def values_only(self) -> dict[str, float | None]:
-        """Return only the values, for loggers."""
+        """Return only the values of metrics, without intervals, for loggers."""
         return {name: scored.value for name, scored in self.metrics.items()}
 
 
 class Scorer:
-    """A scorer that reads the gold once. Its values equal those of `citeboard score`.
+    """A scorer that reads the gold once and yields the values of `citeboard score`.
 
-    ``rules`` is a rule set of the type, by default its first. ``options`` are the
+    ``rules`` is a rule set of the type, by default its first. ``options`` are the task
     type's options. ``reading`` is the version of the rules by which gold and answers
     are parsed. Raises InputRefused, UnknownTaskType or OptionRefused.
     """

@@ -1,4 +1,6 @@
-"""Functions for the client's commands. Each returns the exit code."""
+"""Functions for the client's commands. Each function returns the exit code of a
+command.
+"""
 
 import argparse
 import getpass
@@ -26,13 +28,12 @@ from scoring.offline.terminal import (
 )
 from tasks.types import Problem
 
-#: Final states of a run. If a phase hides its results, the state of every run that has
-#: not failed is “received”.
+#: A phase that hides its results reports “received” for every run that has not failed.
 SCORED, RECEIVED = "scored", "received"
 ENDED = (SCORED, RECEIVED, "failed", "cancelled", "withdrawn")
 NOT_SCORED = 1
-#: Descriptions of the rules that select each team's runs. Sites before version 0.4.0 do
-#: not state the rule of a board.
+#: Each rule that selects a team's runs has a description.
+#: Sites before version 0.4.0 do not state the rule of a board.
 ON_BOARDS = {
     "best": "the best run of each team",
     "last": "the last run of each team",
@@ -227,7 +228,7 @@ def pause_after(answer: connection.Answer) -> float:
 
 @contextmanager
 def sent_as_file(run: Path) -> Iterator[Path]:
-    """Yield the path of a file. A folder is first packed into a zip archive.
+    """Yield the path of a file to send. A folder is first packed into a zip archive.
 
     Raises Refused if the path does not exist.
     """
@@ -345,15 +346,15 @@ def board_lines(board: Mapping[str, Any]) -> Iterator[str]:
 
 
 def rank_of(row: Mapping[str, Any]) -> str:
-    """Return the rank as shown on boards. Sites before version 0.4.0 return a plain
-    number.
+    """Return the rank of a row as shown on boards. Sites before version 0.4.0 return a
+    plain number.
     """
     return str(row.get("ranks", "" if row["rank"] is None else row["rank"]))
 
 
 def phase_id(site: connection.Connection, named: str) -> int:
-    """Return the number of a phase. If none matches, raise Refused with the names of
-    existing phases.
+    """Return the number of a phase from a number or path. If no phase matches, raise
+    Refused with the names of existing phases.
     """
     if named.isdecimal():
         return int(named)
@@ -392,7 +393,7 @@ def inputs_address(phase: Mapping[str, Any]) -> str:
 
 
 def refuse_unread_terms(site: connection.Connection, season: str) -> None:
-    """Raise Refused with the season's terms if the user must accept them first."""
+    """Raise Refused with the season's terms if the user must first accept the terms."""
     try:
         terms = site.get(f"seasons/{season}/terms/")
     except SiteRefused as none:
@@ -413,7 +414,7 @@ def refuse_unread_terms(site: connection.Connection, season: str) -> None:
 
 
 def only_team(site: connection.Connection) -> str:
-    """Return the user's only team. Raises Refused if the user must choose one."""
+    """Return the user's only team. Raises Refused if the user must choose a team."""
     teams = [team["slug"] for team in site.pages("teams/")]
     if len(teams) != 1:
         has = (

@@ -28,8 +28,7 @@ from tasks.types.guarded.json_reader import JSON, read_json
 API = "/api/v1/"
 #: HTTP statuses after which the client sends the same request again.
 BUSY = (429, 503)
-#: The number of attempts per request, and the maximum pause in seconds between
-#: attempts.
+#: The client sends a request this many times and pauses at most ``MAX_PAUSE`` seconds.
 TRIES, MAX_PAUSE = 4, 60.0
 TIMEOUT = 120.0
 _BLOCK = 1 << 16
@@ -50,7 +49,7 @@ class Answer:
 
 
 class Connection:
-    """A connection to a site. ``address`` is the URL of its home page.
+    """A connection to a site. ``address`` is the URL of the site's home page.
 
     Raises Refused if a token would be sent without encryption.
     """
@@ -84,7 +83,7 @@ class Connection:
     def pages(
         self, path: str, query: Mapping[str, object] | None = None
     ) -> Iterator[dict[str, Any]]:
-        """Yield the entries of all pages of a list."""
+        """Yield the entries of all pages of a list in the site's API."""
         page = self.get(path, {**(query or {}), "page_size": 100})
         yield from page["results"]
         while page["next"]:
@@ -92,8 +91,8 @@ class Connection:
             yield from page["results"]
 
     def post(self, path: str, fields: Mapping[str, object]) -> Any:
-        """Send fields once. If no response arrives, the site may or may not have
-        processed the fields.
+        """Send fields to the site once. If no response arrives, the site may or may not
+        have processed the fields.
         """
         headers = {"Content-Type": "application/json"}
         return self._once(self._api(path), headers, json.dumps(fields).encode()).body
@@ -106,8 +105,8 @@ class Connection:
         more: Mapping[str, Path] | None = None,
         field: str = "run",
     ) -> Any:
-        """Send a file. If no response arrives, send it again with the same idempotency
-        key.
+        """Send a file. If no response arrives, send the file again with the same
+        idempotency key.
 
         The site stores one run per key. ``more`` are small files that accompany the
         run.
@@ -130,7 +129,7 @@ class Connection:
         return _send_with_retries(send).body
 
     def download(self, address: str, path: Path) -> int:
-        """Download a URL of the site to a file, and return the size. The file is
+        """Download a URL of the site to a file, and return the file's size. The file is
         written atomically.
         """
         part = path.with_name(f"{path.name}.part")
@@ -221,8 +220,8 @@ def _send_with_retries(send: Callable[[], Answer]) -> Answer:
         try:
             return send()
         except SiteRefused as fault:
-            # An exhausted quota also has status 429 but lasts longer than a minute. The
-            # response then has no `retry_after`.
+            # An exhausted quota also has status 429, but no `retry_after`.
+            # An exhausted quota lasts longer than a minute, so no retry follows.
             if fault.status not in BUSY or fault.retry_after is None:
                 raise
             time.sleep(min(fault.retry_after, MAX_PAUSE))
@@ -261,8 +260,8 @@ class MultipartFile:
         moved: Done,
         small: Mapping[str, Path],
     ) -> None:
-        """Prepare the body. ``small`` maps field names to small files, which are read
-        now and sent before the large file.
+        """Prepare the request body. ``small`` maps field names to small files, which
+        are read now and sent before the large file.
         """
         boundary = uuid.uuid4().hex
         self.content_type = f"multipart/form-data; boundary={boundary}"
@@ -322,7 +321,7 @@ def tokens_path() -> Path:
 
 def read_tokens(path: Path) -> tuple[str, dict[str, str]]:
     """Return the address of the site of the last login, and the tokens by site address.
-    Without a file, both are empty.
+    The address and the tokens are empty without a file.
 
     Raises Refused if other users can read the file.
     """
@@ -344,7 +343,7 @@ def read_tokens(path: Path) -> tuple[str, dict[str, str]]:
 
 
 def write_tokens(path: Path, site: str, tokens: Mapping[str, str]) -> None:
-    """Replace the file. Its mode is always 600."""
+    """Replace the file of tokens. The file always has the mode 600."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     new = path.with_suffix(".new")
     new.unlink(missing_ok=True)
@@ -356,8 +355,8 @@ def write_tokens(path: Path, site: str, tokens: Mapping[str, str]) -> None:
 
 
 def chosen_site(address: str | None) -> tuple[str, str]:
-    """Return the address of the site and the token. Arguments take precedence over
-    environment variables, and environment variables over the stored file.
+    """Return the address of the site and the user's token. Arguments take precedence
+    over environment variables, and environment variables over the stored file.
     """
     site = address or os.environ.get(SITE, "")
     token = os.environ.get(TOKEN, "")

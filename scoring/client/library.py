@@ -33,14 +33,14 @@ class Table(list[Fact]):
     """A list of rows. Each row maps column names to plain values."""
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return a pandas DataFrame. Needs the extra `pandas`."""
+        """Return a pandas DataFrame. The conversion needs the extra `pandas`."""
         with _report_missing_extra():
             import pandas as pd
         return pd.DataFrame(list(self))
 
     def to_polars(self) -> pl.DataFrame:
-        """Return a polars DataFrame. Needs the extra `pandas`, which also installs
-        polars.
+        """Return a polars DataFrame. The conversion needs the extra `pandas`, which
+        also installs polars.
         """
         with _report_missing_extra():
             import polars as pl
@@ -59,7 +59,9 @@ def _report_missing_extra() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Thing:
-    """An object of the API. Its fields are in ``facts``, and available as attributes."""
+    """An object of the API. The object's fields are in ``facts``, and available as
+    attributes.
+    """
 
     site: Site
     facts: Fact
@@ -102,7 +104,7 @@ class Phase(Thing):
         """Compare two runs instance by instance. The table contains only values that
         the user may see.
 
-        ``query`` has parameters of the API.
+        ``query`` has further parameters of the API.
         """
 
         def pages() -> Iterator[Fact]:
@@ -116,21 +118,21 @@ class Phase(Thing):
         return Table(pages())
 
     def inputs(self, path: Path | str) -> Path:
-        """Download the public inputs as a zip archive."""
+        """Download the public inputs of the phase as a zip archive."""
         phase = self.site.get(f"phases/{self.id}/")
         self.site.download(inputs_address(phase), Path(path))
         return Path(path)
 
     def check(self, run: Path | str) -> Fact:
-        """Let the site check a run without storing it. Raises SiteRefused with the
+        """Let the site check a run without storing the run. Raises SiteRefused with the
         problems.
         """
         checked: Fact = self._sent("check", run, {})
         return checked
 
     def submit(self, run: Path | str, system: str, **fields: str) -> Run:
-        """Submit a run. ``fields`` are optional fields of the API, such as ``team``,
-        ``description`` or fields of a run card.
+        """Submit a run to the phase. ``fields`` are optional fields of the API, such as
+        ``team``, ``description`` or fields of a run card.
         """
         return self.site.run(
             self._sent("submissions", run, {"system": system, **fields})["id"]
@@ -143,8 +145,8 @@ class Phase(Thing):
 
 class Board(Thing):
     def table(self) -> Table:
-        """Return a table with a row for each run: its rank, team and system, and the
-        value and interval of each column.
+        """Return a table of the board with the rank, team and system of each run, and
+        the value and interval of each column.
         """
         names = [column["name"] for column in self.columns]
         return Table(
@@ -178,7 +180,7 @@ class Run(Thing):
 
 
 class Site(Connection):
-    """A site. ``address`` is the URL of its home page.
+    """A Citeboard site. ``address`` is the URL of the site's home page.
 
     Without arguments, use the site and token of `citeboard login`.
     """

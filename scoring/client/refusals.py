@@ -59,7 +59,7 @@ def repair_lines(repair: Mapping[str, Any]) -> Iterator[str]:
 
 
 class NoConnection(Refused):
-    """No response arrived, or the response was not from Citeboard.
+    """No response arrived from the site, or the response was not from Citeboard.
 
     ``is_final`` is True if another attempt cannot succeed.
     """

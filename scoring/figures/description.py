@@ -17,8 +17,8 @@ class Look(NamedTuple):
     dash: str
 
 
-#: The palette of Okabe and Ito 2008. Black is left out because text is black, and
-#: yellow comes last.
+#: The palette of Okabe and Ito 2008 is used without black, the colour of texts.
+#: Yellow is the last colour of the palette.
 LOOKS = (
     Look("#0072B2", "", "circle", "solid"),
     Look("#E69F00", "/", "square", "dash"),
@@ -28,8 +28,7 @@ LOOKS = (
     Look("#56B4E9", "|", "x", "longdashdot"),
     Look("#F0E442", ".", "star", "12px 3px"),
 )
-#: The maximum number of series in a figure. The table beside the figure contains all
-#: series.
+#: A figure shows at most this many series, and the table beside it shows all series.
 MAX_SERIES = len(LOOKS)
 
 MINUS = "\u2212"
@@ -53,8 +52,8 @@ MONTHS = (
 class Wording:
     """Localised texts of figures.
 
-    ``interval`` has placeholders for its ends; ``point`` has placeholders for a name
-    and the values on both axes.
+    ``interval`` is a text with placeholders for the ends of an interval. ``point`` is a
+    text with placeholders for a name and the values on both axes.
     """
 
     decimal_mark: str = "."
@@ -65,7 +64,7 @@ class Wording:
     months: tuple[str, ...] = MONTHS
 
     def number(self, value: float, decimals: int) -> str:
-        """Format a number. Zero never has a minus sign."""
+        """Format a number for a figure. Zero never has a minus sign."""
         return f"{value:z.{decimals}f}".replace("-", MINUS).replace(
             ".", self.decimal_mark
         )
@@ -78,8 +77,8 @@ ENGLISH = Wording()
 
 
 def bounds_of(scale: float) -> tuple[float, float] | None:
-    """Return the smallest and largest possible value of a metric with this scale; None
-    for scale 0, which stands for an unbounded count.
+    """Return the smallest and largest possible value of a metric with this scale, or
+    None for scale 0, which stands for an unbounded count.
     """
     return (0.0, scale) if scale else None
 
@@ -88,8 +87,9 @@ def bounds_of(scale: float) -> tuple[float, float] | None:
 class Axis:
     """An axis.
 
-    ``bounds`` are the ends of the axis unless a value is outside them. ``labels`` are
-    names for the positions 0, 1, 2, …. Dates are in seconds since the epoch.
+    ``bounds`` are the ends of the axis unless a value lies outside the bounds.
+    ``labels`` are names for the positions 0, 1, 2, …. Dates are in seconds since the
+    epoch.
     """
 
     title: str = ""
@@ -120,8 +120,8 @@ class Measured:
 
     @classmethod
     def of(cls, number: Any) -> Self:
-        """Convert a number with an interval. If ``number`` is None, the result has the
-        value None.
+        """Convert a number with an interval to a measured value. If ``number`` is None,
+        the result has the value None.
         """
         return (
             cls(value=number.value, low=number.low, high=number.high)
@@ -181,8 +181,8 @@ class _ByLabel:
 
     @property
     def drawn(self) -> Sequence[Series]:
-        """Return the series to render. If there are more series than colours, the other
-        series appear only in the table.
+        """Return the series that a figure renders. If there are more series than
+        colours, the remaining series appear only in the table.
         """
         return self.series[:MAX_SERIES]
 

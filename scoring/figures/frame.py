@@ -149,8 +149,8 @@ class Label(NamedTuple):
 
 
 def labels(places: Sequence[tuple[str, float, float]]) -> list[Label | None]:
-    """Return the position of each name beside its point. The position is None if the
-    name would overlap another name.
+    """Return the position of each name beside the name's point in a chart, or None if
+    the name would overlap another name.
     """
     taken = [(x - 5, y - 5, x + 5, y + 5) for _, x, y in places]
     chosen: list[Label | None] = []
@@ -181,8 +181,7 @@ def labels(places: Sequence[tuple[str, float, float]]) -> list[Label | None]:
 
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
-#: Intervals between ticks of a time axis. Longer intervals are multiples of the last
-#: one.
+#: A time axis has ticks at these intervals, or at multiples of the last interval.
 TIME_STEPS = (
     MINUTE,
     5 * MINUTE,
@@ -300,8 +299,7 @@ def _times(over: Span, wording: Wording) -> Iterator[tuple[float, str]]:
         yield place * step, words if step >= DAY else f"{words}, {at:%H:%M}"
 
 
-#: Light colours by CSS class, for separate SVG files. On pages, the style sheet sets
-#: the colours.
+#: Separate SVG files have these light colours, and pages those of the style sheet.
 PAINT = {
     "paper": {"fill": "#ffffff"},
     "ink": {"fill": "#1e1c19"},
@@ -347,10 +345,10 @@ _NO_XML = re.compile(r"[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]"
 
 
 def tag(name: str, content: str = "", /, **attributes: object) -> str:
-    """Return an XML element.
+    """Return the text of an XML element.
 
-    Attributes with the value None are left out. Underscores in names become hyphens:
-    ``text_anchor`` is written as `text-anchor`.
+    Attributes with the value None are left out. Underscores in attribute names become
+    hyphens, so that ``text_anchor`` is written as `text-anchor`.
     """
     written = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{_value(value)}"'

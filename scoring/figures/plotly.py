@@ -21,18 +21,17 @@ MARGIN = {"l": 10, "r": 20, "t": 10, "b": 10}
 LEGEND = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}
 #: Settings of axes with names.
 NAMES = {"automargin": True, "type": "category"}
-#: The length of an error bar if the interval is missing. For null, Plotly would render
-#: an error bar of length 0.
+#: This text stands for a missing interval, since Plotly draws null with length 0.
 NO_LENGTH = "none"
 
 Part = dict[str, Any]
-#: Plotly parses texts as HTML and turns `<a href>` into a link. It decodes only these
-#: entities; escaped quotation marks would be shown literally.
+#: Plotly parses texts as HTML and turns `<a href>` into a link.
+#: Plotly decodes only these entities and would show escaped quotation marks literally.
 ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
 def escaped(part: Any) -> Any:
-    """Escape all texts in a part of a figure for HTML."""
+    """Escape all texts in a part of a Plotly figure for HTML."""
     if isinstance(part, str):
         return part.translate(ENTITIES)
     if isinstance(part, Mapping):
@@ -42,7 +41,9 @@ def escaped(part: Any) -> Any:
 
 @singledispatch
 def as_plotly(figure: object) -> Part:
-    """Return `{"data": …, "layout": …}` for `plotly.graph_objects.Figure`."""
+    """Convert a figure to the argument `{"data": …, "layout": …}` of
+    `plotly.graph_objects.Figure`.
+    """
     raise TypeError(f"{type(figure).__name__} is no figure")
 
 
@@ -287,7 +288,9 @@ def _time(at: float | None) -> str | None:
 
 
 def distinct(names: Sequence[str]) -> list[str]:
-    """Number repeated names, because Plotly would merge equal names on an axis."""
+    """Append numbers to repeated names, because Plotly would merge equal names on an
+    axis.
+    """
     seen: dict[str, int] = {}
     out = []
     for name in names:

@@ -1,4 +1,4 @@
-"""The preview image for links to a board: 1,200 by 630 pixels, in light colours."""
+"""The preview image for links to a board, with 1,200 by 630 pixels, in light colours."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,11 +13,9 @@ LEFT, RIGHT, FIRST, STEP = 70.0, 1130.0, 290.0, 57.0
 #: The horizontal range in which intervals are drawn.
 DRAWN_FROM, DRAWN_TO = 640.0, 960.0
 MAX_ROWS = 5
-#: The distance between rows. The smaller distance is used above a sentence with the
-#: maximum number of lines.
+#: Rows have this smaller distance above a sentence with the maximum number of lines.
 STEP_ABOVE_SENTENCE = 51.0
-#: The maximum number of rows if a sentence follows them, and the maximum number of
-#: lines of the sentence.
+#: These maxima limit the rows above a sentence and the lines of the sentence.
 MAX_ROWS_ABOVE_SENTENCE, SENTENCE_LINES = 4, 3
 #: The font size for which `fitting` and `width_of` compute widths.
 CHART_SIZE = 13.0
@@ -25,9 +23,9 @@ CHART_SIZE = 13.0
 
 @dataclass(frozen=True, kw_only=True)
 class CardRow:
-    """A row of a preview image; ``text`` is the formatted value.
+    """A row of a preview image. ``text`` is the formatted value.
 
-    ``rank``, ``text`` and ``value`` are empty if they are hidden. Baselines are in
+    ``rank``, ``text`` and ``value`` are empty if the board hides them. Baselines are in
     italics with an open symbol, as on boards.
     """
 

@@ -9,8 +9,7 @@ from scoring.figures import description, frame
 RIGHT = 16.0
 ROW = 26.0
 GAP = 2.0
-#: The normal maximum width of a drawing. Drawings of many systems may be wider, so that
-#: their cells can show values.
+#: Drawings of many systems may be wider, so that their cells can show values.
 MAX_WIDTH = 1080.0
 
 
@@ -60,8 +59,7 @@ def _heat_map(figure: description.HeatMap) -> str:
         frame.words(left - 8, top + ROW * index + 17, name, width=names_width)
         for index, name in enumerate(figure.rows)
     ]
-    # Fill each cell with the low colour, and then with the high colour at an opacity
-    # that represents the value.
+    # Each cell has the low colour below the high colour, whose opacity is the value.
     low, high = [], []
     for down, values in enumerate(figure.values):
         for across, value in enumerate(values):

@@ -10,8 +10,7 @@ _ADDRESSES = re.compile(
         (
             r"\b(?:ignore|disregard|forget)\b[^.\n]{0,40}\b(?:above|previous|prior|earlier|instructions?|prompt)\b",
             rf"\b(?:rate|grade|label|judge|mark|score)\s+(?:this|it|them|the\s+\w+)\s+(?:as\s+)?{_LABELS}\b",
-            # Each blank can match in only one way, so that texts with many blanks take
-            # linear time.
+            # Each blank matches in only one way, so that blanks take linear time.
             rf"\b(?:answer|reply|respond|output)\s+(?:only\s+)?(?:(?:with|just|only)\s*)?[“\"']?{_LABELS}\b",
             r"\byou\s+are\s+(?:now\s+)?(?:an?|the)\s+(?:\w+\s+)?(?:judge|grader|evaluator|assistant|language\s+model)\b",
             r"</?(?:system|think|instructions?)>|<\|\w+\|>",
@@ -22,11 +21,11 @@ _ADDRESSES = re.compile(
 
 
 def addressing(text: str) -> str:
-    """Return an excerpt of a text that seems to instruct the judge; empty for other
-    texts.
+    """Return an excerpt of a text that seems to instruct the judge, or an empty text
+    for other texts.
 
-    The search finds only known phrases: instructions can use other words, and a
-    harmless text may contain one of the phrases.
+    The search finds only known phrases. Instructions can use other words, and a
+    harmless text may contain a known phrase.
     """
     match = _ADDRESSES.search(text)
     if match is None:

@@ -21,25 +21,24 @@ from scoring.judges.questions import Prompt, Question
 from tasks.types.ledger import NO_LABEL
 from tasks.types.problems import Unavailable
 
-#: The number of prepared questions is ``at_once`` times this factor, so that
-#: connections need not wait for a slow disk.
+#: Prepared questions spare connections a wait for a slow disk.
+#: The number of prepared questions is ``at_once`` times this factor.
 AHEAD = 2
 #: The number of consecutive failures after which the endpoint is considered down.
 MAX_FAILED = 20
 #: Maximum number of tokens that the chat format adds to a prompt.
 OVERHEAD = 64
-#: The maximum number of requests per question that the endpoint may charge. The cost of
-#: this many requests is reserved.
+#: The endpoint may charge this many requests per question.
+#: The cost of all chargeable requests is reserved before a question is asked.
 MAX_CHARGED = 3
-#: The maximum number of replies to a question. If no reply has exactly one answer, the
-#: question has no label.
+#: A question has no label if none of this many replies has exactly one answer.
 MAX_REPLIES = 2
 NOTHING = Decimal(0)
 
 
 @dataclass(frozen=True)
 class Row:
-    """A reply as stored in the ledger."""
+    """A judge's reply as stored in the judgement ledger."""
 
     repeat: int
     label: str
@@ -64,8 +63,8 @@ class Answer:
 
 
 class Record(Protocol):
-    """A function that stores answers and reserves the cost of the next questions. It
-    returns the questions whose cost could be reserved.
+    """A function that stores answers and reserves the cost of the next questions. The
+    function returns the questions whose cost could be reserved.
     """
 
     def __call__(
@@ -74,8 +73,8 @@ class Record(Protocol):
 
 
 class ChatAsker:
-    """Asks an endpoint a question, and asks it again if the first reply does not have
-    exactly one answer.
+    """Asks an endpoint a question, and asks the question again if the first reply does
+    not have exactly one answer.
     """
 
     def __init__(self, judge: ChatJudge, prompt: Prompt, endpoint: Endpoint) -> None:
@@ -102,8 +101,7 @@ class ChatAsker:
                 if not rows:
                     refusal.cost = spent
                     raise
-                # Store the reply to this question. The next request will raise the same
-                # exception.
+                # The reply is stored, and the next request raises the same exception.
                 break
             cost = self._cost(reply.input_tokens, reply.output_tokens, most)
             requests += 1 + reply.charged
@@ -127,8 +125,8 @@ class ChatAsker:
 
 
 def most_per_request(judge: ChatJudge, text: str) -> Decimal:
-    """Return the maximum cost of a request. The number of tokens of a text is at most
-    its number of bytes.
+    """Return the maximum cost of one request to a judge. The number of tokens of a text
+    is at most its number of bytes.
     """
     if judge.price is None:
         return NOTHING
@@ -137,7 +135,9 @@ def most_per_request(judge: ChatJudge, text: str) -> Decimal:
 
 
 def most_per_question(judge: ChatJudge, prompt: Prompt, question: Question) -> Decimal:
-    """Return the maximum cost of a question, which is the amount to reserve."""
+    """Return the maximum cost of all requests for a question, which is the amount to
+    reserve.
+    """
     return MAX_CHARGED * most_per_request(judge, prompt.filled(question))
 
 
@@ -158,7 +158,7 @@ PER_TOKEN, REPLY_TOKENS = 4, 5
 def estimate(
     judge: ChatJudge, prompt: Prompt, questions: Iterable[Question]
 ) -> Estimate:
-    """Estimate the cost of asking each question once. No question is asked."""
+    """Estimate the cost of asking each question once, without asking a question."""
     price = judge.price
     number, cost, most = 0, NOTHING, NOTHING
     for question in questions:
@@ -172,7 +172,7 @@ def estimate(
 
 
 class EndpointAway(Unavailable):
-    """The endpoint has answered none of the latest questions; the message gives the
+    """The endpoint has answered none of the latest questions. The message gives the
     causes.
     """
 
@@ -202,7 +202,7 @@ class _Flight:
             future.cancel()
 
     def landed(self) -> list[Answer]:
-        """Wait for an answer, and return all answers that have arrived.
+        """Wait for the answer to a question, and return all answers that have arrived.
 
         Cancelled questions have answers without rows.
         """
@@ -227,13 +227,15 @@ class _Flight:
 
 
 class _Failures:
-    """The causes of consecutive failures."""
+    """The causes of consecutive failed questions to an endpoint."""
 
     def __init__(self) -> None:
         self._causes: list[str] = []
 
     def count(self, answers: Iterable[Answer]) -> EndpointAway | None:
-        """Return an exception after MAX_FAILED consecutive failures; else None."""
+        """Return an exception after MAX_FAILED consecutive failed questions, or else
+        None.
+        """
         for answer in answers:
             if answer.rows:
                 self._causes.clear()
@@ -270,8 +272,7 @@ def ask_all(
             room = at_once * AHEAD - len(flight) - len(unadmitted)
             wanted = [*unadmitted, *islice(source, max(room, 0))]
             admitted = record(answers, [] if stopped.is_set() else wanted)
-            # The budget may suffice for these questions once the reservations of
-            # running requests are released.
+            # Ended requests release reservations and may admit these questions.
             unadmitted = wanted[len(admitted) :]
             for question in admitted:
                 flight.send(question)

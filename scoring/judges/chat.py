@@ -1,7 +1,7 @@
 """Send one prompt to a chat endpoint, read the reply, and repeat failed requests.
 
-Replies are untrusted: an endpoint can repeat the key or the prompt. This package
-therefore passes on only a label and two token counts.
+Replies are untrusted, because an endpoint can repeat the key or the prompt. This
+package therefore passes on only a label and two token counts.
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ with needed("urllib3 is not installed, which chat endpoints need"):
 MAX_REPLY = 1 << 18
 #: The maximum number of attempts after temporary faults.
 ATTEMPTS = 4
-#: Seconds before the second attempt, and the maximum. The pause doubles with each
-#: attempt.
+#: The pause doubles with each attempt, from the first to the maximum, in seconds.
 FIRST_PAUSE, MAX_PAUSE = 1.0, 120.0
 #: HTTP statuses that mean that the endpoint will refuse every request.
 REFUSES_ALL = {
@@ -41,10 +40,10 @@ AGAIN = frozenset((408, 409, 425, 429, *range(500, 600)))
 
 @dataclass(frozen=True)
 class Reply:
-    """The text of a reply and its token counts; a count is None if it is missing or
-    invalid.
+    """The text and the token counts of an endpoint's reply. A missing or invalid token
+    count is None.
 
-    ``charged`` is the number of earlier attempts that may incur costs.
+    ``charged`` is the number of earlier attempts of the request that may incur costs.
     """
 
     text: str
@@ -54,10 +53,10 @@ class Reply:
 
 
 class AskFailed(Exception):
-    """A request failed.
+    """A request to a chat endpoint failed.
 
-    ``cause`` contains no text from the endpoint; ``charged`` is the number of attempts
-    that may incur costs.
+    ``cause`` contains no text from the endpoint. ``charged`` is the number of attempts
+    of the request that may incur costs.
     """
 
     def __init__(self, cause: str, *, charged: int = 0) -> None:
@@ -79,7 +78,7 @@ class EndpointRefuses(Unavailable):
 class Stopped(Exception):
     """The job is stopping, and the request was not sent.
 
-    ``charged`` is the number of earlier attempts that may incur costs.
+    ``charged`` is the number of earlier attempts of the request that may incur costs.
     """
 
     charged = 0
@@ -124,10 +123,10 @@ class Endpoint:
         self._deadlines.close()
 
     def ask(self, prompt: str, *, most_charged: int) -> Reply:
-        """Send a prompt, and send it again after temporary faults. Raises AskFailed,
-        EndpointRefuses or Stopped.
+        """Send a prompt, and send the prompt again after temporary faults. Raises
+        AskFailed, EndpointRefuses or Stopped.
 
-        At most ``most_charged`` of the requests may incur costs.
+        At most ``most_charged`` of the requests with the prompt may incur costs.
         """
         charged = 0
         for attempt in range(1, ATTEMPTS + 1):
@@ -204,8 +203,8 @@ class Endpoint:
             except (urllib3.exceptions.HTTPError, OSError, ValueError):
                 if not deadline.is_sent:
                     raise _Fault("no connection", is_charged=False) from None
-                # Do not chain the original exception: its text contains addresses and
-                # headers, which must not be shown.
+                # The text of the original exception has addresses and headers.
+                # Addresses and headers must not be shown, so no exception is chained.
                 message = (
                     "no reply in time" if deadline.is_over() else "connection lost"
                 )
@@ -236,7 +235,7 @@ def _read_body(response: urllib3.BaseHTTPResponse) -> bytes:
 
 
 def retry_after(text: str | None, *, now: float | None = None) -> float | None:
-    """Return the seconds in a Retry-After header, at most MAX_PAUSE. Return None if the
+    """Return the seconds in a Retry-After header, at most MAX_PAUSE, or None if the
     header is missing or invalid.
     """
     if not text:

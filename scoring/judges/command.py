@@ -46,7 +46,7 @@ EXAMPLE = '{"premise": "It rains in Oslo.", "hypothesis": "It rains."}'
 
 @dataclass
 class Outcome:
-    """The counts and cost of one command.
+    """The counts of items and the cost of one command `judge run`.
 
     ``before`` is the number of items that already had rows in the file.
     """
@@ -68,7 +68,8 @@ def judge_named(path: Path, name: str) -> DeclaredJudge:
 
 
 def read_questions(path: Path) -> list[Question]:
-    """Read the items in a file without duplicates. All items must have the same kind.
+    """Read the items in a file without duplicates. All items of the file must have the
+    same kind of judgement.
 
     Raises InputRefused with all invalid lines.
     """
@@ -98,7 +99,7 @@ def read_questions(path: Path) -> list[Question]:
 
 
 def estimate_run(judge: DeclaredJudge, questions: Sequence[Question]) -> Estimate:
-    """Estimate the cost of the questions. No question is asked."""
+    """Estimate the cost of the questions without asking a question."""
     if isinstance(judge, ChatJudge) and questions:
         return estimate(judge, Prompt.default(questions[0].kind), questions)
     return Estimate(len(questions), Decimal(0), Decimal(0), "")
@@ -165,8 +166,8 @@ def _run_model(judge: LocalJudge, questions: Sequence[Question], out: Path) -> O
 
 
 class _Writer:
-    """The output file. It reads earlier rows and appends answers, with one disk flush
-    per batch.
+    """The output file of `judge run`, which has earlier rows. Answers are appended with
+    one disk flush per batch.
     """
 
     def __init__(self, path: Path, judge: str, digest: str) -> None:

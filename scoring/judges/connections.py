@@ -32,7 +32,9 @@ class Deadline:
 
     @property
     def is_sent(self) -> bool:
-        """Return True if the request may have been sent, which requires a connection."""
+        """Return True if the request may have been sent, which needs an open
+        connection.
+        """
         return self.connection is not None
 
     def is_over(self) -> bool:
@@ -41,8 +43,7 @@ class Deadline:
     def cut(self) -> None:
         sock = getattr(self.connection, "sock", None)
         if sock is not None:
-            # Call `shutdown` on the plain socket: on the TLS socket, it would end the
-            # encryption while another thread uses the socket.
+            # `shutdown` on the TLS socket would end encryption in another thread.
             with suppress(OSError):
                 socket.socket.shutdown(sock, socket.SHUT_RDWR)
 

@@ -1,5 +1,5 @@
-"""The operator's file `judges.toml`: the judges that a site or a command line may ask,
-and their keys.
+"""Read the operator's file `judges.toml`, which declares the judges that a site or a
+command line may ask, and their keys.
 
 The file refers to a key by environment variable or file. Objects of this module do not
 store keys, so that no log, error or page can show them.
@@ -46,8 +46,8 @@ class Price:
 class ChatJudge:
     """An endpoint with OpenAI's chat API.
 
-    ``key`` refers to the key by environment variable or file; empty for endpoints
-    without a key.
+    ``key`` names the environment variable or file with the key, and is empty for
+    endpoints without a key.
     """
 
     name: str
@@ -63,7 +63,7 @@ class ChatJudge:
 
     @property
     def model_name(self) -> str:
-        """Return the name of the model for pages."""
+        """Return the name of the endpoint's model for pages."""
         return self.model
 
     @property
@@ -71,8 +71,8 @@ class ChatJudge:
         return urlsplit(self.address).netloc
 
     def secret(self) -> str:
-        """Read the key. Raises Unavailable, with a message that names the variable or
-        file but not its content.
+        """Read the endpoint's key. Raises Unavailable, with a message that names the
+        variable or file but not the key.
         """
         source, _, name = self.key.partition(":")
         if not source:
@@ -98,7 +98,9 @@ class ChatJudge:
 
 @dataclass(frozen=True, kw_only=True)
 class LocalJudge:
-    """A local entailment model: sequence-to-sequence, or a cross-encoder."""
+    """A local entailment model, which is a sequence-to-sequence model or a
+    cross-encoder.
+    """
 
     name: str
     model: str
@@ -140,8 +142,8 @@ class _Fault(Exception):
 
 
 def read_judges(path: Path) -> dict[str, DeclaredJudge]:
-    """Read the declared judges. Raises InputRefused with all faults; its messages
-    contain no keys.
+    """Read the operator's declared judges. Raises InputRefused with all faults. The
+    messages of InputRefused contain no keys.
     """
     try:
         said = read_toml(path.read_text(encoding="utf-8"))

@@ -23,16 +23,18 @@ Labels = list[tuple[Question, str]]
 
 
 class LocalModel(Protocol):
-    """A loaded model; ``name`` includes its revision or the digest of its files."""
+    """A loaded entailment model. ``name`` includes the model's revision or the digest
+    of the model's files.
+    """
 
     name: str
 
     def labels(self, questions: Sequence[Question]) -> Iterator[Labels]:
-        """Yield the labels in batches."""
+        """Yield the labels of the questions in batches."""
 
 
 def local_model(judge: LocalJudge) -> LocalModel:
-    """Load the model of a judge. Raises Unavailable if it is missing or has an
+    """Load the model of a judge. Raises Unavailable if the model is missing or has an
     unsupported architecture.
     """
     folder = model_folder(judge.model)
@@ -87,8 +89,7 @@ class CrossEncoder:
         self.name = model_name(judge.model, folder)
 
     def labels(self, questions: Sequence[Question]) -> Iterator[Labels]:
-        # Sort the questions, so that batches are reproducible: padding affects the last
-        # digits.
+        # Padding changes the last digits, so questions are sorted for reproducibility.
         ordered = sorted(
             questions, key=lambda one: (sum(map(len, one.texts)), one.texts)
         )

@@ -1,4 +1,4 @@
-"""Questions to a judge: their texts, the prompt, and the label for a reply."""
+"""Questions to a judge, with their texts, the prompt, and the label for a reply."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ MAX_ANSWER = 60
 
 @dataclass(frozen=True)
 class Question:
-    """The texts of one item, in the order of the kind's fields.
+    """The texts of one item to judge, in the order of the fields of the judgement's
+    kind.
 
-    ``replies`` is the number of stored replies without an answer.
+    ``replies`` is the number of stored replies to the question without an answer.
     """
 
     kind: str
@@ -39,16 +40,19 @@ class Question:
 
     @cached_property
     def items(self) -> str:
-        """Return the digests of the texts, which identify the question in the ledger."""
+        """Return the digests of the texts, which identify the question in the judgement
+        ledger.
+        """
         return " ".join(map(digest_of, self.texts))
 
 
 class PromptRefused(Exception):
-    """The prompt or its map of answers is invalid; the message gives the reason."""
+    """The prompt or the prompt's map of answers is invalid, for the reason in the
+    message.
+    """
 
 
-#: The default prompts. The prompt for entailment follows the definition of Honovich et
-#: al. 2022.
+#: The default prompt for entailment follows the definition of Honovich et al. 2022.
 PROMPTS: Mapping[str, str] = {
     ENTAILS: (
         "Premise:\n{premise}\n\nHypothesis:\n{hypothesis}\n\n"
@@ -119,16 +123,16 @@ class Prompt:
             raise PromptRefused(f"no answer stands for “{lacking[0]}”")
 
     def filled(self, question: Question) -> str:
-        """Return the prompt with the texts inserted. Braces in the texts are not
-        changed.
+        """Return the prompt with the question's texts inserted. Braces in the texts are
+        not changed.
         """
         texts = dict(zip(KINDS[self.kind].items, question.texts, strict=True))
         places = re.compile("{(" + "|".join(texts) + ")}")
         return places.sub(lambda place: texts[place[1]], self.template)
 
     def label_of(self, reply: str) -> str:
-        """Return the label for the answer in a reply. Reasoning text before the answer
-        is ignored.
+        """Return the label for the answer in a judge's reply. Reasoning text before the
+        answer is ignored.
 
         Return NO_LABEL unless the reply contains exactly one answer.
         """
@@ -137,8 +141,7 @@ class Prompt:
 
     @cached_property
     def _words(self) -> re.Pattern[str]:
-        # Match longer answers first, so that “not supported” does not match
-        # “supported”.
+        # Longer answers come first, so that “supported” does not match “not supported”.
         longest = sorted(self.answers, key=len, reverse=True)
         return re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, longest))})(?![\w-])")
 
@@ -150,8 +153,8 @@ _TAG = re.compile(r"<(/?)(?:think|thinking|thought|reasoning|analysis)>", re.IGN
 
 
 def without_thinking(reply: str) -> str:
-    """Remove reasoning text in tags, even if the first opening or last closing tag is
-    missing.
+    """Remove reasoning text in tags from a reply, even if the first opening or last
+    closing tag is missing.
 
     The time is linear in the length of the reply.
     """
@@ -160,8 +163,7 @@ def without_thinking(reply: str) -> str:
     for tag in _TAG.finditer(reply):
         if tag[1]:
             if depth == 0:
-                # If there is no opening tag, all text before the closing tag is
-                # reasoning.
+                # Text before a closing tag without an opening tag is reasoning.
                 kept.clear()
             depth = max(depth - 1, 0)
         else:
@@ -177,7 +179,7 @@ def without_thinking(reply: str) -> str:
 def chat_signature(judge: ChatJudge, prompt: Prompt) -> dict[str, Any]:
     """Return the settings that define the judgements of an endpoint.
 
-    Judgements are comparable only if all of these settings are equal.
+    Judgements are comparable only if all settings in the signature are equal.
     """
     return {
         "kind": judge.kind,

@@ -35,7 +35,9 @@ _BY_KIND = {own.kind: own for own in (EachClass, EachType)}
 
 
 def metrics_of(task_type: TaskType, rules: str, options: Options) -> list[Metric]:
-    """Build the metrics of a rule set from checked options; the first metric ranks."""
+    """Build the metrics of a rule set from checked options. The first metric ranks
+    runs.
+    """
     return [
         _built(task_type, metric, rules, options)
         for metric in task_type.metrics_of(rules, options)
@@ -71,7 +73,7 @@ def metric_of(task_type: TaskType, name: str, rules: str, options: Options) -> M
 def known_metric(
     task_type: TaskType, name: str, rules: str, options: Options
 ) -> Metric | None:
-    """Build a metric by its name; return None if a stored score's metric no longer
+    """Build a metric by its name. Return None if a stored score's metric no longer
     exists.
     """
     try:
@@ -83,8 +85,8 @@ def known_metric(
 def metrics_by(
     task_type: TaskType, dimension: str, metrics: Sequence[Metric]
 ) -> list[Metric]:
-    """Return the metrics that can be computed for each class of a dimension. This
-    excludes averages over units.
+    """Return the metrics that can be computed for each class of a dimension. The result
+    excludes averages over units such as topics.
 
     If the classes are gold labels, return precision, recall and F1 of each label, and
     all metrics that are valid on instances with one gold label.
@@ -99,11 +101,11 @@ def metrics_by(
 
 
 def metrics_of_instances(metrics: Sequence[Metric]) -> list[Metric]:
-    """Return the metrics that can be computed for a single instance. This excludes
-    means over units or labels, kappas and correlations.
+    """Return the metrics that can be computed for a single instance. The result
+    excludes means over units or labels, kappas and correlations.
 
-    If a classification task has no accuracy, insert micro F1 first: for one instance it
-    is 1 if the label is right, else 0.
+    If a classification task has no accuracy, insert micro F1 first, which is 1 for an
+    instance with the right label, else 0.
     """
     pooled = [
         metric for metric in metrics if not metric.per_unit and metric.is_exchangeable
@@ -149,8 +151,8 @@ def names_by(
 
 
 def of_labels(metrics: Sequence[Metric]) -> list[EachClass]:
-    """Return precision, recall and F1 of a single class, F1 first. The list is empty if
-    no metric stores counts of classes.
+    """Return the metrics precision, recall and F1 of a single class, F1 first. The list
+    of metrics is empty if no metric stores counts of classes.
     """
     for metric in metrics:
         if (
@@ -167,8 +169,8 @@ def of_labels(metrics: Sequence[Metric]) -> list[EachClass]:
 
 
 def needs_models(slug: str, rules: Sequence[str], options: Mapping[str, str]) -> bool:
-    """Return True if a rule set of the task needs a model under these options, without
-    loading the model.
+    """Return True if a rule set of the task needs a language model under the task's
+    options, without loading the model.
     """
     return _needs_models(slug, tuple(rules), tuple(sorted(options.items())))
 

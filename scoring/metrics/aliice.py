@@ -208,9 +208,9 @@ class AliiceDeviation(Aliice):
     """The standard deviation of the responses' recall or precision, in percentage
     points.
 
-    This is the population standard deviation (with divisor n) over the responses with a
-    claim that counts. The released program prints the deviation as a share. Undefined
-    if no response counts.
+    The value is the population standard deviation (with divisor n) over the responses
+    with a claim that counts. The released program prints the deviation as a share.
+    Undefined if no response counts.
     """
 
     shape = "deviation"
@@ -223,8 +223,8 @@ class AliiceDeviation(Aliice):
         return None
 
     def unit_stats(self, sums: Floats) -> Floats:
-        """Return (units, 4) for each response: the value, the square of the value, 1 if
-        the response counts, and the number of missing labels.
+        """Return an array (units, 4) that has for each response the value, the square
+        of the value, 1 if the response counts, and the number of missing labels.
         """
         column = {name: sums[..., place] for name, place in PLACES.items()}
         counts = column[f"{self.part}_weight"] > 0
@@ -303,7 +303,7 @@ class Alce(CitationMetric):
     sentences. Precision is 0 if the response has no marks.
 
     If a mark of a sentence refers to no passage, the sentence is not entailed and
-    precision ignores its marks. Empty and missing responses score 0; the official
+    precision ignores its marks. Empty and missing responses score 0. The official
     program excludes them.
     """
 
@@ -318,7 +318,9 @@ class Alce(CitationMetric):
         self.fixed = {"marks": "all" if all_marks else MAX_MARKS}
 
     def counted_marks(self, sentence: AlceSentence) -> tuple[int, ...]:
-        """Return the judged marks; none if any mark refers to no passage."""
+        """Return the citation marks of a sentence that are judged, or none if any mark
+        refers to no passage.
+        """
         in_range = are_in_range(
             sentence.marks,
             len(sentence.question.passages),
@@ -348,8 +350,8 @@ class Alce(CitationMetric):
         rows: list[Mapping[str, float]] = []
         for question, answer in zip(gold, answers, strict=True):
             if question is not None:
-                # These rows have a weight but no value: a response without sentences
-                # has recall 0, and a response without counted marks has precision 0.
+                # A response without sentences has weight 1 and recall 0.
+                # A response without counted marks has weight 1 and precision 0.
                 counts = sentences[question.id] or not self.is_official
                 weights = {
                     "recall_weight": not sentences[question.id],

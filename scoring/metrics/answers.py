@@ -1,5 +1,5 @@
-"""Measures of answers other than citation entailment: correctness, length, similarity
-to the gold, positions of marks.
+"""Measures of an answer's correctness, length, similarity to the gold, and positions of
+citation marks.
 
 Exact match and ROUGE-Lsum follow ALCE (Gao et al. 2023) and are computed on answers
 without marks.
@@ -57,8 +57,8 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def normalised(text: str) -> str:
-    """Return the text in lower case, without punctuation and articles, with single
-    spaces.
+    """Return an answer's text in lower case, without punctuation and articles, with
+    single spaces.
     """
     return " ".join(_ARTICLE.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
@@ -121,11 +121,13 @@ class ExactMatch(AnswerMetric):
 
 
 class ListAnswers(AnswerMetric):
-    """Precision, recall and F1 for questions that ask for a list, as in QAMPARI: the share of the answer's
-    parts that are right, and the share of the gold answers that are found. The answer without marks is split
-    at commas and lines; the official program splits its first line at commas. Parts and gold answers are
-    compared without punctuation, articles and case; empty parts are dropped. Recall-5 is 100 % once five
-    answers are found. F1 is computed for each question, then averaged. Questions without a list do not count.
+    """Precision, recall and F1 for questions that ask for a list, as in QAMPARI: the
+    share of the answer's parts that are right, and the share of the gold answers that
+    are found. The answer without marks is split at commas and lines. The official
+    program splits its first line at commas. Parts and gold answers are compared without
+    punctuation, articles and case. Empty parts are dropped. Recall-5 is 100 % once five
+    answers are found. F1 is computed for each question, then averaged. Questions
+    without a list do not count.
     """
 
     statistic = "qampari"
@@ -272,11 +274,11 @@ class Cvcp(Metric):
     """The coefficient of variation of citation positions: the standard deviation of the
     positions of a sentence's marks over their mean.
 
-    It is 0 if all marks have the same position. The paper's formula computes it within
-    each cited sentence, then averages over the cited sentences of a response, then over
-    the responses with cited sentences. The pooled form, as in the released program,
-    uses all marks of all responses with character offsets as positions. Undefined (NaN)
-    without marks. Neither direction is better.
+    The coefficient is 0 if all marks have the same position. The paper's formula
+    computes it within each cited sentence, then averages over the cited sentences of a
+    response, then over the responses with cited sentences. The pooled form, as in the
+    released program, uses all marks of all responses with character offsets as
+    positions. Undefined (NaN) without marks. Neither direction is better.
     """
 
     shape = "deviation"
@@ -305,8 +307,8 @@ class Cvcp(Metric):
     def instance_stats(
         self, gold: Sequence[Question | None], answers: Sequence[Part | None]
     ) -> Floats:
-        """Return (n, 5) for each sentence: its contribution to the mean, its weight,
-        and the number, sum and sum of squares of its marks' offsets.
+        """Return an array (n, 5) for each sentence with its contribution to the mean,
+        its weight, and the number, sum and sum of squares of its marks' offsets.
         """
         cited = Counter(
             answer.question.id
@@ -344,7 +346,7 @@ class AnswerMauve(Mauve):
     as in ALCE and ALiiCE.
 
     If annotators gave several gold answers, the gold's field ``answer`` selects one, as
-    in the released programs; without this field, the first gold answer is used. Texts
+    in the released programs. Without this field, the first gold answer is used. Texts
     are truncated to 100 words, without marks and final punctuation. Questions without a
     full gold answer do not count. If the run has no answer to a question, the compared
     text is the question alone.

@@ -1,6 +1,6 @@
 """The base classes of metrics. A metric computes one row per instance and sums rows.
 
-``instance_stats`` converts n instances to an (n, k) matrix; ``aggregate`` converts the
+``instance_stats`` converts n instances to an (n, k) matrix. ``aggregate`` converts the
 sum of any of its rows to a value. The score, its interval (resampled weights times
 matrix), the values of classes (sums over their rows) and paired tests of two runs are
 all computed from this matrix.
@@ -46,9 +46,9 @@ class UnknownMetric(LookupError):
 class Requirement:
     """A resource that a metric needs, such as a model.
 
-    ``missing`` is empty if the resource is available; otherwise it explains how to
-    install the resource. ``place`` is the location of the resource. ``version`` is the
-    resource's version, or the first digits of its digest.
+    ``missing`` is empty if the resource is available. A text in ``missing`` explains
+    how to install the resource. ``place`` is the location of the resource. ``version``
+    is the resource's version, or the first digits of its digest.
     """
 
     kind: str
@@ -61,8 +61,8 @@ class Requirement:
 def looked_for(
     kind: str, name: str, look: Callable[[], tuple[str, str]]
 ) -> Requirement:
-    """Return the requirement. ``look`` returns the resource's location and version
-    without loading the resource, or raises Unavailable.
+    """Return a metric's requirement of this name. ``look`` returns the resource's
+    location and version without loading the resource, or raises Unavailable.
     """
     try:
         place, version = look()
@@ -83,10 +83,10 @@ class Fixed(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class ClassGold:
-    """The gold of a class of instances. ``rows`` are the gold's rows of the matrix.
-    ``labels`` is the number of labels that occur in the gold, None if instances have no
-    labels. ``is_band`` is True if the class is an interval of the number that runs
-    predict.
+    """The gold of a class of instances. ``rows`` are the rows of the metric's matrix
+    for the gold. ``labels`` is the number of labels that occur in the gold, None if
+    instances have no labels. ``is_band`` is True if the class is an interval of the
+    numbers that runs predict.
     """
 
     rows: Floats
@@ -98,7 +98,8 @@ class UnitColumns(NamedTuple):
     """The matrix columns that contain each unit's weighted value, weight and number of
     missing labels.
 
-    ``of`` names the units that people label: nuggets, citations or claims.
+    ``of`` names the kind of unit that people label, such as nuggets, citations or
+    claims.
     """
 
     of: str
@@ -119,59 +120,48 @@ class Metric(ABC):
     name: str
     statistic: str
     higher_is_better: bool | None = True
-    #: The maximum of the published scale: 1 for shares, 100 for percentages; 0 for
-    #: unbounded counts.
+    #: The published scale of a metric ends at 1 for shares and at 100 for percentages.
+    #: The scale 0 stands for counts, which have no maximum.
     scale: float = 1
     #: The minimum and maximum of the value; None for 0 and ``scale``.
     ends: tuple[float, float] | None = None
-    #: The version of the metric's arithmetic. Increase the number whenever the
-    #: arithmetic changes.
+    #: Each change of the metric's arithmetic increases this version number.
     version: int = 1
-    #: The kind of formula from rows to value, such as a mean or a ratio.
-    #: `scripts/interval_coverage.py` checks the intervals of each shape on simulated
-    #: populations.
+    #: The shape names the formula from rows to value, such as a mean or a ratio.
+    #: `scripts/interval_coverage.py` simulates populations to check intervals by shape.
     shape: str = ""
-    #: The metric's version under rule sets that are not official; 0 if all rule sets
-    #: use ``version``.
+    #: Rule sets that are not official use this metric version; 0 means ``version``.
     own_version: int = 0
-    #: True if the metric compares texts. It normalises them to NFC, except under
-    #: official rule sets.
+    #: The metric compares texts, in NFC unless the rule set is official.
     compares_texts: bool = False
     #: True if the value depends on the words that the tokenizer finds.
     rests_on_tokens: bool = False
-    #: The tokenizer that the task selects from `scoring.metrics.tokenizers`; empty for
-    #: the metric's default.
+    #: The task selects this tokenizer from `scoring.metrics.tokenizers`.
+    #: The empty text stands for the metric's default tokenizer.
     tokenizer: str = ""
     citation: str = ""
     per_unit: bool = False
-    #: False if the value of a class also depends on rows of other classes
-    #: (``of_class``). Values of classes then have no interval, because a jackknife over
-    #: the class's units is impossible.
+    #: False means that rows of other classes change a class's value (``of_class``).
+    #: Class values that depend on other classes have no jackknife interval.
     is_decomposable: bool = True
-    #: False if the metric has little meaning on the instances of one gold label: a mean
-    #: over labels is always small there, a precision is 1, and a correlation is
-    #: undefined.
+    #: False means that the metric says little about the instances of one gold label.
+    #: One gold label makes macro means small, precision 1 and correlations undefined.
     is_valid_in_one_label: bool = True
-    #: Kinds of ``Fixed`` classes in which this metric is still valid. For example,
-    #: accuracy is valid in a class with one label.
+    #: The metric stays valid in classes of these kinds, as accuracy does for one label.
     stands_in: tuple[Fixed, ...] = ()
-    #: False if row i of one run and row i of another cannot be exchanged, for example
-    #: because each run has its own clusters. The metric then allows no comparisons and
-    #: tests, and single instances have no value.
+    #: False means that tests cannot exchange rows of two runs, as for MAUVE clusters.
+    #: Metrics without exchangeable rows have no comparisons and no instance values.
     is_exchangeable: bool = True
-    #: True if the last column of the matrix marks the rows that count. Otherwise rows
-    #: with gold count.
+    #: True means that the last matrix column, not the gold, marks the rows that count.
     counts_by_last_column: bool = False
     #: False if no interval of the metric reaches its nominal coverage.
     has_honest_interval: bool = True
-    #: False if rare classes dominate the error, so that intervals may have less than
-    #: nominal coverage.
+    #: False means that rare classes dominate the error and intervals may be too narrow.
     holds_with_rare_classes: bool = True
-    #: Packages besides NumPy that compute the value; their versions are part of the
-    #: signature.
+    #: Signatures state the versions of these packages, which compute the value.
     packages: tuple[str, ...] = ()
-    #: A package that also implements the metric. The option `engine` can select the
-    #: package to compute the value; otherwise verification compares both values.
+    #: The option `engine` lets this package compute the value instead of Citeboard.
+    #: Without the option, verification compares the values of package and Citeboard.
     engine: str = ""
     #: True if the package replaces Citeboard's own computation.
     is_by_package: bool = False
@@ -182,8 +172,8 @@ class Metric(ABC):
 
     @property
     def unit_columns(self) -> UnitColumns | None:
-        """Return the columns of units; None if human labels of a sample cannot correct
-        the metric.
+        """Return the matrix columns of labelled units, or None if human labels of a
+        sample cannot correct the metric.
         """
         return None
 
@@ -195,8 +185,8 @@ class Metric(ABC):
 
     @property
     def normal_form(self) -> str:
-        """Return the Unicode normal form of compared texts, for the column key; empty
-        if texts are not normalised.
+        """Return the Unicode normal form of compared texts, for the column key, or an
+        empty text if texts are not normalised.
         """
         return "nfc" if self.compares_texts and not is_official(self.rules) else ""
 
@@ -204,8 +194,8 @@ class Metric(ABC):
         return nfc(text) if self.normal_form else text
 
     def fixed_by(self, gold: ClassGold) -> Fixed | None:
-        """Return the reason why all runs have the same value in a class; None if values
-        can differ.
+        """Return the reason why all runs have the same value in a class, or None if
+        values can differ.
         """
         if self.is_valid_in_one_label:
             return None
@@ -221,20 +211,22 @@ class Metric(ABC):
 
     @property
     def value_range(self) -> tuple[float, float]:
-        """Return the range of the metric and of its interval, infinite if unbounded."""
+        """Return the minimum and maximum of the metric and of its interval, infinite if
+        unbounded.
+        """
         return self.ends or (0.0, self.scale or math.inf)
 
     @property
     def interval_version(self) -> int:
-        """Return the version of the default interval's computation."""
+        """Return the version of the method that computes the metric's default interval."""
         low, high = self.value_range
         return 3 if math.isinf(low) != math.isinf(high) else 2
 
     def denominators(self, rows: Floats) -> Floats:
-        """Return (units,): the amount that each unit adds to the denominator of the
-        value. Units that add 0 do not influence the value. For example, a unit adds its
-        number of answers to the denominator of a precision. By default each unit with a
-        non-zero row adds 1.
+        """Return an array (units,) with the amount that each unit adds to the
+        denominator of the value. Units that add 0 to the denominator do not influence
+        the value. For example, a unit adds its number of answers to the denominator of
+        a precision. By default each unit with a non-zero row adds 1.
         """
         return np.asarray(rows.any(axis=1), dtype=np.float64)
 
@@ -248,7 +240,7 @@ class Metric(ABC):
         return True
 
     def on_interval_scale(self, values: Floats) -> Floats:
-        """Return the values on the scale on which intervals are computed."""
+        """Return the metric's values on the scale on which intervals are computed."""
         return np.asarray(values)
 
     def from_interval_scale(self, values: Floats) -> Floats:
@@ -262,11 +254,13 @@ class Metric(ABC):
         return self.fixed
 
     def comparable_texts(self, values: Sequence[Text | None]) -> list[str]:
-        """Return each text in its compared form; an empty text for None."""
+        """Return each text in the Unicode normal form in which the metric compares
+        texts, or an empty text for None.
+        """
         return [self.comparable(text) for text in texts_of(values)]
 
     def tokens(self, text: str) -> list[str]:
-        """Return the words of a text, for measures that count words."""
+        """Return the words that the metric's tokenizer finds in a text."""
         raise NotImplementedError
 
     def gold_texts(self, gold: Sequence[Any]) -> list[str]:
@@ -282,7 +276,7 @@ class Metric(ABC):
 
     def unseen(self, gold: Sequence[Any]) -> str:
         """Return the reason to disable the metric if its tokenizer ignores words of the
-        gold; else an empty text.
+        gold, or else an empty text.
 
         A metric is never disabled under official rules or if the task selects a
         tokenizer.
@@ -293,8 +287,8 @@ class Metric(ABC):
         return unseen(self.tokens, texts)
 
     def choose_tokenizer(self, options: Options | None) -> None:
-        """Use the tokenizer of the options. Official rules define their own tokenizer
-        and ignore the option.
+        """Use the tokenizer that the task's options select. Official rules define their
+        own tokenizer and ignore the option.
         """
         name = (options or {}).get(TOKENIZER.name, OWN_TOKENIZER)
         if name != OWN_TOKENIZER and not is_official(self.rules):
@@ -308,7 +302,7 @@ class Metric(ABC):
     @property
     def signed_engine(self) -> Parameters:
         """Return the package that computes the value, with its version, for the
-        signature; empty without one. Raises Unavailable.
+        signature, or an empty text without one. Raises Unavailable.
         """
         return (
             {ENGINE.name: f"{self.engine}-{package_version(self.engine)}"}
@@ -318,25 +312,28 @@ class Metric(ABC):
 
     @abstractmethod
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
-        """Return (n, k): one row per pair. Gold or answer is None if the pair lacks it."""
+        """Return an array (n, k) with one row per pair of gold and answer. The gold or
+        the answer is None if a pair lacks the gold or the answer.
+        """
 
     def marks(
         self, gold: Sequence[Any], answers: Sequence[Any]
     ) -> Sequence[Marks | None]:
-        """Return the credits of the parts of gold and answer for each instance. Pages
-        colour parts by credit. The task's form defines the parts and their order. The
-        result for an instance is None if the metric does not count single parts.
+        """Return the credits, from 0 to 1, of the parts of gold and answer for each
+        instance. Pages colour parts by credit. The task's form defines the parts, such
+        as labels or spans, and their order. The result for an instance is None if the
+        metric does not count single parts.
         """
         return [None] * len(gold)
 
     def instances(self, stats: Floats, has_gold: NDArray[np.bool_]) -> int:
-        """Return the number of instances that count in the value."""
+        """Return the number of instances that count in the metric's value."""
         return int(stats[:, -1].sum() if self.counts_by_last_column else has_gold.sum())
 
     @property
     def needs_model(self) -> bool:
-        """Return True if a model computes the metric, which is slow and not possible on
-        every worker.
+        """Return True if a language model computes the metric, which is slow and not
+        possible on every worker.
         """
         return False
 
@@ -359,8 +356,8 @@ class Metric(ABC):
 
     @property
     def replaces(self) -> str:
-        """Return a text that marks outdated column keys. Values with such keys are
-        recomputed, because a better resource has been installed since.
+        """Return a text that marks column keys of values which need recomputing,
+        because a better resource has been installed since.
         """
         return ""
 
@@ -373,8 +370,8 @@ class Metric(ABC):
         return None
 
     def notes(self, stats: Floats) -> Mapping[str, int]:
-        """Return additional counts from the matrix, such as the number of missing
-        labels.
+        """Return additional counts from the metric's matrix, such as the number of
+        missing labels.
         """
         return {}
 
@@ -384,19 +381,19 @@ class Metric(ABC):
 
     def unit_stats(self, sums: Floats) -> Floats:
         """Convert each unit's sum, (units, k), to a row, (units, m). ``aggregate``
-        takes sums of these rows. Only metrics with ``per_unit`` need this method.
+        takes sums of the units' rows. Only metrics with ``per_unit`` need this method.
         """
         return sums
 
     @abstractmethod
     def aggregate(self, sums: Floats) -> Floats:
-        """Return (…) values on the metric's scale from (…, k) sums of rows. Undefined
-        values are NaN.
+        """Return (…) values on the metric's scale from (…, k) sums of matrix rows.
+        Undefined values are NaN.
         """
 
     def as_stored(self, *names: Container[str]) -> Metric | None:
         """Return the newest version of this metric that all runs have a stored matrix
-        for; None if there is no such version. ``names`` are the matrix names of each
+        for, or None if there is no such version. ``names`` are the matrix names of each
         run.
         """
         return self if all(self.statistic in name for name in names) else None
@@ -406,19 +403,19 @@ class Metric(ABC):
         return rows
 
     def can_be_compared(self, rows: Floats) -> bool:
-        """Return True if ``paired_rows`` of these rows are precise enough for a
-        comparison.
+        """Return True if ``paired_rows`` of a run's rows are precise enough for a
+        comparison of two runs.
         """
         return True
 
     def of_class(self, sums: Floats, whole: Floats) -> Floats:
-        """Return the value of a class from the sums of its rows; ``whole`` are the sums
-        of all rows.
+        """Return the metric's value for a class from the sums of the class's rows.
+        ``whole`` are the sums of all rows.
         """
         return self.aggregate(sums)
 
     def of_label(self, label: str) -> Metric | None:
-        """Return the metric for the results of one gold label. By default, this is the
+        """Return the metric for the results of one gold label. The default is the
         metric itself, computed on the label's rows. Subclasses may return a metric that
         is computed on all rows, or None.
         """
@@ -431,8 +428,7 @@ class Metric(ABC):
         return float(self.aggregate(rows.sum(axis=0)))
 
 
-#: Maximum number of jackknife groups. If there are more units, they are divided into
-#: this number of random groups.
+#: A jackknife over more units divides the units at random into this many groups.
 MAX_LEFT_OUT = 400
 #: Maximum number of weights in memory.
 WEIGHTS = 4_000_000
@@ -450,22 +446,23 @@ class WeightedMetric(Metric):
     interval_version = 3
     #: False if a jackknife does not estimate the error of the value.
     has_interval: bool = True
-    #: Columns whose non-zero rows determine the value, such as the positives of an
-    #: average precision. The column that is non-zero in the fewest units decides
-    #: whether there are enough units for an interval. None means that all rows
-    #: determine the value.
+    #: Only rows that are non-zero in these columns, as positives are, decide the value.
+    #: An interval needs enough units with non-zero rows in each of these columns.
+    #: None means that all rows determine the value.
     carriers: tuple[int, ...] | None = None
 
     @abstractmethod
     def value(self, rows: Floats, weights: Floats) -> Floats:
-        """Return (…) values from (n, k) rows and (…, n) weights; NaN if undefined."""
+        """Return (…) values of the metric from (n, k) rows and (…, n) weights, or NaN
+        if undefined.
+        """
 
     def aggregate(self, sums: Floats) -> Floats:
         raise TypeError(f"{self.name} does not follow from sums")
 
     def carried(self, rows: Floats) -> Floats:
-        """Return (n, c): the contribution of each of the (n, k) rows to each of the c
-        ``carriers``.
+        """Return an array (n, c) with the contribution of each of the (n, k) rows to
+        each of the c ``carriers``.
         """
         if self.carriers is None:
             return np.asarray(rows.any(axis=1, keepdims=True), dtype=np.float64)
@@ -473,8 +470,8 @@ class WeightedMetric(Metric):
         return own
 
     def carried_by_unit(self, rows: Floats) -> Floats:
-        """Return (units, c): the sums of ``carried`` over each unit. Column 0 of
-        ``rows`` is the unit number.
+        """Return an array (units, c) with the sums of ``carried`` over each unit.
+        Column 0 of ``rows`` is the unit number.
         """
         return unit_sums(self.carried(rows[:, 1:]), rows[:, 0].astype(np.intp))
 
@@ -482,8 +479,8 @@ class WeightedMetric(Metric):
         return float(self.value(rows[:, 1:], np.ones(len(rows))))
 
     def left_out(self, rows: Floats) -> Floats:
-        """Return the jackknife values: the value without each unit, or without each
-        group of units if there are many units.
+        """Return the jackknife values, which are the metric's values without each unit,
+        or without each group of units if there are many units.
         """
         names, units = np.unique(rows[:, 0], return_inverse=True)
         count = len(names)
@@ -499,8 +496,9 @@ class WeightedMetric(Metric):
     def of_weights(
         self, rows: Floats, weights: Callable[[int, int], NDArray[Any]], count: int
     ) -> Floats:
-        """Return one value for each of ``count`` weight vectors. The function
-        ``weights`` supplies the vectors in blocks. Rows and weights must not be empty.
+        """Return one value of the metric for each of ``count`` weight vectors. The
+        function ``weights`` supplies the vectors in blocks. Rows and weights must not
+        be empty.
         """
         block = max(1, WEIGHTS // len(rows))
         blocks = (
@@ -517,7 +515,7 @@ class MeanMetric(Metric):
     counts).
 
     The matrix has the measured ``columns``, then a column that is 1 for rows that count
-    and else 0. An answer without gold does not count; a gold instance without an answer
+    and else 0. An answer without gold does not count. A gold instance without an answer
     scores 0. The mean over no instances is undefined (NaN). If ``over_units`` is True,
     the value is the mean of the units' means (a macro average).
     """
@@ -541,7 +539,9 @@ class MeanMetric(Metric):
         return rows[:, -1]
 
     def unit_stats(self, sums: Floats) -> Floats:
-        """Return each unit's mean and 1, or zeros if no instance of the unit counts."""
+        """Return each unit's mean and the count 1, or zeros if no instance of the unit
+        counts.
+        """
         count = sums[:, -1]
         means = ratio(sums[:, self.columns.index(self.column)], count)
         return np.column_stack([means, count > 0]).astype(np.float64)
@@ -556,7 +556,7 @@ class CountMetric(Metric):
     positives and false negatives.
 
     The micro average pools the counts. The macro average is the mean precision or mean
-    recall over units; macro F1 is computed *from these two means*, as in the CL-SciSumm
+    recall over units. Macro F1 is computed *from these two means*, as in the CL-SciSumm
     programs. 0/0 is 0.
     """
 
@@ -569,8 +569,8 @@ class CountMetric(Metric):
         self.fixed = {"average": average}
 
     def unit_stats(self, sums: Floats) -> Floats:
-        """Return precision, recall and 1 for each unit. Sums of these rows yield both
-        means.
+        """Return precision, recall and 1 for each unit. Sums over units yield mean
+        precision and mean recall.
         """
         rows = sums.copy()
         rows[:, 0] = ratio(sums[:, 0], sums[:, 0] + sums[:, 1])
@@ -604,7 +604,7 @@ def unit_rows(
     units: NDArray[np.intp],
     clusters: NDArray[np.intp] | None = None,
 ) -> Floats:
-    """Return the (U, m) rows that are resampled: one row for each unit, sorted by unit
+    """Return the (U, m) rows that are resampled, one row for each unit, sorted by unit
     number. ``units`` contains the unit number of each instance. ``clusters`` contains
     the cluster number of each instance. If clusters are given, each returned row
     belongs to a cluster instead of a unit.
@@ -625,13 +625,13 @@ def unit_rows(
 
 
 def unit_sums(stats: Floats, units: NDArray[np.intp]) -> Floats:
-    """Return (U, k): the sums of each unit's rows."""
+    """Return an array (U, k) with the sums of each unit's rows in ``stats``."""
     places = renumbered(units)[1]
     return np.column_stack([np.bincount(places, weights=column) for column in stats.T])
 
 
 def value_of(metric: Metric, stats: Floats, units: NDArray[np.intp]) -> float:
-    """Return the metric's value over the given instances; NaN if it is undefined
+    """Return the metric's value over the given instances, or NaN if it is undefined
     without instances.
     """
     rows = (
@@ -643,7 +643,7 @@ def value_of(metric: Metric, stats: Floats, units: NDArray[np.intp]) -> float:
 
 
 def ratio(numerator: NDArray[Any] | float, denominator: NDArray[Any] | float) -> Floats:
-    """Return numerator over denominator, 0 if the denominator is 0, as the official
+    """Return numerator over denominator, or 0 if the denominator is 0, as the official
     programs do.
     """
     zeros = np.zeros(np.broadcast(numerator, denominator).shape)
@@ -660,26 +660,30 @@ def finite(value: float | None) -> float | None:
 
 
 def quotient(total: Floats, count: Floats) -> Floats:
-    """Return total over count, NaN if the count is 0: a mean over nothing is undefined."""
+    """Return total over count, or NaN if the count is 0, because a mean over nothing is
+    undefined.
+    """
     undefined = np.full(np.broadcast(total, count).shape, np.nan)
     return np.asarray(np.divide(total, count, out=undefined, where=count > 0))
 
 
 def harmonic_mean(precision: Floats | float, recall: Floats | float) -> Floats:
-    """Return the harmonic mean; 0 if both are 0, NaN if one is undefined."""
+    """Return the harmonic mean of precision and recall, or 0 if both are 0, or NaN if
+    one is undefined.
+    """
     return ratio(2 * precision * recall, precision + recall)
 
 
 def part_of_means(part: str, precision: Floats, recall: Floats) -> Floats:
-    """Return mean precision or mean recall; for `f1` the harmonic mean of both."""
+    """Return mean precision, mean recall, or for `f1` the harmonic mean of both."""
     if part == "f1":
         return harmonic_mean(precision, recall)
     return precision if part == "precision" else recall
 
 
 def deviation_of(total: Floats, squares: Floats, count: Floats) -> Floats:
-    """Return the population standard deviation from sum, sum of squares and count; NaN
-    without values.
+    """Return the population standard deviation from sum, sum of squares and count, or
+    NaN without values.
     """
     return quotient(np.sqrt(np.maximum(squares * count - total**2, 0)), count)
 
@@ -687,7 +691,8 @@ def deviation_of(total: Floats, squares: Floats, count: Floats) -> Floats:
 def f1_of_counts(
     both: Floats | float, answered: Floats | float, wanted: Floats | float
 ) -> Floats:
-    """Return F1 from counts; 0 if both totals are 0.
+    """Return F1 from the counts of common, answered and gold items, or 0 if both totals
+    are 0.
 
     F1 equals the harmonic mean of precision and recall up to rounding.
     """
@@ -719,7 +724,7 @@ class TextMean(MeanMetric):
 
     @abstractmethod
     def measured(self, gold: Sequence[str], answers: Sequence[str]) -> Floats:
-        """Return (n, k): the values of ``columns`` for n pairs of texts."""
+        """Return an array (n, k) with the values of ``columns`` for n pairs of texts."""
 
 
 def texts_of(values: Sequence[Text | None]) -> list[str]:
@@ -730,7 +735,9 @@ def texts_of(values: Sequence[Text | None]) -> list[str]:
 
 
 def package_version(package: str) -> str:
-    """Return the version of a package. Raises Unavailable if it is not installed."""
+    """Return the version of an installed Python package. Raises Unavailable if the
+    package is missing.
+    """
     try:
         return version(package)
     except PackageNotFoundError as missing:

@@ -57,8 +57,8 @@ class BertScore(base.TextMean):
 
     @property
     def parameters(self) -> base.Parameters:
-        """Return the parameters; a digest of the model's weights identifies the model.
-        Raises Unavailable.
+        """Return BERTScore's parameters for the signature. A digest of the model's
+        weights identifies the model. Raises Unavailable.
         """
         chosen = self.settings
         if not chosen.is_asked:
@@ -136,13 +136,12 @@ class Settings:
         return local_models.encoder(self.model, self.layer)
 
     def baseline_values(self) -> tuple[float, float, float]:
-        """Return the baseline: precision, recall and F1 of unrelated texts under this
-        model and layer.
+        """Return the baseline values, which are precision, recall and F1 of unrelated
+        texts under the model and layer.
         """
         path: Path | None = Path(self.baseline)
         if self.baseline == "yes":
-            # Locate the English baseline table of bert-score without importing the
-            # package.
+            # `find_spec` locates the English baseline table without an import.
             spec = find_spec("bert_score")
             tables = (
                 Path(spec.origin).parent / "rescale_baseline" / "en"
@@ -164,8 +163,8 @@ class Settings:
 def bertscore(
     gold: Sequence[str], answers: Sequence[str], settings: Settings
 ) -> base.Floats:
-    """Return (n, 3): precision, recall and F1 of each pair. Raises Unavailable if the
-    model is missing.
+    """Return an array (n, 3) with BERTScore's precision, recall and F1 of each pair of
+    texts. Raises Unavailable if the model is missing.
     """
     if len(gold) != len(answers):
         raise ValueError(f"{len(gold)} gold texts and {len(answers)} answers")
@@ -180,8 +179,8 @@ def bertscore(
         rows = [row for row, pair in enumerate(pairs) if all(map(str.strip, pair))]
         if rows:
             weights = weights or _Weights(settings, gold)
-            # Embed all gold texts of the chunk, including those of unanswered
-            # instances. The cache key of the chunk is then the same for every run.
+            # The chunk embeds all gold texts, including those of unanswered instances.
+            # All runs thus have the same cache key for the chunk.
             wanted = _kept_tokens(settings, _unique_texts(text for text, _ in pairs))
             answered = _unique_texts(pairs[row][1] for row in rows)
             tokens = dict(
@@ -189,10 +188,9 @@ def bertscore(
             )
             for row in rows:
                 text, answer = wanted[pairs[row][0]], tokens[pairs[row][1]]
-                # As in bert-score, special tokens have weight 0 but may be the nearest
-                # token of another token. Negative similarities become 0, because
-                # bert-score pads the texts of a batch with zero vectors. A batch of one
-                # pair is not padded there, so only such a pair can have another score.
+                # Special tokens have weight 0 but may be nearest to another token.
+                # Negative similarities become 0, as in bert-score's padded batches.
+                # bert-score does not pad a batch of one pair and may differ there.
                 similar = np.maximum(answer.vectors @ text.vectors.T, 0)
                 precision = weights.mean(answer, similar.max(axis=1))
                 recall = weights.mean(text, similar.max(axis=0))
@@ -212,8 +210,8 @@ def _rescale(scores: base.Floats, settings: Settings) -> base.Floats:
 
 
 class _Weights:
-    """The weight of each token: 1, or its inverse document frequency among the gold
-    texts.
+    """The weight of each token, which is 1 or the token's inverse document frequency
+    among the gold texts.
     """
 
     def __init__(self, settings: Settings, gold: Sequence[str]) -> None:
@@ -233,7 +231,9 @@ class _Weights:
         text: local_models.Embedded,
         similarities: np.ndarray[tuple[int], np.dtype[np.float32]],
     ) -> float:
-        """Return the weighted mean over a text's tokens; 0 if all weights are 0."""
+        """Return the weighted mean similarity of a text's tokens, or 0 if all weights
+        are 0.
+        """
         weights = (
             ~np.isin(text.ids, self._special)
             if self._idf is None

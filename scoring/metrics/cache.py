@@ -1,6 +1,6 @@
 """A file cache for arrays.
 
-The name of a file is a digest of the inputs. CITEBOARD_CACHE_DIR sets the folder; the
+The name of a file is a digest of the inputs. CITEBOARD_CACHE_DIR sets the folder. The
 default is `citeboard` in the user's cache folder. Cached files can be removed at any
 time. Above CITEBOARD_CACHE_MB megabytes, the least recently used files are removed.
 """
@@ -41,7 +41,7 @@ def folder() -> Path:
 
 
 def load(kind: str, digest: str) -> dict[str, NDArray[Any]] | None:
-    """Return the cached arrays; None if the file is missing or damaged."""
+    """Return the cached arrays, or None if the file is missing or damaged."""
     path = folder() / kind / f"{digest}.npz"
     try:
         # Open the file here: NumPy does not close damaged archives.

@@ -1,4 +1,6 @@
-"""Calibration of a run's probabilities: Brier score and expected calibration error."""
+"""Metrics of the calibration of a run's probabilities, such as Brier score and expected
+calibration error.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -28,7 +30,7 @@ class Forecasts:
     """Probabilities of n instances.
 
     ``given`` (n, c) are the probabilities. ``wanted`` (n,) is the index of the gold
-    label; -1 if the gold is not one of the labels. ``has_gold`` (n,) marks instances
+    label, or -1 if the gold is not one of the labels. ``has_gold`` (n,) marks instances
     with gold, ``is_given`` (n,) instances with probabilities.
     """
 
@@ -42,7 +44,7 @@ def forecasts_of(
     gold: Sequence[Any], answers: Sequence[Any], labels: Sequence[str]
 ) -> Forecasts:
     """Return the forecasts from the answers' attribute ``probabilities``, a mapping of
-    label to probability. Answers may lack it.
+    label to probability. Answers may lack probabilities.
     """
     numbers = {label: number for number, label in enumerate(labels)}
     by_row = [getattr(answer, "probabilities", None) for answer in answers]
@@ -63,8 +65,8 @@ def forecasts_of(
 def stated_confidences(
     answers: Sequence[Any], labels: Sequence[str]
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return two (n,) arrays: the run's confidence in each predicted label (0 if
-    missing), and True where the run gave a confidence.
+    """Return two (n,) arrays with the run's confidence in each predicted label (0 if
+    missing), and with True where the run gave a confidence.
     """
     stated = [getattr(answer, "confidence", None) for answer in answers]
     pairs = zip(stated, answers, strict=True)
@@ -79,8 +81,8 @@ def stated_confidences(
 def confidences_of(
     gold: Sequence[Any], answers: Sequence[Any], labels: Sequence[str]
 ) -> tuple[Floats, NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return three (n,) arrays: the confidences, True where the label is right, and
-    True where the instance counts.
+    """Return three (n,) arrays with the confidences, with True where the label is
+    right, and with True where the instance counts.
 
     The confidence is the largest probability. If a run has no probabilities, it is the
     confidence that the run gave for its label.
@@ -134,10 +136,10 @@ class LogLoss(MeanMetric):
 
 class Brier(MeanMetric):
     """The mean over instances of the sum over labels of (p - y)², where p is the
-    label's probability, and y is 1 for the gold label and 0 for all others. It lies
-    between 0 and 2. For two labels it is twice the one-label Brier score. If a run
-    gives probabilities for some instances only, the loss of every other instance is 1.
-    The value is undefined if a run gives no probabilities at all.
+    label's probability, and y is 1 for the gold label and 0 for all others. The Brier
+    score lies between 0 and 2. For two labels, the score is twice the one-label Brier
+    score. If a run gives probabilities for some instances only, the loss of every other
+    instance is 1. The value is undefined if a run gives no probabilities at all.
     """
 
     higher_is_better = False
@@ -152,8 +154,8 @@ class Brier(MeanMetric):
         self.fixed = {"labels": ",".join(labels), "unanswered": 1}
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
-        """Return (n, 3): the loss, 1 if probabilities are missing, and 1 if the
-        instance counts.
+        """Return an array (n, 3) with the loss, 1 if probabilities are missing, and 1
+        if the instance counts.
         """
         forecasts = forecasts_of(gold, answers, self.labels)
         counts = forecasts.has_gold & forecasts.is_given.any()
@@ -180,8 +182,8 @@ class CalibrationError(Metric):
     difference between mean confidence and accuracy. A bin includes its upper bound, but
     not its lower bound. If labels have equal probabilities, the first is the
     prediction. If a run gives a label with a confidence instead of probabilities, this
-    label and confidence are used. Instances without any confidence are excluded;
-    without instances the error is undefined (NaN). The error is biased upwards if bins
+    label and confidence are used. Instances without any confidence are excluded.
+    Without instances the error is undefined (NaN). The error is biased upwards if bins
     have few instances, because random differences increase it.
     """
 
@@ -201,8 +203,8 @@ class CalibrationError(Metric):
         self.fixed = {"bins": bins, "labels": ",".join(labels)}
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
-        """Return (n, 3b) for b bins: 1, the confidence, and 1 if the label is right,
-        each in the column of the instance's bin.
+        """Return an array (n, 3b) for b bins with 1, the confidence, and 1 if the label
+        is right, each in the column of the instance's bin.
         """
         return self.stats_of(*confidences_of(gold, answers, self.labels))
 

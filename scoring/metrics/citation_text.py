@@ -1,4 +1,4 @@
-"""Metrics of citation texts: their length, and the share of texts that refer to the
+"""Metrics of the length of citation texts, and of the share of texts that refer to the
 citing paper.
 
 Funkquist et al. 2023, CiteBench: appendix A.4 for lengths, table 11 for key phrases.

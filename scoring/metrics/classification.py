@@ -1,9 +1,8 @@
-"""Classification: accuracy, precision, recall and F1 by class and averaged, Cohen's
-kappa and Matthews' correlation; equal to scikit-learn.
+"""Metrics of classification, such as accuracy, precision, recall, F1, Cohen's kappa and
+Matthews' correlation. Values equal those of scikit-learn.
 
-Metrics are computed from three counts for each class: instances with this gold class,
-instances with this answer, and instances with both. Weighted kappas need the confusion
-matrix.
+Metrics are computed from three counts for each class, which are the instances with this
+gold class, with this answer, and with both. Weighted kappas need the confusion matrix.
 """
 
 from collections.abc import Sequence
@@ -27,8 +26,8 @@ from tasks.types.columns import NO_CLASS, present
 
 CITATION = "van Rijsbergen 1979, Information Retrieval, 2nd edition, chapter 7"
 
-#: Minimum number of units that contain a class. If a class occurs in fewer units, means
-#: over classes, kappas and correlations have no interval.
+#: Macro means, kappas and correlations need each class in this many units.
+#: Kappas and macro means have no interval if a class occurs in fewer units.
 MIN_UNITS_OF_A_CLASS = 5
 
 Label = str | int
@@ -45,8 +44,8 @@ class Classification(Metric):
     is_valid_in_one_label = False
     #: The content of the matrix.
     kind = "classes"
-    #: True if the metric is a mean over classes. Intervals of such metrics require that
-    #: each class occurs in several units, since resampling may omit a class.
+    #: A mean over classes has an interval only if each class occurs in several units.
+    #: Resampling may omit a class that occurs in few units.
     needs_each_class = False
 
     def __init__(
@@ -64,7 +63,7 @@ class Classification(Metric):
         return rows[:, -1]
 
     def is_constant(self, rows: Floats) -> bool:
-        """Return True if the answers contain at most one label."""
+        """Return True if a run's answers contain at most one label."""
         if self.kind != Classification.kind:
             return False
         return int(np.count_nonzero(class_counts(rows)[1].sum(axis=0))) <= 1
@@ -85,8 +84,8 @@ class Classification(Metric):
     def codes(
         self, gold: Sequence[Label | None], answers: Sequence[Label | None]
     ) -> tuple[NDArray[np.intp], NDArray[np.intp], int]:
-        """Return the class indices of gold and answers, ``NO_CLASS`` if missing, and
-        the number of classes.
+        """Return the class indices of gold and answers, or ``NO_CLASS`` for a missing
+        label, and the number of classes.
         """
         labels = self.labels or sorted(
             {label for label in gold if label is not None},
@@ -109,8 +108,8 @@ class Classification(Metric):
     def instance_stats(
         self, gold: Sequence[Label | None], answers: Sequence[Label | None]
     ) -> Floats:
-        """Return (n, 3c + 1) for c classes: indicators of the gold class, of the
-        answered class and of both, then 1 if gold exists.
+        """Return an array (n, 3c + 1) for c classes with indicators of the gold class,
+        of the answered class and of both, then 1 if gold exists.
 
         Instances with several labels have a 1 for each label.
         """
@@ -158,8 +157,8 @@ def _label_marks(own: Any, answer: Any) -> Marks:
 
 
 def counting(gold: Sequence[Any], answers: Sequence[Any]) -> NDArray[np.bool_]:
-    """Return True for the instances that confusion matrices count: instances with gold
-    whose answer the rule set does not exclude.
+    """Return True for the instances that confusion matrices count, which have gold and
+    an answer that the rule set does not exclude.
     """
     return np.asarray(present(gold) & ~left_out(answers))
 
@@ -171,7 +170,7 @@ def left_out(answers: Sequence[Any]) -> NDArray[np.bool_]:
 
 
 def indicators(sides: Sequence[Any], labels: Sequence[Label]) -> Floats:
-    """Return (n, c): 1 if the instance has the label, else 0."""
+    """Return an array (n, c) with 1 if the instance has the label, else 0."""
     numbers = {label: number for number, label in enumerate(labels)}
     rows = np.zeros((len(sides), len(labels)))
     for row, side in enumerate(sides):
@@ -180,21 +179,23 @@ def indicators(sides: Sequence[Any], labels: Sequence[Label]) -> Floats:
 
 
 def class_counts(sums: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """Split (…, 3c + 1) sums: (…, c) gold, answered and both, and (…) instances."""
+    """Split (…, 3c + 1) sums into (…, c) counts of gold, answered and common labels,
+    and (…) counts of instances.
+    """
     support, answered, both = np.split(sums[..., :-1], 3, axis=-1)
     return support, answered, both, sums[..., -1]
 
 
 class Accuracy(Classification):
-    """The share of instances whose answer is the gold answer; undefined (NaN) over no
-    instances.
+    """The share of instances whose answer is the gold answer. The value is undefined
+    (NaN) over no instances.
     """
 
     shape = "mean"
     stands_in = (Fixed.ONE_LABEL,)
 
     def fixed_by(self, gold: ClassGold) -> None:
-        """Return None: the share of right answers is valid in any class."""
+        """Return None, because the share of right answers is valid in any class."""
 
     def aggregate(self, sums: Floats) -> Floats:
         _, _, both, count = class_counts(sums)
@@ -212,7 +213,7 @@ def _fixed_zero(zero: str) -> dict[str, str]:
 class ClassAverage(Classification):
     """Precision, recall or F1, averaged over classes, or of one class. ``macro`` is the
     plain mean over classes, ``weighted`` the mean weighted by the frequency of the
-    class in the gold; ``micro`` pools the counts. By default 0/0 is 0, as with
+    class in the gold. ``micro`` pools the counts. By default 0/0 is 0, as with
     scikit-learn's ``zero_division=0``, and a class without instances counts as 0 in a
     macro average. If ``zero`` is "left-out", 0/0 is undefined and averages exclude the
     class, as with ``zero_division=np.nan``.
@@ -269,15 +270,17 @@ class ClassAverage(Classification):
 
 
 class BalancedAccuracy(Classification):
-    """The mean recall of the classes that occur in the gold; undefined (NaN) if no
-    class occurs.
+    """The mean recall of the classes that occur in the gold. The value is undefined
+    (NaN) if no class occurs.
     """
 
     shape = "classes"
     stands_in = (Fixed.ONE_LABEL,)
 
     def fixed_by(self, gold: ClassGold) -> None:
-        """Return None: with one gold label, the value is the recall of this label."""
+        """Return None, because with one gold label, the value is the recall of this
+        label.
+        """
 
     citation = "Brodersen et al. 2010, The balanced accuracy and its posterior distribution, ICPR"
 
@@ -297,8 +300,8 @@ class Coverage(Classification):
     def instance_stats(
         self, gold: Sequence[Label | None], answers: Sequence[Label | None]
     ) -> Floats:
-        """Return (n, 2): 1 if the instance is answered, and 1 if it has gold. A
-        substitute label without a confidence is not an answer.
+        """Return an array (n, 2) with 1 if the instance is answered, and 1 if it has
+        gold. A substitute label without a confidence is not an answer.
         """
         answered = [
             answer is not None and getattr(answer, "is_answer", True)
@@ -383,7 +386,7 @@ class HammingLoss(LabelSets):
 
 
 class OneClass(Classification):
-    """Precision, recall or F1 of one class. 0/0 is 0; it is undefined if ``zero`` is
+    """Precision, recall or F1 of one class. 0/0 is 0, or undefined if ``zero`` is
     "left-out".
     """
 
@@ -406,8 +409,8 @@ class OneClass(Classification):
             self.stands_in = (Fixed.ONE_LABEL,)
 
     def fixed_by(self, gold: ClassGold) -> Fixed | None:
-        """Return None if the value is valid in the class: recall needs an instance with
-        the label, the false positive rate an instance with another label.
+        """Return None if the value is valid in the class. Recall needs an instance with
+        the label, and the false positive rate needs an instance with another label.
         """
         has_label = gold.rows[:, self.place]
         is_valid = (self.part == "recall" and has_label.any()) or (
@@ -487,8 +490,9 @@ class Kappa(Classification):
     classes.
 
     Undefined (NaN) over no instances, and if the chance agreement is 1. Missing and
-    invalid answers form an additional class that never occurs in the gold; they always
-    disagree. Rule sets that exclude missing answers exclude them here too.
+    invalid answers form an additional class that never occurs in the gold. A missing or
+    invalid answer always disagrees with the gold. Rule sets that exclude missing
+    answers exclude them here too.
     """
 
     shape = "kappa"
@@ -511,10 +515,10 @@ class Matthews(Classification):
     """Matthews' correlation coefficient, for two classes, or for several as generalised
     by Gorodkin.
 
-    It is 1 if all answers are right, and 0 if they are no better than chance. Missing
-    and invalid answers form an additional class that never occurs in the gold. The
-    value is 0 if all gold, or all answers, have one class; undefined (NaN) over no
-    instances.
+    The coefficient is 1 if all answers are right, and 0 if the answers are no better
+    than chance. Missing and invalid answers form an additional class that never occurs
+    in the gold. The value is 0 if all gold, or all answers, have one class. The value
+    is undefined (NaN) over no instances.
     """
 
     shape = "kappa"
@@ -558,8 +562,9 @@ class QuadraticKappa(Classification):
     def instance_stats(
         self, gold: Sequence[Label | None], answers: Sequence[Label | None]
     ) -> Floats:
-        """Return (n, c * (c + 1)): flattened confusion matrices of single instances,
-        with the gold in rows. The last column is for answers without a class.
+        """Return an array (n, c * (c + 1)) with flattened confusion matrices of single
+        instances, with the gold in rows. The last column is for answers without a
+        class.
         """
         wanted, answered, count = self.codes(gold, answers)
         rows = np.flatnonzero(wanted >= 0)
@@ -571,7 +576,9 @@ class QuadraticKappa(Classification):
         return stats
 
     def part_marks(self, own: Any, answer: Any) -> Marks | None:
-        """Return a credit that decreases with the distance between gold and answer."""
+        """Return a credit of the answer that decreases with the distance between gold
+        and answer.
+        """
         if self.labels is None or answer not in self.labels:
             return super().part_marks(own, answer)
         distance = abs(self.labels.index(own) - self.labels.index(answer))
@@ -597,8 +604,8 @@ class LinearKappa(QuadraticKappa):
 
 
 def confusions(sums: Floats) -> Floats:
-    """Reshape sums of ``QuadraticKappa`` to (…, c, c + 1): gold in rows, answers in
-    columns.
+    """Reshape sums of ``QuadraticKappa`` to (…, c, c + 1), with gold in rows and
+    answers in columns.
 
     The last column counts answers without a class.
     """
@@ -618,8 +625,8 @@ def part_of(
     *,
     zero: str = AS_ZERO,
 ) -> Floats:
-    """Return precision, recall or F1 from counts. 0/0 is 0; it is NaN if ``zero`` is
-    "left-out".
+    """Return precision, recall or F1 of classes from counts. The quotient 0/0 is 0, or
+    NaN if ``zero`` is "left-out".
     """
     if zero == LEFT_OUT:
         doubled = 2 * both if part == "f1" else both

@@ -1,4 +1,5 @@
-"""CL-Summ tasks 1A and 1B: counts of reference sentences and of facets.
+"""Metrics of CL-Summ tasks 1A and 1B, computed from counts of reference sentences and
+of facets.
 
 Jaidka et al. 2016, Overview of the CL-SciSumm 2016 Shared Task (BIRNDL). Counts equal
 those of the official programs. The corrected rules pair gold and answers differently,
@@ -47,8 +48,8 @@ class GoldFileCounts(base.CountMetric):
 
     citation = CITATION
 
-    #: The name of the matrix for the micro average. The matrix for the macro average
-    #: has a block of columns for each gold file.
+    #: The micro average reads the matrix of this name.
+    #: The matrix of the macro average has a block of columns for each gold file.
     pooled_statistic = ""
 
     def __init__(self, name: str, rules: str, *, part: str, average: str) -> None:
@@ -58,8 +59,8 @@ class GoldFileCounts(base.CountMetric):
 
     @abstractmethod
     def counts(self, gold: Any, answer: Any) -> tuple[int, int, int]:
-        """Return the true positives, false positives and false negatives of one
-        pair.
+        """Return the true positives, false positives and false negatives of one pair of
+        gold and answer.
         """
 
     def instance_stats(
@@ -77,7 +78,7 @@ class Overlap(GoldFileCounts):
     """Precision, recall or F1 of reference sentences.
 
     A gold sentence counts as often as the gold lists it. A wrong sentence counts as
-    often as the run repeats it; repeating a right sentence has no effect.
+    often as the run repeats it. Repeating a right sentence has no effect.
     """
 
     pooled_statistic = "overlap"
@@ -162,8 +163,8 @@ def facet_marks(
     *,
     is_conditional: bool,
 ) -> list[Marks | None]:
-    """Return the marks of each row's facet. A facet that is neither right nor wrong has
-    no mark.
+    """Return the credit of each row's facet. A facet that is neither right nor wrong
+    has no credit.
     """
     marks: list[Marks | None] = []
     for wanted, answer in zip(gold, answers, strict=True):
@@ -201,8 +202,8 @@ class WeightedFacet(base.Metric):
     def instance_stats(
         self, gold: Sequence[str | None], answers: Sequence[FacetAnswer]
     ) -> base.Floats:
-        """Return (n, 3 * (facets + 1)): three counts for each facet. The last three are
-        for unknown facets.
+        """Return an array (n, 3 * (facets + 1)) with three counts for each facet. The
+        last three counts are for unknown facets.
         """
         blocks = np.zeros((len(gold), len(FACETS) + 1, 3))
         for row, (wanted, answer) in enumerate(zip(gold, answers, strict=True)):
@@ -232,9 +233,9 @@ class WeightedFacet(base.Metric):
 def in_file_blocks(
     rows: base.Floats, gold: Sequence[Any], answers: Sequence[Any]
 ) -> base.Floats:
-    """Return (n, files * (k + 1)) from (n, k): each row of counts fills the block of
-    one gold file. The attribute ``file`` of gold or answer selects the block. The last
-    column of the filled block is 1.
+    """Convert (n, k) counts to (n, files * (k + 1)), in which each row of counts fills
+    the block of one gold file. The attribute ``file`` of gold or answer selects the
+    block. The last column of the filled block is 1.
     """
     pairs = zip(gold, answers, strict=True)
     numbers = [
@@ -295,8 +296,8 @@ class PlainRouge(base.MeanMetric):
     topics (2).
 
     Words are stemmed, stop words are not removed, and each value is rounded as
-    ROUGE-1.5.5 prints it. A missing answer scores 0; instances without a reference of
-    the kind do not count. The pilot's paper specifies no options; we chose these.
+    ROUGE-1.5.5 prints it. A missing answer scores 0. Instances without a reference of
+    the kind do not count. The pilot's paper specifies no options. We chose these.
     ``order`` sorts cited sentences as in the document, or keeps the listed order. If
     the option ``over_limit`` is `truncate`, the summaries in the pairs are truncated
     too.
@@ -385,8 +386,8 @@ class OfficialRouge(base.Metric):
 
     @cached_property
     def reading(self) -> Reading | None:
-        """Return the settings for reading texts; None without a stop word file. Raises
-        OptionRefused if the file cannot be read.
+        """Return ROUGE's settings for reading texts, or None without a stop word file.
+        Raises OptionRefused if the file cannot be read.
         """
         if not self.stop_words:
             return None
@@ -424,10 +425,11 @@ class SpanRougeS(OfficialRouge):
 
     The programs pass the answer as model and the gold as peer, which exchanges
     precision and recall. The value is the mean over the citances of a gold file, then
-    over gold files; metrics named ``_micro`` average over all citances. If
-    ``counts_missing`` is True, a citance without an answer scores 0, as in 2017.
-    Otherwise such a citance is excluded, as in 2018. The program of 2018 divides by the
-    number of citances plus 1e-7. Undefined without a stop word file.
+    over gold files. Metrics named ``_micro`` average over all citances. If
+    ``counts_missing`` is True, a citance without an answer scores 0, as in 2017. If
+    ``counts_missing`` is False, a citance without an answer is excluded, as in 2018.
+    The program of 2018 divides by the number of citances plus 1e-7. Undefined without a
+    stop word file.
     """
 
     citation = f"{CITATION}; {LIN}"
@@ -513,10 +515,10 @@ class PooledRouge(OfficialRouge):
 
     XML tags of the gold files are read as text. Only one annotator's file counts. The
     program uses the last file of an unsorted directory listing. This metric uses the
-    first file by name, or the last file for the later program; ``end`` selects the file
+    first file by name, or the last file for the later program. ``end`` selects the file
     with the lowest or highest F1 for each topic. A topic without a reference of the
     kind has no value but is resampled. The program computes no value for all kinds
-    together; our value for all kinds uses all references (`-f A`).
+    together. Our value for all kinds uses all references (`-f A`).
     """
 
     citation = CITATION
@@ -601,8 +603,8 @@ class PooledRouge(OfficialRouge):
         )
 
     def total(self, rows: base.Floats) -> float:
-        """Return the program's bootstrap mean over topics, or the value of a single
-        topic.
+        """Return the official program's bootstrap mean over topics, or the value of a
+        single topic.
         """
         if len(rows) < 2 or self.reading is None:
             return super().total(rows)
@@ -617,8 +619,8 @@ def _flat_words(reading: Reading, lines: Sequence[str | bytes]) -> list[str]:
 
 @cache
 def bootstrap_weights(topics: int) -> base.Floats:
-    """Return (1000, topics): the frequency of each topic in each bootstrap sample of
-    ROUGE-1.5.5.
+    """Return an array (1000, topics) with the frequency of each topic in each bootstrap
+    sample of ROUGE-1.5.5.
 
     Sample i starts with `srand(i)`. Topics are sampled by ``int(rand(n))``. Perl uses
     the 48-bit generator of the C library.
@@ -638,7 +640,7 @@ Places = NDArray[np.intp]
 def skip_counts(
     model: Sequence[str], peer: Sequence[str], *, with_words: bool = False
 ) -> Counts:
-    """Count skip-bigrams of two texts as ROUGE-1.5.5 does; ``with_words`` adds all
+    """Count skip-bigrams of two texts as ROUGE-1.5.5 does. ``with_words`` adds all
     single words except the last word of each text.
     """
     shorter, longer = sorted((model, peer), key=len)

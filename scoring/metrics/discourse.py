@@ -46,13 +46,12 @@ SHORT = 5
 ONE_DIGIT_MARK = re.compile(r"\[\d\]")
 _GLUED = (" et.", " al.", "al.", "e.g.", "i.e.")
 _MAX_GLUED = max(map(len, _GLUED))
-#: Matches a run of one repeated ASCII character that does not end a sentence. The
-#: length of the run does not influence sentence boundaries.
+#: The pattern matches a run of one repeated ASCII character that ends no sentence.
+#: The length of a run of equal characters does not influence sentence boundaries.
 _LONG_RUN = re.compile(r"([\"#-'(-,/:->@\[-`{-~-])\1{15,}$")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 
-#: The version of our splitting rules, which every data sheet contains. Increase the
-#: number when a rule changes.
+#: Each change of our splitting rules increases this version, which data sheets state.
 RULES = "citeboard-sentences-1"
 
 #: A full stop after these abbreviations never ends a sentence.
@@ -104,8 +103,7 @@ _NEVER_LAST = frozenset(
         "univ",
     )
 )
-#: A full stop after these abbreviations ends a sentence if the next word has a capital
-#: letter.
+#: A full stop after these abbreviations ends a sentence before a capital letter.
 _SELDOM_LAST = frozenset(("etc", "inc", "ltd", "co", "corp", "a.m", "p.m"))
 _END = re.compile(r"(?<![.?!])[.?!]++[\"'”’)\]\ue000]*+(?=\s|$)")
 _NEXT = re.compile(r"\s*+(\S)")
@@ -125,7 +123,9 @@ def by_rules(text: str) -> list[str]:
 
 
 def by_sentencizer(text: str) -> list[str]:
-    """Split as CiteBench does for intents. Raises Unavailable without spaCy."""
+    """Split a text into sentences as CiteBench does for intents. Raises Unavailable
+    without spaCy.
+    """
     sentences: list[list[str]] = []
     is_open = False
     for span in _sentencizer()(text).sents:
@@ -137,7 +137,9 @@ def by_sentencizer(text: str) -> list[str]:
 
 
 def by_punkt(text: str) -> list[str]:
-    """Split as CiteBench does for CORWA, which keeps only ASCII characters."""
+    """Split a text into sentences as CiteBench does for CORWA, which keeps only ASCII
+    characters.
+    """
     return [_NOT_ASCII.sub("", sentence) for sentence in glued(punkt_sentences(text))]
 
 
@@ -164,8 +166,8 @@ SPLITTERS: dict[str, Splitter] = {
 
 
 def splitter_name(option: str) -> str:
-    """Return the splitter's name in metric signatures: the version of our rules, or the
-    package and its version.
+    """Return the sentence splitter's name in metric signatures, which is the version of
+    our rules, or a package and its version.
     """
     if option == "rules":
         return RULES
@@ -259,8 +261,7 @@ def _trimmed_spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]
 
 FORMAT = "citeboard-tagger-1"
 MODEL, MANIFEST = "model.npz", "manifest.json"
-#: Features of a sentence: options of scikit-learn's TfidfVectorizer for words and word
-#: pairs, and for two to five characters within words.
+#: TfidfVectorizer extracts words, word pairs, and two to five characters within words.
 BLOCKS: Mapping[str, Mapping[str, Any]] = {
     "words": {"analyzer": "word", "ngram_range": (1, 2), "sublinear_tf": True},
     "characters": {"analyzer": "char_wb", "ngram_range": (2, 5), "sublinear_tf": True},
@@ -278,9 +279,9 @@ class Tagger:
     """A classifier of sentences: TF-IDF of words and characters with logistic
     regression, stored without pickle.
 
-    `model.npz` contains the arrays; `manifest.json` describes their origin and
+    `model.npz` contains the arrays. `manifest.json` describes their origin and
     accuracy. Loading these files executes no code. Tags equal those of the original
-    scikit-learn model exactly. ``terms`` and ``idf`` map blocks of features to arrays;
+    scikit-learn model exactly. ``terms`` and ``idf`` map blocks of features to arrays.
     ``weights`` is (rows, terms of all blocks) with one row per label. With two labels,
     ``weights`` has a single row, for the second label.
     """
@@ -292,7 +293,7 @@ class Tagger:
     intercepts: Floats
 
     def tag(self, sentences: Sequence[str]) -> list[str]:
-        """Return the most probable label of each sentence; the first of equally
+        """Return the most probable label of each sentence, and the first of equally
         probable labels.
         """
         from scipy.sparse import hstack
@@ -471,7 +472,7 @@ class Labelling:
 
     @property
     def treatment(self) -> str:
-        """Return the name of the sentence selection. Official rules always use
+        """Return the name of the rule that selects sentences. Official rules always use
         CiteBench's selection.
         """
         return (
@@ -488,7 +489,9 @@ class Labelling:
 
     @property
     def folder(self) -> str:
-        """Return the folder of the tagger; empty if the options name no tagger."""
+        """Return the folder of the sentence tagger, or an empty text if the options
+        name no tagger.
+        """
         value = self._option(declared.TAGGERS[self.scheme])
         return str(SHIPPED.get(value, value))
 
@@ -498,7 +501,7 @@ class Labelling:
 
     @cached_property
     def tagger(self) -> Tagger | None:
-        """Return the tagger, or None if no folder is set. Raises Unavailable."""
+        """Return the sentence tagger, or None if no folder is set. Raises Unavailable."""
         if not self.folder:
             return None
         loaded = Tagger.load(Path(self.folder))
@@ -509,7 +512,9 @@ class Labelling:
 
     @property
     def parameters(self) -> Mapping[str, str]:
-        """Return the parameters for the signature. Raises Unavailable."""
+        """Return the parameters of the sentence labels for the signature. Raises
+        Unavailable.
+        """
         tagger = self.tagger
         digest = hashlib.sha256(",".join(self.labels).encode()).hexdigest()[:8]
         return {
@@ -566,8 +571,7 @@ class Source(IntEnum):
 
 SIDES = ("run", "gold")
 RUN, GOLD = range(2)
-#: Number of columns at the end of the matrix that count texts per source of labels, for
-#: run and gold.
+#: The last columns of the matrix count texts by label source, for run and gold.
 TAIL = len(SIDES) * len(Source)
 
 
@@ -610,8 +614,8 @@ def count_matrix(
 
 
 def label_counts(sums: Floats, labels: int) -> Floats:
-    """Reshape (…, k) sums of rows to (…, D, 2, L+1) counts: data set, run or gold,
-    label.
+    """Reshape (…, k) sums of rows to (…, D, 2, L+1) counts by data set, by run or gold,
+    and by label.
     """
     return sums[..., :-TAIL].reshape(*sums.shape[:-1], -1, len(SIDES), labels + 1)
 
@@ -641,16 +645,16 @@ class Divergence(Metric):
 
     P is the distribution of labels among all sentences of the system, Q the
     distribution among all sentences of the gold. Infinite if the system has a label
-    that the gold lacks; undefined if system or gold has no labelled sentence. Labels
-    outside of the label set count as one label that the gold never has. Official rules
-    process sentences as CiteBench does. Raises OptionRefused for an invalid label set.
+    that the gold lacks. The value is undefined if system or gold has no labelled
+    sentence. Labels outside of the label set count as one label that the gold never
+    has. Official rules process sentences as CiteBench does. Raises OptionRefused for an
+    invalid label set.
     """
 
     shape = "divergence"
     own_version = 2
     higher_is_better: bool | None = False
-    #: Divergences of few sentences are biased upwards; corrected intervals may extend
-    #: below 0.
+    #: Corrected intervals may extend below 0, since few sentences bias values upwards.
     ends = (-math.inf, math.inf)
     fixed = {"form": "pooled"}
     citation = "Funkquist et al. 2023, CiteBench: A Benchmark for Scientific Citation Text Generation, EMNLP"
@@ -687,8 +691,8 @@ class Divergence(Metric):
     def instance_stats(
         self, gold: Sequence[Instance | None], answers: Sequence[Prediction | None]
     ) -> Floats:
-        """Return (n, D·2·(L+1) + 6), see `count_matrix`. Answers without gold are
-        excluded.
+        """Return the (n, D·2·(L+1) + 6) matrix of `count_matrix`. Answers without gold
+        are excluded.
         """
         paired = [
             answer if gold_answer else None
@@ -715,7 +719,9 @@ class Divergence(Metric):
         }
 
     def counts(self, sums: Floats) -> Floats:
-        """Return (…, D, 2, L+1) counts of labels: data set, run or gold, label."""
+        """Return (…, D, 2, L+1) counts of labels by data set, by run or gold, and by
+        label.
+        """
         return label_counts(sums, len(self.labelling.labels))
 
     def denominators(self, rows: Floats) -> Floats:
@@ -745,7 +751,7 @@ class SmoothedDivergence(Divergence):
 
 
 class SuppliedDivergence(Divergence):
-    """The divergence of the labels that run and gold supply; the tagger is ignored.
+    """The divergence of the labels that run and gold supply. The tagger is ignored.
 
     The metric never ranks, because a run's authors choose the run's labels.
     """
@@ -763,7 +769,7 @@ class SuppliedDivergence(Divergence):
         self.statistic = f"supplied_{scheme}"
 
     def notes(self, stats: Floats) -> Mapping[str, int]:
-        """Return no notes: the other divergences report the sources of labels."""
+        """Return no notes, because the other divergences report the sources of labels."""
         return {}
 
 
@@ -792,13 +798,15 @@ class PublishedDivergence(Divergence):
 
 
 def shares(counts: Floats) -> Floats:
-    """Return (…, L) counts divided by their sum; NaN if the sum is 0."""
+    """Return (…, L) counts of labels divided by the sum of the counts, or NaN if the
+    sum is 0.
+    """
     return quotient(counts, counts.sum(axis=-1, keepdims=True))
 
 
 def divergence(p: Floats, q: Floats) -> Floats:
-    """Return KL(P || Q) in nats over the last axis of (…, L) shares; NaN if either is
-    undefined.
+    """Return KL(P || Q) in nats over the last axis of (…, L) shares, or NaN if either
+    is undefined.
     """
     p, q = np.broadcast_arrays(
         np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
@@ -820,8 +828,8 @@ def macro_average(counts: Floats) -> Floats:
 
 
 def published_divergence(system: Floats, gold: Floats) -> Floats:
-    """Return the published form, (…, D): the divergence of the system's macro average
-    from each data set's gold.
+    """Return the published divergence, (…, D), of the system's macro average from each
+    data set's gold.
 
     Both arguments are (…, D, L) counts.
     """

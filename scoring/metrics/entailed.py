@@ -48,8 +48,7 @@ from tasks.types.positional_citations.sentences import (
 )
 
 RECALL, PRECISION, F1 = "recall", "precision", "f1"
-#: The columns of the matrix. `recall` and `precision_per_claim` use the same weight
-#: column.
+#: The columns `recall` and `precision_per_claim` share one weight column.
 COLUMNS = (
     "recall",
     "recall_weight",
@@ -181,7 +180,7 @@ def case_of(question: Question, hypothesis: str, marks: Iterable[int]) -> Case:
 
 
 def row(verdict: Verdict, *, claims: int, marks: int) -> dict[str, float]:
-    """Return the column values for one claim of a response."""
+    """Return the matrix columns for one claim of a response."""
     of_claim = len(verdict.credits)
     return {
         "recall": (verdict.entailed is True) / claims,
@@ -195,8 +194,8 @@ def row(verdict: Verdict, *, claims: int, marks: int) -> dict[str, float]:
 
 
 def matrix(rows: Sequence[Mapping[str, float]]) -> Floats:
-    """Return the rows as a matrix with the columns ``COLUMNS``. Missing values are
-    0.
+    """Return the claims' rows as a matrix with the columns ``COLUMNS``. Missing values
+    are 0.
     """
     ordered = [[row.get(name, 0.0) for name in COLUMNS] for row in rows]
     return np.array(ordered, float).reshape(-1, len(COLUMNS))
@@ -220,8 +219,8 @@ def described(
 
 
 class ShareEntailed(CitationMetric):
-    """The mean share of sentences that a premise entails. Each row has one premise and
-    several sentences.
+    """The mean share of sentences that a premise entails. Each row of the matrix has
+    one premise and several sentences.
     """
 
     @property
@@ -235,7 +234,7 @@ class ShareEntailed(CitationMetric):
     @abstractmethod
     def size(self, gold: Any, sentences: int) -> int | None:
         """Return the number of sentences of a row, which is the denominator of the
-        row's share; None if the row does not count.
+        row's share, or None if the row does not count.
         """
 
     def cases(self, gold: Sequence[Any], answers: Sequence[Any]) -> list[Case]:
@@ -265,8 +264,8 @@ class ShareEntailed(CitationMetric):
 
 class ClaimRecall(ShareEntailed):
     """The mean over questions of the share of claims that the answer entails. The
-    premise is the answer without marks (official rules: its first line); the hypothesis
-    is the claim. An empty or missing answer entails nothing; questions without claims
+    premise is the answer without marks (official rules: its first line). The hypothesis
+    is the claim. An empty or missing answer entails nothing. Questions without claims
     do not count.
     """
 
@@ -287,7 +286,7 @@ class ClaimRecall(ShareEntailed):
 
 class Consistency(ShareEntailed):
     """The mean over instances of the share of a text's sentences that the cited
-    abstracts entail. The premise is all abstracts, one per line; the hypothesis is a
+    abstracts entail. The premise is all abstracts, one per line. The hypothesis is a
     sentence without marks. Sentences without a letter or digit are ignored. Empty and
     missing texts score 0. Undefined if a label is missing.
     """

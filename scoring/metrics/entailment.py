@@ -39,7 +39,9 @@ class Pair:
 
     @property
     def key(self) -> tuple[str, str]:
-        """Return the SHA-256 of premise and hypothesis, the key of stored labels."""
+        """Return the SHA-256 of premise and of hypothesis, which form the key of stored
+        labels.
+        """
         return sha256(self.premise), sha256(self.hypothesis)
 
 
@@ -75,8 +77,8 @@ class Case:
 
     @cached_property
     def first_places(self) -> Mapping[str, int]:
-        """Return the index of the first mark of each distinct passage. All marks of a
-        passage have the same verdict.
+        """Return the index of the first citation mark of each distinct passage. All
+        marks of a passage have the same verdict.
         """
         return {
             passage: self.passages.index(passage)
@@ -99,7 +101,7 @@ class Case:
 
 class Judge(Protocol):
     """A judge decides whether premises entail hypotheses. ``name`` identifies the judge
-    in signatures; judges with the same name never disagree.
+    in signatures. Judges with the same name never disagree.
     """
 
     @property
@@ -119,8 +121,8 @@ class Nobody:
 
 
 class WordOverlap:
-    """A judge for tests: a pair is entailed if the premise contains three fifths of the
-    hypothesis's distinct words.
+    """A judge for tests, which calls a pair entailed if the premise contains three
+    fifths of the hypothesis's distinct words.
     """
 
     name = "word-overlap-0.6"
@@ -155,12 +157,12 @@ class Watched:
 class Verdict:
     """The verdict on a case:
 
-    ``entailed``, and the credit of each mark; None if pending. ``pending`` are all
-    undecided pairs that may influence the verdict. ``next`` are the undecided pairs
-    that the verdict needs in any case. If a claim has several marks, ``alone`` contains
-    True for each mark whose passage by itself entails the claim, and ``others``
-    contains True for each mark without whose passage the remaining passages entail the
-    claim. Undecided and unneeded entries are None.
+    ``entailed`` and the credit of each mark are None if the verdict is pending.
+    ``pending`` are all undecided pairs that may influence the verdict. ``next`` are the
+    undecided pairs that the verdict needs in any case. If a claim has several marks,
+    ``alone`` contains True for each mark whose passage by itself entails the claim, and
+    ``others`` contains True for each mark without whose passage the remaining passages
+    entail the claim. Undecided and unneeded entries are None.
     """
 
     entailed: bool | None
@@ -176,13 +178,13 @@ class Verdict:
 
 
 def judged(cases: Sequence[Case], judge: Judge) -> list[Verdict]:
-    """Return a verdict for each case. The judge decides only pairs that can influence a
-    verdict, and each pair once.
+    """Return a verdict for each case, which is a claim with cited passages. The judge
+    decides only pairs that can influence a verdict, and each pair once.
 
     Source: Gao et al. 2023, Enabling Large Language Models to Generate Text with
-    Citations (EMNLP), section 4: a mark earns its credit if all passages together
-    entail the claim, and the mark's passage suffices by itself or is necessary. If the
-    judge returns None, the verdict is pending.
+    Citations (EMNLP), section 4. A mark earns credit if all passages together entail
+    the claim, and the mark's passage suffices by itself or is necessary. If the judge
+    returns None, the verdict is pending.
     """
     answers: dict[Pair, bool | None] = {}
 
@@ -254,8 +256,7 @@ class _View:
 
 
 EXAMPLE = '{"premise_sha256": "9f86…", "hypothesis": "It rains", "entailed": 1, "model": "NAME"}'
-#: The key of a label: the SHA-256 or SHA-1 of the premise, and the SHA-256 of the
-#: hypothesis.
+#: A label's key is the premise's SHA-256 or SHA-1 and the hypothesis's SHA-256.
 Key = tuple[str, str]
 #: This JSON key marks files that a site exported from its database.
 KEPT = "kept"
@@ -302,7 +303,7 @@ def stored_labels(path: Path) -> EntailmentLabels:
 
 
 def labels_digest(labels: Mapping[Key, bool], nonce: str = "") -> str:
-    """Return a short digest of these labels; “none” without labels.
+    """Return a short digest of the used entailment labels, or “none” without labels.
 
     Unused labels of the label file do not influence the digest. Some hypotheses are
     secret claims of the gold, and a plain digest would confirm guesses of them. With
@@ -336,8 +337,8 @@ def label_line(pair: Pair, *, entailed: bool, model: str) -> dict[str, str | int
 @dataclass(frozen=True)
 class LabelFile:
     """The labels of a file, with file name and line of each label. ``model`` is empty
-    if the file names no model. ``is_kept`` is True for a file from a site's database;
-    such files contain no contradictions.
+    if the file names no model. ``is_kept`` is True for a file from a site's database.
+    Files from a database contain no contradictions.
     """
 
     model: str
@@ -353,11 +354,11 @@ def read_entailment_labels(path: Path, *, shown: str | None = None) -> LabelFile
     "true@9d3f"}
 
     A line may contain `premise` instead of `premise_sha256`, and `hypothesis_sha256`
-    instead of `hypothesis`. The keys of evaluation logs are accepted too: `claim` for
-    the hypothesis, `result` for the label, and the premise's SHA-1. A line with only
-    `model` sets the model of the following lines that name no model. ``shown`` is the
-    file's name in problems. Raises InputRefused with every line that is invalid or
-    contradicts an earlier line.
+    instead of `hypothesis`. The keys of evaluation logs are accepted too, which are
+    `claim` for the hypothesis, `result` for the label, and the premise's SHA-1. A line
+    with only `model` sets the model of the following lines that name no model.
+    ``shown`` is the file's name in problems. Raises InputRefused with every line that
+    is invalid or contradicts an earlier line.
     """
     problems: list[Problem] = []
     labels = LabelFile("")
@@ -423,7 +424,7 @@ def label_of(record: Mapping[str, Any]) -> tuple[Key, bool]:
 
 
 def faults_of(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield each fault of a line as a message and the expected form."""
+    """Yield each fault of a label line as a message with the expected form."""
     digests = [key for key in _DIGESTS if key in record]
     for key in digests:
         if not isinstance(record[key], str) or not _DIGESTS[key].fullmatch(record[key]):
@@ -532,7 +533,7 @@ class ModelJudge:
 
     A sequence-to-sequence model gets the prompt of TRUE (Honovich et al. 2022, TRUE:
     Re-evaluating Factual Consistency Evaluation, NAACL). A sequence classifier receives
-    premise and hypothesis as a pair; a premise that is too long is truncated. A pair is
+    premise and hypothesis as a pair. A premise that is too long is truncated. A pair is
     entailed if the most likely label begins with “entail”.
     """
 
@@ -566,7 +567,7 @@ class ModelJudge:
 
 
 def question(pair: Pair) -> str:
-    """Return the prompt for a pair."""
+    """Return the model's prompt for a pair of premise and hypothesis."""
     return f"premise: {pair.premise} hypothesis: {pair.hypothesis}"
 
 
@@ -601,8 +602,9 @@ def model_folder(model: str) -> Path:
 def model_name(model: str, folder: Path) -> str:
     """Return the model's name for signatures, `NAME@REVISION`.
 
-    The revision of a downloaded model is the name of its folder; otherwise the revision
-    is a digest of the files, and the name is the last component of the path.
+    The revision of a downloaded model is the name of its folder. A model in another
+    folder has a digest of the files as revision, and the last component of the path as
+    name.
     """
     revision = (
         folder.name[:LENGTH]
@@ -655,8 +657,8 @@ def is_entailing(label: str) -> bool:
 
 
 def _answers(folder: Path, device: str, questions: Sequence[str]) -> list[str]:
-    """Return the model's output for each prompt, without truncation: T5 has no maximum
-    input length.
+    """Return the model's output for each prompt. No prompt is truncated, because T5 has
+    no maximum input length.
     """
     import torch
 
@@ -688,8 +690,7 @@ def _loaded(folder: Path, device: str) -> tuple[Any, Any]:
             AutoTokenizer,
         )
     chosen = chosen_device(device)
-    # Use bfloat16 on a GPU, as both papers do. On a CPU, bfloat16 is slower than
-    # float32.
+    # GPUs compute in bfloat16 as in both papers, CPUs in float32, which is faster.
     precision = torch.bfloat16 if is_gpu(chosen) else torch.float32
     with needed(f"the model in {folder} cannot be loaded: {{}}", OSError, ValueError):
         tokenizer = AutoTokenizer.from_pretrained(folder)  # type: ignore[no-untyped-call]

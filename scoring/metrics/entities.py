@@ -1,7 +1,7 @@
 """Metrics of entities encoded by token tags, as in conlleval and seqeval.
 
 An entity is right if the gold has an entity with the same tokens and type. Counts are
-pooled over all sentences; 0/0 is 0. A sentence without an answer has no entities.
+pooled over all sentences, and 0/0 is 0. A sentence without an answer has no entities.
 """
 
 from collections.abc import Sequence
@@ -22,16 +22,14 @@ from tasks.types.columns import present
 
 
 class EntityRows(Classification):
-    """A classification matrix that counts entities; the classes are the entity
-    types.
-    """
+    """A classification matrix that counts entities, with the entity types as classes."""
 
     citation = "Tjong Kim Sang and De Meulder 2003, Introduction to the CoNLL-2003 Shared Task, CoNLL"
     kind = "entities"
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
-        """Return (n, 3c + 1) for c types: the numbers of entities in the gold, in the
-        answer and in both, then 1 if gold exists.
+        """Return an array (n, 3c + 1) for c types with the numbers of entities in the
+        gold, in the answer and in both, then 1 if gold exists.
         """
         assert self.labels is not None
         places = {label: index for index, label in enumerate(self.labels)}
@@ -67,8 +65,8 @@ class Entities(EntityRows, ClassAverage):
         self.stands_in = ()
 
     def fixed_by(self, gold: ClassGold) -> Fixed | None:
-        """Return EMPTY_GOLD if the gold of the class has no entity: no answer can be
-        right.
+        """Return EMPTY_GOLD if the gold of the class has no entity, because no answer
+        can be right.
         """
         size = len(self.labels or ())
         return None if gold.rows[:, :size].any() else Fixed.EMPTY_GOLD

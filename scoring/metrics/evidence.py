@@ -49,8 +49,8 @@ class SciFact(Metric):
         self.fixed = {"measure": measure, "first": MAX_SENTENCES}
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
-        """Return (n, 12): the counts of right, answered and gold items for each of the
-        four measures.
+        """Return an array (n, 12) with the counts of right, answered and gold items for
+        each of the four measures.
         """
         pairs = zip(gold, answers, strict=True)
         rows = [
@@ -94,7 +94,8 @@ class _Document:
     """A document in gold and answer: its evidence sets, its answered sentences, and
     whether its label is right.
 
-    ``first`` are the answered sentences within the limit; only they can complete a set.
+    ``first`` are the answered sentences within the limit. Only answered sentences
+    within the limit can complete an evidence set.
     """
 
     sets: Sequence[Any]
@@ -189,7 +190,7 @@ class Fever(MeanMetric):
     The FEVER score is the share of claims with the right label and complete evidence.
     Only the first five sentences of a claim count. Precision and recall are means over
     claims whose gold is not the abstaining label: precision is the share of answered
-    sentences that are in any evidence set, 1 without answered sentences; recall is 1 if
+    sentences that are in any evidence set, 1 without answered sentences. Recall is 1 if
     a complete set was answered. F1 is the harmonic mean of both means.
     """
 

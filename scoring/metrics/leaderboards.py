@@ -19,14 +19,14 @@ from tasks.types.base import Marks
 MIN_SYSTEMS = 3
 #: Indices of the first columns of the matrix.
 TRUTH, JUDGE, PLACE = range(3)
-#: For each topic: the true score, the judge's score, and 1 if the true leaderboard has
-#: the system on the topic.
+#: Each topic has a column for the true score and a column for the judge's score.
+#: The third column of a topic is 1 if the true leaderboard has the system there.
 COLUMNS_PER_TOPIC = 3
 
 
 class SystemScore(Protocol):
-    """A system on one leaderboard: its score, and its scores for single topics, if
-    any.
+    """A system's score on one leaderboard, and the system's scores for single topics,
+    if any.
     """
 
     @property
@@ -48,7 +48,7 @@ class Systems:
 
 
 def signs(values: Floats) -> Floats:
-    """Return (n, n): the sign of column value minus row value."""
+    """Return an array (n, n) with the sign of column value minus row value."""
     return np.sign(values[None, :] - values[:, None])
 
 
@@ -60,16 +60,18 @@ def pair_sum(matrix: Floats, weights: Floats) -> Floats:
 
 
 def kendall(systems: Systems, weights: Floats) -> Floats:
-    """Return τ-b; NaN if all true scores or all judge's scores are equal."""
+    """Return Kendall's τ-b of judge and truth, or NaN if all true scores or all judge's
+    scores are equal.
+    """
     truth, judge = signs(systems.truth), signs(systems.judge)
     ordered = pair_sum(np.abs(truth), weights) * pair_sum(np.abs(judge), weights)
     return quotient(pair_sum(truth * judge, weights), np.sqrt(ordered))
 
 
 def pair_shares(systems: Systems, weights: Floats) -> Floats:
-    """Return (n,): the share of correctly ordered pairs for each system. A pair
-    consists of the system and a system with another true score; it is correctly ordered
-    if the judge's scores have the same order as the true scores.
+    """Return an array (n,) with the share of correctly ordered pairs for each system. A
+    pair consists of the system and a system with another true score. A pair is
+    correctly ordered if the judge's scores have the same order as the true scores.
 
     ``weights`` are (n,). NaN for systems with weight 0 or without such pairs.
     """
@@ -80,8 +82,8 @@ def pair_shares(systems: Systems, weights: Floats) -> Floats:
 
 
 def varies(values: Floats, weights: Floats) -> Floats:
-    """Return (…): 1 if values with positive weight differ, else 0. Values are (n,) or
-    (…, n).
+    """Return an array (…) with 1 if values with positive weight differ, else 0. Values
+    are (n,) or (…, n).
     """
     chosen = weights > 0
     largest = np.where(chosen, values, -np.inf).max(axis=-1)
@@ -90,7 +92,7 @@ def varies(values: Floats, weights: Floats) -> Floats:
 
 
 def product_moment(x: Floats, y: Floats, weights: Floats) -> Floats:
-    """Return Pearson's correlation of (n,) or (…, n) values; NaN if x or y is
+    """Return Pearson's correlation of (n,) or (…, n) values, or NaN if x or y is
     constant.
     """
     total = weights.sum(axis=-1, keepdims=True)
@@ -104,7 +106,7 @@ def product_moment(x: Floats, y: Floats, weights: Floats) -> Floats:
 
 
 def scaled(values: Floats) -> Floats:
-    """Return the values divided by the largest absolute value, so that squares neither
+    """Return numbers divided by their largest absolute value, so that squares neither
     underflow nor overflow.
     """
     largest = np.abs(values).max(initial=0.0)
@@ -112,31 +114,31 @@ def scaled(values: Floats) -> Floats:
 
 
 def pearson(systems: Systems, weights: Floats) -> Floats:
-    """Return Pearson's correlation; NaN if all true scores or all judge's scores are
-    equal.
+    """Return Pearson's correlation of judge and truth, or NaN if all true scores or all
+    judge's scores are equal.
     """
     return product_moment(scaled(systems.truth), scaled(systems.judge), weights)
 
 
 def mid_ranks(values: Floats, weights: Floats) -> Floats:
-    """Return (…, n) ranks among weighted values; the smallest value has the lowest
+    """Return (…, n) ranks among weighted values. The smallest value has the lowest
     rank. Tied values have the mean of their ranks.
     """
     return np.asarray(weights @ ((signs(values) + 1) / 2))
 
 
 def spearman(systems: Systems, weights: Floats) -> Floats:
-    """Return Spearman's correlation; NaN if all true scores or all judge's scores are
-    equal.
+    """Return Spearman's correlation of judge and truth, or NaN if all true scores or
+    all judge's scores are equal.
     """
     truth, judge = (mid_ranks(side, weights) for side in (systems.truth, systems.judge))
     return product_moment(truth, judge, weights)
 
 
 def tauap_b(systems: Systems, weights: Floats) -> Floats:
-    """Return τ-AP-b: the mean of two values of τ-AP. The reference of one value is the
-    true leaderboard, the reference of the other value the judge's leaderboard. τ-AP is
-    0 if all scores of the reference are equal.
+    """Return τ-AP-b, which is the mean of two values of τ-AP. The reference of one
+    value is the true leaderboard, the reference of the other value the judge's
+    leaderboard. τ-AP is 0 if all scores of the reference are equal.
     """
     both = (systems.truth, systems.judge), (systems.judge, systems.truth)
     return np.asarray(np.mean([_tauap_of(*own, weights) for own in both], axis=0))
@@ -159,9 +161,9 @@ def _tauap_of(leading: Floats, other: Floats, weights: Floats) -> Floats:
 
 
 def tau_gap(systems: Systems, weights: Floats) -> Floats:
-    """Return τ-GAP.
+    """Return τ-GAP of judge and truth.
 
-    Gaps are differences of true scores; the judge's scores order the systems, and
+    Gaps are differences of true scores. The judge's scores order the systems, and
     ``places`` order ties. NaN if all true scores are equal.
     """
     judged, places = signs(systems.judge), signs(systems.places)
@@ -190,7 +192,7 @@ def best_weights(systems: Systems, weights: Floats, count: int) -> Floats:
 class Coefficient:
     """A correlation coefficient. ``value`` takes (…, n) weights and returns (…) values.
     ``of_ranks`` is True if the value depends only on the order of the judge's scores.
-    ``shares`` returns the credit of each system from (n,) weights; None if the
+    ``shares`` returns the credit of each system from (n,) weights, or None if the
     coefficient has no credit for single systems.
     """
 
@@ -229,7 +231,7 @@ COEFFICIENTS = {
 class LeaderboardCorrelation(WeightedMetric):
     """The correlation of a judge's leaderboard with the true leaderboard.
 
-    ``best`` is a number of systems: the correlation then uses only the systems with the
+    If ``best`` is a number, the correlation uses only this number of systems with the
     highest true scores. A system that the judge omits scores 0. Undefined (NaN) for
     fewer than three systems.
     """
@@ -253,8 +255,9 @@ class LeaderboardCorrelation(WeightedMetric):
     ) -> Floats:
         """Return (n, 4 + 3 t) for n systems and t topics of the truth.
 
-        The columns are true score, judge's score and place; for each topic true score,
-        judge's score, and 1 if the truth has the system; then 1.
+        The columns are true score, judge's score and place. Each topic has columns for
+        true score, judge's score, and 1 if the truth has the system. The last column is
+        1.
         """
         topics = sorted({topic for own in gold for topic in own.topics})
         rows = np.zeros((len(gold), PLACE + 2 + COLUMNS_PER_TOPIC * len(topics)))
@@ -297,7 +300,9 @@ class LeaderboardCorrelation(WeightedMetric):
         ]
 
     def value(self, rows: Floats, weights: Floats) -> Floats:
-        """Return (…) values from (n, k) rows and (…, n) weights; NaN if undefined."""
+        """Return (…) correlations from (n, k) rows and (…, n) weights, or NaN if
+        undefined.
+        """
         systems = Systems(rows[:, TRUTH], rows[:, JUDGE], rows[:, PLACE])
         return self.of_systems(systems, weights * rows[:, -1])
 
@@ -327,7 +332,7 @@ class LeaderboardCorrelation(WeightedMetric):
 class TopicCorrelation(LeaderboardCorrelation):
     """The mean over topics of the correlation of both leaderboards within the topic.
 
-    Topics with an undefined correlation are excluded; the mean over no topics is
+    Topics with an undefined correlation are excluded. The mean over no topics is
     undefined (NaN). The metric has no paired test.
     """
 
@@ -340,7 +345,7 @@ class TopicCorrelation(LeaderboardCorrelation):
     def marks(
         self, gold: Sequence[SystemScore], answers: Sequence[SystemScore | None]
     ) -> list[Marks | None]:
-        """Return no marks: each topic orders the systems differently."""
+        """Return no marks, because each topic orders the systems differently."""
         return [None] * len(gold)
 
     def value(self, rows: Floats, weights: Floats) -> Floats:
@@ -373,7 +378,9 @@ class RankDistance(MeanMetric):
     def instance_stats(
         self, gold: Sequence[SystemScore], answers: Sequence[SystemScore | None]
     ) -> Floats:
-        """Return (n, 2): the difference of ranks, and 1."""
+        """Return an array (n, 2) with the difference between a system's two ranks, and
+        1.
+        """
         truth = np.array([own.score for own in gold], dtype=np.float64)
         judge = np.array(
             [answer.score if answer else 0.0 for answer in answers], dtype=np.float64

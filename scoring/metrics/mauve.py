@@ -21,8 +21,7 @@ from tasks.types.columns import present
 
 OPTION = "mauve_model"
 EQUAL_TO = "mauve-text-0.4.0"
-#: The paper's scaling constant of divergences, and the mixture weights at which the
-#: curve is computed.
+#: The paper defines the scaling of divergences and the curve's mixture weights.
 SCALING, MIXTURES = 5, np.linspace(1e-6, 1 - 1e-6, 25)
 #: The cluster number of empty texts. The gold has no empty texts.
 EMPTY = -1
@@ -36,7 +35,7 @@ class Mauve(Metric):
     computed from the features of gold and run together. Each row contains the cluster
     numbers of the two texts. Cluster numbers have no meaning outside of a run, so the
     metric has no interval and no values of classes. Empty texts form a separate
-    cluster; without empty texts the value equals that of the package. Undefined for
+    cluster. Without empty texts the value equals that of the package. Undefined for
     fewer than two gold texts.
     """
 
@@ -66,8 +65,8 @@ class Mauve(Metric):
     def instance_stats(
         self, gold: Sequence[Text | None], answers: Sequence[Text | None]
     ) -> Floats:
-        """Return (n, 3): the cluster of the gold's text, the cluster of the answer, and
-        1 if the row counts.
+        """Return an array (n, 3) with the cluster of the gold's text, the cluster of
+        the answer, and 1 if the row counts.
         """
         counts = present(gold).astype(np.float64)
         stats = np.column_stack([np.full((len(gold), 2), EMPTY), counts])
@@ -90,7 +89,7 @@ class Mauve(Metric):
         return stats
 
     def aggregate(self, sums: Floats) -> Floats:
-        """Return NaN: a sum of cluster numbers has no meaning."""
+        """Return NaN, because a sum of cluster numbers has no meaning."""
         return np.full(sums.shape[:-1], np.nan)
 
     def total(self, rows: Floats) -> float:
@@ -107,9 +106,9 @@ class Mauve(Metric):
 def area(first: Floats, second: Floats) -> float:
     """Return the area under the curve of two distributions over the same clusters,
     between 0 and 1. The points of the curve run from (1, 0) to (0, 1) in the order of
-    ``MIXTURES``. The package mauve-text sorts the points. Values differ from the
-    package only if both distributions are exactly equal: our value is 1, the package's
-    value between 0.75 and 1.
+    ``MIXTURES``. The package mauve-text sorts the points of the curve. Values differ
+    from the package only if both distributions are exactly equal. Our value is then 1,
+    and the package's value is between 0.75 and 1.
     """
     mixed = MIXTURES[:, None] * first + (1 - MIXTURES[:, None]) * second
     across = np.exp(-SCALING * np.array([0.0, *_divergences(second, mixed), math.inf]))
@@ -138,7 +137,7 @@ Labels = NDArray[np.intp]
 
 
 def clusters(first: Floats, second: Floats) -> tuple[Labels, Labels]:
-    """Return the cluster numbers of the vectors of both samples. The number of clusters
+    """Return the cluster numbers of the vectors of gold and run. The number of clusters
     is a tenth of the size of the smaller sample, and at least 2.
     """
     count = max(2, round(min(len(first), len(second)) / 10))

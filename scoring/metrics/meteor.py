@@ -100,14 +100,14 @@ NEEDED = tuple(
     for kind in ("data", "index")
     for part in ("noun", "verb", "adj", "adv")
 )
-#: Number of lexicographer files of WordNet. METEOR does not need the file with their
-#: names, which Debian omits.
+#: WordNet has this number of lexicographer files.
+#: METEOR does not need the list of lexicographer file names, which Debian omits.
 LEXICOGRAPHER_FILES = 45
 
 
 def missing_files(folder: Path) -> str:
-    """Return a message that names the first missing file; empty if no file is
-    missing.
+    """Return a message that names the first missing file, or an empty text if no file
+    is missing.
     """
     absent = [name for name in NEEDED if not (folder / name).is_file()]
     return (
@@ -158,7 +158,9 @@ def reader(folder: Path) -> Any:
             )
 
         def map_wn(self, version: str = "wordnet") -> None:
-            """Do nothing: METEOR uses one version of WordNet and no other languages."""
+            """Do nothing, because METEOR uses one version of WordNet and no other
+            languages.
+            """
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -1,7 +1,7 @@
 """Agreement of predicted numbers with the gold: correlations, errors, concordance.
 
-Values equal those of SciPy and scikit-learn. These metrics are computed from sums of
-products. Rank correlations are in ``scoring.metrics.weighted``.
+Values equal those of SciPy and scikit-learn. The metrics of this module are computed
+from sums of products. Rank correlations are in ``scoring.metrics.weighted``.
 """
 
 import math
@@ -23,8 +23,8 @@ ROUNDING = 1e-14
 MIN_LEVELS = 2
 #: Number of columns of matrices of version 1, which did not centre numbers.
 EARLIER_COLUMNS = 7
-#: Maximum distance of answers from the gold's centre, in standard deviations of the
-#: answers. Runs with larger distances cannot be compared.
+#: Answers further from the gold's centre make two runs incomparable.
+#: The unit of this maximum distance is the standard deviation of the answers.
 MAX_SPREADS = 1000
 
 
@@ -32,8 +32,8 @@ MAX_SPREADS = 1000
 class Means:
     """Means over instances, (…) each. ``x`` is the gold minus its centre, ``z`` the
     answer minus the centre of the answers, ``xx``, ``zz`` and ``xz`` are their
-    products. The last three are the difference of gold and answer, its absolute value
-    and its square.
+    products. The last three fields are the difference of gold and answer, its absolute
+    value and its square.
     """
 
     x: Floats
@@ -59,8 +59,8 @@ class Means:
 
 
 def variance(mean: Floats, square: Floats) -> Floats:
-    """Return the variance from mean and mean square; 0 if the result is a rounding
-    error.
+    """Return the variance of numbers from mean and mean square, or 0 if the result is a
+    rounding error.
     """
     return np.where(square - mean**2 > ROUNDING * square, square - mean**2, 0.0)
 
@@ -69,15 +69,15 @@ class Moments(Metric):
     """A metric computed from sums of gold and answers, of their squares and products.
 
     Squares of large numbers lose digits. Numbers are therefore centred on the median of
-    the gold, which is the same for all runs; a second copy of the answers is centred on
+    the gold, which is the same for all runs. A second copy of the answers is centred on
     the median of the answers. Instances without an answer do not count. NaN if no
     instance counts.
     """
 
     shape = "moments"
     statistic = "centred-moments"
-    #: Name of the matrix of version 1. Its shape is (n, 7), its columns are x, y, x²,
-    #: y², xy, |x - y| and 1, and its numbers are not centred.
+    #: Matrices of version 1 have this name and shape (n, 7), without centred numbers.
+    #: The columns of version 1 are x, y, x², y², xy, |x - y| and 1.
     earlier_statistic = "moments"
     version = 2
     citation = "Pearson 1896, Mathematical Contributions to the Theory of Evolution III, Phil. Trans. A 187"
@@ -88,11 +88,12 @@ class Moments(Metric):
     def instance_stats(
         self, gold: Sequence[float | None], answers: Sequence[float | None]
     ) -> Floats:
-        """Return (n, 11): x, y, x², y², xy, |x - y|, (x - y)², z, z², xz and 1.
+        """Return an array (n, 11) with x, y, x², y², xy, |x - y|, (x - y)², z, z², xz
+        and 1.
 
-        x is the gold and y the answer, both minus the median of the gold; z is the
-        answer minus the median of the answers. A row is zero if the instance lacks gold
-        or an answer.
+        The columns x and y are gold and answer, both minus the median of the gold. The
+        column z is the answer minus the median of the answers. A row is zero if the
+        instance lacks gold or an answer.
         """
         counts = present(gold) & present(answers)
         wanted, answered = (
@@ -130,7 +131,7 @@ class Moments(Metric):
 
     @abstractmethod
     def of_means(self, means: Means) -> Floats:
-        """Return (…) values from the (…) means over instances."""
+        """Return (…) values of the metric from the (…) means over instances."""
 
 
 def median_of(values: Floats) -> float:
@@ -149,7 +150,9 @@ def means_of(columns: Floats) -> Means:
 
 
 class Pearson(Moments):
-    """Pearson's correlation; undefined if all gold values or all answers are equal."""
+    """Pearson's correlation. The value is undefined if all gold values or all answers
+    are equal.
+    """
 
     def of_means(self, means: Means) -> Floats:
         spread = np.sqrt(means.gold_variance * means.answer_variance)
@@ -158,9 +161,9 @@ class Pearson(Moments):
         )
 
     def can_be_compared(self, rows: Floats) -> bool:
-        """Return True if the answers are close enough to the gold's centre: their root
-        mean square distance is at most ``MAX_SPREADS`` standard deviations of the
-        answers. Squares of larger distances have too few significant digits.
+        """Return True if the root mean square distance of the answers from the gold's
+        centre is at most ``MAX_SPREADS`` standard deviations of the answers. Squares of
+        larger distances have too few significant digits.
         """
         columns = rows.sum(axis=0)
         if not columns[-1] or len(columns) == EARLIER_COLUMNS:
@@ -171,8 +174,8 @@ class Pearson(Moments):
 
 
 class Concordance(Moments):
-    """Lin's concordance correlation; undefined if all gold values and answers are the
-    same number.
+    """Lin's concordance correlation. The value is undefined if all gold values and
+    answers are the same number.
     """
 
     citation = "Lin 1989, A Concordance Correlation Coefficient to Evaluate Reproducibility, Biometrics 45"
@@ -183,8 +186,8 @@ class Concordance(Moments):
 
 
 class Determination(Moments):
-    """R²: the share of the gold's variance that the answers explain; undefined if the
-    gold has no variance.
+    """R²: the share of the gold's variance that the answers explain. The value is
+    undefined if the gold has no variance.
     """
 
     citation = (

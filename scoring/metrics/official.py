@@ -49,7 +49,9 @@ Scores = Mapping[str, float]
 
 @dataclass(frozen=True, kw_only=True)
 class ProgramCall:
-    """A program and the files that it reads: the gold and one run's answers."""
+    """An official program and the files that the program reads, with the gold and one
+    run's answers.
+    """
 
     text: str
     columns: tuple[str, ...]
@@ -65,18 +67,24 @@ class ProgramFailed(own_measures.MeasureFailed):
 
 
 def failed(message: str, expected: str = "") -> ProgramFailed:
-    """Return the exception. The message must contain no output of the program."""
+    """Return the exception for a failed official program. The message must contain no
+    output of the program.
+    """
     return ProgramFailed([Problem(file=PROGRAM, message=message, expected=expected)])
 
 
 def differs() -> ProgramFailed:
-    """Return the exception for a program whose second execution gave other values."""
+    """Return the exception for an official program whose second execution gave other
+    values.
+    """
     message = "the official program gives other numbers when it runs again"
     return failed(message, "the same for the same gold and answers")
 
 
 def numbers_of(call: ProgramCall, scores: Scores) -> Floats:
-    """Return the (columns,) numbers that the program wrote. Raises ProgramFailed."""
+    """Return the numbers that the official program wrote, as an array of shape
+    (columns,). Raises ProgramFailed.
+    """
     if not scores:
         raise failed(
             "the official program left no numbers", "scores.json or scores.txt"
@@ -90,7 +98,7 @@ def numbers_of(call: ProgramCall, scores: Scores) -> Floats:
 
 
 def run_unconfined(call: ProgramCall) -> Floats:
-    """Run the program twice, with all permissions of this process. Raises
+    """Run the official program twice, with all permissions of this process. Raises
     ProgramFailed.
     """
     first, second = _run_once(call), _run_once(call)
@@ -165,7 +173,9 @@ class OfficialMeasure(Metric):
 
     @cached_property
     def packages(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Return the installed packages that the program imports, for the signature."""
+        """Return the installed packages that the official program imports, for the
+        signature.
+        """
         heads = {name.partition(".")[0] for name in imported(program_of(self.text))}
         return tuple(
             PACKAGES[head]
@@ -174,7 +184,9 @@ class OfficialMeasure(Metric):
         )
 
     def requirements(self) -> Sequence[Requirement]:
-        """Return the packages that the program imports and that are not installed."""
+        """Return the packages that the official program imports and that are not
+        installed.
+        """
         return tuple(
             Requirement(kind="package", name=name, missing=_lacking(name))
             for name in missing_imports(program_of(self.text))
@@ -185,8 +197,8 @@ class OfficialMeasure(Metric):
         return self.fixed
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
-        """Return (n, 1 + columns): the number of rows, 0 if the value is undefined, and
-        the program's numbers.
+        """Return an array (n, 1 + columns) with the number of rows, 0 if the value is
+        undefined, and the program's numbers.
         """
         if missing := missing_imports(program_of(self.text)):
             raise Unavailable(_lacking(missing[0]))
@@ -204,7 +216,7 @@ class OfficialMeasure(Metric):
         return stats
 
     def aggregate(self, sums: Floats) -> Floats:
-        """Return NaN: sums of rows have no meaning."""
+        """Return NaN, because sums of rows have no meaning."""
         return np.full(sums.shape[:-1], np.nan)
 
     def total(self, rows: Floats) -> float:
@@ -227,8 +239,8 @@ def _lacking(module: str) -> str:
 def written_files(
     layout: Layout, gold: Sequence[Any], answers: Sequence[Any]
 ) -> tuple[bytes, bytes] | None:
-    """Return the contents of the gold file and the answer file; None if the program's
-    format cannot represent the run.
+    """Return the contents of the gold file and the answer file, or None if the
+    program's format cannot represent the run.
     """
     sides = [list(map(_plain, side)) for side in (gold, answers)]
     if any(value is None for value in sides[0]):
@@ -248,8 +260,8 @@ def _is_label(value: Any) -> bool:
 
 
 def _plain(value: Any) -> str | float | None:
-    """Return a label, a number or a text. Return None for a missing answer and for
-    several references.
+    """Return a label, a number or a text as the official program reads it. Return None
+    for a missing answer and for several references.
     """
     if value is None or getattr(value, "is_left_out", False):
         return None
@@ -261,7 +273,9 @@ def _plain(value: Any) -> str | float | None:
 
 
 def _value_line(value: str | float | None) -> str:
-    """Return the value as one line of text. Whole numbers have no decimal point."""
+    """Return a value of the gold or run as one line of text. Whole numbers have no
+    decimal point.
+    """
     text = value if isinstance(value, str) else label_text(value)
     return re.sub(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+", " ", text)
 

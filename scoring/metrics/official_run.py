@@ -1,7 +1,7 @@
 """Create the folders, variables and files that an official program expects, and read
 its scores.
 
-Codabench uses `/app/program`, `/app/input/ref`, `/app/input/res` and `/app/output`;
+Codabench uses `/app/program`, `/app/input/ref`, `/app/input/res` and `/app/output`.
 CodaLab passes the same folders as environment variables. The sandbox has no folder
 `/app`. String literals of the program that start with `/app` are therefore rewritten to
 a folder of the sandbox.
@@ -35,8 +35,8 @@ _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 
 @dataclass(frozen=True)
 class Placed:
-    """A program whose files and inputs have been written: its entry file, arguments and
-    environment variables.
+    """The entry file, arguments and environment variables of an official program whose
+    files and inputs have been written.
     """
 
     entry: str
@@ -52,8 +52,8 @@ def place(
     gold: tuple[str, bytes],
     answers: tuple[str, bytes],
 ) -> Placed:
-    """Write program, gold and answers to the new folder ``app``. ``seen_as`` is the
-    path of this folder inside the sandbox.
+    """Write official program, gold and answers to the new folder ``app``. ``seen_as``
+    is the path of this folder inside the sandbox.
     """
     for name in FOLDERS:
         (app / name).mkdir(parents=True)
@@ -112,8 +112,8 @@ def _environment(temporary: str) -> dict[str, str]:
 
 
 def scores_in(app: Path) -> dict[str, float]:
-    """Return the numbers that the program wrote, keyed by name; empty if the file is
-    missing or invalid.
+    """Return the numbers that the official program wrote, keyed by name, or an empty
+    mapping if the file is missing or invalid.
     """
     output = app / OUTPUT
     if text := _text(output / SCORES):
@@ -134,7 +134,9 @@ def scores_in(app: Path) -> dict[str, float]:
 
 
 def numbers_in(values: Mapping[str, Any]) -> dict[str, float]:
-    """Return the values that are numbers. Infinite values become NaN."""
+    """Return the numbers among the official program's values. Infinite values become
+    NaN.
+    """
     return {
         str(name): float(value) if abs(value) < LARGEST else math.nan
         for name, value in values.items()
@@ -143,8 +145,8 @@ def numbers_in(values: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _text(path: Path) -> str:
-    """Return the text of a regular file; empty otherwise. Symbolic links are not
-    followed.
+    """Return the text of a regular file, or an empty text for other paths. Symbolic
+    links are not followed.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)

@@ -2,7 +2,7 @@
 
 Each metric represents one class of `measures.py`. Attributes of the class are read when
 the task is declared. Methods of the class run only through the function set by
-`own_measures.use`; by default no code runs. Each call is executed twice with a newly
+`own_measures.use`. By default no code runs. Each call is executed twice with a newly
 loaded file, and both executions must return the same values.
 """
 
@@ -19,8 +19,7 @@ from typing import Any
 
 import numpy as np
 
-# Import these modules at start-up: uploaded files may use them, and a sandboxed process
-# cannot import later.
+# Uploaded files may use these modules, and a sandboxed process cannot import later.
 import numpy.linalg
 import numpy.random
 
@@ -29,8 +28,7 @@ from scoring.metrics.official import ProgramCall, run_unconfined
 from tasks.types.base import Marks
 from tasks.types.declared import own_measures
 
-#: File names in the folder of a sandboxed process: the pickled call, and the computed
-#: values.
+#: A sandboxed process reads the pickled call and writes values under these file names.
 CALL, VALUES = "call", "values"
 PROGRAM = "scoring.metrics.own:answer"
 
@@ -62,7 +60,9 @@ def trusted() -> Iterator[None]:
 
 
 def twice(call: Call | ProgramCall) -> Floats:
-    """Execute a call twice and compare the values. Raises MeasureFailed."""
+    """Execute a call of the organisers' code twice and compare the values. Raises
+    MeasureFailed.
+    """
     if isinstance(call, ProgramCall):
         return run_unconfined(call)
     try:
@@ -104,7 +104,7 @@ def _nondeterminism_error(call: Call) -> own_measures.MeasureFailed:
 
 
 def answer(_arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Execute the call in the current folder."""
+    """Execute the pickled call in the current folder."""
     call: Call = pickle.loads(Path(CALL).read_bytes())  # noqa: S301  (our own process wrote it)
     try:
         values = twice(call)
@@ -183,8 +183,8 @@ class OwnMeasure(Metric):
     def marks(
         self, gold: Sequence[Any], answers: Sequence[Any]
     ) -> Sequence[Marks | None]:
-        """Return the marks that the organisers' method `marks` computes; no marks if
-        the class has no such method.
+        """Return the credits that the organisers' method `marks` computes, or none if
+        the class lacks this method.
         """
         if not getattr(self, own_measures.HAS_MARKS, False):
             return super().marks(gold, answers)

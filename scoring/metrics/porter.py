@@ -5,15 +5,16 @@ and `logi` to `log`, as Porter's own later program does. ``rouge_score_stem`` is
 variant of the package rouge-score, which is NLTK's stemmer. NLTK adds a list of
 irregular words, changes the rules for final `y` and `ied`, maps `fulli` to `ful`, and
 applies the rule for `alli` before the rest of step 2. ``rouge155_stem`` is the variant
-of the Perl program ROUGE-1.5.5; its step 4 may remove one of `ment`, `ent` and `ion`
-after another suffix. We derived both variants by comparing the stems of many words.
+of the Perl program ROUGE-1.5.5. Step 4 of ``rouge155_stem`` may remove one of `ment`,
+`ent` and `ion` after another suffix. We derived both variants by comparing the stems of
+many words.
 """
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-#: All characters other than vowels, including digits, are consonants. The class of `y`
-#: depends on the preceding letter.
+#: All characters other than vowels are consonants, and so are digits.
+#: The class of `y` depends on the preceding letter.
 _SHAPES = bytes(
     ord("v" if code in b"aeiou" else "y" if code == ord("y") else "c")
     for code in range(256)
@@ -84,8 +85,7 @@ _STEP_3 = _by_ending(
         ("ness", ""),
     )
 )
-#: Longer suffixes come before shorter suffixes with the same ending, as in the paper:
-#: `ement` before `ment`.
+#: The paper tests longer suffixes before shorter ones, such as `ement` before `ment`.
 _SUFFIXES = (
     "al",
     "ance",
@@ -146,7 +146,7 @@ def rouge155_stem(word: str) -> str:
 
 
 def _shape(word: str) -> bytearray:
-    """Return the word with `c` for each consonant and `v` for each vowel. `y` after a
+    """Return a word with `c` for each consonant and `v` for each vowel. `y` after a
     consonant is a vowel.
     """
     shape = bytearray(word.encode().translate(_SHAPES))
@@ -163,8 +163,9 @@ def _measure(word: str) -> int:
 
 
 def _ends_cvc(word: str, *, takes_short: bool) -> bool:
-    """Return True if the paper's condition *o holds: the word ends in consonant, vowel,
-    consonant. ``takes_short`` also accepts a word of one vowel and one consonant.
+    """Return True if the word ends in consonant, vowel, consonant, which is condition
+    *o of Porter's paper. ``takes_short`` also accepts a word of one vowel and one
+    consonant.
     """
     shape = _shape(word)
     return (
@@ -220,8 +221,7 @@ def _step_2_of_nltk(word: str) -> str:
     while word.endswith("alli") and _measure(word[:-4]) > 0:
         word = word[:-2]
     if word.endswith("logi"):
-        # Measure the stem including the `l` of `logi`: short stems such as `geo` would
-        # fail without the `l`.
+        # NLTK measures the stem with the `l` of `logi`, or short stems like `geo` fail.
         return word[:-1] if _measure(word[:-3]) > 0 else word
     return _replace_suffix(word, _STEP_2_OF_NLTK)
 

@@ -67,7 +67,7 @@ class Ranking(MeanMetric):
     logarithm of rank + 1 and divides by the best possible value. Success is 1 if these
     positions contain a gold candidate. Average precision is the mean over all gold
     candidates of the precision at their ranks, 0 for missing candidates. A gold
-    instance without an answer scores 0; instances without gold candidates do not count.
+    instance without an answer scores 0. Instances without gold candidates do not count.
     """
 
     shape = "rank"
@@ -88,8 +88,9 @@ class Ranking(MeanMetric):
         self.statistic = "ranking" if cut == WHOLE else f"ranking@{cut}"
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
-        """Return (n, 6), see `measured`. Gold and answers are lists of candidates;
-        answers are ordered, best first. Both are `Lists`, or sequences of hashable ids.
+        """Return the (n, 6) array of `measured`. Gold and answers are lists of
+        candidates, and answers are ordered, best first. Gold and answers are `Lists`,
+        or sequences of hashable ids.
         """
         wanted, ranked = numbered(gold, answers)
         return measured(ranks_of(wanted, ranked), wanted, self.cut)
@@ -141,10 +142,10 @@ def _ranking_marks(
 
 
 def measured(ranks: Numbers, gold: Lists, cut: int) -> Floats:
-    """Return (n, 6): the five measures in the order of ``Ranking.columns``, and 1 if
-    the instance counts.
+    """Return an array (n, 6) with the five measures of a ranking in the order of
+    ``Ranking.columns``, and 1 if the instance counts.
 
-    ``ranks`` are the ranks of gold candidates, from 1; 0 for candidates that are not
+    ``ranks`` are the ranks of gold candidates, from 1, or 0 for candidates that are not
     ranked.
     """
     stats = np.zeros((len(gold), len(Ranking.columns) + 1))
@@ -155,8 +156,8 @@ def measured(ranks: Numbers, gold: Lists, cut: int) -> Floats:
         part[:, -1] = sizes > 0
         hits = np.flatnonzero((own > 0) & (own <= cut))
         rows = np.repeat(np.arange(count), sizes)[hits]
-        # Sort hits by rank: the first hit of a row is the best, and sums have the same
-        # rounding as in other programs.
+        # Hits are sorted by rank, so that the first hit of a row is the best hit.
+        # Sums over hits in rank order round as in other programs.
         order = np.lexsort((own[hits], rows))
         rows, at = rows[order], own[hits][order].astype(np.float64)
         right = np.bincount(rows, minlength=count)
@@ -216,7 +217,7 @@ class GradedRanking(MeanMetric):
     relevance for a reader who continues to the next answer with probability .8.
     Unjudged is the share of candidates without a grade, whose relevance is unknown.
     Graded nDCG and the unjudged share are undefined without grades. An instance without
-    an answer scores 0; instances without a relevant candidate do not count.
+    an answer scores 0. Instances without a relevant candidate do not count.
     """
 
     shape = "rank"
@@ -284,7 +285,7 @@ class GradedNdcg(GradedRanking):
 
 class RPrecision(MeanMetric):
     """The mean over instances of the precision at R, where R is the number of gold
-    candidates. An instance without an answer scores 0; instances without gold
+    candidates. An instance without an answer scores 0. Instances without gold
     candidates do not count.
     """
 
@@ -384,7 +385,9 @@ class RankingF1(MeanMetric):
         )
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
-        """Return (n, 4): precision, recall and F1, and 1 if the instance counts."""
+        """Return an array (n, 4) with precision, recall and F1, and 1 if the instance
+        counts.
+        """
         wanted, ranked = numbered(gold, answers)
         ranks, sizes = ranks_of(wanted, ranked), wanted.lengths
         rows = np.repeat(np.arange(len(wanted)), sizes)[
@@ -424,13 +427,14 @@ class F1OfMeans(RankingF1):
 class Perplexity(Metric):
     """The perplexity of the gold under the run's probabilities of candidates.
 
-    It is exp of the mean over instances of -ln p, where p is the probability of the
-    gold candidate. If an instance has several gold candidates, use the mean of their
-    -ln p. The remaining probability of an instance is distributed evenly over the
-    candidates without a probability. Without any probabilities or an answer, each
-    candidate has probability 1 / number of candidates. The best value is 1; a uniform
-    distribution yields the number of candidates. The value is infinite if a gold
-    candidate has probability 0, and undefined (NaN) for a run without probabilities.
+    The perplexity is exp of the mean over instances of -ln p, where p is the
+    probability of the gold candidate. If an instance has several gold candidates, use
+    the mean of their -ln p. The remaining probability of an instance is distributed
+    evenly over the candidates without a probability. Without any probabilities or an
+    answer, each candidate has probability 1 / number of candidates. The best value is
+    1. A uniform distribution yields the number of candidates. The value is infinite if
+    a gold candidate has probability 0, and undefined (NaN) for a run without
+    probabilities.
     """
 
     shape = "error"
@@ -442,8 +446,9 @@ class Perplexity(Metric):
     fixed = {"average": "instances", "base": "e", "rest": "even"}
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
-        """Return (n, 3): the mean -ln p of gold candidates with positive probability, 1
-        if a gold candidate has probability 0, and 1 if the instance counts.
+        """Return an array (n, 3) with the mean -ln p of gold candidates with positive
+        probability, 1 if a gold candidate has probability 0, and 1 if the instance
+        counts.
         """
         assert isinstance(gold, Lists)
         stats = np.zeros((len(gold), 3))
@@ -556,8 +561,8 @@ class CocitedProbability(MeanMetric):
 def best_ranks(
     gold: Lists, answers: Lists
 ) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return the best rank of a gold candidate in each row, from 1; 0 if no gold
-    candidate is ranked. Each row must have gold.
+    """Return the best rank of a gold candidate in each row of the gold, from 1, or 0 if
+    no gold candidate is ranked. Each row must have gold.
     """
     ranks = ranks_of(gold, answers).astype(np.int64)
     unranked = np.iinfo(np.int64).max

@@ -152,8 +152,8 @@ class BestBertScore(OfReferences):
 def counts_of_references(
     metric: Counted, counter: Any, gold: Sequence[Any], answers: Sequence[Any]
 ) -> Floats:
-    """Return sacreBLEU's counts of each instance with all its references, and 1; a row
-    of zeros without gold.
+    """Return sacreBLEU's counts of each instance with all its references, and 1. An
+    instance without gold has a row of zeros.
     """
     counts = present(gold).astype(np.float64)
     stats = np.column_stack(
@@ -163,8 +163,7 @@ def counts_of_references(
         streams = list(
             zip_longest(*map(metric.comparable_texts, (gold[row] for row in rows)))
         )
-        # Only this private method returns sacreBLEU's counts. We pin the version of
-        # sacreBLEU.
+        # Only this private method of our pinned sacreBLEU version returns the counts.
         stats[rows, :-1] = counter._extract_corpus_statistics(  # noqa: SLF001
             metric.comparable_texts([answers[row] for row in rows]), streams
         )
@@ -271,7 +270,9 @@ class ShortAnswer(OfReferences):
     def marks(
         self, gold: Sequence[Any], answers: Sequence[Any]
     ) -> Sequence[Marks | None]:
-        """Return the value with the best reference as the credit of the answer."""
+        """Return the metric's value with the best reference as the credit of the
+        answer.
+        """
         stats = self.instance_stats(gold, answers)
         shares = stats[:, self.columns.index(self.column)]
         return [

@@ -51,8 +51,8 @@ class NuggetScore(Metric):
 
     Support has credit 1 and partial support .5, or 0 if ``is_strict``. A nugget without
     a label does not count. Official rules count the topics for which the run has
-    assignments; a topic without (vital) nuggets scores 0. Corrected rules count the
-    topics with (vital) nuggets; an unanswered topic scores 0. NaN if an assignment is
+    assignments. A topic without (vital) nuggets scores 0. Corrected rules count the
+    topics with (vital) nuggets. An unanswered topic scores 0. NaN if an assignment is
     missing. In results for classes, each nugget has the weight 1 / number of nuggets of
     the topic.
     """
@@ -60,9 +60,9 @@ class NuggetScore(Metric):
     statistic = "nuggets"
     shape = "mean"
     citation = NUGGETS
-    #: The matrix columns for each scope (all or vital nuggets): credit / n, strict
-    #: credit / n, 1 / n, and missing assignments, where n is the topic's number of
-    #: nuggets in the scope.
+    #: A scope is all nuggets of a topic, or the vital nuggets.
+    #: Each scope has columns for credit, strict credit, weight and missing assignments.
+    #: Credits and weight are divided by the topic's number of nuggets in the scope.
     columns = {VITAL: (0, 1, 2, 3), ALL: (4, 5, 6, 7)}
 
     def __init__(self, name: str, rules: str, *, scope: str, is_strict: bool) -> None:
@@ -155,7 +155,7 @@ class CitationScore(Metric):
     Full support has credit 1, partial support .5, or 0 if ``is_strict``. Repeated
     citations of a document in a sentence count once. A citation number without a
     reference has credit 0. Blank sentences, citations without a label, and citations of
-    documents without text do not count. Official rules count answered topics; a topic
+    documents without text do not count. Official rules count answered topics. A topic
     without citations has precision 0, and F1 is the harmonic mean of both means. Under
     corrected rules, the precision of a topic without citations is undefined, the recall
     of an unanswered topic is 0, and F1 is the mean of the topics' F1, 0 if no sentence

@@ -24,8 +24,7 @@ from scoring.metrics.porter import rouge_score_stem
 from scoring.metrics.tokenizers import Tokenize, tokenizer, words
 from tasks.types.base import Options
 
-#: The measures that need only tokens, and the measure that also needs sentence
-#: boundaries.
+#: ROUGE-1, -2 and -L need only tokens, and ROUGE-Lsum also needs sentence boundaries.
 PLAIN, BY_SENTENCE = ("1", "2", "l"), ("lsum",)
 #: Number of bootstrap samples of rouge-score's aggregator.
 RESAMPLES = 1000
@@ -38,8 +37,8 @@ def rouge(
     *,
     is_stemmed: bool,
 ) -> dict[str, Floats]:
-    """Return for each of ``1``, ``2``, ``l``, ``lsum`` the (n, 3) precisions, recalls
-    and F1 of pairs, from 0 to 1.
+    """Return ROUGE's (n, 3) precisions, recalls and F1 of pairs, from 0 to 1, for each
+    kind ``1``, ``2``, ``l`` or ``lsum``.
 
     A text without letters or digits scores 0. Encoded references are cached.
     """
@@ -50,8 +49,7 @@ def rouge(
     gold, peer = encoded_gold(tuple(references)), encoded(predictions)
     if is_stemmed:
         gold, peer = gold.stemmed(), peer.stemmed()
-    # For each kind: the hits of each pair, and the difference between a text's numbers
-    # of tokens and of n-grams.
+    # ``counted`` has the hits of each pair, and the token count minus the n-gram count.
     counted: dict[str, tuple[Numbers, int]] = {}
     if {"1", "2"} & {*kinds}:
         unigrams, bigrams = (
@@ -78,8 +76,8 @@ def rouge(
 
 class Rouge(TextMean):
     """The mean over instances of precision, recall or F1 of ROUGE-1, -2, -L or -Lsum,
-    times 100. Gold and answers are texts. A gold instance without an answer scores 0;
-    over no instances the value is undefined (NaN). Values with and without stemming are
+    times 100. Gold and answers are texts. A gold instance without an answer scores 0.
+    Over no instances the value is undefined (NaN). Values with and without stemming are
     different metrics.
     """
 
@@ -226,8 +224,7 @@ _KEPT = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789" + TEXT_END + LINE_END)
 _TABLE = bytes(byte if byte in _KEPT else ord(" ") for byte in range(256))
 #: Words with at most this many letters are never stemmed.
 SHORT = 3
-#: Minimum number of characters for a cache file. Encoding shorter texts is as fast as
-#: reading a file.
+#: The cache omits texts with fewer characters, which are encoded as fast as read.
 WORTH_KEEPING = 500_000
 #: Version of the cache. Increase it if tokenisation or stemming changes.
 KIND = "rouge-1"
@@ -243,7 +240,7 @@ class Vocabulary(dict[bytes, int]):
         self.forget()
 
     def forget(self) -> None:
-        """Remove all words. Earlier numbers become invalid."""
+        """Remove all words from the vocabulary. Earlier word numbers become invalid."""
         self.clear()
         self.update({TEXT_END: 0, LINE_END: 1})
         self._stem_numbers: dict[bytes, int] = {}
@@ -255,7 +252,7 @@ class Vocabulary(dict[bytes, int]):
         return number
 
     def learn(self, words: Iterable[bytes], stems: Iterable[bytes]) -> None:
-        """Add words and stems from a cache file."""
+        """Add words and stems from a cache file to the vocabulary."""
         self._stem_of.update(zip(words, stems, strict=True))
 
     def stem(self, word: bytes) -> bytes:
@@ -280,8 +277,8 @@ forget = vocabulary.forget
 @dataclass(frozen=True, eq=False)
 class Encoded:
     """Concatenated texts as word numbers. Text i is ``words[starts[i]:starts[i + 1]]``.
-    Its non-empty lines have the indices ``lines[i]`` to ``lines[i + 1] - 1``; line j is
-    ``words[line_starts[j]:line_starts[j + 1]]``.
+    The non-empty lines of text i have the indices ``lines[i]`` to ``lines[i + 1] - 1``.
+    Line j is ``words[line_starts[j]:line_starts[j + 1]]``.
     """
 
     words: Numbers
@@ -306,8 +303,7 @@ def encoded(texts: Sequence[str]) -> Encoded:
     if not texts:
         none = np.zeros(1, dtype=np.int64)
         return Encoded(none[:0], none, none, none)
-    # Words consist of ASCII letters and digits, in lower case. All other characters are
-    # separators.
+    # Words consist of ASCII letters and digits, and other characters separate words.
     parts = [text.lower().encode("ascii", "replace") for text in texts]
     joined = (b" " + TEXT_END + b" ").join(parts).replace(b"\n", b" " + LINE_END + b" ")
     tokens = joined.translate(_TABLE).split()
@@ -369,8 +365,7 @@ def encoded_gold(texts: tuple[str, ...]) -> Encoded:
     return gold
 
 
-#: Maximum number of tokens per block, including padding. A block fits into the
-#: processor's cache.
+#: A block of at most this many tokens, with padding, fits into the processor's cache.
 BLOCK = 65_536
 PADDING = np.iinfo(np.int64).max
 #: Maximum number of bits of a word number.
@@ -382,12 +377,12 @@ MAX_CODES = 0x110000 - SURROGATE_COUNT
 
 @dataclass(frozen=True)
 class Block:
-    """A block of pairs as rows of ``tokens``, (rows, width): reference, then
-    prediction, then padding.
+    """A block of pairs as rows of ``tokens``, (rows, width). A row has the reference,
+    the prediction, and padding.
 
-    ``pairs`` are the indices of the pairs; ``references`` and ``predictions`` are the
-    numbers of tokens in each row. Sorting a row groups equal tokens; their occurrences
-    in both texts are then counted together.
+    ``pairs`` are the indices of the pairs. ``references`` and ``predictions`` are the
+    numbers of tokens in each row. Sorting a row groups equal tokens. Occurrences in
+    both texts are then counted together.
     """
 
     pairs: Numbers
@@ -452,8 +447,7 @@ def unigram_hits(block: Block) -> Numbers:
 def bigram_hits(block: Block) -> Numbers:
     """Return the number of common bigrams of each row."""
     first, second = block.tokens[:, :-1], block.tokens[:, 1:]
-    # The last token of the reference and the first token of the prediction form no
-    # bigram.
+    # The reference's last token and the prediction's first token form no bigram.
     is_bigram = block.is_token[:, 1:] & (
         np.arange(1, block.tokens.shape[1]) != block.references[:, None]
     )
@@ -462,8 +456,8 @@ def bigram_hits(block: Block) -> Numbers:
 
 
 def _match_counts(keys: Numbers) -> Numbers:
-    """Return the number of matches in each row of (rows, width) keys. The last bit of a
-    key is 1 for the prediction.
+    """Return the number of tokens common to both texts in each row of (rows, width)
+    keys. The last bit of a key is 1 for the prediction.
     """
     keys = np.sort(keys)
     starts, of_reference, of_prediction = runs(keys)
@@ -474,9 +468,9 @@ def _match_counts(keys: Numbers) -> Numbers:
 
 
 def runs(keys: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-    """Return the runs of equal tokens in sorted rows: their start in the flattened
-    keys, and their number of tokens in reference and prediction. Padding forms a run
-    without tokens of the reference.
+    """Return the runs of equal tokens in sorted rows. Each run has a start in the
+    flattened keys, and a number of tokens in reference and prediction. Padding forms a
+    run without tokens of the reference.
     """
     tokens = keys >> 1
     is_new = np.ones(keys.shape, dtype=bool)
@@ -503,8 +497,8 @@ def lcs_lengths(references: Encoded, predictions: Encoded) -> Numbers:
 
 
 def _strings(texts: Encoded) -> list[str] | list[list[int]]:
-    # rapidfuzz is fastest if each token is a code point of a string. If there are too
-    # many distinct tokens, use lists of numbers.
+    # rapidfuzz is fastest if each token is one code point of a string.
+    # Lists of numbers replace strings if there are too many distinct tokens.
     bounds = texts.starts.tolist()
     if texts.words.max(initial=0) >= MAX_CODES:
         numbers = texts.words.tolist()
@@ -514,8 +508,8 @@ def _strings(texts: Encoded) -> list[str] | list[list[int]]:
     return [joined[start:end] for start, end in pairwise(bounds)]
 
 
-#: Ranges of sentence lengths and the integer type for each range. The longest sentences
-#: use Python's unbounded integers.
+#: Each range of sentence lengths has an integer type with one bit per token.
+#: The longest sentences use Python's unbounded integers.
 WIDTHS: tuple[tuple[int, int, DTypeLike], ...] = (
     (0, 16, np.uint16),
     (16, 32, np.uint32),
@@ -529,8 +523,8 @@ Words = NDArray[Any]
 
 
 def union_hits(references: Encoded, predictions: Encoded) -> Numbers:
-    """Return the hits of ROUGE-Lsum for each pair: the tokens in the union of longest
-    common subsequences, each at most as often as in the prediction.
+    """Return the number of ROUGE-Lsum's hits for each pair. Hits are the tokens in the
+    union of longest common subsequences, each at most as often as in the prediction.
     """
     hits = np.zeros(len(references.starts) - 1, dtype=np.int64)
     # If both texts have one sentence, the union is the longest common subsequence.
@@ -578,8 +572,8 @@ class _Sentences:
         self.block = block
         self.reference = _Lines.of(references, block.pairs, 0)
         self.prediction = _Lines.of(predictions, block.pairs, block.references)
-        # For each cell of the block, ``run`` is the index of its token's run in the
-        # block, and ``number`` the index within the row.
+        # ``run`` has, for each cell of the block, the index of its run of equal tokens.
+        # ``number`` has the index of the run of equal tokens within the row.
         rows, width = self.block.tokens.shape
         bits = width.bit_length()
         keys = (
@@ -628,8 +622,7 @@ class _Sentences:
             sentence
         ] + place
         bit = _bits(place, kind)
-        # For each sentence, and each distinct token of its row: a bit for each
-        # occurrence of the token in the sentence.
+        # ``tables`` has a bit for each occurrence of a row's token in a sentence.
         sizes = self.sizes[row]
         bases = np.asarray(np.cumsum(sizes) - sizes, dtype=np.int64)
         tables = np.zeros(int(sizes.sum()), dtype=bit.dtype)

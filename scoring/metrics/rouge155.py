@@ -2,7 +2,7 @@
 subsequences.
 
 Lin 2004, ROUGE: A Package for Automatic Evaluation of Summaries, and the program, whose
-output the CL-SciSumm programs print. A *model* is a reference; a *peer* is the scored
+output the CL-SciSumm programs print. A *model* is a reference. A *peer* is the scored
 text.
 """
 
@@ -29,8 +29,7 @@ from scoring.metrics.rouge import (
 
 #: This ``size`` allows any distance between the two words of a skip-bigram (`-2 -1`).
 UNLIMITED = -1
-#: The values of `-f`: the sum over all references, or the reference with the best
-#: recall.
+#: `-f A` sums over all references, and `-f B` uses the reference with the best recall.
 ALL, BEST = "A", "B"
 
 
@@ -49,7 +48,9 @@ class Measure(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """The numbers of units in models, in the peer, and in both."""
+    """The numbers of n-grams or other units in the references, in the scored text, and
+    in both.
+    """
 
     model: int
     peer: int
@@ -68,7 +69,7 @@ class Counts(NamedTuple):
         return float(harmonic_mean(self.precision, self.recall))
 
     def as_printed(self) -> tuple[float, float, float]:
-        """Return recall, precision and F1 as the program prints them: to 5 decimals,
+        """Return recall, precision and F1 as ROUGE-1.5.5 prints them, to 5 decimals,
         with F1 from the two rounded values.
         """
         recall, precision = float(f"{self.recall:.5f}"), float(f"{self.precision:.5f}")
@@ -196,8 +197,7 @@ def _clipped_counts(wanted: Numbers, peer: Numbers) -> Counts:
 
 
 _NO_WORD = re.compile(rb"[^A-Za-z0-9-]")
-#: A tokenizer for the package rouge-score that splits texts at whitespace. The texts
-#: have one sentence per line.
+#: This tokenizer for rouge-score splits texts at whitespace, one sentence per line.
 AS_READ = SimpleNamespace(tokenize=str.split)
 #: Words with at most this many letters are never stemmed.
 SHORT = 3

@@ -28,15 +28,16 @@ BLOCK = 32_768
 
 
 def gram_counts(symbols: Numbers, lengths: Numbers, orders: int) -> Floats:
-    """Return (pairs, orders, 3): the numbers of n-grams in the answer, in the gold and
-    in both, for n from 1 to ``orders``. A common n-gram counts with its minimum number
-    of occurrences.
+    """Return an array (pairs, orders, 3) with the numbers of n-grams in the answer, in
+    the gold and in both, for n from 1 to ``orders``. A common n-gram counts with its
+    minimum number of occurrences.
 
-    ``symbols`` are numbers from 0: first answer, first gold, second answer and so on.
-    ``lengths``, of shape (pairs, 2), are the lengths of these texts. Each position has
-    a key that contains, from the highest bits, the index of the pair, the symbol, the
-    following symbols (0 after the end of the text), and a bit for answer or gold. Keys
-    are sorted once. For each order, equal n-grams form runs of the sorted keys.
+    ``symbols`` are numbers from 0, in the order first answer, first gold, second answer
+    and so on. ``lengths``, of shape (pairs, 2), are the lengths of these texts. Each
+    position has a key that contains, from the highest bits, the index of the pair, the
+    symbol, the following symbols (0 after the end of the text), and a bit for answer or
+    gold. The keys of a block are sorted once. For each order, equal n-grams form runs
+    of the sorted keys.
     """
     counts = np.zeros((len(lengths), orders, 3))
     counts[..., :2] = np.maximum(lengths[:, None] - np.arange(orders)[:, None], 0)
@@ -86,8 +87,7 @@ def _count(symbols: Numbers, lengths: Numbers, common: Floats) -> None:
         bounds = np.append(starts, len(symbols))
         gold = np.diff(gold_before[bounds])
         both = np.minimum(gold, np.diff(bounds) - gold)
-        # If the last symbol of a run is 0, the text ends before it, and there is no
-        # n-gram.
+        # A run of keys whose last symbol is 0 crosses a text end and has no n-gram.
         both[keys[starts] >> below & (1 << bits) - 1 == 0] = 0
         sums = np.concatenate([[0], np.cumsum(both)])
         common[:, order - 1] = np.diff(sums[np.searchsorted(starts, pair_starts)])
@@ -98,8 +98,8 @@ def _bits(symbols: Numbers) -> int:
 
 
 def _key_bits(symbols: Numbers, pairs: int, orders: int) -> int:
-    """Return the number of bits of a key: index of the pair, symbols of the highest
-    order, and answer or gold.
+    """Return the number of bits of a key, which encodes the pair's index, the symbols
+    of the highest order, and answer or gold.
     """
     return _bits(symbols) * orders + pairs.bit_length() + 1
 
@@ -142,8 +142,7 @@ class Counted(Metric):
     scale = 100
     packages = ("sacrebleu",)
     counts_by_last_column = True
-    #: The part of sacreBLEU's signature between the number of references and the
-    #: version.
+    #: sacreBLEU's signature has these settings between reference count and version.
     settings: str
 
     @property
@@ -156,7 +155,7 @@ class Counted(Metric):
     def instance_stats(
         self, gold: Sequence[Text | None], answers: Sequence[Text | None]
     ) -> Floats:
-        """Return sacreBLEU's counts and 1; a row of zeros for an answer without
+        """Return sacreBLEU's counts and 1, or a row of zeros for an answer without
         gold.
         """
         counts = present(gold).astype(np.float64)
@@ -185,7 +184,7 @@ class Counted(Metric):
 
     @abstractmethod
     def corpus_value(self, counts: Floats) -> Floats:
-        """Return the value between 0 and 100 of summed counts."""
+        """Return the metric's value between 0 and 100 from summed counts."""
 
 
 class Bleu(Counted):
@@ -237,8 +236,7 @@ class Bleu(Counted):
         )
         precisions = np.where(correct == 0, smoothed, ratio(100.0 * correct, total))
         penalty = np.exp(np.minimum(0.0, 1 - ratio(wanted, answered)))
-        # If the answers have no n-grams of an order, sacreBLEU computes the logarithm
-        # of 0.
+        # sacreBLEU takes the logarithm of 0 if the answers have no n-grams of an order.
         with np.errstate(divide="ignore"):
             values = penalty * np.exp(np.log(precisions).mean(axis=-1))
         return np.where(correct.any(axis=-1), values, 0.0)
@@ -275,8 +273,7 @@ class Chrf(Counted):
         return " ".join(tokenizer(self.tokenizer)(text))
 
     def tokens(self, text: str) -> list[str]:
-        # Only this private method returns sacreBLEU's words. We pin the version of
-        # sacreBLEU.
+        # Only this private method of our pinned sacreBLEU version returns chrF's words.
         from sacrebleu.metrics.chrf import CHRF
 
         found: list[str] = CHRF()._remove_punctuation(self.parted(text))  # noqa: SLF001

@@ -1,7 +1,7 @@
 """Metrics of labelled spans: the four matching schemes of SemEval-2013 task 9,
 characters, tokens, and overlap above a threshold.
 
-Counts are pooled over all instances; 0/0 is 0. An instance without an answer has no
+Counts are pooled over all instances, and 0/0 is 0. An instance without an answer has no
 spans.
 """
 
@@ -57,8 +57,8 @@ class PooledSpans(Metric):
         ]
 
     def fixed_by(self, gold: ClassGold) -> Fixed | None:
-        """Return EMPTY_GOLD if the gold of the class has no span: no answer can be
-        right.
+        """Return EMPTY_GOLD if the gold of the class has no span, because no answer can
+        be right.
         """
         return None if gold.rows[:, 2].any() else Fixed.EMPTY_GOLD
 
@@ -73,7 +73,7 @@ class SemEval(PooledSpans):
     to at most one overlapping gold span that has no match yet. A right gold span is
     preferred, then the first overlapping gold span. Right means equal bounds and label
     under `strict`, equal bounds under `exact` and `partial`, and an equal label under
-    `type`; of several right gold spans, the closest is matched. Under `partial`, other
+    `type`. Of several right gold spans, the closest is matched. Under `partial`, other
     overlapping pairs have credit .5.
     """
 
@@ -144,8 +144,9 @@ class Units(PooledSpans):
         return float(len(wanted & given)), float(len(given)), float(len(wanted))
 
     def credits(self, gold: Any, answer: Sequence[Span]) -> Marks:
-        """Return one credit per span: the share of the span's units that both gold and
-        answer have. Spans without units have no credit.
+        """Return one credit per span, which is the share of the span's characters or
+        tokens that both gold and answer have. Spans without characters or tokens have
+        no credit.
         """
         wanted, given = (set(self._units(gold.text, side)) for side in (gold, answer))
         return Marks(
@@ -178,7 +179,7 @@ def _tokens(text: str, spans: Sequence[Span]) -> Iterator[tuple[int, str]]:
 
 class OverlapAt(PooledSpans):
     """Spans match if they have the same label and their intersection over union reaches
-    ``threshold``. Each span is matched once; pairs with the largest overlap are matched
+    ``threshold``. Each span is matched once. Pairs with the largest overlap are matched
     first.
     """
 

@@ -17,8 +17,8 @@ Tokenize = Callable[[str], list[str]]
 
 @lru_cache(maxsize=len(TOKENIZERS))
 def tokenizer(name: str) -> Tokenize:
-    """Return the function that splits a text into tokens. Raises Unavailable if its
-    package is missing.
+    """Return the named function that splits a text into tokens. Raises Unavailable if
+    the tokenizer's package is missing.
     """
     chosen = TOKENIZERS[name]
     try:
@@ -84,7 +84,7 @@ LONGEST_WORD = 20
 
 
 def unseen(tokenize: Tokenize, texts: Sequence[str]) -> str:
-    """Return the reason why a tokenizer is unsuitable for these texts; else an empty
+    """Return the reason why a tokenizer is unsuitable for these texts, or else an empty
     text.
 
     A tokenizer is unsuitable if its tokens cover less than half of all letters, or if

@@ -1,6 +1,6 @@
 """Metrics that are functions of weighted rows, not of sums.
 
-Weights of 0 and 1 select classes and jackknife samples; larger weights define bootstrap
+Weights of 0 and 1 select classes and jackknife samples. Larger weights define bootstrap
 samples. Each metric sorts the rows once for many weight vectors.
 """
 
@@ -42,8 +42,8 @@ class Scored(WeightedMetric):
         self.fixed = {"label": label, "labels": ",".join(labels)}
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
-        """Return (n, 3): the score, 1 if the gold is the label, 1 if the instance
-        counts.
+        """Return an array (n, 3) with the score, 1 if the gold is the label, 1 if the
+        instance counts.
         """
         forecasts = forecasts_of(gold, answers, self.labels)
         stated, is_stated = stated_confidences(answers, self.labels)
@@ -76,19 +76,21 @@ class Scored(WeightedMetric):
 
     @abstractmethod
     def of_thresholds(self, right: Floats, wrong: Floats) -> Floats:
-        """Return (…) values from two (…, t) arrays: the summed weights of positives and
-        of negatives whose score reaches each of the t thresholds.
+        """Return (…) values from two (…, t) arrays with the summed weights of positives
+        and of negatives whose score reaches each of the t thresholds.
         """
 
 
 class Auroc(Scored):
     """The area under the ROC curve, computed with trapezoids: the probability that a
-    positive has a higher score than a negative; ties count half. Undefined (NaN)
+    positive has a higher score than a negative. Ties count half. Undefined (NaN)
     without positives or without negatives.
     """
 
     def carried(self, rows: Floats) -> Floats:
-        """Return (n, 2): 1 for positives, 1 for negatives."""
+        """Return an array (n, 2) with 1 for positives in one column and 1 for negatives
+        in the other.
+        """
         return np.column_stack([rows[:, 1], rows[:, 2] - rows[:, 1]])
 
     def of_thresholds(self, right: Floats, wrong: Floats) -> Floats:
@@ -145,7 +147,7 @@ def one_by_one(
 
 
 def drawn_rows(rows: Floats, weights: Floats) -> Floats:
-    """Return the rows that count, repeated according to their integer weights."""
+    """Return the matrix rows that count, each repeated according to its integer weight."""
     return rows[
         np.repeat(np.arange(len(rows)), (weights * rows[:, 2]).astype(np.int64))
     ]
@@ -157,8 +159,9 @@ class EqualSizeCalibrationError(WeightedMetric):
     If the instances cannot be divided evenly, the first groups have one more instance.
     Instances with equal confidence are sorted as in the gold. If ``pooled`` is set,
     right answers are distributed evenly over instances with equal confidence. The error
-    is undefined (NaN) for at most two different confidences. It has no interval: the
-    value is biased upwards, and no interval around it reaches its nominal coverage.
+    is undefined (NaN) for at most two different confidences. The error has no interval,
+    because the value is biased upwards, and no interval around the value reaches its
+    nominal coverage.
     """
 
     shape = "calibration"
@@ -187,8 +190,8 @@ class EqualSizeCalibrationError(WeightedMetric):
         }
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
-        """Return (n, 3): the confidence, 1 if the label is right, 1 if the instance
-        counts.
+        """Return an array (n, 3) with the confidence, 1 if the label is right, 1 if the
+        instance counts.
         """
         confidence, is_right, counts = confidences_of(gold, answers, self.labels)
         counts &= ~left_out(answers)
@@ -233,7 +236,7 @@ class RankCorrelation(WeightedMetric):
     def instance_stats(
         self, gold: Sequence[float | None], answers: Sequence[float | None]
     ) -> Floats:
-        """Return (n, 3): gold, answer, 1 if both are present."""
+        """Return an array (n, 3) with gold, answer, 1 if both are present."""
         counts = present(gold) & present(answers)
         x, y = (
             np.nan_to_num(np.array(side, dtype=np.float64)) for side in (gold, answers)
@@ -254,8 +257,8 @@ class RankCorrelation(WeightedMetric):
 
 
 def _mid_ranks(values: Floats, weights: Floats) -> Floats:
-    """Return (…, n): twice the rank of each value among weighted values. Tied values
-    have the mean of their ranks.
+    """Return an array (…, n) with twice the rank of each value among weighted values.
+    Tied values have the mean of their ranks.
     """
     order = np.argsort(values)
     starts = np.flatnonzero(np.diff(values[order], prepend=np.nan) != 0)

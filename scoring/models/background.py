@@ -118,8 +118,9 @@ class BackgroundJob(models.Model):
 
 
 class Rescore(models.Model):
-    """A request to rescore the runs of a phase. A few jobs are queued at a time, so
-    that new runs are not delayed. The request ends when all runs have a job.
+    """A request to rescore the runs of a phase. Only a few rescoring jobs are queued at
+    a time, so that new runs are not delayed. The request to rescore ends when all runs
+    have a job.
     """
 
     phase = models.ForeignKey(Phase, on_delete=models.CASCADE, related_name="rescores")

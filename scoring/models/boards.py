@@ -1,5 +1,5 @@
-"""Stored results of tests: leaders of classes, comparisons of rows, and ranks. Workers
-write them; pages read them.
+"""Stored results of tests, which are leaders of classes, comparisons of rows, and
+ranks. Workers write the stored results, and pages read them.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from tasks.models import Gold, Job, Phase, Submission
 
 
 class ClassLeader(models.Model):
-    """The leader of a class. ``p`` is the largest p-value of comparisons with other
-    runs after Holm's correction. ``among`` identifies the compared runs.
+    """The leading run of a class of instances. ``p`` is the largest p-value of the
+    leader's comparisons with other runs after Holm's correction. ``among`` identifies
+    the compared runs.
     """
 
     phase = models.ForeignKey(
@@ -66,8 +67,8 @@ class ClassLeader(models.Model):
 
 
 class Comparison(models.Model):
-    """A comparison of two evaluations. ``first`` is the older evaluation. The
-    difference is first minus second; ``p`` is not corrected.
+    """A stored comparison of two evaluations. ``first`` is the older evaluation. The
+    difference is first minus second, and ``p`` is not corrected.
     """
 
     first = models.ForeignKey(
@@ -106,7 +107,7 @@ class Comparison(models.Model):
 
 class BoardOrder(models.Model):
     """The job that compares the rows of a board. ``version`` is the board version at
-    which all comparisons were complete. Each change restarts the job.
+    which all comparisons were complete. Each change of the board restarts the job.
     """
 
     phase = models.ForeignKey(Phase, on_delete=models.CASCADE, related_name="orders")
@@ -149,7 +150,7 @@ class RankRange(TypedDict):
 
 
 class BoardRanks(models.Model):
-    """The ranks of a board. They are stored because their computation needs a
+    """The ranks of a board. Ranks are stored because their computation needs a
     comparison of each pair of rows.
     """
 
@@ -214,7 +215,7 @@ class ResultConfirmation(models.Model):
 
 class FrozenBoard(models.Model):
     """The evaluations of a frozen board, stored when the board freezes. Later
-    withdrawals and selections do not change them.
+    withdrawals and selections do not change the stored evaluations.
     """
 
     phase = models.ForeignKey(
@@ -245,8 +246,8 @@ class RankedRun(TypedDict):
 
 
 class MonthlyRanks(models.Model):
-    """Ranks on the private part of a split, which are public from the beginning of
-    their month.
+    """Ranks of runs on the private part of a split, which become public at the
+    beginning of their month.
     """
 
     phase = models.ForeignKey(
@@ -274,8 +275,8 @@ MAX_CITED_AN_HOUR = 60
 
 
 class CitedTooOften(Refused):
-    """Too many snapshots were requested. The number is limited because anybody may cite
-    a board, and snapshots are never deleted.
+    """Too many snapshots of a board were requested. The number of snapshots is limited
+    because anybody may cite a board, and snapshots are never deleted.
     """
 
     def __init__(self) -> None:
@@ -287,8 +288,8 @@ class CitedTooOften(Refused):
 
 class SnapshotQuerySet(models.QuerySet["Snapshot"]):
     def keep(self, content: str, **facts: Any) -> Snapshot:
-        """Store the content, unless an equal snapshot with this occasion and audience
-        exists. Raises CitedTooOften.
+        """Store the content of a board, unless an equal snapshot with the same occasion
+        and audience exists. Raises CitedTooOften.
         """
         packed = content.encode()
         same = {name: facts.pop(name) for name in ("phase", "audience", "occasion")}

@@ -1,10 +1,11 @@
 """The rules that select the runs of a board, with one queryset method for each rule.
 
-If teams declare runs as seeds of one system, the rules select systems: a board shows
-all runs of a system, or none. A run without a declaration is a system of one run. The
-best system has the highest mean. The last system contains the last run, and the
-selected system the selected run. The priority of a system is that of its first run.
-Withdrawn and excluded runs are not part of a system.
+If teams declare runs as seeds of one system, the rules select systems, so that a board
+shows all runs of a system, or none. A run without a declaration is a system of one run.
+The best system has the highest mean over the system's runs. The last system contains
+the last run, and the selected system the selected run. The priority of a system is the
+priority of the system's first run. Withdrawn and excluded runs are not part of a
+system.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ DISQUALIFIED = Q(exclusion=Submission.Exclusion.DISQUALIFIED)
 
 
 class StoredBoard(Protocol):
-    """A frozen board: the ids of its evaluations, their gold, and the time of the
+    """A frozen board, with the ids of the evaluations, their gold, and the time of the
     freeze.
     """
 
@@ -38,8 +39,8 @@ class StoredBoard(Protocol):
 
 @dataclass
 class _System:
-    """A team's system: the evaluations of the system's runs, the earliest first, and
-    the values of these evaluations.
+    """A team's system, with the evaluations of the system's runs, the earliest first,
+    and the values of these evaluations.
     """
 
     team: int
@@ -59,7 +60,7 @@ class _System:
 
 
 def _systems_of(runs: EvaluationQuerySet) -> list[_System]:
-    """Return the systems of these runs, the earliest first."""
+    """Return the systems to which the given runs belong, the earliest first."""
     systems: dict[tuple[int, str | int], _System] = {}
     rows = runs.order_by("submitted_at", "pk").values_list(
         "pk", "team", "submission__seeds_of", "rank_value"
@@ -78,7 +79,9 @@ def has_seeds(phase: Phase) -> bool:
 
 
 def _with_a_place(phase: Phase) -> QuerySet[Submission]:
-    """Return the runs that have a priority, including withdrawn and excluded runs."""
+    """Return the phase's runs that have a priority, including withdrawn and excluded
+    runs.
+    """
     return Submission.objects.filter(
         phase=phase,
         kind=Submission.Kind.PRIMARY,
@@ -97,8 +100,8 @@ def _first_by_priority(
 class EvaluationQuerySet(models.QuerySet[Any]):
     """A run counts if the board shows one of its evaluations.
 
-    Each method filters the evaluations by one rule. Methods can be chained; `counting`
-    chains the rules that the settings of a phase require.
+    Each method filters the evaluations by one rule. Methods can be chained, and
+    `counting` chains the rules that the settings of a phase require.
     """
 
     def counting(
@@ -112,7 +115,7 @@ class EvaluationQuerySet(models.QuerySet[Any]):
     ) -> EvaluationQuerySet:
         """Return the evaluations that the board of a phase shows.
 
-        Only runs of teams in ``entries`` can count; the default is all approved
+        Only runs of teams in ``entries`` can count. The default is all approved
         registrations of the season. ``frozen_from`` is the time of a frozen board.
         """
         if frozen_from is not None:
@@ -178,8 +181,8 @@ class EvaluationQuerySet(models.QuerySet[Any]):
                 return self.all_of(entries)
 
     def on_board(self, phase: Phase, rules: str, gold: Gold) -> EvaluationQuerySet:
-        """Return the evaluations of runs with the status scored. Withdrawn runs have
-        another status.
+        """Return the evaluations of runs with the status scored. Withdrawn runs do not
+        have the status scored.
         """
         return self.filter(
             phase=phase,
@@ -189,8 +192,8 @@ class EvaluationQuerySet(models.QuerySet[Any]):
         )
 
     def known_at(self, instant: dt.datetime | None) -> EvaluationQuerySet:
-        """Return the evaluations whose current scores already existed at this time; all
-        evaluations for None.
+        """Return the evaluations whose current scores already existed at the given
+        instant, or all evaluations for None.
         """
         if instant is None:
             return self
@@ -201,8 +204,8 @@ class EvaluationQuerySet(models.QuerySet[Any]):
     def shown_on(self, board: StoredBoard) -> EvaluationQuerySet:
         """Return the evaluations of a frozen board.
 
-        They include runs that were withdrawn after the freeze, but not runs that
-        organisers have excluded.
+        The evaluations include runs that were withdrawn after the freeze, but not runs
+        that organisers have excluded.
         """
         stored = self.filter(pk__in=board.evaluations, gold=board.gold_id)
         return stored.known_at(board.frozen_from).not_excluded()
@@ -225,8 +228,7 @@ class EvaluationQuerySet(models.QuerySet[Any]):
 
     def teamless(self, phase: Phase) -> EvaluationQuerySet:
         """Return the baselines and the human baseline of the phase."""
-        # Filter by runs, which have an index; filtering by gold, SQLite would read all
-        # evaluations.
+        # The filter uses the index of runs, as SQLite would read all rows by gold.
         runs = Submission.objects.filter(
             phase=phase, team=None, kind__in=Submission.TEAMLESS
         )
@@ -243,13 +245,14 @@ class EvaluationQuerySet(models.QuerySet[Any]):
         return newest
 
     def all_of(self, entries: QuerySet[Registration]) -> EvaluationQuerySet:
-        """Return all runs of the teams."""
+        """Return the evaluations of all runs of the registered teams."""
         return self.filter(team__in=entries.values("team")).newest()
 
     def best_of(self, entries: QuerySet[Registration]) -> EvaluationQuerySet:
-        """Return each team's run with the highest value; the earliest of equal values.
+        """Return each team's run with the highest value, and the earliest run of equal
+        values.
 
-        If all values of a team are undefined, return its earliest run.
+        If all values of a team are undefined, return the team's earliest run.
         """
         # Use two subqueries: each can be sorted by an index.
         by_value = self.exclude(rank_value=None).order_by(
@@ -259,8 +262,8 @@ class EvaluationQuerySet(models.QuerySet[Any]):
         return self._first(entries, by_value, by_time)
 
     def best_system_of(self, entries: QuerySet[Registration]) -> EvaluationQuerySet:
-        """Return the runs of each team's system with the highest mean; the earliest of
-        equal means.
+        """Return the runs of each team's system with the highest mean, and the earliest
+        system of equal means.
 
         If no system of a team has values for all its runs, return the earliest system.
         """
@@ -274,7 +277,7 @@ class EvaluationQuerySet(models.QuerySet[Any]):
         )
 
     def with_seeds_beside(self, runs: EvaluationQuerySet) -> EvaluationQuerySet:
-        """Return these runs and all other seeds of their systems."""
+        """Return the given runs and all other runs (seeds) of their systems."""
         same = runs.exclude(submission__seeds_of="").filter(
             team=OuterRef("team"), submission__seeds_of=OuterRef("submission__seeds_of")
         )
@@ -319,7 +322,7 @@ class EvaluationQuerySet(models.QuerySet[Any]):
     def first_by_priority(self, phase: Phase) -> EvaluationQuerySet:
         """Return the first `judged_runs` primary runs of each team by priority.
 
-        Withdrawn and excluded runs are counted among these and not replaced.
+        Withdrawn and excluded runs count among the judged runs and are not replaced.
         """
         first = _first_by_priority(_with_a_place(phase), phase)
         return self.filter(submission__in=first.values("pk"))

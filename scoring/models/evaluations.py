@@ -25,7 +25,7 @@ Row = TypeVar("Row", bound="SharedRow")
 
 class SharedManager(models.Manager[Row]):
     def ids_of(self, rows: Sequence[Row]) -> list[int]:
-        """Insert missing rows and return the ids of all rows in order. Rows are
+        """Insert missing shared rows and return the ids of all rows in order. Rows are
         inserted in the order of their digests, so that transactions cannot deadlock.
         """
         wanted = {row.set_digest(): row for row in rows}
@@ -182,8 +182,8 @@ class Evaluation(models.Model):
 
     @property
     def part(self) -> str:
-        """Return the scored part of the split, such as `public-30-7`; empty for the
-        whole split.
+        """Return the scored part of the split, such as `public-30-7`, or an empty text
+        for the whole split.
         """
         return next(
             (word for word in self.release.split() if word.startswith(PARTS)), ""
@@ -201,7 +201,7 @@ class Evaluation(models.Model):
 
 class Signature(SharedRow):
     """The signature of scores, shared by many runs. Placeholders in ``text`` replace
-    the counts of single runs, see `shared_form`.
+    the counts of single runs, as in `shared_form`.
     """
 
     metric = models.CharField(max_length=80)
@@ -288,8 +288,7 @@ Classes = Mapping[str, Mapping[str, Mapping[str, Any]]]
 #: Interval bounds, keyed by class and metric.
 Ends = Mapping[str, Mapping[str, tuple[float, float] | None]]
 
-#: Stored types: four bytes for a support, which is -1 for a missing number; eight bytes
-#: for all other numbers.
+#: A support takes four bytes (-1 if missing), and any other number eight bytes.
 SUPPORT, NUMBER = np.dtype("<i4"), np.dtype("<f8")
 #: Stored support of a withheld number.
 FEW_ANSWERS = -2
@@ -297,8 +296,8 @@ VALUE, LOW, HIGH = 0, 1, 2
 
 
 class ClassNumber(NamedTuple):
-    """The score of a class. ``withheld`` is the reason for a withheld score; the number
-    of instances is then 0.
+    """The score of a class. ``withheld`` is the reason for a withheld score, for which
+    the number of instances is 0.
     """
 
     value: float | None
@@ -332,9 +331,9 @@ class BreakdownClasses(SharedRow):
 
 
 class Breakdown(models.Model):
-    """The class results of an evaluation in one dimension, as compressed arrays:
-    supports (metric, class) and numbers (3, metric, class), which are value, low and
-    high. Undefined numbers are NaN.
+    """The class results of an evaluation in one dimension, as compressed arrays. The
+    arrays are supports (metric, class) and numbers (3, metric, class), which are value,
+    low and high. Undefined numbers are NaN.
     """
 
     evaluation = models.ForeignKey(
@@ -382,8 +381,8 @@ class Breakdown(models.Model):
         )
 
     def set_ends(self, ends: Ends) -> bool:
-        """Add intervals to the numbers. Numbers without a value get no interval. Return
-        False if no number has an interval.
+        """Add intervals to the numbers of the breakdown. Numbers without a value get no
+        interval. Return False if no number has an interval.
         """
         supports, numbers = self.unpacked()
         for index, label in enumerate(self.classes.labels):
@@ -413,8 +412,8 @@ class Breakdown(models.Model):
         ]
 
     def sizes(self) -> dict[str, int]:
-        """Return, for each class, the smallest support over the metrics; empty if no
-        metric has supports.
+        """Return, for each class, the smallest number of instances over the metrics.
+        The array is empty if no metric has numbers of instances.
         """
         # Decompress only the supports, which come first.
         shape = len(self.classes.metrics), len(self.classes.labels)

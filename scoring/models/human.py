@@ -40,9 +40,9 @@ class Sheet(models.Model):
     """A sheet of texts to rate, or of pairs to judge.
 
     An open sheet accepts ratings. A published sheet accepts no ratings, and boards show
-    its results. If its publication is withdrawn, the sheet stays closed until an
-    organiser reopens it. Judgements of pairs come from judges or from an imported file;
-    a sheet from a file has no texts.
+    the sheet's results. If the publication is withdrawn, the sheet stays closed until
+    an organiser reopens it. Judgements of pairs come from judges or from an imported
+    file, and a sheet from a file has no texts.
     """
 
     class Kind(models.TextChoices):
@@ -318,7 +318,9 @@ class PairShare(models.Model):
 
 
 class Preference(models.Model):
-    """A judge's label of two systems on an instance; ``pair`` is None if the label comes from a file."""
+    """A judge's preference between two systems on an instance. ``pair`` is None if the
+    label comes from a file.
+    """
 
     class Label(models.TextChoices):
         LEFT = "left", "left"
@@ -440,8 +442,8 @@ class EstimateSheet(models.Model):
     Seed, number of labels, gold and runs determine the sample. ``result`` is the output
     of `python -m scoring estimates scores`, with ids of runs as names. A sheet of
     disagreements between two judges does not correct scores, because its pairs are not
-    a random sample. Its labels are stored in the judgement ledger, its ``rules`` are
-    those of the second judge, and its ``result`` counts pairs.
+    a random sample. The ledger stores the labels of a sheet of disagreements, ``rules``
+    are those of the second judge, and ``result`` counts pairs.
     """
 
     class Of(models.TextChoices):
@@ -493,7 +495,7 @@ class EstimateSheet(models.Model):
 
     @property
     def corrects_scores(self) -> bool:
-        """Return False for a sheet of disagreements."""
+        """Return False for a sheet of disagreements between two judges."""
         return self.of != self.Of.DISAGREEMENTS
 
     @property

@@ -19,16 +19,16 @@ DIGITS: dict[str, Any] = {"max_digits": 14, "decimal_places": 6}
 
 class PhaseJudgeQuerySet(models.QuerySet["PhaseJudge"]):
     def agreed(self) -> PhaseJudgeQuerySet:
-        """Return the active judges: organisers have chosen and not removed them."""
+        """Return the active judges, which organisers have chosen and not removed."""
         return self.filter(ended_at=None)
 
 
 class PhaseJudge(models.Model):
-    """A judge of a phase: its questions, the organisers' consent, the budget, and the
-    cost so far.
+    """A judge of a phase, with the judge's questions, the organisers' consent, the
+    budget, and the cost so far.
 
-    ``reserved`` is the maximum cost of pending requests. If a worker is killed, this
-    cost counts as spent.
+    ``reserved`` is the maximum cost of pending requests. If a worker is killed, the
+    reserved cost counts as spent.
     """
 
     phase = models.ForeignKey(
@@ -85,7 +85,7 @@ class PhaseJudge(models.Model):
 
     @property
     def sends_texts(self) -> bool:
-        """Return True if texts leave the site."""
+        """Return True if the judge receives texts outside of the site."""
         return self.instrument == CHAT
 
     @property
@@ -101,8 +101,8 @@ class PhaseJudge(models.Model):
         return sum(self.failures.values())
 
     def ledger_judge(self) -> Judge:
-        """Return the `Judge` that owns this judge's rows in the judgement ledger;
-        create the `Judge` if needed.
+        """Return the `Judge` that owns this judge's rows in the judgement ledger.
+        Create the `Judge` if the ledger lacks this judge.
         """
         return Judge.objects.get_or_create(
             kind=self.kind,

@@ -1,8 +1,8 @@
-"""The judgement ledger: labels by models and people, for one or all seasons, and pairs
-that runs still need.
+"""The judgement ledger, with labels by models and people, for one or all seasons, and
+pairs that runs still need.
 
-Rows are added and never changed. An import can only be withdrawn as a whole; its rows
-remain in the table but are no longer used.
+Rows are added and never changed. An import can only be withdrawn as a whole. Rows of a
+withdrawn import remain in the table but are no longer used.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class JudgeQuerySet(models.QuerySet["Judge"]):
     def deciding(
         self, name: str, season: Season | None, kind: str = ENTAILS
     ) -> JudgeQuerySet:
-        """Return the judges with this name for runs of the season: judges of the season
-        first, then shared judges.
+        """Return the judges with the given name for runs of the season. Judges of the
+        season precede shared judges.
 
         If a judge has several definitions, the most recently imported definition comes
         first.
@@ -54,8 +54,8 @@ class JudgeQuerySet(models.QuerySet["Judge"]):
         )
 
     def brought(self, season: Season | None) -> JudgeQuerySet:
-        """Return the judges of the season and the shared judges; without a season, only
-        shared judges.
+        """Return the judges of the season and the shared judges, or only shared judges
+        without a season.
         """
         return self.filter(models.Q(season=season) | models.Q(season=None))
 
@@ -63,8 +63,9 @@ class JudgeQuerySet(models.QuerySet["Judge"]):
 class Judge(models.Model):
     """A judge with one definition, for one kind of judgements.
 
-    Seasons share judges without a season. ``decided`` is the number of rows that are
-    not withdrawn; ``version`` is the number of imports and withdrawals.
+    Seasons share judges without a season. ``decided`` is the number of the judge's rows
+    that are not withdrawn. ``version`` is the number of the judge's imports and
+    withdrawals.
     """
 
     kind = late_text(10, choices=[(kind, kind) for kind in KINDS])
@@ -130,13 +131,13 @@ class JudgementImport(models.Model):
 
 class JudgementQuerySet(models.QuerySet["Judgement"]):
     def standing(self) -> JudgementQuerySet:
-        """Return the rows whose import is not withdrawn."""
+        """Return the judgements whose import is not withdrawn."""
         return self.filter(is_standing=True)
 
 
 class Judgement(models.Model):
-    """A judge's label for some items. ``by`` is the person; ``repeat`` is the number of
-    a repeated answer.
+    """A judge's label for some items. ``by`` is the person who labelled, and ``repeat``
+    is the number of a repeated answer.
     """
 
     judge = models.ForeignKey(

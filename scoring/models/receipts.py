@@ -8,7 +8,7 @@ from scoring.offline.merkle import leaf_hash
 
 
 class SigningKey(models.Model):
-    """A signing key for receipts. The private key is not stored: it is derived from
+    """A signing key for receipts. The private key is not stored, but derived from
     ``nonce`` and the site's secret key, or read from the environment.
     """
 
@@ -41,7 +41,9 @@ class SigningKey(models.Model):
 
 
 class LogEntry(models.Model):
-    """An entry of the log. Its commitments reveal nothing, and it is never deleted."""
+    """An entry of the receipt log. The commitments of an entry reveal nothing, and no
+    entry is ever deleted.
+    """
 
     index = models.BigIntegerField(
         null=True, unique=True, help_text="Null until it has its place."
@@ -73,8 +75,8 @@ class LogEntry(models.Model):
 
 
 class LogNode(models.Model):
-    """The hash of a complete subtree of the log. The primary key combines level and
-    index.
+    """The hash of a complete subtree of the receipt log. The primary key combines level
+    and index.
     """
 
     place = models.BigIntegerField(primary_key=True)
@@ -85,8 +87,8 @@ class LogNode(models.Model):
 
 
 class LogHead(models.Model):
-    """The head of the log, a single row. Processes that append to the log lock it
-    first.
+    """The head of the receipt log, a single row. Processes lock the head before they
+    append to the log.
     """
 
     size = models.BigIntegerField(default=0)
@@ -102,8 +104,8 @@ class LogHead(models.Model):
 
 
 class Receipt(models.Model):
-    """The nonces of a log entry's commitments. Deleting a run deletes its nonces, so
-    that nobody can link the entry to the run.
+    """The nonces of a log entry's commitments. Deleting a run deletes the run's nonces,
+    so that nobody can link the log entry to the run.
     """
 
     entry = models.OneToOneField(

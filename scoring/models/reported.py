@@ -1,5 +1,5 @@
-"""Scores from publications with their sources. They have no team, run or signature on
-this site.
+"""Scores from publications with their sources. Published scores have no team, run or
+signature on this site.
 """
 
 from __future__ import annotations
@@ -147,7 +147,9 @@ class Reported(models.Model):
 
     @property
     def doubt(self) -> str:
-        """Return the reasons to doubt the number or its row; empty without doubts."""
+        """Return the reasons to doubt the published number or the number's row, or an
+        empty text without doubts.
+        """
         return "; ".join(doubt for doubt in (self.suspect, self.doubt_of_row) if doubt)
 
     @property

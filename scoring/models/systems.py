@@ -1,5 +1,5 @@
-"""Systems with several runs: intervals of their means, and comparisons with other rows
-of a board.
+"""Intervals of the means of systems with several runs, and comparisons of these systems
+with other rows of a board.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class SystemMean(models.Model):
 
 class SystemComparison(models.Model):
     """A comparison of two rows of a board, at least one of which is a mean. ``p`` is
-    not corrected; null if unknown.
+    not corrected, and null if unknown.
     """
 
     phase = models.ForeignKey(

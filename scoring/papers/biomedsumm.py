@@ -1,12 +1,13 @@
 """Convert the topics of BiomedSumm to the layout of CL-Summ. Character ranges are
 replaced by sentences.
 
-TAC 2014, Biomedical Summarization Track. A topic has
+TAC 2014, Biomedical Summarization Track. A topic of BiomedSumm has
 `Annotation/TOPIC.ANNOTATOR.ann.txt`, `Documents_Text` with the papers as plain text,
 and `Summary/TOPIC.ANNOTATOR.summary.txt`. References and citations are character
-ranges, without carriage returns. The papers are not split into sentences. This module
-splits them by rules, and replaces a range by all sentences that overlap the range. If a
-range does not contain the quoted words, the range of these words is used instead.
+ranges, without carriage returns. The papers of BiomedSumm are not split into sentences.
+This module splits papers by rules, and replaces a range by all sentences that overlap
+the range. If a range does not contain the quoted words, the range of these words is
+used instead.
 """
 
 import csv
@@ -80,8 +81,8 @@ class Document:
         return sids
 
     def place(self, words: str) -> tuple[int, int] | None:
-        """Return the range of the words in the text. Only letters and digits are
-        compared.
+        """Return the character range of quoted words in the paper's text. Only letters
+        and digits are compared.
         """
         wanted = _letters(words)
         inside = [
@@ -102,10 +103,10 @@ class Topic:
 
 
 def convert(data: Path, out: Path) -> Counter[str]:
-    """Write the topics. Raises InputRefused.
+    """Write the topics in the layout of CL-Summ. Raises InputRefused.
 
-    Return three counts of ranges: unchanged ranges, ranges that were replaced by the
-    position of the quoted words, and ranges whose words were not found.
+    Return the numbers of unchanged ranges, of ranges that were replaced by the position
+    of the quoted words, and of ranges whose words were not found.
     """
     if out.exists() and any(out.iterdir()):
         raise InputRefused(
@@ -217,8 +218,8 @@ def _files(
 def records(
     file: InputFile, problems: Problems
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield each annotation of a file with its first line number. Empty lines separate
-    annotations.
+    """Yield each annotation of a file with the annotation's first line number. Empty
+    lines separate annotations.
     """
     lines: list[str] = []
     for number, raw in enumerate([*file.with_fallback().lines(), b""], start=1):

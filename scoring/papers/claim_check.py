@@ -1,7 +1,7 @@
-"""Measure the effect of parsing errors in claims: compare labels before and after
-people rewrote the claims.
+"""Compare labels of claims before and after people rewrote the claims, to measure the
+effect of parsing errors.
 
-Xu et al. 2025, ALiiCE, table 2: a person corrects every claim after reading its
+Xu et al. 2025, ALiiCE, table 2. A person corrects every claim after reading the claim's
 sentence. The parsed claim counts as correct if the cited passages entail both forms of
 the claim, or neither form. The sheet has a line for each scored claim, with an empty
 field for the rewritten claim.
@@ -101,7 +101,7 @@ def _fault(
 def pairs_of(
     rewritten: Mapping[Claim, str], questions: Mapping[Claim, Question]
 ) -> list[tuple[Claim, Pair, Pair]]:
-    """Return each rewritten claim with two pairs.
+    """Return each rewritten claim with two pairs of premise and hypothesis.
 
     The premise of both pairs is the text of all cited passages. The hypothesis is the
     original claim in the first pair and the rewritten claim in the second.
@@ -134,7 +134,7 @@ def checked(
     are several.
 
     ``same`` is the number of claims whose two forms have the same label. A claim is
-    pending if one of its forms has no label.
+    pending if the original or the rewritten form has no label.
     """
     before = judge.decide([pair for _, pair, _ in triples])
     after = judge.decide([pair for _, _, pair in triples])

@@ -3,7 +3,7 @@
 The two groups share no instance, so the interval of the difference follows from the
 intervals of the groups (Zou and Donner 2008). For several runs, the result is the mean
 of the differences, and the interval has the means of the lower and of the upper ends.
-This interval is at least as wide as the interval of the mean.
+The resulting interval is at least as wide as the interval of the mean.
 """
 
 import math

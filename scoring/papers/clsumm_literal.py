@@ -2,11 +2,11 @@
 suffix in their names deviate from the paper's text.
 
 Jaidka et al. 2014, section 5. MQ computes document frequencies with the citances too,
-and always skips sentences with fewer than 50 characters. Its TF.IDF summary selects the
-sentences with the largest sum of weights. clair_umich computes document frequencies
-from the reference paper only. TALN.UPF computes the IDF over whole papers, and the
-weights of sections over all topics, including the answered topic, so that its run
-depends on the gold.
+and always skips sentences with fewer than 50 characters. The TF.IDF summary of MQ
+selects the sentences with the largest sum of weights. clair_umich computes document
+frequencies from the reference paper only. TALN.UPF computes the IDF over whole papers,
+and the weights of sections over all topics, including the answered topic, so that its
+run depends on the gold.
 """
 
 from collections import Counter, defaultdict
@@ -26,8 +26,7 @@ from tasks.types.clsumm.pairs import section_kind
 from tasks.types.clsumm.topics import InputTopic, read_input_topics
 from tasks.types.files import InputFile
 
-#: Select the three sentences that are most similar to the citance, among sentences with
-#: at least 50 characters.
+#: The function selects the three most similar sentences of at least 50 characters.
 of_long_sentences = partial(clsumm.likest, shortest=clsumm.SHORTEST)
 
 
@@ -84,8 +83,8 @@ Shares = Mapping[str, float]
 def section_shares(
     topics: Sequence[InputTopic], cited: clsumm_supervised.Cited
 ) -> Shares:
-    """Return the fraction of gold sentences in each kind of section; empty without
-    gold.
+    """Return the fraction of gold sentences in each kind of section, or an empty
+    mapping without gold.
     """
     counts: Counter[str] = Counter()
     for topic in topics:
@@ -160,7 +159,7 @@ def taln_answers(
     files: Sequence[InputFile], options: Options, *, count: int
 ) -> Iterator[Answer]:
     """Answer each topic with section weights from the gold of all topics. As in the
-    paper, these include the answered topic.
+    paper, the gold includes that of the answered topic.
     """
     topics = read_input_topics(files, options)
     cited = clsumm_supervised.cited_sentences(files, options[ANNOTATION.name])
@@ -185,7 +184,7 @@ TALN = tuple(_declared(count) for count in range(1, 6))
 
 
 def features(topic: InputTopic, options: Options) -> Floats:
-    """Return (citances, sentences, features) of a topic. Raises Unavailable."""
+    """Return the (citances, sentences, features) array of a topic. Raises Unavailable."""
     texts = [
         [words(part.text) for part in side]
         for side in (topic.citances, topic.sentences)

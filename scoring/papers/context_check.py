@@ -166,8 +166,8 @@ def answers(path: Path, table: Table, may_be: set[Asked]) -> dict[Asked, bool]:
 
 
 def read_table(path: Path) -> Table:
-    """Return the lines of a sheet with their line numbers. The delimiter is detected.
-    Raises InputRefused.
+    """Return the lines of a sheet with their line numbers. The sheet's delimiter is
+    detected. Raises InputRefused.
     """
     try:
         text = decoded(path.read_bytes())
@@ -270,7 +270,7 @@ class Share:
 
 @dataclass(frozen=True, kw_only=True)
 class Checked:
-    """The results of one question.
+    """The results of one question about contexts.
 
     ``right`` is the fraction of answers that call the context right. ``agreeing`` is
     the fraction of equal answers among all pairs of answers that two people gave to the

@@ -1,10 +1,11 @@
-"""Cross-validate the facet classifiers of the pilot: Jaidka et al. 2014, tables 1 and
-4.
+"""Cross-validate the facet classifiers of the pilot (Jaidka et al. 2014, tables 1 and
+4).
 
-The paper's folds are random over pairs of citance and sentence; a sentence that several
-citances cite is then used for training and for testing. Folds by sentence or by topic
-avoid this leak. With these folds, the classifiers hardly exceed a baseline that always
-answers the most frequent facet. The figures are not scores of a run.
+The paper's folds are random over pairs of citance and sentence. A sentence that several
+citances cite then serves for both training and testing. Folds by sentence or by topic
+avoid this leak. With folds by sentence or topic, the classifiers hardly exceed a
+baseline that always answers the most frequent facet. The figures of cross-validation
+are not scores of a run.
 """
 
 from collections import Counter
@@ -23,22 +24,22 @@ from scoring.tools.training import f1_by_label
 from tasks.types.clsumm.citances import FACETS, MAJORITY
 
 FOLDS = 10
-#: Protocols of cross-validation. The function returns the group of a pair, which is
-#: never split between folds; None for random folds.
+#: Cross-validation never splits the group that the function returns for a pair.
+#: A protocol with None instead of a function has random folds.
 PROTOCOLS: Mapping[str, Callable[[FacetPair], str] | None] = {
     "random": None,
     "by sentence": lambda pair: pair.sentence,
     "by topic": lambda pair: pair.topic,
 }
 
-#: F1 by protocol, classifier and facet. ¶ The key `weighted` has the mean over facets,
-#: each weighted by its frequency in the gold.
+#: F1 is grouped by protocol, classifier and facet.
+#: The key `weighted` has the mean over facets, weighted by frequency in the gold.
 Folds = Mapping[str, Mapping[str, Mapping[str, float]]]
 
 
 def facet_folds(pairs: Sequence[FacetPair]) -> Folds:
     """Cross-validate every classifier with every protocol. The protocol `any` has the
-    trivial baseline.
+    baseline that always answers the most frequent facet.
     """
     from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut
 

@@ -1,10 +1,10 @@
-"""The human line of CL-Summ: the answers or summary of each annotator, scored as a run
+"""The human line of CL-Summ, which scores each annotator's answers or summary as a run
 against the other annotators.
 
 The organisers of the shared task scored annotators against all annotators, including
-themselves. The result is much higher; both variants are reported. A human summary of
-task 2 is compared with the abstract, the community summaries and other people's
-summaries, but never with itself.
+themselves. The organisers' result is much higher, and both variants are reported. A
+human summary of task 2 is compared with the abstract, the community summaries and other
+people's summaries, but never with itself.
 """
 
 from collections.abc import Sequence
@@ -55,11 +55,11 @@ def human_lines(
     options: Options,
     resampling: Resampling,
 ) -> list[HumanLine]:
-    """Return the human line of all annotators, and then of each annotator; empty if no
-    topic has two annotators.
+    """Return the scores of the human line of all annotators, and then of each
+    annotator. The list is empty if no topic has two annotators.
 
-    The line of an annotator covers only that person's topics. The rule set parses an
-    annotator's file as it parses runs.
+    The human line of an annotator covers only that person's topics. The rule set parses
+    an annotator's file as it parses runs.
     """
     names = _names(split)
 
@@ -100,8 +100,8 @@ def as_one_run(
     part: Part | None = None,
     key: GoldKey = PLAIN_KEY,
 ) -> tuple[Scores, Pairs]:
-    """Score all annotators, each against the others. Return scores as for a run, with a
-    class for each annotator.
+    """Score each annotator against all other annotators. Return scores as for a run,
+    with a class for each annotator.
 
     With ``part``, the scores cover only the topics of this part. The signatures state
     the references of the comparison. Raises InputRefused if no topic has two

@@ -1,8 +1,9 @@
-"""Move citation marks of answers to the ends of sentences, or recompute them.
+"""Move citation marks of answers to the ends of sentences, or recompute the marks.
 
 Xu et al. 2025, ALiiCE, investigates whether marks within sentences are more informative
-than marks at their ends; its appendix F mixes both. Gao et al. 2023, ALCE, add marks
-after generation: each sentence cites the passage that matches best.
+than marks at their ends. Appendix F of the paper mixes both positions of marks. Gao et
+al. 2023, ALCE, add marks after generation, so that each sentence cites the passage that
+matches best.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -49,9 +50,10 @@ def marked_anew(output: str, question: Question, marking: Marking) -> str:
 
 
 def by_overlap(sentence: str, question: Question) -> list[int]:
-    """Return the first passage with most of the sentence's words.
+    """Return the first passage that contains most of the sentence's words.
 
-    Return none if it contains less than half of them.
+    Return no passage if the best passage contains less than half of the sentence's
+    words.
     """
     words = set(normalised(sentence).split())
     shares = [word_share(words, passage) for passage in question.passages]
@@ -78,9 +80,10 @@ def by_labels(judge: Judge) -> Marking:
 def mixtures(
     outputs: Mapping[str, str], *, steps: int, seed: int, options: Options
 ) -> Iterator[dict[str, float]]:
-    """Yield scores of mixtures.
+    """Yield the scores of mixtures of the original answers and answers with moved
+    marks.
 
-    In each step, a larger fraction of the answers is unchanged; in all other answers,
+    In each step, a larger fraction of the answers is unchanged. In all other answers,
     the marks are at the ends of sentences.
     """
     names = sorted(outputs)

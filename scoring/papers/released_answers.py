@@ -3,8 +3,8 @@ citations.
 
 ALCE's `run.py` writes an object whose `data` is a list of questions with their `output`
 (read by `eval.py` of princeton-nlp/ALCE at commit 3fdc2ed0). ALiiCE's `generate.py`
-writes only the list (ylXuu/ALiiCE at commit e9fa8dbd). In both, ids may be missing. The
-position in the file is used instead.
+writes only the list (ylXuu/ALiiCE at commit e9fa8dbd). Ids may be missing in both
+programs' outputs. The position in the file then serves as id.
 """
 
 from collections import Counter
@@ -22,8 +22,7 @@ from tasks.types.text import json_kind
 GOLD = ("question", "docs", "qa_pairs", "annotations", "answer", "answers", "claims")
 #: Names of a question's id in ALCE, in order of precedence.
 IDS = ("id", "sample_id")
-#: ALCE's program removes this end marker of chat models from answers before it scores
-#: them.
+#: ALCE's program removes this end marker of chat models before scoring answers.
 END_MARK = "<|im_end|>"
 
 

@@ -1,5 +1,5 @@
-"""Compute the table of Duma and Klein for any corpus: accuracy for each representation
-and context window.
+"""Compute the table of Duma and Klein for any corpus, with the accuracy for each
+representation and context window.
 """
 
 from collections import defaultdict
@@ -37,9 +37,9 @@ def sweep(
     Return the success of each context by method and window, and statistics of the
     collection. ``candidates`` is the mean number of candidates per context.
     ``cited_elsewhere`` is the fraction of candidates that other papers in the
-    collection cite; external methods have no data on all other candidates. Methods
-    whose data the corpus lacks are left out. ``progress`` is called with each step and
-    each tested paper. Raises InputRefused for unreadable corpora.
+    collection cite. External methods have no data on candidates that no other paper
+    cites. Methods whose data the corpus lacks are left out. ``progress`` is called with
+    each step and each tested paper. Raises InputRefused for unreadable corpora.
     """
     inlinks: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     candidates: dict[str, list[str]] = defaultdict(list)
@@ -115,8 +115,8 @@ def as_data(cells: Cells, facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def as_markdown(cells: Cells, facts: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a table of methods by windows. The best methods of each family are
-    highlighted.
+    """Yield a table of methods by windows. The table highlights the best methods of
+    each family.
     """
     windows = list(dict.fromkeys(str(window) for _, window in cells))
     yield (

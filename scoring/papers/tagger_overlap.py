@@ -16,8 +16,8 @@ def overlaps(
     """Yield for each data set how many texts share word sequences of this length with
     training sentences.
 
-    Texts are lower-cased, and words consist of the letters a to z and digits. There are
-    three counts: texts that share a sequence with a training sentence, texts that
+    Texts are lower-cased, and words consist of the letters a to z and digits. The
+    result counts texts that share a sequence with a training sentence, texts that
     contain a whole training sentence, and training sentences found in either way.
     Duplicate training sentences are counted once, and sentences shorter than ``length``
     are ignored.

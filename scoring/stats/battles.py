@@ -1,5 +1,5 @@
-"""Pairwise comparisons (battles) of systems: Bradley-Terry strengths, shares of wins,
-position bias, agreement of judges.
+"""Compute Bradley-Terry strengths, shares of wins, position bias and agreement of
+judges from pairwise comparisons (battles) of systems.
 
 In a battle, a judge compares two systems' answers to the same topic, one shown on the
 left and one on the right. A tie is half a win for each system. Standard errors are
@@ -39,11 +39,11 @@ Integers = NDArray[np.int_]
 LEFT, RIGHT, TIE = LABELS = ("left", "right", "tie")
 #: Wins of the left system for each label of a battle.
 WON = {LEFT: 1.0, RIGHT: 0.0, TIE: 0.5}
-#: Newton's method stops at steps below ``PRECISION``, in log strengths, or after
-#: ``MAX_STEPS`` steps.
+#: Newton's method stops at steps below ``PRECISION`` in log strengths.
+#: Newton's method also stops after ``MAX_STEPS`` steps.
 PRECISION, MAX_STEPS = 1e-12, 200
-#: Maximum number of cells of win tables in memory. Fitting needs about ten times the
-#: memory of the tables.
+#: Win tables in memory have at most this many cells.
+#: Fitting strengths needs about ten times the memory of the win tables.
 MAX_CELLS = 1 << 18
 #: Maximum step of one iteration, in log strengths.
 MAX_STEP = 2.0
@@ -65,8 +65,8 @@ class Battle:
 
 @dataclass(frozen=True)
 class Share:
-    """A share of n items with its interval. ``value`` is NaN if n is 0; ``bounds`` is
-    None without an interval.
+    """A share of ``n`` items with an interval. ``value`` is the share, NaN if ``n`` is
+    0. ``bounds`` is the interval, or None without an interval.
     """
 
     value: float
@@ -76,9 +76,9 @@ class Share:
 
 @dataclass(frozen=True)
 class Standing:
-    """The results of one system: the centred log strength (NaN if strengths are not
-    finite), the share of wins, intervals of both, and the best and worst rank that
-    pairwise tests do not exclude.
+    """The results of one system in battles. The results are the centred log strength
+    (NaN if strengths are not finite), the share of wins, intervals of both, and the
+    best and worst rank that pairwise tests do not exclude.
     """
 
     system: str
@@ -106,9 +106,9 @@ class Agreement:
 
 @dataclass(frozen=True)
 class Board:
-    """The results of all systems. ``by_strength`` is False if systems are sorted by
-    shares of wins. ``matrix`` is (k, k): the share of wins of the row's system against
-    the column's system, NaN without a battle.
+    """The results of all systems in battles. ``by_strength`` is False if systems are
+    sorted by shares of wins. ``matrix`` of shape (k, k) has the share of wins of the
+    row's system against the column's system, or NaN without a battle.
     """
 
     standings: Sequence[Standing]
@@ -124,8 +124,8 @@ class Board:
 @dataclass(frozen=True)
 class Wins:
     """The wins between k systems on t topics, as a sparse table. The c cells with a
-    battle are sorted by topic: ``topics``, ``winners`` and ``losers`` (c,) are indices,
-    ``counts`` (c,) are numbers of wins.
+    battle are sorted by topic. ``topics``, ``winners`` and ``losers`` (c,) are indices,
+    and ``counts`` (c,) are numbers of wins.
     """
 
     size: int
@@ -137,8 +137,8 @@ class Wins:
 
     @cached_property
     def total(self) -> Floats:
-        """Return (k, k): the wins of the row's system over the column's system on all
-        topics.
+        """Return an array (k, k) with the wins of the row's system over the column's
+        system on all topics.
         """
         return self._table(slice(None))
 
@@ -149,8 +149,8 @@ class Wins:
         return wins
 
     def left_out(self) -> Iterator[Floats]:
-        """Yield blocks of (…, k, k) tables. For each topic, a table contains the wins
-        on all other topics. A block has at most ``MAX_CELLS`` cells.
+        """Yield blocks of (…, k, k) tables with the wins on all topics but one, for
+        each topic. A block has at most ``MAX_CELLS`` cells.
         """
         at_once = max(1, MAX_CELLS // max(1, self.size**2))
         ends = np.searchsorted(self.topics, np.arange(self.number_of_topics + 1))
@@ -163,7 +163,7 @@ class Wins:
 
 
 def wins_of(battles: Sequence[Battle], systems: Sequence[str]) -> Wins:
-    """Return the wins of the systems. Topics are sorted by name."""
+    """Return the wins between the systems in battles. Topics are sorted by name."""
     places = {system: index for index, system in enumerate(systems)}
     topics = {
         name: n for n, name in enumerate(sorted({battle.topic for battle in battles}))
@@ -185,8 +185,8 @@ def wins_of(battles: Sequence[Battle], systems: Sequence[str]) -> Wins:
 
 
 def is_strongly_connected(wins: Floats) -> Floats:
-    """Return (…): True if the graph of (…, k, k) wins is strongly connected, i.e. each
-    system reaches each other system by a chain of wins.
+    """Return an array (…) with True if the graph of (…, k, k) wins is strongly
+    connected, i.e. each system reaches each other system by a chain of wins.
     """
     size = wins.shape[-1]
     reached = ((wins > 0) | np.eye(size, dtype=bool)).astype(np.float32)
@@ -228,15 +228,13 @@ def _fit_strengths(wins: Floats) -> Floats:
         gradient = won[moving] - played.sum(axis=-1)
         played *= chance - 1
         played[:, diagonal, diagonal] -= played.sum(axis=-1)
-        # Strengths are identified up to a constant. Adding 1 / size fixes their sum at
-        # 0.
+        # Adding 1 / size fixes the sum of strengths at 0, since any constant would fit.
         step = np.linalg.solve(played + 1 / size, gradient[..., None])[..., 0]
         largest = np.abs(step).max(axis=-1, keepdims=True)
         theta[moving] += step * np.minimum(
             1.0, MAX_STEP / np.maximum(largest, MAX_STEP)
         )
-        # Stop the iteration for each table separately, so that strengths do not depend
-        # on other tables.
+        # Each table's iteration stops separately, so that no table influences another.
         moving = moving[largest[:, 0] >= PRECISION]
         if not len(moving):
             break
@@ -244,8 +242,8 @@ def _fit_strengths(wins: Floats) -> Floats:
 
 
 def shares_of_wins(wins: Floats) -> Floats:
-    """Return (…, k): the share of its battles that each system wins; NaN without a
-    battle.
+    """Return an array (…, k) with each system's share of wins among the system's
+    battles, or NaN without a battle.
     """
     won = wins.sum(axis=-1)
     return quotient(won, won + wins.sum(axis=-2))
@@ -254,8 +252,9 @@ def shares_of_wins(wins: Floats) -> Floats:
 def bounds_of(
     values: Floats, without: Floats, value_range: Range, *, level: float = LEVEL
 ) -> list[Bounds | None]:
-    """Return an interval for each of k values, computed from (t, k) jackknife values
-    over t topics. Return None with fewer than three topics, or if a value is undefined.
+    """Return an interval for each of k systems' values, computed from (t, k) jackknife
+    values over t topics. Return None with fewer than three topics, or if a value is
+    undefined.
     """
     if len(without) < MIN_UNITS:
         return [None] * len(values)
@@ -288,15 +287,14 @@ def rank_ranges(
         value_range,
         level=1 - (1 - level) / (size - 1),
     )
-    # If a system has no value after omitting some topic, none of the system's
-    # comparisons is significant.
+    # A system without a value after omitting some topic has no significant comparison.
     is_better = (low > 0) & np.isfinite(errors)
     return first + is_better.sum(axis=0), last - is_better.sum(axis=1)
 
 
 def left_share(battles: Sequence[Battle]) -> Share:
-    """Return the position bias: the share of battles without a tie that the left system
-    wins.
+    """Return the position bias, which is the share of battles without a tie that the
+    left system wins.
     """
     rows: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
     for battle in battles:
@@ -307,7 +305,7 @@ def left_share(battles: Sequence[Battle]) -> Share:
 
 
 def _share(rows: Sequence[Sequence[int]]) -> Share:
-    """Return a share and its interval, computed from one pair (numerator, denominator)
+    """Return a share with an interval, computed from one pair (numerator, denominator)
     per topic.
     """
     table = np.array(rows, dtype=np.float64).reshape(-1, 2)
@@ -320,9 +318,9 @@ def _share(rows: Sequence[Sequence[int]]) -> Share:
 
 
 def agreement_of(battles: Sequence[Battle]) -> Agreement | None:
-    """Return the agreement of judges over all battles that several judges decided; None
-    if there are no such battles. If a judge repeats a battle, all labels of the judge
-    count.
+    """Return the agreement of judges over all battles that several judges decided, or
+    None if there are no such battles. If a judge labels a battle several times, all
+    labels of the judge count.
     """
     items: defaultdict[tuple[str, str, str], list[tuple[str, float]]]
     items = defaultdict(list)
@@ -355,7 +353,8 @@ def agreement_of(battles: Sequence[Battle]) -> Agreement | None:
 
 
 def board_of(battles: Sequence[Battle]) -> Board:
-    """Return the results of one or more battles, with the best system first.
+    """Return the results of the systems in one or more battles, with the best system
+    first.
 
     Systems are sorted by strength if all strengths are finite, otherwise by share of
     wins. Equal values are sorted by name.

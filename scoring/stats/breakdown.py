@@ -23,7 +23,7 @@ Labels = Sequence[tuple[str, ...]]
 
 
 def classes(labels: Labels) -> dict[str, NDArray[np.intp]]:
-    """Return the instance indices of each class.
+    """Return the indices of the instances in each class.
 
     Classes are sorted by first occurrence. If the labels are `Classes`, that object
     defines the order of the classes. An instance may have several classes.
@@ -43,7 +43,7 @@ def classes(labels: Labels) -> dict[str, NDArray[np.intp]]:
 
 
 def crossed(first: Labels, second: Labels) -> list[tuple[str, ...]]:
-    """Return the labels of crossed classes of two dimensions, such as `Method × 2`."""
+    """Return the labels of classes that cross two dimensions, such as `Method × 2`."""
     return [
         tuple(
             f"{a}{CROSSED}{b}" for a in one or (NO_CLASS,) for b in other or (NO_CLASS,)
@@ -57,8 +57,8 @@ def has_support(n: int) -> bool:
 
 
 def number(value: float) -> dict[str, Any]:
-    """Return a value for JSON. Undefined and infinite values become null, and a flag
-    marks infinite values.
+    """Return a metric's value for JSON. Undefined and infinite values become null, and
+    a flag marks infinite values.
     """
     if math.isinf(value):
         return {"value": None, "infinite": True}
@@ -108,7 +108,7 @@ def class_intervals(
     """Return the interval for each class and metric, computed over units or over
     clusters of units.
 
-    The metrics must be decomposable.
+    The value of each metric for a class must depend only on the class's rows.
     """
     by_class = {}
     for label, rows in classes(labels).items():

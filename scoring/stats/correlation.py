@@ -15,8 +15,7 @@ Floats = NDArray[np.float64]
 #: Minimum number of points, or of groups of points, for an interval.
 MIN_POINTS = 5
 LEVEL = 0.95
-#: Correlations above this value are replaced by this value, because Fisher's
-#: transformation is infinite at 1.
+#: Fisher's transformation is infinite at 1, so this value replaces higher values.
 NEARLY_1 = 1 - 1e-12
 #: Standard errors below this value are rounding errors.
 NO_ERROR = 1e-9
@@ -24,8 +23,8 @@ NO_ERROR = 1e-9
 
 @dataclass(frozen=True)
 class Correlation:
-    """A coefficient and its interval over ``n`` points. An undefined value is NaN, an
-    undefined bound None.
+    """A correlation coefficient with an interval over ``n`` points. An undefined
+    coefficient is NaN, and an undefined bound is None.
     """
 
     value: float
@@ -35,7 +34,7 @@ class Correlation:
 
 
 def pearson(x: Floats, y: Floats) -> float:
-    """Return Pearson's correlation; NaN if x or y is constant."""
+    """Return Pearson's correlation, or NaN if x or y is constant."""
     a, b = x - x.mean(), y - y.mean()
     # The computed variance of constant values may not be exactly 0.
     if not np.ptp(x) or not np.ptp(y):
@@ -44,15 +43,16 @@ def pearson(x: Floats, y: Floats) -> float:
 
 
 def spearman(x: Floats, y: Floats) -> float:
-    """Return Spearman's correlation: Pearson's correlation of the ranks. Tied values
-    have the mean of their ranks.
+    """Return Spearman's correlation, which is Pearson's correlation of the ranks. Tied
+    values have the mean of their ranks.
     """
     return pearson(ranks(x), ranks(y))
 
 
 def kendall(x: Floats, y: Floats) -> float:
-    """Return Kendall's tau-b: concordant minus discordant pairs, divided by the
-    geometric mean of the numbers of pairs not tied in x and not tied in y.
+    """Return Kendall's tau-b, which is the number of concordant minus discordant pairs,
+    divided by the geometric mean of the numbers of pairs not tied in x and not tied in
+    y.
     """
     a, b = (np.sign(np.subtract.outer(values, values)) for values in (x, y))
     ordered = math.sqrt(np.abs(a).sum() * np.abs(b).sum())
@@ -68,13 +68,13 @@ COEFFICIENTS: dict[str, Coefficient] = {
 
 
 def ranks(values: Floats) -> Floats:
-    """Return the ranks, from 1. Tied values have the mean of their ranks."""
+    """Return the ranks of numbers, from 1. Tied values have the mean of their ranks."""
     _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
     return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[places])
 
 
 def of_points(name: str, x: Floats, y: Floats) -> Correlation:
-    """Return the correlation over independent points, such as systems.
+    """Return the named correlation over independent points, such as systems.
 
     The interval uses Fisher's transformation with the standard errors of Bonett and
     Wright 2000, Sample size requirements for estimating Pearson, Kendall and Spearman
@@ -94,8 +94,8 @@ def of_points(name: str, x: Floats, y: Floats) -> Correlation:
 def of_grouped(
     name: str, x: Floats, y: Floats, groups: Sequence[object]
 ) -> Correlation:
-    """Return the correlation over grouped points, such as the texts of several systems
-    for one instance.
+    """Return the named correlation over grouped points, such as the texts of several
+    systems for one instance.
 
     The interval is a jackknife interval over groups on Fisher's scale, with Student's
     t. There is no interval if all jackknife values are equal.

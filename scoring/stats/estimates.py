@@ -18,28 +18,26 @@ from numpy.typing import NDArray
 
 from scoring.metrics.base import Floats
 
-#: Minimum number of topics, and minimum number of labels of the rarer kind, for an
-#: estimated score. With fewer labels of the rarer kind, intervals would be too narrow.
+#: An estimated score needs this many topics, and labels of the rarer kind.
+#: Fewer labels of the rarer kind would make intervals too narrow.
 MIN_TOPICS, MIN_OF_A_KIND = 20, 10
-#: Samples with just enough labels of the rarer kind overestimate its share. With 10,
-#: 11, … 19 such labels, the interval is extended away from the rarer kind by these
-#: factors. A factor is the distance from the count to the lower 95 % limit of a Poisson
-#: mean given that the count is at least 10, divided by the distance to the
-#: unconditional limit. The first factor equals the second, so that more labels never
-#: widen the interval.
+#: Samples with just enough labels of the rarer kind overestimate that kind's share.
+#: These factors widen intervals with 10, 11, … 19 labels of the rarer kind.
+#: The factors extend an interval only on the side away from the rarer kind.
+#: A factor is a ratio of distances from the count to a lower 95 % Poisson limit.
+#: The first distance assumes a count of at least 10, the second has no condition.
+#: The first factor equals the second, so that more labels never widen the interval.
 WIDER = (1.947, 1.947, 1.751, 1.545, 1.39, 1.279, 1.2, 1.143, 1.102, 1.072)
-#: Minimum number of labelled topics, and minimum number of labels per system, for an
-#: estimated difference.
+#: An estimated difference needs this many labelled topics, and labels per system.
 MIN_LABELLED_TOPICS, MIN_LABELS = 10, 20
-#: Human labels with at least this credit are of the upper kind, others of the lower
-#: kind.
+#: Human labels with at least this credit are of the upper kind, others of the lower.
 MIDDLE = 0.5
 LEVEL = 0.95
 METHOD = "ppi-topics"
 
 
 class TooFew(StrEnum):
-    """The reason for a missing estimate."""
+    """The reason why a score has no estimate."""
 
     TOPICS = "topics"
     LABELS = "labels"
@@ -50,8 +48,8 @@ class TooFew(StrEnum):
 class Sample:
     """The values of one system, each from 0 to 1.
 
-    ``topics``, ``judged`` and ``weights`` have the shape (N,): each unit's topic
-    number, the judge's value, and the unit's positive weight in the score. The
+    ``topics``, ``judged`` and ``weights`` have the shape (N,) and contain each unit's
+    topic number, the judge's value, and the unit's positive weight in the score. The
     remaining arrays have the shape (n,) and describe human labels of a random sample of
     units. If people label only a part of a unit, such as some citations of a topic,
     ``label_judged`` is the judge's value of this part instead of the whole unit.
@@ -71,16 +69,18 @@ class Sample:
 
     @property
     def upper_labels(self) -> int:
-        """Return the number of labels of the upper kind."""
+        """Return the number of human labels of the upper kind, which have at least half
+        credit.
+        """
         return int((self.people >= MIDDLE).sum())
 
     @property
     def labels_of_a_kind(self) -> int:
-        """Return the number of labels of the rarer kind, upper or lower."""
+        """Return the number of human labels of the rarer kind, upper or lower."""
         return min(self.upper_labels, self.labels - self.upper_labels)
 
     def judge_alone(self) -> float:
-        """Return the weighted mean of the judge's values."""
+        """Return the weighted mean of the judge's values over all units."""
         return float(np.average(self.judged, weights=self.weights))
 
 
@@ -90,7 +90,7 @@ class Estimate:
 
     ``judge_weight`` is the weight of the judge, from 0 (human labels only) to 1.
     ``worth`` is the number of human labels that would yield the same standard error
-    without a judge; None if the error is zero.
+    without a judge, or None if the error is zero.
     """
 
     value: float
@@ -104,8 +104,8 @@ class Estimate:
 
 
 def estimated(sample: Sample) -> Estimate | TooFew:
-    """Return the estimated score of a system. Score and interval are clipped to 0 and
-    1.
+    """Return the estimated score of a system. The score and the score's interval are
+    clipped to 0 and 1.
     """
     if len(np.unique(sample.topics)) < MIN_TOPICS:
         return TooFew.TOPICS
@@ -117,9 +117,9 @@ def estimated(sample: Sample) -> Estimate | TooFew:
 
 
 def _widen_interval(found: Estimate, sample: Sample) -> Estimate:
-    """Return the estimate, with a wider interval if one kind of label is rare. Scores
-    with too few labels are hidden; without wider intervals, this selection would reduce
-    the coverage.
+    """Return the estimated score, with a wider interval if one kind of label is rare.
+    Scores with too few labels are hidden. Without wider intervals, hiding scores would
+    reduce the coverage of the intervals.
     """
     more = sample.labels_of_a_kind - MIN_OF_A_KIND
     if more >= len(WIDER):
@@ -161,9 +161,9 @@ def estimate(
 
     J are the judge's values, Y the labels and λ the judge's weight. A system's score is
     the weighted mean of λJ over all units plus the weighted mean of Y - λJ over the
-    labels. The standard error is computed from the sum of influences in each topic,
-    which is linear in λ: u = A - λB. The weight that minimises the error is the
-    regression of A on B, clipped to 0 and 1. Needs two topics with labels.
+    labels. The standard error is computed from the sum of influences in each topic, u =
+    A - λB, which is linear in λ. The weight that minimises the error is the regression
+    of A on B, clipped to 0 and 1. The estimate needs two topics with labels.
     """
     from scipy.special import stdtrit
 
@@ -202,8 +202,8 @@ def estimate(
 
 @dataclass(frozen=True)
 class _Influences:
-    """Arrays with one number per topic: the influence of human labels, the influence of
-    a judge with weight 1, and the total weight of labels.
+    """Arrays with one number per topic, which are the influence of human labels, the
+    influence of a judge with weight 1, and the total weight of labels.
     """
 
     of_people: Floats

@@ -1,4 +1,4 @@
-"""Test the conclusions of papers: differences, agreement of rankings, and trends."""
+"""Test a paper's conclusions on differences, agreement of rankings, and trends."""
 
 import math
 from collections import defaultdict
@@ -63,7 +63,7 @@ class Ranking:
 
     @property
     def is_told(self) -> bool:
-        """Return True if the correlation is significant."""
+        """Return True if the rank correlation is significant."""
         return self.p <= LEVEL
 
 
@@ -123,7 +123,7 @@ class Conclusion:
     ``sentence`` is the paper's claim in our words, ``section`` its location. ``also``
     names further tables of the paper that contain figures of ``more`` or ``less``. If
     ``from_table``, we derived the claim from the table, because the paper's own
-    sentence was not available. Such a claim is not attributed to the paper.
+    sentence was not available. A claim that we derived is not attributed to the paper.
     """
 
     name: str
@@ -143,8 +143,8 @@ class Conclusion:
     def sides(
         self, figures: Iterable[Figure]
     ) -> list[tuple[list[Figure], list[Figure]]]:
-        """Return the figures of ``more`` and of ``less`` for each group that has
-        both.
+        """Return the figures that match ``more`` and ``less`` for each group of rows
+        that has both.
         """
         sides: dict[tuple[str, ...], tuple[list[Figure], list[Figure]]] = defaultdict(
             lambda: ([], [])
@@ -195,9 +195,10 @@ class Conclusion:
         return self.form != APART and found.coefficient > 0
 
     def is_so(self, found: Outcome) -> bool | None:
-        """Return True if the figures agree with the claim; None with too few figures.
+        """Return True if the figures agree with the claim, or None with too few
+        figures.
 
-        Differences need not be significant: a claim about the best or about all figures
+        Differences need not be significant. A claim about the best or about all figures
         must be true in each group, and a claim about means requires a positive mean
         difference. Agreement of rankings and trends require a positive coefficient with
         p ≤ .05.
@@ -212,7 +213,7 @@ class Conclusion:
         return not found.is_told if self.form == APART else is_alike
 
     def fails(self, found: Outcome) -> bool:
-        """Return True if the figures contradict a claim of the paper itself."""
+        """Return True if the figures contradict a claim that the paper makes itself."""
         return not self.from_table and self.is_so(found) is False
 
 

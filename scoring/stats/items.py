@@ -1,11 +1,11 @@
 """Select items that organisers should check, by the values of all systems on them.
 
-An item is an instance of a test set. Better systems should have higher values on it. If
-better systems have lower values, the gold may be wrong, or the item may measure
-something else than the other items. A selected item is a candidate for a check; its
-gold is not necessarily wrong.
+An item is an instance of a test set. Better systems should have higher values on an
+item. If better systems have lower values, the gold may be wrong, or the item may
+measure something else than the other items. A selected item is a candidate for a check,
+and the item's gold is not necessarily wrong.
 
-Values have the shape (systems, items). They are finite; higher values are better.
+Values have the shape (systems, items). Values are finite, and higher values are better.
 
 Benjamini and Hochberg 1995, Controlling the False Discovery Rate; Ellis, Pecanka and
 Goeman 2020, Gaining power in multiple testing of interval hypotheses via
@@ -21,32 +21,30 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 #: Minimum number of systems for tests of items.
 MIN_SYSTEMS = 12
-#: Minimum number of systems for selecting items on which the best third of systems
-#: fails.
+#: A search for items that the best third of systems fails needs this many systems.
 MIN_SYSTEMS_OF_THIRD = 20
-#: Minimum number of systems for showing item-rest correlations. The correlations of two
-#: boards agree by .28 with 20 systems and by .55 with 60 systems.
+#: Item-rest correlations are shown if a board has this many systems.
+#: The correlations of two boards agree by .28 with 20 systems and by .55 with 60.
 MIN_SYSTEMS_OF_DISCRIMINATION = 60
-#: An item is selected if its p-value is at most ``ALPHA`` and its adjusted p-value at
-#: most ``FALSE_DISCOVERY_RATE``.
+#: A selected item has p ≤ ``ALPHA`` and an adjusted p ≤ ``FALSE_DISCOVERY_RATE``.
 ALPHA = 0.05
-#: Maximum expected share of selected items whose true correlation is not negative.
-#: People check the selected items. A rate of 5 % would select hardly any items on
-#: boards of 12 to 30 systems.
+#: At most this share of the selected items should have no negative true correlation.
+#: A rate of 5 % would select hardly any items on boards of 12 to 30 systems.
+#: People check the selected items, so that some wrong selections are acceptable.
 FALSE_DISCOVERY_RATE = 0.2
-#: The correction excludes p-values above this bound and divides the remaining p-values
-#: by the bound. Most items have a clearly positive correlation, and their p-values near
-#: 1 would reduce the power.
+#: The correction drops p-values above this bound and divides the rest by the bound.
+#: Items with clearly positive correlations have p-values near 1 and reduce the power.
 MAX_P = 0.5
 SEED = 0
-#: Number of permutations in the first step, minimum number of permutations in the first
-#: step on very large boards, and maximum p-value of items that enter the second step.
+#: The first step uses ``FIRST_TRIALS`` permutations of each item's values.
+#: Very large boards use at least ``LEAST_TRIALS`` permutations in the first step.
+#: Items with p-values up to ``SECOND_LOOK`` enter the second step.
 FIRST_TRIALS, LEAST_TRIALS, SECOND_LOOK = 999, 99, 0.1
-#: Minimum number of permutations in the second step, and number per item with a
-#: negative correlation.
+#: The second step uses at least ``MIN_TRIALS`` permutations.
+#: The number of permutations grows with the number of negatively correlated items.
 MIN_TRIALS, TRIALS_PER_ITEM = 9_999, 40
-#: Maximum number of permuted values in the second step, which takes some seconds. Fewer
-#: permutations select fewer items.
+#: The second step permutes at most this many values, which takes some seconds.
+#: Fewer permutations select fewer items.
 MAX_EXCHANGES = 200_000_000
 #: Number of permutations per block.
 BLOCK = 10_000
@@ -57,11 +55,12 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Tested:
-    """The item-rest correlation of each item, its one-sided p-value and the adjusted
-    p-value.
+    """The correlation of each item with the sum of all other items, the one-sided
+    p-value, and the adjusted p-value.
 
-    A correlation is NaN if all systems have the same value. ``p`` is NaN unless the
-    correlation is negative. ``adjusted`` is NaN if ``p`` is NaN or above ``MAX_P``.
+    A correlation is NaN if all systems have the same value on the item. ``p`` is NaN
+    unless the correlation is negative. ``adjusted`` is NaN if ``p`` is NaN or above
+    ``MAX_P``.
     """
 
     correlations: Floats
@@ -78,7 +77,7 @@ class Tested:
 
 @dataclass(frozen=True)
 class Difficulty:
-    """The mean of each item over the systems, with its interval."""
+    """The mean value of each item over the systems, with an interval."""
 
     mean: Floats
     low: Floats
@@ -110,8 +109,8 @@ def tested(values: Floats) -> Tested:
 
 
 def item_rest(values: Floats) -> Floats:
-    """Return Pearson's correlation of each item with the sum of all other items; NaN if
-    either is constant.
+    """Return Pearson's correlation of each item with the sum of all other items, or NaN
+    if either is constant.
     """
     rest = values.sum(axis=1, keepdims=True) - values
     own, others = values - values.mean(axis=0), rest - rest.mean(axis=0)
@@ -125,10 +124,10 @@ def item_rest(values: Floats) -> Floats:
 
 
 def permutation_p(values: Floats, items: NDArray[np.intp], trials: int) -> Floats:
-    """Return one-sided p-values: the share of permutations whose item-rest correlation
-    is at most the observed one.
+    """Return one-sided p-values, which are the shares of permutations whose item-rest
+    correlation is at most the observed one.
 
-    A permutation reorders the systems' values of the item; the observed order counts as
+    A permutation reorders the systems' values of the item. The observed order counts as
     one permutation. The p-values are valid for any distribution of values.
     """
     rng = np.random.default_rng(SEED)
@@ -167,7 +166,9 @@ def best_third(values: Floats) -> NDArray[np.intp]:
 
 
 def missed_by_best_third(values: Floats, worst: float) -> NDArray[np.bool_]:
-    """Return (items,): True if all systems of the best third have the worst value."""
+    """Return an array (items,) with True for each item on which all systems of the best
+    third have the worst value.
+    """
     return np.asarray((values[best_third(values)] <= worst + ROUNDING).all(axis=0))
 
 

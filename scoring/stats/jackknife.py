@@ -1,4 +1,5 @@
-"""Intervals without resampling: jackknife standard errors and Wilson score intervals.
+"""Compute intervals without resampling, from jackknife standard errors and Wilson
+scores.
 
 `docs/uncertainty.md` explains the formulas and reports the coverage of the intervals.
 All functions take arrays, so that simulations use the same functions as scores.
@@ -19,14 +20,13 @@ import numpy as np
 from scoring.metrics.base import Floats, Metric, WeightedMetric
 from scoring.stats.resampling import LEVEL, Bounds, Measured, on_grid
 
-#: Minimum number of units that influence a value with an interval: two units cannot
-#: show how much units vary.
+#: An interval needs this many influential units: two cannot show how units vary.
 MIN_UNITS = 3
-#: Minimum number of influential units for weighted metrics. With few positives, an area
-#: under a curve is often 1.
+#: An interval of a weighted metric needs this many influential units.
+#: With few positives, an area under a curve is often 1.
 MIN_CARRIERS = 5
-#: Maximum effective number of trials, divided by the squared effective (Kish) number of
-#: units. The maximum limits intervals of units with a small variance.
+#: This factor times the squared effective (Kish) unit count limits Wilson's trials.
+#: The limit prevents tiny intervals of units with a small variance.
 MAX_TRIALS = 1.5
 #: This maximum applies to differences, for units in which two runs have the same value.
 MAX_TRIALS_OF_DIFFERENCES = 4.0
@@ -55,7 +55,7 @@ class NoInterval(StrEnum):
 def intervals(
     measured: Sequence[Measured], *, level: float = LEVEL
 ) -> list[Bounds | None]:
-    """Return an interval for each metric, see ``intervals_or_reasons``."""
+    """Return the intervals of ``intervals_or_reasons``, or None instead of a reason."""
     found = intervals_or_reasons(measured, level=level)
     return [None if isinstance(each, NoInterval) else each for each in found]
 
@@ -80,8 +80,8 @@ def intervals_or_reasons(
 def _interval(
     metric: Metric, rows: Floats, without: Floats, level: float
 ) -> Bounds | NoInterval:
-    """Return the interval of a metric. ``without`` are the jackknife sums, used by
-    metrics that are functions of sums.
+    """Return the interval of a metric's value. ``without`` are the sums of rows without
+    each unit, used by metrics that are functions of sums.
     """
     found = _left_out(metric, rows, without)
     if isinstance(found, NoInterval):
@@ -101,8 +101,7 @@ def _interval(
         error = jackknife_error(left_out)
         ends = score_bounds(value, error, number, (low, high), level=level)
     elif np.isin(left_out, (low, high)).any() and np.ptp(left_out) > 0:
-        # If omitting a unit moves the value to the bound of its range, only this unit
-        # influences the value.
+        # A value that reaches its bound without one unit depends on this unit alone.
         return NoInterval.FEW_UNITS
     else:
         ends = one_ended_bounds(value, left_out, number, (low, high), level=level)
@@ -141,8 +140,8 @@ def _left_out(
 
 
 def kish_number(weights: Floats) -> float:
-    """Return the effective number of units: the squared sum of weights over the sum of
-    squared weights.
+    """Return Kish's effective number of units, which is the squared sum of weights over
+    the sum of squared weights.
 
     Kish 1965, Survey Sampling. If all weights are equal, the result is the number of
     units.
@@ -151,8 +150,8 @@ def kish_number(weights: Floats) -> float:
 
 
 def has_enough_carriers(carried: Floats) -> bool:
-    """Return True if each column of (units, columns) is non-zero in enough units, see
-    ``WeightedMetric.carriers``.
+    """Return True if each column of the (units, columns) sums of
+    ``WeightedMetric.carried`` is non-zero in enough units for an interval.
     """
     return bool(((carried > 0).sum(axis=0) >= MIN_CARRIERS).all())
 
@@ -163,7 +162,7 @@ def number_of_carriers(carried: Floats) -> float:
 
 
 def jackknife_error(left_out: Floats) -> Floats:
-    """Return the standard error from (…, n) jackknife values over n units."""
+    """Return the standard error of a value from (…, n) jackknife values over n units."""
     units = left_out.shape[-1]
     with np.errstate(invalid="ignore"):
         deviations = left_out - left_out.mean(axis=-1, keepdims=True)
@@ -171,9 +170,9 @@ def jackknife_error(left_out: Floats) -> Floats:
 
 
 def ratio_interval(rows: Floats, value_range: Range) -> Bounds | None:
-    """Return the interval of a share or a mean. The value is the sum of the first
-    column of (units, 2) rows divided by the sum of the second column. Return None if
-    fewer than three units have a non-zero denominator.
+    """Return the interval of a share or a mean, which is the sum of the first column of
+    (units, 2) rows divided by the sum of the second column. Return None if fewer than
+    three units have a non-zero denominator.
     """
     rows = rows.reshape(-1, 2)
     rows = rows[rows[:, 1] > 0]
@@ -192,8 +191,8 @@ def ratio_interval(rows: Floats, value_range: Range) -> Bounds | None:
 def value_interval(
     value: float, left_out: Sequence[float], value_range: Range = NO_ENDS
 ) -> Bounds | None:
-    """Return the interval of a value from its jackknife values over units of equal
-    weight; None if undefined.
+    """Return the interval of a value from the jackknife values over units of equal
+    weight, or None if undefined.
     """
     values = np.array(left_out, dtype=np.float64)
     if len(values) < MIN_UNITS or not math.isfinite(value):
@@ -212,8 +211,8 @@ def score_bounds(
     level: float = LEVEL,
     df: float | None = None,
 ) -> tuple[Floats, Floats]:
-    """Return the lower and upper bounds of values with these standard errors; NaN
-    without an interval.
+    """Return the lower and upper bounds of intervals of values with the given standard
+    errors, or NaN without an interval.
 
     ``units`` is the effective (Kish) number of units. ``df`` replaces the degrees of
     freedom that depend on ``units``. A bounded range yields a Wilson interval, an
@@ -260,7 +259,8 @@ def one_ended_bounds(
     bound, widened by 1 / (2 units) because few units rarely show a long tail. The end
     towards the bound is t standard errors from the value, truncated at the bound. NaN
     if all units are equal or the value is at its bound. ``more_variance`` is additional
-    variance, for example from seeds; ``df`` as in ``score_bounds``.
+    variance, for example from seeds. ``df`` replaces the degrees of freedom, as in
+    ``score_bounds``.
     """
     low, high = value_range
     end, sign = (low, 1) if math.isinf(high) else (high, -1)
@@ -288,8 +288,8 @@ def _t_values(level: float, units: float | Floats, df: float | None = None) -> F
 
 
 def _wilson(shares: Floats, trials: Floats, t: Floats) -> tuple[Floats, Floats]:
-    """Return Wilson's interval: all true shares whose distance to the observed share is
-    at most t standard errors under that true share.
+    """Return Wilson's interval, which contains all true shares whose distance to the
+    observed share is at most t standard errors under the true share.
     """
     below = 1 + t**2 / trials
     middle = (shares + t**2 / (2 * trials)) / below
@@ -300,7 +300,9 @@ def _wilson(shares: Floats, trials: Floats, t: Floats) -> tuple[Floats, Floats]:
 def _nothing_of_width_0(
     low: Floats, high: Floats, errors: Floats
 ) -> tuple[Floats, Floats]:
-    """Return the bounds; NaN if the standard error is a rounding error."""
+    """Return the bounds of an interval, or NaN if the standard error is a rounding
+    error.
+    """
     has_width = errors > ROUNDING * np.maximum(1.0, np.abs(high))
     return np.where(has_width, low, np.nan), np.where(has_width, high, np.nan)
 
@@ -318,11 +320,11 @@ def difference_bounds(
     """Return the lower and upper bounds of differences between two values of a metric.
 
     ``errors`` are the standard errors of the differences. A bounded range yields a
-    Wilson interval on the scale of possible differences; otherwise the interval is the
-    difference ± t standard errors. ``same`` is the share of units in which both runs
-    have the same value. The error includes a possible variance of these units;
-    otherwise runs that differ in a single unit would have a tiny interval. NaN if all
-    units are equal.
+    Wilson interval on the scale of possible differences. For an unbounded range, the
+    interval is the difference ± t standard errors. ``same`` is the share of units in
+    which both runs have the same value. The error includes a possible variance of units
+    with equal values. Without this variance, runs that differ in a single unit would
+    have a tiny interval. NaN if all units are equal.
     """
     size = value_range[1] - value_range[0]
     differences = np.asarray(differences, dtype=np.float64)
@@ -339,8 +341,7 @@ def difference_bounds(
         np.divide(own_errors**2, spread, out=np.zeros_like(spread), where=spread > 0)
         + fewest
     )
-    # If all units have the same difference, the error is 0, and the number of trials is
-    # the number of units.
+    # Units with equal differences have error 0 and as many trials as units.
     trials = np.where(
         per_trial > ROUNDING,
         1 / np.maximum(per_trial, ROUNDING),
@@ -354,7 +355,7 @@ def difference_bounds(
 
 
 def as_bounds(ends: tuple[Floats, Floats]) -> Bounds | None:
-    """Return an interval as two numbers; None if it is undefined."""
+    """Return an interval as two numbers, or None if it is undefined."""
     low, high = (float(end) for end in ends)
     return (low, high) if math.isfinite(low) and math.isfinite(high) else None
 

@@ -12,23 +12,23 @@ from scoring.stats import jackknife
 
 #: Minimum number of rows of units for a standard error.
 MIN_UNITS = jackknife.MIN_UNITS
-#: Bits per instance that allow an attacker with random answers to exceed chance
-#: accuracy by 5 percentage points, for two possible answers. More possible answers
-#: require more bits (`bench/leak.py`).
+#: This many bits per instance let random answers beat chance by 5 percentage points.
+#: The number holds for two possible answers, and more answers need more bits.
+#: `bench/leak.py` measures how many bits an attacker needs.
 BITS_NEEDED = 0.25
 #: Assumed number of days of a phase without an end.
 A_YEAR = 365
-#: Number of private instances required for each publication of ranks per year. Assume
-#: the worst case that ranks reveal the score. After t publications for n instances with
-#: two possible answers, an attacker with random answers exceeds chance accuracy by 0.4
-#: sqrt(t / n); less with more possible answers (`bench/leak.py`). With 64 instances per
-#: publication, the excess is 5 percentage points.
+#: Each publication of ranks per year requires this number of private instances.
+#: The number assumes the worst case that ranks reveal the score.
+#: After t publications for n instances, random answers gain 0.4 sqrt(t / n) accuracy.
+#: The gain is 5 percentage points with 64 instances per publication.
+#: More than two possible answers reduce the gain (`bench/leak.py`).
 INSTANCES_BY_RANKS = 64
 
 
 def ladder_step(metric: Metric, rows: Floats) -> float:
-    """Return the standard error of a value over these rows of units, rounded up to 1, 2
-    or 5 times a power of ten.
+    """Return the Ladder's step, which is a value's standard error over rows of units,
+    rounded up to 1, 2 or 5 times a power of ten.
 
     The error is rounded because its exact digits would also reveal information on the
     gold. If all units are equal, return the largest possible error for this number of
@@ -55,8 +55,9 @@ def ladder_step(metric: Metric, rows: Floats) -> float:
 def count_differing_rows(metric: Metric, stats: Floats, before: Floats) -> int:
     """Count the instances in which two runs on the same gold differ.
 
-    Instances differ if their values differ. If the metric has no values of single
-    instances, or all values are equal, compare the rows of the matrix instead.
+    Instances differ if the metric's values for the two runs differ. If the metric has
+    no values of single instances, or all values are equal, compare the rows of the
+    matrix instead.
     """
     stats, before = metric.paired_rows(stats), metric.paired_rows(before)
     values, values_before = _row_values(metric, stats), _row_values(metric, before)
@@ -87,7 +88,7 @@ def correlation_of_rows(metric: Metric, stats: Floats, before: Floats) -> float:
 
 
 def _row_values(metric: Metric, stats: Floats) -> Floats:
-    """Return the value of each instance; 0 if undefined."""
+    """Return the metric's value for each instance, or 0 if undefined."""
     if isinstance(metric, WeightedMetric):
         return np.zeros(len(stats))
     if metric.per_unit:
@@ -102,7 +103,9 @@ def _left_out_rows(metric: Metric, stats: Floats) -> Floats:
 
 
 def _left_out(metric: Metric, rows: Floats) -> Floats:
-    """Return the jackknife values over rows, or over units for a weighted metric."""
+    """Return a metric's jackknife values over rows, or over units for a weighted
+    metric.
+    """
     if isinstance(metric, WeightedMetric):
         return metric.left_out(rows)
     return np.asarray(metric.aggregate(rows.sum(axis=0) - rows), dtype=np.float64)
@@ -111,8 +114,8 @@ def _left_out(metric: Metric, rows: Floats) -> Floats:
 def laddered(
     value: float | None, step: float, best: float | None, sign: int = 1
 ) -> float | None:
-    """Return the disclosed score, rounded to a multiple of the step; None if the value
-    is not more than a step better than ``best``.
+    """Return the disclosed score, rounded to a multiple of the step, or None if the
+    value is not more than a step better than ``best``.
 
     ``best`` is the last disclosed score times ``sign``, which makes higher scores
     better. Blum and Hardt 2015, The Ladder: A Reliable Leaderboard for Machine Learning
@@ -133,8 +136,8 @@ def bits_told(tries: float, sizes: Iterable[int]) -> float:
 
     Each submission has one score for each element of ``sizes``, the numbers of
     instances behind the scores. A score over n instances that are right or wrong has n
-    + 1 possible values. Assume that scores have enough digits to distinguish these
-    values.
+    + 1 possible values. The result assumes that scores have enough digits to
+    distinguish all possible values.
     """
     return tries * sum(math.log2(size + 1) for size in sizes)
 
@@ -155,15 +158,16 @@ def bits_by_ladder(tries: float, instances: int) -> float:
 
 
 def ranks_a_year(instances: int, runs: int = 1) -> int:
-    """Return how often per year ranks may be published; 0 means never. Each publication
-    ranks ``runs`` runs of each team on a private part of ``instances`` instances.
+    """Return the number of times per year that ranks may be published, where 0 means
+    never. Each publication ranks ``runs`` runs of each team on a private part of
+    ``instances`` instances.
     """
     times = instances // (INSTANCES_BY_RANKS * runs)
     return max((count for count in (1, 2, 3, 4, 6, 12) if count <= times), default=0)
 
 
 def bits_by_ranks(times: float, teams: int) -> float:
-    """Return the bits that a team's rank among ``teams`` teams reveals if it is
+    """Return the bits that a team's rank among ``teams`` teams reveals if the rank is
     published ``times`` times.
     """
     return times * math.log2(max(2, teams))

@@ -40,8 +40,7 @@ from tasks.types.files import open_input
 from tasks.types.problems import Problem, quoted, refuse
 from tasks.types.text import json_lines
 
-#: Identifies a judged item: a claim by (id, text), a mark by (id, text, mark), a
-#: response by (id,).
+#: A judged item is a claim (id, text), a mark (id, text, mark) or a response (id,).
 Item = tuple[Any, ...]
 
 Automatic = Mapping[str, Mapping[Item, int]]
@@ -74,7 +73,9 @@ def automatic_labels(
 
 
 def items_of(details: Mapping[str, Mapping[str, Any]]) -> set[Item]:
-    """Return the items of a run that people can judge: claims, marks and responses."""
+    """Return the items of a run that people can judge, which are claims, citation marks
+    and responses.
+    """
     items: set[Item] = {(name,) for name in details}
     for name, facts in details.items():
         for claim in (
@@ -91,14 +92,15 @@ def items_of(details: Mapping[str, Mapping[str, Any]]) -> set[Item]:
 def agreement(
     judgements: "Judgements", automatic: Automatic
 ) -> dict[str, dict[str, Any]]:
-    """Return the agreement for each kind of judgement.
+    """Return the agreement of people and automatic labels for each kind of judgement.
 
-    It contains the numbers of items and annotators, the mean, Cohen's kappa of each
-    annotator with the automatic labels, Fleiss' kappa of all annotators, Krippendorff's
-    alpha (ordinal for ratings), and Gwet's AC1. Recall and precision are means over
-    responses, times 100, of items that have human and automatic labels. Mean ratings
-    have a 95 % interval, None with fewer than three responses. All other statistics
-    have a jackknife interval over responses, or the reason why they have no interval.
+    The agreement contains the numbers of items and annotators, the mean, Cohen's kappa
+    of each annotator with the automatic labels, Fleiss' kappa of all annotators,
+    Krippendorff's alpha (ordinal for ratings), and Gwet's AC1. Recall and precision are
+    means over responses, times 100, of items that have human and automatic labels. Mean
+    ratings have a 95 % interval, None with fewer than three responses. All other
+    statistics have a jackknife interval over responses, or the reason why they have no
+    interval.
     """
     return {
         **{
@@ -175,8 +177,8 @@ def _labels_of_person(
 def _ratings(
     judged: Mapping[Item, Mapping[str, int]], levels: Sequence[int]
 ) -> dict[str, Any]:
-    """Return the statistics of ratings. The mean and its interval are computed from the
-    responses' mean ratings.
+    """Return the statistics of people's ratings. The mean and its interval are computed
+    from the responses' mean ratings.
     """
     of_responses = [fmean(answers.values()) for answers in judged.values()]
     rows = np.array([(value, 1.0) for value in of_responses])
@@ -255,7 +257,7 @@ def _responses_where_agreed(
     without: Hashable = None,
 ) -> set[Any]:
     """Return the responses with an item that has two equal ratings. ``only`` restricts
-    these ratings to one label; ``without`` excludes one label.
+    the ratings to one label, and ``without`` excludes one label.
     """
     return {
         item[0]
@@ -338,7 +340,7 @@ def read_judgements(
     "q1", "utility": 4, "citation_utility": 1}
 
     The text of a claim identifies it. `recall` is 1 if the passages of the claim's
-    marks entail it; `precision` is 1 if the mark earns credit. `utility` of a response
+    marks entail it. `precision` is 1 if the mark earns credit. `utility` of a response
     is 1 to 5, `citation_utility` 0 or 1. ``shown`` is the file's name in problems.
     Raises InputRefused with all lines that are invalid, or whose item the run does not
     contain.
@@ -504,8 +506,8 @@ Level = Literal["nominal", "ordinal", "interval"]
 
 
 def alpha(items: Sequence[Sequence[Any]], level: Level) -> float:
-    """Return Krippendorff's alpha (Krippendorff 2004, Content Analysis, chapter 11): 1
-    minus observed over expected disagreement.
+    """Return Krippendorff's alpha (Krippendorff 2004, Content Analysis, chapter 11),
+    which is 1 minus observed over expected disagreement.
 
     Items with fewer than two ratings are excluded. The distance between nominal ratings
     is 0 or 1, between ordinal ratings the number of ratings between them, between

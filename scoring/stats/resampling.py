@@ -1,5 +1,5 @@
-"""Bootstrap intervals: resampling weights are multiplied by a matrix of sufficient
-statistics. Results are identical on every machine.
+"""Compute bootstrap intervals by multiplying resampling weights by a matrix of
+sufficient statistics. Results are identical on every machine.
 
 Efron and Tibshirani 1993, An Introduction to the Bootstrap: chapter 13 (percentile
 intervals), section 14.3 (BCa). The resampling unit is an instance, or a cluster (topic,
@@ -28,8 +28,8 @@ class Resampler:
 
     All metrics with the same number of units and the same seed use the same samples.
     Sampling uses the raw bits of PCG64, because NumPy guarantees their stability.
-    NumPy's distributions may change between versions. Each sampled unit uses 32 bits;
-    the bias is at most units / 2**32.
+    NumPy's distributions, in contrast, may change between versions of NumPy. Each
+    sampled unit uses 32 bits. The bias is at most units / 2**32.
     """
 
     def __init__(self, units: int, *, resamples: int, seed: int) -> None:
@@ -38,8 +38,8 @@ class Resampler:
         self.units, self.resamples, self.seed = units, resamples, seed
 
     def weights(self) -> Iterator[Floats]:
-        """Yield blocks of (b, units): the number of times that each unit occurs in each
-        of b bootstrap samples.
+        """Yield arrays of shape (b, units) with the number of times that each unit
+        occurs in each of b bootstrap samples.
         """
         bits = np.random.PCG64(self.seed)
         per_block = max(1, BLOCK // max(1, self.units))
@@ -56,8 +56,7 @@ class Resampler:
         for row, draws in zip(
             counts, halves[: counts.size].reshape(counts.shape), strict=True
         ):
-            # The index of a unit is a 32-bit random number times the number of units,
-            # divided by 2**32.
+            # A unit's index is a 32-bit random number times the unit count over 2**32.
             drawn = (draws * np.uint64(self.units) >> np.uint64(32)).view(np.int64)
             row[:] = np.bincount(drawn, minlength=self.units)
         return counts
@@ -80,7 +79,7 @@ class Resampler:
         level: float = LEVEL,
         method: str = PERCENTILE,
     ) -> list[Bounds | None]:
-        """Return an interval for each metric from the same bootstrap samples.
+        """Return an interval for each measured metric from the same bootstrap samples.
 
         An interval is None without samples, with fewer than two units, and if the value
         is undefined or infinite in a sample.
@@ -124,7 +123,7 @@ class Resampler:
 def bounds(
     metric: Metric, rows: Floats, values: Floats, *, level: float, method: str
 ) -> Bounds | None:
-    """Return the interval from a metric's bootstrap values; None if a value is
+    """Return the interval from a metric's bootstrap values, or None if a value is
     undefined or infinite.
     """
     if not np.isfinite(values).all():
@@ -143,9 +142,10 @@ def _bca_shares(
     """Return the quantile levels of bootstrap values that bound a BCa interval (Efron
     and Tibshirani, equations 14.9 to 14.15).
 
-    The bias correction uses the share of values below the metric's value; equal values
-    count half. The share is limited so that the bias correction is finite. The
-    acceleration is estimated by the jackknife. None if a jackknife value is undefined.
+    The bias correction uses the share of values below the metric's value. Equal values
+    count half. The share of values is limited so that the bias correction is finite.
+    The acceleration is estimated by the jackknife. The result is None if a jackknife
+    value is undefined.
     """
     if isinstance(metric, WeightedMetric):
         value, left_out = metric.total(rows), metric.left_out(rows)
@@ -171,8 +171,7 @@ def _bca_shares(
     )
 
 
-#: One bit less than the precision of a double, so that sums stay exact after rounding
-#: to the grid.
+#: One bit less than a double's precision keeps sums exact after rounding to the grid.
 BITS = 52
 
 

@@ -16,12 +16,13 @@ Topic = TypeVar("Topic", bound=Hashable)
 def drawn_units(
     units: Iterable[tuple[Topic, str]], count: int, seed: str
 ) -> list[tuple[Topic, str]]:
-    """Sample ``count`` of the units, which are pairs (topic, name); return all units if
+    """Sample ``count`` of the units, which are pairs (topic, name). Return all units if
     there are fewer.
 
     Topics are visited in a random order, repeatedly, and each visit takes a random unit
-    of the topic. Labels are thus spread over all topics. The seed determines the sample
-    on every machine. The order of topics does not depend on their units.
+    of the topic. Human labels are thus spread over all topics. The seed determines the
+    same sample on every machine. The order of topics does not depend on the units of
+    the topics.
     """
     by_topic: defaultdict[Topic, list[str]] = defaultdict(list)
     for topic, name in units:

@@ -1,18 +1,17 @@
-"""Means over runs with different seeds of one system: their intervals and their
-differences.
+"""Compute intervals and differences of systems' means over runs with different seeds.
 
-A system has two sources of variance: the seed of a run, and the sample of units. The
-mean over k runs on the same units has two standard errors. The error from units is
-estimated by a jackknife that removes a unit from all runs, because a unit is equally
-difficult for all runs. The error from seeds is the standard deviation of the k values
-divided by √k. The variance is the sum of both squared errors. Both contain the
+A system's mean has two sources of variance, which are the seed of a run and the sample
+of units. The mean over k runs on the same units has two standard errors. The error from
+units is estimated by a jackknife that removes a unit from all runs, because a unit is
+equally difficult for all runs. The error from seeds is the standard deviation of the k
+values divided by √k. The variance is the sum of both squared errors. Both contain the
 interaction of runs and units, so the sum is conservative (Cameron, Gelbach and Miller
 2011, Robust Inference With Multiway Clustering, subtract it). The degrees of freedom
 are those of Satterthwaite 1946, An Approximate Distribution of Estimates of Variance
 Components: n - 1 for units and k - 1 for seeds.
 
 Two systems are compared by Student's t test of the difference of their means. The
-jackknife removes each unit from all runs of both systems; the variance from the seeds
+jackknife removes each unit from all runs of both systems. The variance from the seeds
 of each system is added. A system with a single run has no variance from seeds, and the
 comparison concerns that run only. A p-value is at least the smallest p-value of an
 exact randomisation test over the differing units. An interval needs at least three
@@ -37,9 +36,9 @@ MIN_RUNS = 3
 
 @dataclass(frozen=True, kw_only=True)
 class _Means:
-    """The statistics of one system: the value of each run, the jackknife values of the
-    mean over units that influence a run, and the effective (Kish) number of these
-    units.
+    """The statistics of one system, which are the value of each run, the jackknife
+    values of the mean over units that influence a run, and the effective (Kish) number
+    of these units.
     """
 
     values: Floats
@@ -54,7 +53,7 @@ class _Means:
 @dataclass(frozen=True, kw_only=True)
 class MeanDifference:
     """The mean of one system minus the mean of another, on the metric's scale. ``p`` is
-    NaN if the standard error is unknown; ``no_interval`` gives the reason.
+    NaN if the standard error is unknown. ``no_interval`` gives the reason.
     """
 
     difference: float
@@ -70,8 +69,8 @@ class MeanDifference:
 def mean_interval(
     metric: Metric, runs: Sequence[Floats], *, level: float = LEVEL
 ) -> Bounds | NoInterval:
-    """Return the interval of the mean over (units, m) rows of several runs. Rows of all
-    runs must be in the same order.
+    """Return the interval of the mean over (units, m) rows of several runs. The rows of
+    all runs must have the same order of units.
     """
     if len(runs) < MIN_RUNS:
         return NoInterval.FEW_RUNS
@@ -117,8 +116,8 @@ def mean_interval(
 def mean_difference(
     metric: Metric, a: Sequence[Floats], b: Sequence[Floats], *, level: float = LEVEL
 ) -> MeanDifference:
-    """Compare two systems from the rows of their runs. All runs have the same units in
-    the same order. A system may have a single run.
+    """Compare the mean values of two systems from the rows of the systems' runs. All
+    runs have the same units in the same order. A system may have a single run.
     """
     runs = [*a, *b]
     means = [float(np.mean([metric.total(rows) for rows in own])) for own in (a, b)]
@@ -216,8 +215,8 @@ def _reason(metric: Metric, runs: Sequence[Floats]) -> NoInterval | None:
 
 
 def _summed_denominators(metric: Metric, runs: Sequence[Floats]) -> Floats:
-    """Return (units,): the sum over all runs of each unit's denominator. All units have
-    weight 1 for a weighted metric.
+    """Return an array (units,) with each unit's contribution to the value's
+    denominator, summed over all runs. All units have weight 1 for a weighted metric.
     """
     if isinstance(metric, WeightedMetric):
         return np.ones(len(np.unique(runs[0][:, 0])))

@@ -1,8 +1,8 @@
-"""Signatures that make scores reproducible: the column key, and the provenance of a
-score.
+"""Write signatures, which make scores reproducible by a column key and a score's
+provenance.
 
 The format follows sacreBLEU (Post 2018, A Call for Clarity in Reporting BLEU Scores).
-The short form is the column key; the long form adds the provenance.
+The short form is the column key. The long form adds the provenance.
 """
 
 import platform
@@ -17,16 +17,13 @@ from tasks.types.base import DECLARED, base_rules
 if TYPE_CHECKING:
     from scoring.metrics.base import Metric
 
-#: Number of digits of a gold digest in signatures. The complete digest is stored with
-#: the score.
+#: Signatures show this many digits of a gold digest, and scores store all digits.
 DIGEST_LENGTH = 12
 #: The part with the digest of the entailment labels used for a run.
 ENTAILMENT_LABELS = "entailment_labels"
-#: The parts with the version of jackknife intervals, and with the reason for a missing
-#: interval.
+#: Signatures state the version of jackknife intervals, or why an interval is missing.
 INTERVAL_VERSION, NO_INTERVAL = "interval_v", "no_interval"
-#: The part with the public or private part of the split on which the value was
-#: computed.
+#: Signatures state if the value covers the public or the private part of the split.
 PART = "part"
 #: The part with the version of the rules for reading runs. Version 1 is omitted.
 READING = "reading"
@@ -39,10 +36,11 @@ LADDER = "ladder"
 
 
 def column_key(metric: "Metric", *, gold: str, part: str = "", reading: int = 1) -> str:
-    """Return the column key: metric, rules, parameters, gold, part, reading version and
-    metric version.
+    """Return the column key of a score, which contains metric, rules, parameters, gold,
+    part of the split, version of the rules for reading runs, and metric version.
 
-    Values with the same key are comparable. Reading version 1 is omitted.
+    Values with the same key are comparable. The version of the rules for reading runs
+    is omitted if it is 1.
 
     >>> column_key(metric, gold="1a2b3c4d5e6f…")
     'overlap_f1_micro|rules:corrected|average:micro|gold:1a2b3c4d5e6f|v:1'
@@ -65,7 +63,9 @@ def signature(
     provenance: Mapping[str, str | int | float],
     packages: Sequence[str] = (),
 ) -> str:
-    """Return the column key with its provenance: counts, resamples and seed, versions."""
+    """Return the column key with the score's provenance, which contains counts,
+    resamples, seed and versions.
+    """
     return _join_parts(column, {**provenance, **versions(packages)})
 
 
@@ -73,7 +73,7 @@ version_of = cache(metadata.version)
 
 
 def versions(packages: Sequence[str] = ()) -> dict[str, str]:
-    """Return the versions of the software that computed a value."""
+    """Return the versions of Citeboard and of the packages that computed a value."""
     return {name: version_of(name) for name in ("numpy", *packages)} | {
         "python": platform.python_version()
     }
@@ -93,8 +93,8 @@ def offline_command(
     """Return the shell command that computes a score again.
 
     ``gold`` and ``run`` are paths. Without a run, the command scores the human
-    baseline. ``key`` are the options of the gold's key, ``draw`` is the nonce of the
-    sampled part.
+    baseline. ``key`` are the options of the gold's key, and ``draw`` is the nonce of
+    the sampled part of the split.
     """
     drawn = provenance_of(signature)
     if PART in drawn:
@@ -126,14 +126,14 @@ def offline_command(
 
 
 def _reveal_nonce(part: str, draw: str) -> str:
-    """Replace the commitment in a part by the nonce of its sample."""
+    """Replace the commitment in the name of a sampled part by the nonce of the sample."""
     head, _, drawn = part.rpartition("-")
     return f"{head}-{draw}" if draw and drawn.startswith("c") else part
 
 
 def _folder_or_slug(task_type: str) -> str:
-    """Return the command argument for a task type: the slug, or the folder name of a
-    declared task.
+    """Return the command argument for a task type, which is the slug, or the folder
+    name of a declared task.
     """
     name = task_type.removeprefix(DECLARED)
     return task_type if name == task_type else f"./{name.partition('@')[0]}"
@@ -152,7 +152,7 @@ def compare_command(  # noqa: PLR0913  (what a command consists of)
     key: Mapping[str, str] | None = None,
     draw: str = "",
 ) -> str:
-    """Return the shell command that compares two runs again; ``gold`` and ``runs`` are
+    """Return the shell command that compares two runs again. ``gold`` and ``runs`` are
     paths.
     """
     words = [
@@ -192,8 +192,8 @@ def withheld_signature(signature: str, instances: int) -> str:
 
 
 def shared_form(signature: str, counts: Mapping[str, int | str]) -> str:
-    """Replace these counts in the signature by placeholders; `filled` inserts the
-    counts again. Parts with other values are not changed.
+    """Replace the given counts in a signature by placeholders. `filled` inserts the
+    counts again. Parts of the signature with other values are not changed.
 
     >>> shared_form("f1|rules:corrected|v:1|n:10|missing:2|seed:0", {"n": 10, "missing": 2})
     'f1|rules:corrected|v:1|n:*|missing:*|seed:0'
@@ -204,7 +204,7 @@ def shared_form(signature: str, counts: Mapping[str, int | str]) -> str:
 
 
 def filled(shared: str, counts: Mapping[str, int | str]) -> str:
-    """Replace the placeholders of `shared_form` by these counts."""
+    """Replace the placeholders of `shared_form` in a signature by the given counts."""
     return _with_parts(
         shared, {f"{name}:*": f"{name}:{count}" for name, count in counts.items()}
     )

@@ -1,5 +1,5 @@
-"""Significance tests for two runs on the same gold: paired tests over units, and Holm's
-correction for multiple tests.
+"""Test the difference between two runs on the same gold by paired tests over units, and
+correct multiple tests by Holm's method.
 
 The test is the randomisation test (Fisher 1935; Noreen 1989, Computer-Intensive Methods
 for Testing Hypotheses). Under the null hypothesis, the rows of both runs for a unit can
@@ -31,16 +31,16 @@ FEW_EXTREME = 20
 #: The number of exchanges of one comparison; fewer if many units would take minutes.
 TRIALS, MIN_TRIALS = 10_000, 1_000
 MAX_DRAWS = 200_000_000
-#: Number of exchanges per comparison, so that the smallest p-value is significant after
-#: Holm's correction.
+#: This many exchanges per comparison let the smallest p-value pass Holm's correction.
 TRIALS_PER_COMPARISON = 25
 SEED = 0
 
 
 @dataclass(frozen=True)
 class Paired:
-    """A metric and the (units, m) rows of two runs; row i of both belongs to the same
-    unit. Comparable rows are in the form that allows exchanges.
+    """A metric and the (units, m) rows of two runs. Row i of both runs belongs to the
+    same unit. Comparable rows are ``paired_rows`` of the metric, which two runs may
+    exchange.
     """
 
     metric: Metric
@@ -78,7 +78,7 @@ class Difference:
 
     ``difference`` is a minus b, on the metric's scale, ``error`` its standard error.
     The error is NaN and the interval None if they are undefined, or if both runs are
-    equal in every unit; ``no_interval`` gives the reason.
+    equal in every unit. ``no_interval`` gives the reason.
     """
 
     a: float
@@ -100,7 +100,7 @@ def differences(
     max_trials: int = 0,
     level: float = LEVEL,
 ) -> list[Difference]:
-    """Return the difference of each pair with interval and p-value, see
+    """Return the difference of each pair of runs with an interval and the p-value of
     ``randomisation_tests``.
     """
     tests = randomisation_tests(pairs, trials=trials, seed=seed, max_trials=max_trials)
@@ -128,11 +128,11 @@ def differences(
 def randomisation_tests(
     pairs: Sequence[Paired], *, trials: int, seed: int, max_trials: int = 0
 ) -> list[PairedTest]:
-    """Return the randomisation test of each pair.
+    """Return the randomisation test of each pair of runs.
 
     If few exchanges are extreme, the test is repeated with up to ``max_trials``
-    exchanges. Its p-value can then be significant after a correction for many
-    comparisons.
+    exchanges. The p-value of the test can then be significant after a correction for
+    many comparisons.
     """
     tests: dict[int, PairedTest] = {}
     # Pairs with the same number of units share exchanges.
@@ -182,7 +182,7 @@ def may_need_more(p: float | None, trials: int, max_trials: int) -> bool:
 
 
 def trials_for(units: int, comparisons: int = 1) -> int:
-    """Return the number of trials for the comparisons of a board. The number depends
+    """Return the number of random exchanges per test on a board. The number depends
     only on the arguments, which makes tests reproducible.
     """
     trials = max(MIN_TRIALS, min(TRIALS, MAX_DRAWS // max(1, units)))
@@ -199,8 +199,8 @@ def smallest_p(units: int, trials: int) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return the p-values adjusted for multiple tests (Holm 1979); NaN stays NaN and is
-    not counted.
+    """Return the p-values adjusted for multiple tests (Holm 1979). A NaN stays NaN and
+    is not counted.
     """
     ordered = sorted(
         (p, index) for index, p in enumerate(p_values) if not math.isnan(p)
@@ -277,20 +277,22 @@ class _Exchange:
         self.observed = float(self.values(np.zeros((1, self.width)))[0])
 
     def values(self, exchanged: Floats) -> Floats:
-        """Return |a minus b| after each exchange; ``exchanged`` is (trials, m)."""
+        """Return the absolute difference of the two runs after each exchange.
+        ``exchanged`` has the shape (trials, m).
+        """
         a, b = self.totals
         return np.abs(differences_of(self.metric, a - exchanged, b + exchanged))
 
     def extreme(self, exchanged: Floats) -> int:
-        """Count the trials whose difference is at least the observed one; undefined
-        differences count too.
+        """Count the exchanges whose difference is at least the observed difference.
+        Undefined differences count too.
         """
         nearly = self.observed - jackknife.ROUNDING
         return int(np.count_nonzero(~(self.values(exchanged) < nearly)))
 
 
 def _exact_test(pair: Paired, differing: NDArray[np.intp]) -> PairedTest:
-    """Test over all exchanges of the units that differ; other exchanges have no effect."""
+    """Test a pair of runs over all exchanges of units in which the runs differ."""
     exchange = _Exchange(pair)
     count = 1 << len(differing)
     if math.isnan(exchange.observed):
@@ -338,16 +340,18 @@ def _approximate_tests(
 
 
 def difference_interval(pair: Paired, *, level: float = LEVEL) -> Bounds | None:
-    """Return the interval of a difference. None with fewer than three units with a
-    value, if the difference or its error is undefined, or if the runs are equal in
-    every unit.
+    """Return the interval of a difference between two runs. The interval is None with
+    fewer than three units with a value, if the difference or its error is undefined, or
+    if the runs are equal in every unit.
     """
     a, b = _values(pair)
     return _interval(pair, a - b, _spread(pair), level)
 
 
 def difference_error(pair: Paired) -> float:
-    """Return the jackknife standard error of a minus b; NaN if undefined."""
+    """Return the jackknife standard error of the difference between runs a and b, or
+    NaN if undefined.
+    """
     return _spread(pair).error
 
 
@@ -427,8 +431,8 @@ def _interval(
 
 
 def differences_of(metric: Metric, a: Floats, b: Floats) -> Floats:
-    """Return a minus b from (…, m) sums; undefined if either is undefined, or both are
-    infinite.
+    """Return the metric's value of a minus that of b from (…, m) sums. The difference
+    is undefined if either value is undefined, or both are infinite.
     """
     with np.errstate(invalid="ignore"):
         return np.asarray(metric.aggregate(a) - metric.aggregate(b))
@@ -441,7 +445,7 @@ MAX_UNITS = 10_000_000
 
 
 def typical_error(pairs: Sequence[Paired]) -> float:
-    """Return the median standard error of differences over pairs of runs; NaN if no
+    """Return the median standard error of differences over pairs of runs, or NaN if no
     pair has a positive error.
     """
     positive = [error for pair in pairs if (error := difference_error(pair)) > 0]
@@ -456,15 +460,14 @@ def power(
 
     ``error`` is the standard error over ``units`` units. The power is computed from the
     noncentral t distribution with Bonferroni's correction, the first step of Holm's
-    correction. It is 0 if the number of units allows no significant result.
+    correction. The power is 0 if the number of units allows no significant result.
     """
     if at_units < min_units(comparisons):
         return 0.0
     from scipy.special import nctdtr
 
     far = jackknife.t_quantile(1 - ALPHA / (2 * comparisons), at_units - 1)
-    # Limit the distance: here the power is 1, and the distribution cannot be computed
-    # much further.
+    # The distance is limited, since the power is 1 here and hardly computable beyond.
     away = min(abs(difference) / error * math.sqrt(at_units / units), 35.0)
     wrong_way = nctdtr(at_units - 1, away, -far)
     # The result is NaN if it is too small to be computed.
@@ -482,7 +485,7 @@ def detectable_difference(
     """Return the smallest true difference that is detected with power ``CHANCE``, on
     the metric's scale.
 
-    ``error`` is the standard error of a difference over ``units`` units; ``at_units``
+    ``error`` is the standard error of a difference over ``units`` units. ``at_units``
     is the size of another test set. Infinite if the number of units allows no
     significant result, or if the difference exceeds ``largest``. NaN if the error is
     NaN.
@@ -503,8 +506,8 @@ def units_needed(
     """Return the number of units that is needed to detect a difference of this size
     with power ``CHANCE``.
 
-    The level is corrected for the number of comparisons. None without a difference, or
-    if ``MAX_UNITS`` units do not suffice.
+    The level is corrected for the number of comparisons. The result is None without a
+    difference, or if ``MAX_UNITS`` units do not suffice.
     """
     if not difference or not error > 0 or not math.isfinite(difference):
         return None
@@ -526,9 +529,8 @@ def units_needed(
 
 #: Possible shares of noise in the variance between rows, with a uniform prior.
 NOISE = (np.arange(100) + 0.5) / 100
-#: Prior probability that all systems of a board are equal. This value minimises the
-#: difference between predicted and observed frequencies in
-#: ``scripts/order_calibration.py``.
+#: All systems of a board are equal with this prior probability.
+#: `scripts/order_calibration.py` shows that this prior predicts frequencies best.
 EQUAL = 0.25
 
 
@@ -545,8 +547,8 @@ def order_chance(
     """Return the probability that two rows of a board keep their order if the number of
     units is doubled by new units.
 
-    ``squares`` and ``errors`` are means over all pairs of ``rows`` rows: of the squared
-    differences, and of the squared errors. The variance between rows that exceeds noise
+    ``squares`` and ``errors`` are the mean squared difference and the mean squared
+    error over all pairs of ``rows`` rows. The variance between rows that exceeds noise
     determines how much the expected difference in new units shrinks (uniform shrinkage,
     Strawderman 1971, Proper Bayes Minimax Estimators). ``equal`` is the prior
     probability that no row is better than another. NaN without an error.
@@ -576,11 +578,12 @@ ROW, BOARD = "row", "board"
 
 
 def adjusted_p(p: Floats) -> Floats:
-    """Return (rows, rows): p-values after Holm's correction in the family of each row;
-    of both results for a pair, the larger.
+    """Return an array (rows, rows) with p-values after Holm's correction in the family
+    of each row. A pair has the larger of the results in the families of both rows.
 
     The p-value is at most ``ALPHA`` if and only if ``surely_above`` separates the rows.
-    ``p`` is as in ``standings_of``; the diagonal and pairs without a p-value are NaN.
+    ``p`` contains the p-values of pairs, as in ``standings_of``. The diagonal and pairs
+    without a p-value are NaN.
     """
     count = len(p)
     own = np.where(np.eye(count, dtype=bool), np.nan, p)
@@ -610,13 +613,13 @@ def standings_of(
 
     Mogstad, Romano, Shaikh and Wilhelm 2024, Inference for Ranks, Review of Economic
     Studies. Each row has its own family of tests, so Holm's correction is over the
-    comparisons of that row; ``BOARD`` corrects over all pairs of the board instead. Two
-    rows differ if the tests in the families of both rows are significant; this makes
-    their ranks consistent.
+    comparisons of that row. ``BOARD`` corrects over all pairs of the board instead. Two
+    rows differ if the tests in the families of both rows are significant. The condition
+    on both families makes ranks consistent.
 
-    Higher ``values`` must be better; NaN ranks last. The symmetric matrix ``p``
-    contains p-values of pairs of rows; NaN without a comparison, which then does not
-    order the rows.
+    Higher ``values`` must be better. A row with NaN ranks last. The symmetric matrix
+    ``p`` contains p-values of pairs of rows. A pair without a comparison has NaN, which
+    does not order the rows.
     """
     count = len(values)
     if p.shape != (count, count):
@@ -631,8 +634,8 @@ def standings_of(
 def surely_above(
     merits: Floats, p: Floats, *, family: str = ROW, alpha: float = ALPHA
 ) -> NDArray[np.bool_]:
-    """Return a matrix: ``[i, j]`` is True if row j is better than row i, and the
-    difference is significant in the families of both rows.
+    """Return a matrix in which ``[i, j]`` is True if row j is better than row i, and
+    the difference is significant in the families of both rows.
     """
     differs = differing(p, family=family, alpha=alpha)
     return np.asarray(differs & differs.T & (merits[None, :] > merits[:, None]))
@@ -650,8 +653,8 @@ def differing(
     count = len(p)
     others = ~np.eye(count, dtype=bool)
     if family == ROW:
-        # Apply `holm` to all rows: p-values below the first non-significant p-value are
-        # significant. NaN sorts last, is never significant and is not counted.
+        # As in `holm`, p-values below the first non-significant one are significant.
+        # NaN sorts last, is never significant and is not counted.
         ordered = np.sort(np.where(others, p, np.nan))
         defined = count - np.isnan(ordered).sum(axis=1, keepdims=True)
         fails = ordered * (defined - np.arange(count)) > alpha

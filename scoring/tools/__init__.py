@@ -1,3 +1,3 @@
-"""Tools beside the scorer: baselines, builders of data sets, and training. They do not
-import Django.
+"""Tools beside the scorer: baselines, builders of data sets, and training. The tools do
+not import Django.
 """

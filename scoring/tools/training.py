@@ -1,6 +1,6 @@
-"""Train a tagger on labelled sentences, and evaluate it on others.
+"""Train a tagger on labelled sentences, and evaluate the tagger on other sentences.
 
-The usual splits leak: in ACL-ARC a third of the test texts also occur in the training
+The usual splits leak. In ACL-ARC, a third of the test texts also occur in the training
 set. Therefore each figure is reported twice, over all test sentences and over those
 whose text was not in the training set.
 """
@@ -39,7 +39,7 @@ class Settings:
     """Settings of training.
 
     Terms in fewer than ``least`` sentences are ignored. Coefficients are rounded to
-    ``decimals`` unless this is None, which makes the file smaller.
+    ``decimals`` decimals, which makes the file smaller, unless ``decimals`` is None.
     """
 
     strength: float = 5.0
@@ -117,7 +117,7 @@ def _round_numbers(numbers: Any, decimals: int | None) -> Floats:
 def held_out(
     sentences: Sequence[Labelled], seed: int
 ) -> tuple[list[Labelled], list[Labelled]]:
-    """Split the sentences into nine tenths for training and one tenth for testing.
+    """Split labelled sentences into nine tenths for training and one tenth for testing.
 
     The split depends on a hash of seed and text. A repeated sentence may be in both
     parts, as in the usual splits.
@@ -137,8 +137,8 @@ def held_out(
 def evaluated(
     tagger: Tagger, trained: Sequence[Labelled], tested: Sequence[Labelled]
 ) -> dict[str, Any]:
-    """Return the figures over all test sentences, and over those whose text was not in
-    the training set.
+    """Return the tagger's accuracy and F1 over all test sentences, and over those whose
+    text was not in the training set.
     """
     texts = {sentence.text for sentence in trained}
     unseen = [sentence for sentence in tested if sentence.text not in texts]
@@ -150,7 +150,7 @@ def evaluated(
 
 
 def figures(tagger: Tagger, sentences: Sequence[Labelled]) -> dict[str, Any]:
-    """Return accuracy and macro-F1 over the labels in gold or answers; None without
+    """Return accuracy and macro-F1 over the labels in gold or answers, or None without
     sentences.
     """
     gold = [sentence.label for sentence in sentences]

@@ -16,10 +16,10 @@ file in `bounds/` lists all expected differences other than 0. A figure fails if
 difference deviates from the expected difference by more than half a unit of the last
 printed decimal. A figure that differs also fails if its set of cells has no reason.
 
-The first set that selects a figure decides its state; other sets are alternative
+The first set that selects a figure decides its state. Other sets are alternative
 readings. A conclusion that does not follow from figures of a table may have `findings`.
-A program either returns the finding, or returns two runs at the path `ours`; the
-finding is then their paired difference.
+A program either returns the finding, or returns two runs at the path `ours`. The
+finding is then the paired difference of the two runs.
 """
 
 import contextlib
@@ -126,8 +126,8 @@ class Cell:
     metric: str
     key: str
     label: tuple[str, ...]
-    #: The expected difference in `bounds/`, as text; empty for a figure that is
-    #: expected to be equal.
+    #: `bounds/` states the expected difference as text.
+    #: The text is empty for a figure that is expected to be equal.
     stated: str = ""
 
     @property
@@ -151,18 +151,20 @@ class Cell:
 
     @property
     def digits(self) -> int:
-        """Return the number of printed decimals."""
+        """Return the number of decimals of the printed figure."""
         return len(self.text.rstrip("*%").partition(".")[2])
 
     def difference(self, ours: Sequence[float]) -> float:
-        """Return the computed minus the printed figure; NaN if none is printed."""
+        """Return the computed minus the printed figure, or NaN if none is printed."""
         return math.nan if self.printed is None else ours[0] - self.printed
 
     def is_within_bound(self, ours: Sequence[float]) -> bool:
         return self._is_near(self.difference(ours), float(self.stated or 0))
 
     def rounded(self, ours: Sequence[float]) -> str:
-        """Return the difference, formatted with the printed number of decimals."""
+        """Return the difference between computed and printed figure, formatted with the
+        printed number of decimals.
+        """
         return f"{self.difference(ours):+.{self.digits}f}"
 
     def state(self, ours: Sequence[float] | None) -> str:
@@ -266,8 +268,8 @@ class Paper:
         ]
 
     def figures(self, table: str, conclusion: Conclusion) -> dict[str, list[Figure]]:
-        """Return the figures on which a conclusion is based, for each reading. The
-        reading `printed` comes first.
+        """Return the figures on which a conclusion is based, for each reading, such as
+        `printed` or a computed one. The reading `printed` comes first.
         """
         figures = {"printed": self.printed(table, conclusion)}
         for cell in self.cells():
@@ -280,8 +282,8 @@ class Paper:
 
     @cached_property
     def bounds(self) -> Mapping[str, str]:
-        """Return the expected differences of all figures that are not equal. The key is
-        the key of the figure.
+        """Return the expected differences of all figures that are not equal, by key of
+        the figure.
         """
         if not self._bounds.is_file():
             return {}
@@ -332,7 +334,7 @@ def compute(  # noqa: C901  (two loops over one cache)
     quick: bool = False,
     progress: Callable[[str], None] = lambda step: None,
 ) -> Computed:
-    """Compute the figures of a paper from the folder of corpora.
+    """Compute the printed figures of a paper from the folder of corpora.
 
     ``progress`` is called before each program.
     """
@@ -446,7 +448,7 @@ def unrecorded(paper: Paper, values: Mapping[str, Sequence[float]]) -> list[str]
 
 
 def failures(paper: Paper, values: Mapping[str, Sequence[float]]) -> list[str]:
-    """Return a line of text for each figure that fails."""
+    """Return a line of text for each figure of the paper that fails."""
     lines = []
     for cell in paper.cells():
         if (ours := values.get(cell.key)) is None or cell.state(ours) != FAILS:
@@ -475,7 +477,7 @@ def decided(paper: Paper) -> dict[str, list[tuple[Cell, str]]]:
 
 
 def excused(paper: Paper) -> Counter[str]:
-    """Count the figures that cannot be computed, by kind of reason."""
+    """Count the figures of the paper that cannot be computed, by kind of reason."""
     return Counter(
         cell.cells.kind
         for cells in decided(paper).values()

@@ -1,5 +1,5 @@
-"""Built-in baseline systems. They are deterministic, read only the public inputs, and
-produce runs.
+"""Built-in baseline systems. Baselines are deterministic, read only the public inputs,
+and produce runs.
 """
 
 import difflib
@@ -20,8 +20,7 @@ __all__ = [
     "has_papers",
 ]
 
-#: The package for the five papers. An installation may omit it, so that other modules
-#: must not import it.
+#: Other modules must not import this package, which an installation may omit.
 PAPERS = "scoring.papers"
 WITHOUT_PAPERS = "what reproduces the five papers is not installed here; the image `full` and a checkout have it"  # noqa: E501
 #: The task types whose gold may have several annotators.

@@ -1,8 +1,8 @@
 """The extractive baselines of citation text generation: LEAD, TextRank and LexRank.
 
-Funkquist et al. 2023, CiteBench, section 4. Peculiarities of the original code are
-reproduced: LEAD treats tags as words, TextRank returns nothing for fewer than five
-sentences, and LexRank sorts its sentences by score.
+Funkquist et al. 2023, CiteBench, section 4. The baselines reproduce peculiarities of
+the original code. LEAD treats tags as words, TextRank returns nothing for fewer than
+five sentences, and LexRank sorts its sentences by score.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -26,15 +26,15 @@ from tasks.types.problems import missing_package, needed, package_needed
 
 THRESHOLD = 0.03
 BY_PACKAGE, FIRST = "package", "first"
-#: Number of decimals to which scores are rounded before they are compared. Further
-#: digits depend on the order of additions.
+#: Scores are compared after rounding to this number of decimals.
+#: Further decimals depend on the order of additions.
 _DIGITS = 9
 
 
 def lexrank(
     documents: Sequence[Sequence[str]], size: int, *, ties: str = BY_PACKAGE
 ) -> list[list[str]]:
-    """Return the best sentences of each document, best first; none for an empty
+    """Return the best sentences of each document, best first, or none for an empty
     document.
 
     Words are weighted by inverse document frequency. Raises Unavailable.
@@ -114,8 +114,7 @@ def model_answers(files: Sequence[InputFile], writing: Writing) -> Iterator[Answ
         )
     model = model.to(chosen_device()).eval()
     written = [""] * len(texts)
-    # Batches contain texts of similar length. They do not depend on the order of the
-    # instances.
+    # Batches have texts of similar length, whatever the order of the instances.
     order = sorted(range(len(texts)), key=lambda place: (len(texts[place]), place))
     for first in range(0, len(order), writing.batch):
         places = order[first : first + writing.batch]
@@ -197,7 +196,8 @@ def lead(inputs: Sequence[Items], settings: Settings) -> list[str]:
 
 
 def by_textrank(inputs: Sequence[Items], settings: Settings) -> list[str]:
-    """Summarise with TextRank: a fifth of the sentences, in order. Raises Unavailable.
+    """Summarise with TextRank, which selects a fifth of the sentences, in order. Raises
+    Unavailable.
 
     The answer is empty for fewer than five sentences.
     """

@@ -1,5 +1,5 @@
-"""The pilot's systems for task 1A: find the reference sentences of a citance by word
-similarity.
+"""The pilot's systems for task 1A, which find the reference sentences of a citance by
+word similarity.
 
 Jaidka et al. 2014, section 5, describes MQ, clair_umich and TALN.UPF. Comments describe
 choices for details that the paper does not specify.
@@ -33,8 +33,8 @@ MQ_SENTENCES = 3
 SHORTEST = 50
 CONTEXT = 20
 LAMBDA = 0.97
-#: Weights of sentences in sections that summarise the paper. Titles always have weight
-#: 1.
+#: Sentences in sections that summarise the paper have these weights.
+#: Titles always have weight 1.
 SECTION_WEIGHTS = {"Abstract": 2.0, "Introduction": 2.0, "Conclusion": 2.0}
 THRESHOLDS = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 
@@ -70,11 +70,11 @@ def with_citing_papers(topic: InputTopic) -> list[str]:
 
 
 def likeness(topic: InputTopic, counted: Counted, *, context: int = 0) -> Likeness:
-    """Return TF-IDF similarities, with document frequencies from the texts of
-    ``counted``.
+    """Return TF-IDF similarities of citances and sentences, with document frequencies
+    from the texts of ``counted``.
 
-    To the vector of each sentence, the vectors of ``context`` neighbouring sentences
-    are added: half of them precede the sentence and half follow it.
+    The vectors of ``context`` neighbouring sentences, half before and half after the
+    sentence, are added to the vector of each sentence.
     """
     weights = TfIdf(counted(topic), is_plain=True)
     sentences = weights.vectors(paper_alone(topic))
@@ -99,7 +99,7 @@ def likest(
     shortest: int = 0,
 ) -> Choice:
     """Return a function that selects for each citance the ``count`` most similar
-    sentences; None selects all.
+    sentences. A count of None selects all sentences.
 
     Sentences with fewer than ``shortest`` characters are skipped.
     """
@@ -185,8 +185,8 @@ def taln(topic: InputTopic) -> list[list[int]]:
 def citance_sentences(
     topic: InputTopic, citance: InputCitance, *, around: int = 0
 ) -> list[str]:
-    """Return the citance's sentences in the citing paper, and ``around`` more on each
-    side.
+    """Return the citance's sentences in the citing paper, and ``around`` more sentences
+    on each side.
 
     If the paper is missing, return the text of the citance.
     """
@@ -312,7 +312,7 @@ Summarizer = Callable[[InputTopic], list[str]]
 
 
 def lead(topic: InputTopic) -> list[str]:
-    """Return the paper's first 250 words after its title; the last sentence may be
+    """Return the paper's first 250 words after its title. The last sentence may be
     truncated.
     """
     return list(

@@ -25,8 +25,8 @@ from tasks.types.clsumm.topics import Topic, read_input_topics, read_topics
 from tasks.types.files import InputFile
 
 GRAMS = (1, 3)
-#: Endings and their replacements, after the rules of WordNet. ¶ The first replacement
-#: that results in a word of the papers is used.
+#: WordNet's rules replace these endings of words.
+#: The first replacement that results in a word of the papers is used.
 ENDINGS = (
     ("ies", "y"),
     ("sses", "ss"),
@@ -65,7 +65,7 @@ def facet_pairs(topics: Sequence[Topic]) -> list[FacetPair]:
     """Return all pairs of citance and cited text in the gold. Each pair has the most
     frequent facet of the cited text's citations.
 
-    A pair is repeated for each of its citations.
+    A pair of citance and cited text is repeated for each of its citations.
     """
     citances = [
         (topic, citance)
@@ -100,7 +100,7 @@ def lemmatizer(topics: Sequence[Topic]) -> Callable[[str], str]:
     """Return a function that strips the ending of a word if the result is a word of the
     papers.
 
-    No dictionary is needed.
+    The lemmatizer needs no dictionary.
     """
     bases = {
         word
@@ -167,8 +167,8 @@ def facets_by(
 
 
 def grams(text: CitedText, of: str) -> list[tuple[str, ...]]:
-    """Return the n-grams of lemmas and, if selected, of words. A prefix distinguishes
-    them.
+    """Return the n-grams of a text's lemmas and, if selected, of words. A prefix
+    distinguishes lemmas from words.
     """
     longest = 1 if of == SINGLE_LEMMAS else GRAMS[1]
     sides = {

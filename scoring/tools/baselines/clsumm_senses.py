@@ -12,7 +12,7 @@ similarity of their most similar senses, in these measures:
     jcn     1 / (the information of both senses less twice the ancestor's) (Jiang and Conrath 1997)
     lin     twice the ancestor's information by that of both senses (Lin 1998)
 
-The shared ancestor with the highest value is used. Values are at least 0; senses
+The shared ancestor with the highest value is used. Values are at least 0. Senses
 without a shared ancestor have the value 0. The paper does not specify the texts from
 which information content is computed. Here they are the compared texts, and the count
 of a word is divided among its senses.

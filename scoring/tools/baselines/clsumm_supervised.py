@@ -2,11 +2,11 @@
 exist.
 
 Jaidka et al. 2014, section 5, describe a classifier over pairs of citance and reference
-sentence. Its features are TF-IDF, longest common subsequences, WordNet similarity and
-common dependencies. This implementation adds the number of common words and the
-position of the sentence. WordNet and a parser are used only if they are installed and
-selected. The classifier that answers a topic is trained on the gold of all other
-topics.
+sentence. The features of the classifier are TF-IDF, longest common subsequences,
+WordNet similarity and common dependencies. This implementation adds the number of
+common words and the position of the sentence. WordNet and a parser are used only if
+they are installed and selected. The classifier that answers a topic is trained on the
+gold of all other topics.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -78,7 +78,7 @@ def chosen_wordnet(option: str) -> Any | None:
 
 
 def features(topic: InputTopic, options: Options) -> Floats:
-    """Return (citances, sentences, features) of a topic. Raises Unavailable."""
+    """Return the (citances, sentences, features) array of a topic. Raises Unavailable."""
     near = likeness(topic, with_citances).cosines
     return np.concatenate(
         [_features_of_words(topic, near), *features_of_data(topic, options)], axis=2

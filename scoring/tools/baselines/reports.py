@@ -14,8 +14,7 @@ from tasks.types.positional_citations.sentences import by_rules
 
 ROBERTSON = "Robertson and Zaragoza 2009, The Probabilistic Relevance Framework: BM25 and Beyond"
 LEAD = "Brandow et al. 1995, Automatic Condensation of Electronic Publications by Sentence Selection"
-#: The number of documents in a report, and the number of leading sentences taken from
-#: each.
+#: A report contains the first sentences of the first documents.
 DOCUMENTS, LEAD_SENTENCES = 5, 2
 #: The maximum length of a report in words. Every track allows this length.
 MAX_WORDS = 200

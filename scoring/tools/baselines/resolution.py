@@ -1,9 +1,10 @@
 """Baselines of Citation Resolution: representations of references, and rankings based
 on them.
 
-Duma and Klein 2014. *Internal*: the cited paper's own words (full text, title and
-abstract, passage). *External*: sentences of other papers that cite it. *Mixed*: both.
-TF-IDF is fitted on the references of one paper, because only these are ranked.
+Duma and Klein 2014. *Internal* methods use the cited paper's own words (full text,
+title and abstract, passage). *External* methods use sentences of other papers that cite
+this paper. *Mixed* methods use both kinds of words. TF-IDF is fitted on the references
+of one paper, because only the references of this paper are ranked.
 """
 
 import re
@@ -118,8 +119,8 @@ class Document:
     title: str
     abstract: str
     full_text: str
-    #: Contexts in which other papers cite the document. Each context contains the id of
-    #: its `citing` paper.
+    #: Other papers cite the document in these contexts.
+    #: Each context contains the id of its `citing` paper.
     inlinks: Sequence[Mapping[str, Any]]
 
     @classmethod
@@ -139,13 +140,14 @@ class Document:
 class Method:
     """A representation of documents by one or more bags of words per document.
 
-    The score of a document is the highest score of its bags.
+    The score of a document is the highest score among the document's bags.
     """
 
     name: str
     family: str
-    #: A function that returns the bags of words of a document. The second argument is
-    #: the id of the paper under test, whose words are excluded.
+    #: The function ``bags`` returns the bags of words of a document.
+    #: The second argument of ``bags`` is the id of the tested paper.
+    #: The words of the tested paper are excluded from the bags.
     bags: Callable[[Document, str], Sequence[str]] = field(repr=False)
     #: The parts that documents must have for this method.
     requirements: frozenset[str]
@@ -254,7 +256,7 @@ def rankings(
 ) -> Iterator[tuple[list[int], list[float]]]:
     """Yield for each record the ranking of the documents and their scores.
 
-    The ranking contains indices, best first; ties stay in order. A score is the cosine
+    The ranking contains indices, best first. Ties stay in order. A score is the cosine
     with the best bag of a document.
     """
     citing = str(records[0]["paper_id"])

@@ -34,8 +34,8 @@ from tasks.types.problems import (
 from tasks.types.ranking.records import Rows, the_file
 
 PLACEHOLDER, OTHER = "<REF>", "<OTHERREF>"
-#: Terms in more than half of the documents would have a negative weight. Their weight
-#: is this fraction of the mean weight.
+#: BM25 would give a term in more than half of the documents a negative weight.
+#: The weight of such a term is this fraction of the mean weight instead.
 EPSILON = 0.25
 _WORD = re.compile(r"\w+")
 
@@ -113,8 +113,8 @@ def folder_of(options: Options) -> Path:
 
 
 def lacking_for_dense() -> str:
-    """Return the name of a missing package; empty if the baseline can run with the
-    packaged model.
+    """Return the name of a package that the baseline with dense vectors lacks, or an
+    empty text if no package is missing.
     """
     packages = {
         "torch": MODELS,
@@ -246,7 +246,7 @@ def query(record: Mapping[str, Any], *, with_neighbours: bool) -> str:
 
 
 def document(record: Mapping[str, Any]) -> str:
-    """Return the text of a candidate: the printed reference, or else title and
+    """Return the text of a candidate, which is the printed reference, or else title and
     abstract.
     """
     if record.get("raw"):

@@ -16,7 +16,7 @@ def words(text: str) -> list[str]:
 
 
 class TfIdf:
-    """TF-IDF weights fitted on a collection of texts; unknown words have weight 0.
+    """TF-IDF weights fitted on a collection of texts. Unknown words have weight 0.
 
     By default, vectors are normalised as in scikit-learn. With ``is_plain``, weights
     are counts times ln(N / df) without normalisation, as in the systems of the CL-Summ
@@ -60,7 +60,7 @@ class TfIdf:
 
 
 def cosines(first: Floats, second: Floats) -> Floats:
-    """Return (a, b) cosines of the rows of two matrices; 0 for zero rows."""
+    """Return (a, b) cosines of the rows of two matrices, or 0 for zero rows."""
     return np.asarray(_normalise_rows(first) @ _normalise_rows(second).T)
 
 
@@ -69,7 +69,8 @@ def _normalise_rows(rows: Floats) -> Floats:
 
 
 def ranked(scores: Floats) -> list[int]:
-    """Return the positions in descending order of scores. Ties stay in order.
+    """Return the positions of candidates in descending order of scores. Ties stay in
+    order.
 
     Scores are rounded before they are compared, so that all machines return the same
     order.

@@ -97,8 +97,7 @@ def as_markdown(sets: Sequence[instances_of.DataSet], unit: str) -> Iterator[str
     yield from markdown_table(heads, phrases, in_numbers=True)
 
 
-#: CiteBench removes this number of characters from numbered abstracts, whether they
-#: begin with `[0] ` or `[10] `.
+#: CiteBench cuts this many characters from abstracts that begin with `[0] ` or `[10] `.
 _NUMBER_CUT = 4
 _SOURCE_LINES, _TARGET_LINES = ".txt.src", ".txt.tgt.tagged"
 _DIGIT = re.compile(r"[0-9]")
@@ -231,8 +230,7 @@ def _part(record: Record, key: str, kind: type) -> Any:
     return value
 
 
-#: The keys by which each format is recognised, and the function that converts records
-#: of the format.
+#: The keys identify a format, and the function converts records of the format.
 _FORMS: Mapping[str, tuple[tuple[str, ...], Callable[[Record], Converted]]] = {
     "lu": (("related_work", "ref_abstract"), _convert_lu),
     "chen": (("abs", "multi_doc"), _chen),
@@ -240,8 +238,7 @@ _FORMS: Mapping[str, tuple[tuple[str, ...], Callable[[Record], Converted]]] = {
 }
 FORMS = ("aburaed", *_FORMS)
 _EXPECTED = f"the original files of one of {', '.join(FORMS)}"
-#: Fields of CiteBench's processed files; see its `sample.json` (UKPLab/citebench,
-#: commit e0cc3b8e).
+#: CiteBench's `sample.json` has these fields (UKPLab/citebench, commit e0cc3b8e).
 PROCESSED = ("target", "input")
 
 
@@ -283,8 +280,7 @@ def _aburaed(files: Sequence[InputFile], split: str) -> Iterator[Converted]:
 def _lines_of(files: Sequence[InputFile], split: str, ending: str) -> list[str]:
     for file in files:
         if file.stem in _names_of(split) and file.name.endswith(ending):
-            # `splitlines` would also split at other characters, which occur in
-            # abstracts.
+            # `splitlines` would also split at other characters in abstracts.
             return [
                 line.removesuffix("\r")
                 for line in decoded(file.read()).removesuffix("\n").split("\n")

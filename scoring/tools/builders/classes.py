@@ -113,8 +113,7 @@ RANKED: Mapping[str, str] = {
     CITED: "the papers of the collection that are cited",
     ALL: "all papers of the collection, cited or not",
 }
-#: The dimensions whose contexts form the combined set, if sets are sampled as in the
-#: paper.
+#: The paper's sampling combines the contexts of these dimensions into one set.
 COMBINED = ("field", "year_group", "citation_group", "h_index_group")
 #: The default number of contexts per stratum.
 PER_STRATUM: Mapping[str, int] = {EACH: 10, OFFICIAL: 3}
@@ -134,15 +133,14 @@ class Rules:
     sampling: str = EACH
     candidates: str = CITED
     per_stratum: int = 10
-    #: The number of cited papers sampled per stratum, of which ``per_stratum`` are
-    #: used, as in the paper.
+    #: Sampling draws this many cited papers per stratum and uses ``per_stratum``.
     drawn: int = 10
     most_per_class: int = 1500
     every_context: bool = False
     outlier_z: float = 3.0
     length_thresholds: tuple[float, float] | None = None
-    #: The two thresholds of positions, as fractions of the sentence. Positions up to
-    #: the first are its start, positions beyond the second its end.
+    #: Positions up to the first fraction of a sentence are the sentence's start.
+    #: Positions beyond the second fraction of a sentence are the sentence's end.
     location_bounds: tuple[float, float] = (1 / 3, 2 / 3)
     first_year: int = 1996
     last_year: int = 2020
@@ -150,8 +148,8 @@ class Rules:
     citation_groups: int = 10
     fewest_citations: int = 5
     h_index_groups: int = 4
-    #: The paper whose field is used: `cited` or `citing`. With `auto`, the field of the
-    #: cited paper is used if at least half of the cited papers have a field.
+    #: Classes use the field of the `cited` or of the `citing` paper.
+    #: `auto` uses the cited paper if at least half of the cited papers have a field.
     field_of: str = "auto"
     #: Fields with a smaller fraction of the corpus's papers are low-resource fields.
     low_resource_share: float = 0.03
@@ -170,8 +168,8 @@ class Rules:
         )
 
     def years(self, year: int) -> str:
-        """Return the group of years that contains this year. Groups extend to years
-        outside the configured range.
+        """Return the group of publication years that contains the given year. Groups
+        extend to years outside the configured range.
         """
         first = year - (year - self.first_year) % self.years_a_group
         return f"{first}-{first + self.years_a_group - 1}"
@@ -263,7 +261,7 @@ REASONS = (
 
 def reason_against(context: sqlite3.Row, cited: int) -> str | None:
     """Return the reason for leaving out the context, or None. ``cited`` is the number
-    of its cited references in the reference list.
+    of the context's cited references in the reference list.
     """
     sentence = context["sentence"]
     checks = (
@@ -287,8 +285,7 @@ def counted(reasons: Counter[str]) -> dict[str, int]:
     return {reason: reasons[reason] for reason in REASONS if reasons[reason]}
 
 
-#: The minimum fraction of a sentence's words that the text of an intent must contain to
-#: match the sentence.
+#: An intent's text matches a sentence if it has this fraction of the sentence's words.
 ENOUGH = 0.5
 _WORD = re.compile(r"[^\W\d_]+")
 

@@ -1,5 +1,5 @@
-"""Convert an article's paragraphs to contexts: one context for each citation or group
-of adjacent citations.
+"""Convert an article's paragraphs to contexts, with one context for each citation or
+group of adjacent citations.
 """
 
 import re
@@ -93,8 +93,8 @@ class _Sentence:
         self.groups = list(_GROUP.finditer(text))
 
     def shown(self, group: int | None = None) -> str:
-        """Return the text with one placeholder for the marks of this group and the
-        other placeholder for the marks of all other groups.
+        """Return the sentence with `<REF>` for the marks of the given group, and
+        `<OTHERREF>` for the marks of all other groups.
         """
         parts, end = [], 0
         for number, mark in enumerate(self.groups):
@@ -106,8 +106,8 @@ class _Sentence:
         return " ".join("".join([*parts, self.text[end:]]).split())
 
     def printed(self, numbers: Mapping[str, int]) -> str:
-        """Return the text with the marks as printed in the paper. Tokens of the corpus
-        are replaced by the numbers of the references.
+        """Return the sentence with the citation marks as printed in the paper. Tokens
+        of the corpus are replaced by the numbers of the references.
         """
         first, *rest = self.text.split(MARK)
         parts = [first]
@@ -142,8 +142,7 @@ DAMAGED = "damaged"
 
 _YEAR = r"(?:1[6-9]|20)\d\d[a-z]?"
 _WORD = r"(?:(?:van|von|de|der|den|di|da|del|la|le|ten|ter)\s+){0,3}[A-ZÀ-Þ][\w'’\-]*"
-#: The lengths of names and lists are limited, so that text in capitals takes no more
-#: time than other text.
+#: Names and lists have a maximum length, so that text in capitals takes no more time.
 _NAME = rf"{_WORD}(?:\s+{_WORD}){{0,4}}"
 _AND = rf"(?:and|&)\s+{_NAME}"
 _AUTHORS = rf"{_NAME}(?:,?\s+(?:et\s+al\.?,?|and\s+others|{_AND})|(?:,\s+{_NAME}){{1,20}},?\s+{_AND})?"
@@ -160,11 +159,10 @@ _STYLES = (
     ),
     (ANONYMOUS, re.compile(r"\{\{cite:[^{}]*\}\}|\[?\s*(?:CITATION|REF|#REF)\s*\]?")),
 )
-#: Two marks that were extracted as one: they have two years, or an opening bracket
-#: inside brackets.
+#: Two marks merged into one have two years, or an opening bracket inside brackets.
 _TWO_AS_ONE = re.compile(rf"\([^()]*\(|\[[^\[\]]*\[|{_YEAR}\s*\(?[A-ZÀ-Þ][^()]*{_YEAR}")
-#: A number with only one round bracket. A number with one square bracket is common in
-#: groups such as `[3, 7]`.
+#: A number with only one round bracket is a damaged mark.
+#: A number with one square bracket is common in groups such as `[3, 7]`.
 _HALF = re.compile(r"\(\s*\d{1,3}[.,]?|\d{1,3}\s*\)[.,]?")
 #: Text that looks like a citation although the corpus has no mark there.
 _UNMARKED = re.compile(
@@ -173,8 +171,8 @@ _UNMARKED = re.compile(
 
 
 def style_of(mark: str) -> str:
-    """Return the style of a printed mark: `damaged` for two merged marks and for a
-    number with one round bracket, “” for an unknown style.
+    """Return the style of a printed citation mark. The style is `damaged` for two
+    merged marks and for a number with one round bracket, and “” if unknown.
 
     >>> style_of("(Lee et al., 1997a)"), style_of("[12]"), style_of("(Lee et al., 1997a(Lee et al., 1997b)")
     ('author-year', 'numeric', 'damaged')

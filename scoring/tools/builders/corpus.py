@@ -1,5 +1,5 @@
-"""The common format of corpora: papers, the references of each paper, and the sentences
-with citations.
+"""The common format of corpora, with papers, the references of each paper, and the
+sentences with citations.
 """
 
 from bisect import bisect_left
@@ -13,8 +13,7 @@ from scoring.metrics.discourse import RULES, sentence_spans
 from tasks.types.positional_citations.parsing import own_or_copy
 from tasks.types.problems import Unavailable, needed
 
-#: The placeholder for the citation or group of citations to which a context belongs,
-#: and the placeholder for all other citations.
+#: `<REF>` replaces the citations of a context, and `<OTHERREF>` all other citations.
 PLACEHOLDER, OTHER = "<REF>", "<OTHERREF>"
 
 
@@ -52,9 +51,9 @@ class Author:
 class Reference:
     """An entry of a paper's reference list.
 
-    All references to the same paper have the same ``target``: the id of the paper in
-    the collection, or another shared id. If the paper is unknown, only this entry has
-    the id. ``citations`` is the number of papers that cite the target.
+    All references to the same paper have the same ``target``, which is the id of the
+    paper in the collection, or another shared id. The entry of an unknown paper has an
+    id of its own. ``citations`` is the number of papers that cite the target.
     """
 
     ref_id: str
@@ -90,7 +89,7 @@ class Context:
 
 @dataclass(frozen=True, kw_only=True)
 class Mark:
-    """A citation mark in a paragraph: its position, its printed form, and its
+    """A citation mark in a paragraph, with the mark's position, printed form and
     reference.
 
     ``ref_id`` is None if the corpus does not identify the reference.
@@ -111,8 +110,8 @@ class Sentence:
 
 @dataclass(frozen=True, kw_only=True)
 class Paragraph:
-    """A paragraph. It has a text with marks, or ``sentences`` if the corpus is split
-    into sentences.
+    """A paragraph. A paragraph has a text with marks, or ``sentences`` if the corpus is
+    split into sentences.
     """
 
     section: str
@@ -128,13 +127,11 @@ class Article:
     paragraphs: Sequence[Paragraph] = ()
 
 
-#: The character that stands for a citation mark in a paragraph. It does not occur in
-#: texts.
+#: This character replaces each citation mark in a paragraph and occurs in no text.
 MARK = "\ue000"
 #: Name of the splitter by rules.
 BY_RULES = "rules"
-#: Longer paragraphs are cut at a space, because a parser's memory grows with their
-#: length.
+#: Longer paragraphs are cut at a space, because a parser's memory grows with length.
 LONGEST = 100_000
 
 Span = tuple[int, int]
@@ -148,9 +145,10 @@ class Splitter:
     given, name = BY_RULES, RULES
 
     def spans(self, text: str, marks: Sequence[str]) -> Iterable[Span]:
-        """Return the start and end of each sentence, without surrounding spaces.
+        """Return the start and end of each sentence of a text, without surrounding
+        spaces.
 
-        In the text, ``MARK`` stands for each citation mark; ``marks`` has the printed
+        In the text, ``MARK`` stands for each citation mark. ``marks`` has the printed
         forms.
         """
         return sentence_spans(text)

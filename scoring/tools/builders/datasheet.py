@@ -1,5 +1,5 @@
-"""The data sheet of a diagnostic split: all rules and thresholds, and counts before and
-after sampling.
+"""The data sheet of a diagnostic split, with all rules and thresholds, and counts
+before and after sampling.
 """
 
 import platform
@@ -212,8 +212,8 @@ NO_CLASS = "None"
 
 @dataclass(frozen=True)
 class Distribution:
-    """The distribution of one feature. ``is_mean`` is True if the numbers are means and
-    False if they are counts.
+    """The distribution of one feature. ``is_mean`` is True if the numbers of the
+    distribution are means, and False if the numbers are counts.
     """
 
     name: str
@@ -261,8 +261,7 @@ class _Side:
     def add(self, row: sqlite3.Row) -> None:
         self.total += 1
         for name, label in _FEATURES.items():
-            # Do not count missing tags: most contexts are not tagged, and some have no
-            # word before the citation.
+            # Contexts without tags or without a word before the citation do not count.
             if name not in TAGGED or label(row) != NO_CLASS:
                 self.features[name][label(row)] += 1
         if row["citations"] is not None:

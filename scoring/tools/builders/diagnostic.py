@@ -21,8 +21,7 @@ from scoring.tools.builders.store import SQL, Store
 from scoring.tools.builders.tagging import Tagger, tag
 from tasks.types.citation_recommendation import CANDIDATES, CONTEXTS, SAMPLED_FOR
 
-#: The contexts of a stratum whose papers have no sampled context so far, and the
-#: reserves.
+#: A stratum has contexts of papers without a sampled context, and reserves.
 _Stratum = tuple[list[int], list[int]]
 
 
@@ -101,7 +100,7 @@ def sample_officially(store: Store, rules: classes.Rules) -> None:
     """Fill the table `sampled`. Raises InputRefused if no context has all features of
     the strata.
 
-    Sets compete for the same contexts: the set *Medium* needs contexts at the end of
+    Sets compete for the same contexts. The set *Medium* needs contexts at the end of
     sentences, and the set *End* needs contexts of medium length. Therefore all classes
     take turns, the smallest class first. In each turn, a class takes one unused
     context, so that all classes grow equally until their strata are empty. A stratum
@@ -205,7 +204,8 @@ def build_diagnostic(  # noqa: PLR0913  (each is an option of the command)
     sentences: str = BY_RULES,
     progress: Callable[[str], None] = lambda step: None,
 ) -> datasheet.Built:
-    """Write the season folder. ``progress`` is called with the name of each step.
+    """Write the season folder of a diagnostic split. ``progress`` is called with the
+    name of each step.
 
     ``pipeline`` is a spaCy pipeline for parts of speech, or None. ``sentences`` is the
     name of the sentence splitter. The result does not depend on the number of workers.
@@ -397,16 +397,16 @@ def table(counts: Agreement) -> Iterator[str]:
 
 
 TABLE = "Table 1"
-#: The rule set, and the names of metrics and systems on the board by printed name. ¶
-#: This rule set contains only the metrics of the paper.
+#: The rule set `official` contains only the metrics of the paper.
+#: Both mappings lead from printed names to names of metrics and systems on the board.
 RULES, METRICS, SYSTEMS = (
     "official",
     {"R@10": "recall@10", "M@10": "mrr@10"},
     {"BM25": "bm25-okapi"},
 )
 _POS = ("Verb", "Noun", "Adjective", "Adverb", "Pronoun", "Preposition", "Others")
-#: For each printed dimension: its name in this program, and the classes whose names in
-#: this program differ.
+#: Each printed dimension has a name in this program.
+#: The mapping of a dimension has the classes whose names in this program differ.
 DIMENSIONS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "Fields": ("field", {}),
     "Years": ("year_group", {}),

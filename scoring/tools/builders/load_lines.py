@@ -26,7 +26,9 @@ def files(path: Path) -> list[Path]:
 
 
 def add(record: reading.Record, file: Path, store: Store) -> None:
-    """Add a record. A paper that `papers.jsonl` lacks has neither field nor year."""
+    """Add a record of a file to the store. A paper that `papers.jsonl` lacks has
+    neither field nor year.
+    """
     if file.name == PAPERS:
         paper = Paper(
             paper_id=_required_value(record, "paper_id"),

@@ -6,7 +6,7 @@ medical articles (LREC); as in the ACL collection of Ritchie, Teufel and Roberts
 attribute ``AZ`` of a sentence (Argumentative Zoning) or the type of a ``CoreSc1`` or
 ``annotationART`` element in it (Core Scientific Concepts, Liakata et al. 2010).
 
-Reference lists contain no ids of papers in the collection: a reference is matched by
+Reference lists contain no ids of papers in the collection, so a reference is matched by
 its title.
 """
 

@@ -1,9 +1,9 @@
 """Load GROBID's TEI: one XML file per paper, with paragraphs and citation marks.
 
 Lopez 2009, GROBID: Combining Automatic Bibliographic Data Recognition and Term
-Extraction (ECDL). A mark is a ``ref`` of the type ``bibr``; its ``target`` is the
-``xml:id`` of a ``biblStruct``. A reference is matched to the paper of the collection
-with its title, or else becomes a separate paper.
+Extraction (ECDL). A mark is a ``ref`` of the type ``bibr``. The ``target`` of a mark is
+the ``xml:id`` of a ``biblStruct``. A reference is matched to the paper of the
+collection with its title, or else becomes a separate paper.
 """
 
 import re

@@ -27,8 +27,8 @@ from scoring.tools.builders.reading import Loader, add_records, loader, refusal
 from scoring.tools.builders.store import Store
 from tasks.types.problems import InputRefused, Problem, needed, refuse
 
-#: The size of a part in bytes. Each smaller file, and each compressed file, is a single
-#: part.
+#: A part of a corpus has this size in bytes.
+#: Each smaller or compressed file of a corpus is a single part.
 PART = 64 << 20
 #: Increase this number whenever the content of a part's database would change.
 VERSION = 2
@@ -37,8 +37,8 @@ MANIFEST, LOCK, STORE, PARTS = "work.json", "lock", "corpus", "parts"
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """The work of one process: a byte range of a file, or a whole corpus if the format
-    cannot be divided.
+    """The work of one process, which is a byte range of a file, or a whole corpus if
+    the format cannot be divided.
     """
 
     path: Path
@@ -183,8 +183,8 @@ UNFINISHED = ".unfinished"
 #: Seconds to wait for the first answer of a cluster.
 PATIENCE = 30
 
-#: A function that writes the output file of a task and returns problems of its input.
-#: It runs in another process.
+#: The function runs in another process and writes the output file of a task.
+#: The function returns the problems of the task's input.
 Run = Callable[[Any], list[Problem]]
 
 
@@ -192,7 +192,7 @@ Run = Callable[[Any], list[Problem]]
 class Workers:
     """Runs tasks in ``jobs`` processes, or on the cluster at an address.
 
-    Each task has an output file, ``out``.
+    Each task writes an output file, ``out``.
     """
 
     jobs: int = 1
@@ -228,7 +228,9 @@ ALONE = Workers()
 
 
 def whole(out: Path) -> Path:
-    """Yield a unique temporary path. The file is renamed to ``out`` once it is complete."""
+    """Yield a unique temporary path. The temporary file is renamed to ``out`` once the
+    file is complete.
+    """
     return out.with_name(f"{out.name}.{uuid4().hex}{UNFINISHED}")
 
 

@@ -177,8 +177,8 @@ def _digest_of_lines(path: Path) -> bytes:
 
 
 def text(record: Record, *keys: str) -> str:
-    """Return the first value that is a text, a number or a list of texts; empty without
-    one.
+    """Return the record's first value under the keys that is a text, a number or a list
+    of texts, or an empty text without such a value.
     """
     for key in keys:
         value = record.get(key)
@@ -207,7 +207,8 @@ def without_tokens(content: str) -> str:
 
 
 def whole(record: Record, *keys: str) -> int | None:
-    """Return the first value that is an integer, or a text that represents one.
+    """Return the record's first value under the keys that is an integer, or a text that
+    represents an integer.
 
     Integers with more than 18 digits are ignored.
     """
@@ -245,9 +246,10 @@ SENTENCES = ("lines", "scixml", "clsumm")
 class Loader:
     """The reader of a corpus format.
 
-    ``as_a_whole`` loads a corpus; ``files`` and ``add`` read files whose lines are
-    independent. A format has one or the other. ``has_paragraphs`` is True if its texts
-    are paragraphs, and False if they are sentences.
+    ``as_a_whole`` loads a corpus. ``files`` and ``add`` read files whose lines are
+    independent. A format has either ``as_a_whole``, or both ``files`` and ``add``.
+    ``has_paragraphs`` is True if texts of the format are paragraphs, and False if the
+    texts are sentences.
     """
 
     def __init__(self, name: str) -> None:
@@ -265,7 +267,7 @@ class Loader:
         self.add: Adding | None = getattr(module, "add", None)
 
     def load(self, path: Path, store: Store) -> None:
-        """Load a corpus. Its lines may be in any order."""
+        """Load a corpus into the store. The lines of a corpus may be in any order."""
         if self.as_a_whole is not None:
             self.as_a_whole(path, store)
         elif self.files is not None and self.add is not None:
@@ -274,7 +276,7 @@ class Loader:
 
 
 def loader(form: str, path: Path) -> Loader:
-    """Return the loader of a format; `auto` detects the format. Raises InputRefused if
+    """Return the loader of a format. `auto` detects the format. Raises InputRefused if
     no format matches.
     """
     if not path.exists():

@@ -32,8 +32,7 @@ from tasks.types.citation_resolution import (
 from tasks.types.ranking.records import section_class
 
 BASELINES = ("references-tfidf-10-10", "references-tfidf-30-30")
-#: The collection contains either the papers of the corpus, or all references of these
-#: papers.
+#: The collection has the papers of the corpus, or all references of the papers.
 COLLECTIONS = ("papers", "references")
 
 _SHOWN = ("context_id", "paper_id", "section", "sentence", "before", "after")
@@ -45,8 +44,8 @@ class ResolutionRules:
     collection: str = COLLECTIONS[0]
     with_texts: bool = False
     with_inlinks: bool = False
-    #: The papers whose citations must not be used as evidence: all `tested` papers as
-    #: in the publication, or only the `citing` paper.
+    #: `tested` excludes citations in all tested papers from the evidence, as published.
+    #: `citing` excludes only the citations in the citing paper from the evidence.
     inlinks_without: str = "tested"
     #: The number of sentences kept before and after the citing sentence.
     around: int = 1

@@ -1,4 +1,4 @@
-"""Write the folder of a season: a valid `season.toml`, and runs of the baselines."""
+"""Write the folder of a season with a valid `season.toml` and runs of the baselines."""
 
 import datetime as dt
 import json
@@ -33,8 +33,8 @@ def write_sheet(folder: Path, facts: Mapping[str, Any], lines: Iterable[str]) ->
 
 @dataclass(frozen=True, kw_only=True)
 class SeasonFolder:
-    """The folder of a new season. Its dates are placeholders that organisers must
-    change.
+    """The folder of a new season. The dates of the season are placeholders that
+    organisers must change.
     """
 
     folder: Path

@@ -82,22 +82,22 @@ class Store:
             raise _duplicate_context_error(context.context_id) from twice
 
     def add_intent(self, *row: str) -> None:
-        """Add the intent of a citation: citing and cited paper, sentence and type."""
+        """Add the intent of a citation as citing paper, cited paper, sentence and type."""
         self.connection.execute("INSERT INTO intents VALUES (?, ?, ?, ?)", row)
 
     def add_text(
         self, paper_id: str, section: str, sentences: Iterable[tuple[str, str]]
     ) -> None:
-        """Do nothing with the sentences of a paragraph; `topics.Texts` overrides this
+        """Do nothing with the sentences of a paragraph. `topics.Texts` overrides this
         method.
 
-        ``sentences`` has two versions of each sentence: one with the printed citation
-        marks, and one with ``<OTHERREF>`` for each mark.
+        ``sentences`` has two versions of each sentence, one with the printed citation
+        marks and one with ``<OTHERREF>`` for each mark.
         """
 
     def add_sentence(self, tokens: int) -> None:
-        """Count a sentence of this length in tokens. The distribution defines the
-        length classes.
+        """Count a sentence of the given length in tokens. The distribution of sentence
+        lengths defines the length classes.
         """
         self.connection.execute(
             "INSERT INTO lengths VALUES (?, 1) ON CONFLICT (tokens) DO UPDATE SET sentences = sentences + 1",
@@ -105,8 +105,8 @@ class Store:
         )
 
     def merge(self, part: Path) -> None:
-        """Add the rows of another store. The result is the same as after adding each
-        row individually.
+        """Add the rows of another store to this store. The result is the same as after
+        adding each row individually.
         """
         self.connection.commit()
         self.connection.execute("ATTACH ? AS part", (str(part),))

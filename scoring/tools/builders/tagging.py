@@ -44,7 +44,7 @@ class Tagger:
         self, sentences: Iterable[tuple[int, str]]
     ) -> Iterator[dict[str, Any]]:
         """Yield the words next to the placeholder of each sentence, and the tag groups
-        of these words; None where no word exists.
+        of these words, or None where no word exists.
 
         Punctuation is skipped.
         """
@@ -76,8 +76,7 @@ class Tagger:
             yield beside
 
 
-#: The number of context ids in a range. Ranges do not depend on the number of
-#: processes.
+#: A range has this many context ids, whatever the number of processes.
 RANGE = 20_000
 #: The number of contexts between two calls of ``progress``.
 TOLD = 1_000

@@ -258,7 +258,9 @@ class Written:
     places: dict[str, int] = field(default_factory=dict)
 
     def add(self, section: str, sentence: str, unmarked: str = "") -> int:
-        """Add a sentence and return its sid. The title has sid 0, the first sentence 1."""
+        """Add a sentence to the paper and return the sentence's number (sid). The title
+        has sid 0, the first sentence 1.
+        """
         self.sentences.append((section, sentence))
         for key in (_letters(sentence), _letters(unmarked)):
             self.places.setdefault(key, len(self.sentences))
@@ -418,8 +420,8 @@ def build_topics(
     form: str = "auto",
     progress: Callable[[str], None] = lambda step: None,
 ) -> dict[str, Any]:
-    """Write the topics and their data sheet. ``progress`` is called with the name of
-    each step.
+    """Write the CL-Summ topics and the data sheet of the topics. ``progress`` is called
+    with the name of each step.
     """
     read = loader(form, corpus)
     if (out / TOPICS).exists():

@@ -12,8 +12,8 @@ from scoring.tools.builders.reading import refusal
 from scoring.tools.builders.store import Store
 from tasks.types.problems import InputRefused, Problem, quoted, refuse
 
-#: Minimum number of words in a title. A reference without a tagged title is matched to
-#: the paper whose title it contains.
+#: A title with fewer words matches no reference without a tagged title.
+#: A reference without a tagged title matches the paper whose title it contains.
 MIN_TITLE_WORDS = 4
 _ENTITY = re.compile(r"&([A-Za-z]\w*);")
 
