@@ -46,9 +46,9 @@ from tasks.types.judge_views import further_judges
 from tasks.types.positional_citations.options import ENTAILMENT
 from tasks.types.run_forms import TrecForm
 
-#: The number of lines of a JSON Lines file from which its fields are determined.
+#: The first lines of a JSON Lines file, up to this number, determine the file's fields.
 SAMPLED_LINES = 50
-#: Field names that JSONPath and column names may contain.
+#: JSONPath and column names may contain these field names.
 _NAME = re.compile(r"\w+", re.ASCII)
 _TYPES = {str: "sc:Text", bool: "sc:Boolean", int: "sc:Integer", float: "sc:Float"}
 
@@ -188,8 +188,7 @@ def etag_of(splits: Sequence[GivenSplit], form: str) -> str:
         release(),
         *(f"{part.gold.public} {part.gold.file} {part.has_gold}" for part in splits),
     ]
-    # File names contain digests of gold. The HMAC prevents readers from deriving the
-    # digests from the ETag.
+    # The HMAC protects the ETag, because file names contain digests of gold.
     tag = salted_hmac("scoring.data_sets.etag", "|".join(stated), algorithm="sha256")
     return f'"{tag.hexdigest()}"'
 
@@ -209,9 +208,9 @@ MEDIA_TYPES = {
     ".xml": "application/xml",
     ".csv": "text/csv",
 }
-#: Extensions of files that are described as plain text.
+#: Files with these extensions are described as plain text.
 TEXTS = {".xml", ".txt"}
-#: Terms of the Croissant vocabulary. All other terms are from schema.org.
+#: These terms are from the Croissant vocabulary, and all other terms from schema.org.
 _TERMS = (
     "citeAs",
     "column",
@@ -258,7 +257,7 @@ CONTEXT: dict[str, Any] = {
     "examples": {"@id": "cr:examples", "@type": "@json"},
     **{term: f"cr:{term}" for term in _TERMS},
 }
-#: The maximum number of files with the same extension that are listed by name.
+#: At most this many files with the same extension are listed by name.
 MAX_LISTED = 20
 
 
@@ -422,7 +421,7 @@ def _croissant_name(text: str) -> str:
 
 LINES = ".jsonl"
 GOLD = "gold"
-#: The names of splits on the Hub consist of word characters.
+#: The names of splits on the Hugging Face Hub consist of word characters.
 _NO_WORD = re.compile(r"\W+", re.ASCII)
 
 
@@ -507,7 +506,7 @@ def _benchmark(
 
 def _card_of(task: Task, configurations: Mapping[str, Mapping[str, str]]) -> str:
     season = task.season
-    # The Hub requires `other` and a name for licences that it does not list.
+    # The Hugging Face Hub requires `other` and a name for licences that the Hub lacks.
     licence = {
         "license": "other",
         "license_name": _word(season.licence or "not-stated").lower(),
@@ -541,7 +540,7 @@ def _word(text: str) -> str:
     return _NO_WORD.sub("_", text).strip("_") or "data"
 
 
-#: Characters that XML or a line of text cannot contain.
+#: XML or a line of text cannot contain these characters.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]+")
 README = Path(__file__).with_name("trec.txt").read_text(encoding="utf-8")
 

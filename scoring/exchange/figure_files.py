@@ -16,11 +16,11 @@ from citeboard.core.confined.turns import PoolFull
 from scoring.figures import Figure, as_plotly, as_svg, escaped
 
 TYPES = {"svg": "image/svg+xml", "pdf": "application/pdf", "png": "image/png"}
-#: HTML is sent as a download, so that its scripts never run on the site's origin.
+#: Browsers download HTML, so that scripts in a figure never run on the site's origin.
 DATA_TYPES = {"json": "application/json", "html": "application/octet-stream"}
-#: PNG pixels per unit of the SVG, for sharp screens and print.
+#: A PNG has this many pixels per unit of the SVG, for sharp screens and print.
 PNG_SCALE = 2.0
-#: Maximum seconds that a request waits while another figure is converted.
+#: A request waits at most this many seconds while another figure is converted.
 PATIENCE = 5.0
 _one_at_a_time = threading.Lock()
 
@@ -77,7 +77,7 @@ def figure_file(figures: Mapping[str, Figure], wanted: str) -> bytes:
             f"There is no figure {wanted!r} here; there are {', '.join(figures) or 'none'}."
         )
     if form in DATA_TYPES:
-        # Importing Plotly takes long.
+        # The import of Plotly takes long, so only this function imports Plotly.
         from plotly import graph_objects
 
         drawn = graph_objects.Figure(escaped(as_plotly(figures[name])))
@@ -102,8 +102,7 @@ def converted(svg: bytes, form: str, scale: float = PNG_SCALE) -> bytes:
     """Convert SVG to PDF or PNG. Raises ConverterBusy."""
     import cairosvg
 
-    # Convert one figure at a time, because a large figure takes half a second of CPU
-    # time.
+    # Convert one figure at a time, because a large figure takes half a second of CPU.
     if not _one_at_a_time.acquire(timeout=PATIENCE):
         raise ConverterBusy
     try:

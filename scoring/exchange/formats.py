@@ -42,7 +42,7 @@ from scoring.results.comparison.reading import Page, ReadInstance
 from tasks.models import Submission
 from tasks.submissions.reading import RUN_CARD
 
-#: The maximum length of a cell in Excel. Longer texts are truncated.
+#: A cell in Excel has at most this many characters, so longer texts are truncated.
 MAX_CELL = 32_767
 
 
@@ -234,8 +234,7 @@ def every_eval_ever_record(results: Results, row: Row) -> dict[str, Any]:
         "evaluation_results": [
             _result_record(results, row, column, cell, value)
             for column, cell, value in results.numbers(row)
-            # The schema requires the direction of each score, so that measures without
-            # a direction are left out.
+            # The schema requires directions, so measures without one are left out.
             if column.higher_is_better is not None
         ],
     }
@@ -331,8 +330,7 @@ def ir_metadata_of(results: Results, row: Row, description: str) -> Mapping[str,
         "tag": row.system,
         "actor": {"team": row.display_name, "role": "experimenter"},
         "method": {"description": description} if description else {},
-        # Other programs read the code's address from this field. The site's own
-        # importer reads the whole run card.
+        # Other programs read the code's address here, and the site reads the run card.
         **(
             {"implementation": {"source": {"repository": row.card["code"]}}}
             if "code" in row.card
@@ -411,10 +409,10 @@ def as_papers_with_code(results: Results) -> str:
 
 
 PADDING = 6
-#: Assumed width of a character in pixels at a font size of 11 pixels, slightly above
-#: the average. The SVG scales the text to the resulting width.
+#: At font size 11, this many pixels per character are slightly above the average.
+#: The SVG scales the text to the resulting width.
 LETTER = 6.4
-#: Longer titles are truncated.
+#: A badge truncates longer titles after this many characters.
 MAX_TITLE = 40
 
 
@@ -458,7 +456,7 @@ FORMATS: Mapping[str, Callable[[Results], str | bytes]] = {
     "json": lambda b: as_json(b.board, b.rows, figures_of(b.rows)),
     "xlsx": as_xlsx,
     "tex": lambda b: as_latex(b.board, b.rows, b.choice),
-    # Store a snapshot of the board, because the citation entries link to the snapshot.
+    # The citation entries link to a snapshot of the board, so a snapshot is stored.
     "bib": lambda b: as_bibtex(b, keep_cited(b.board)),
     "papers-with-code.json": as_papers_with_code,
     "every-eval-ever.zip": as_every_eval_ever,

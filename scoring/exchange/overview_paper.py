@@ -58,8 +58,7 @@ from tasks.models import Organiser, Phase, Registration, Season
 from tasks.seasons.access import listed_entries, may_help
 
 FORMS = ("csv", "json", "tex", "bib", "md", "yml", *TYPES)
-#: The maximum number of boards whose charts are also converted to PDF and PNG, because
-#: each conversion takes a fraction of a second.
+#: Only this many boards have charts in PDF and PNG, because conversions take time.
 MAX_CONVERTED = 12
 
 
@@ -153,7 +152,7 @@ class OverviewPaper:
         season, teams, boards = self.season, self.teams, self.boards
 
         def bibliography() -> str:
-            # The rows are ranked by the ranking rule set. No snapshot is stored.
+            # The ranking rule set ranks the rows, and no snapshot is stored.
             entries: dict[str, Citation] = {}
             for board in boards:
                 confirmation = confirmation_of(board)
@@ -356,10 +355,9 @@ def _charts(stem: str, figure: Callable[[], Figure]) -> list[PaperFile]:
     ]
 
 
-#: Special characters of Markdown.
+#: These characters have a meaning in Markdown.
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+!|~&-])")
-#: The maximum number of systems named in a sentence. Only the number of all other
-#: systems is given.
+#: A sentence names at most this many systems, and only counts all other systems.
 MAX_NAMED = 8
 
 

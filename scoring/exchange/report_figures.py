@@ -63,7 +63,7 @@ class ReportTable:
         return exports.as_table(tabular, f"{self.title}.", f"report-{self.name}")
 
 
-#: Fields of users whose values are counted, with the name of the table for each field.
+#: Each of these fields of users has a table that counts the field's values.
 FACTS = {"affiliation": "affiliations", "country": "countries"}
 TITLES = {
     "affiliation": gettext_noop(

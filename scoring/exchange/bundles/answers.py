@@ -18,7 +18,7 @@ from tasks.types.forms.shapes import BETWEEN, label_text
 from tasks.types.jsonlines import as_lines
 
 TABLES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson")
-#: Names of files that cannot contain answers.
+#: Files with these names cannot contain answers.
 _NO_ANSWERS = re.compile(
     r"\.(?:py|pyc|md|html?|ya?ml|png|jpe?g|gif|pdf|ipynb|npy|npz|pkl|zip|gz|exe|jar|sh|"
     r"info|name|log|docx?)$|(?:^|/)(?:readme|metadata|licen[sc]e)[^/]*$",
@@ -27,8 +27,7 @@ _NO_ANSWERS = re.compile(
 _SAMPLE = re.compile(r"predict|submission|answer|result|output|sample", re.IGNORECASE)
 MAX_ROWS, MAX_BYTES, MAX_WIDTH = 2_000_000, 1 << 28, 100
 ID, LABEL, SCORE, TEXT, ROW, INPUT = "id", "label", "score", "text", "row", "input"
-#: The field name of the answer for each task form. Gold and runs that the importer
-#: writes use this name.
+#: For each task form, the importer writes the answer under this field name.
 FIELDS = {"labels": LABEL, "numbers": SCORE, "text": TEXT}
 Row = dict[str, Any]
 
@@ -100,7 +99,7 @@ def read_lines(file: InputFile) -> Lines | None:
             values = tuple(own[1:] for own in cells)
             return Lines(file, values, tuple(own[0] for own in cells))
         return Lines(file, tuple(cells)) if max(widths) <= MAX_WIDTH else None
-    # Do not parse tables with a header here.
+    # Another function parses tables with a header.
     if file.suffix in (".csv", ".tsv"):
         return None
     return Lines(file, tuple((row,) for row in rows))

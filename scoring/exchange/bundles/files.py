@@ -15,7 +15,7 @@ from tasks.types.files import InputFile, Limits, open_input
 LIMITS = Limits(files=20_000, nests_anywhere=True, reads_kit=True)
 INNER = Limits(files=20_000, bytes=1 << 28, nests_anywhere=True, reads_kit=True)
 MAX_INNER = 200
-#: The maximum size in bytes of a text that is read as a whole.
+#: The importer reads texts up to this size in bytes as a whole.
 MAX_TEXT = 1 << 20
 DESCRIPTION = ("competition.yaml", "competition.yml")
 _DATA_ID = re.compile(

@@ -31,7 +31,7 @@ from tasks.seasons.file.sent import Load, season_in_zip
 from tasks.seasons.file.tables import document
 from tasks.types import InputRefused, Problem
 
-#: The action of the history entry with the report of the import.
+#: The history entry with this action contains the report of the import.
 IMPORTED = "bundle-imported"
 #: Season settings that a draft may contain. A bundle cannot set people or visibility.
 SEASON_KEYS = ("title", "summary", "registration", "time_zone", "terms")

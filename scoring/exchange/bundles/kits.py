@@ -19,8 +19,7 @@ from tasks.types import InputRefused
 from tasks.types.files import KIT, InputFile
 from tasks.types.guarded.json_reader import read_json
 
-#: Folder of the kit for public data. The folder of the starting kit contains this
-#: folder.
+#: Kits store public data in this folder, which is in the folder of the starting kit.
 PUBLIC_DATA = "public_data"
 _PARTED = (re.compile(r"[,\t;]"), re.compile(r"\s+"))
 

@@ -28,7 +28,7 @@ from tasks.types.guarded.json_reader import read_json
 from tasks.types.problems import Problem
 
 RULES = "with-program"
-#: Table formats that the site can write for a program.
+#: The site can write tables for a program in these formats.
 TABLES = ("csv", "tsv", "jsonl")
 CARD = (
     f"### `{RULES}`\n\nThe numbers of the organisers' own program, `program.json`, beside those of this"

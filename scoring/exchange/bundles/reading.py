@@ -20,11 +20,10 @@ from tasks.types.files import InputFile
 from tasks.types.guarded.limits import Limits, Unreadable
 
 YAML = Limits(size=1 << 18, depth=20, digits=60)
-#: Opening date of phases without a date. An organiser must replace it by the actual
-#: date.
+#: Phases without a date get this opening date, which an organiser must replace.
 UNDATED = dt.datetime(2097, 1, 1, tzinfo=dt.UTC)
 MAX_PHASES, MAX_TASKS, MAX_TITLE = 50, 50, 120
-#: The maximum length in characters of a season's summary and terms.
+#: The summary and the terms of a season have at most this many characters.
 MAX_PAGES = 50_000
 HTML = (".html", ".htm")
 COUNTING = {

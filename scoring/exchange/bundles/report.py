@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-#: Verdicts on a line of the description: the draft contains the value, the draft omits
-#: the value, an organiser must decide, or the bundle cannot be imported.
+#: The draft contains an UNDERSTOOD value and omits a LEFT_OUT value of the bundle.
+#: An organiser must decide on a DECIDE value, and a PREVENTS value stops the import.
 UNDERSTOOD, LEFT_OUT, DECIDE, PREVENTS = "understood", "left-out", "decide", "prevents"
 VERDICTS = (PREVENTS, DECIDE, LEFT_OUT, UNDERSTOOD)
 MAX_LINES, MAX_MESSAGE = 1_000, 600

@@ -10,7 +10,7 @@ from typing import Any
 from scoring.exchange.bundles.report import DECIDE, LEFT_OUT, UNDERSTOOD, Report
 
 CODABENCH, CODALAB = "Codabench", "CodaLab"
-#: Placeholder in key paths for a key that the author of the bundle chooses.
+#: In key paths, this placeholder replaces a key that the author of the bundle chooses.
 ANY = "*"
 
 
@@ -222,7 +222,7 @@ KEYS: Mapping[str, tuple[Key, ...]] = {
     CODABENCH: CODABENCH_KEYS,
     CODALAB: CODALAB_KEYS,
 }
-#: Paths of tables whose keys the author of the bundle chooses.
+#: The author of the bundle chooses the keys of the tables with these paths.
 _CHOSEN = (
     "html",
     "phases",

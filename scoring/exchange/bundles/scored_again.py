@@ -38,7 +38,7 @@ from tasks.submissions.uploads import Upload, checksum
 from tasks.types import InputRefused, Problem
 from tasks.types.problems import capped, from_values
 
-#: The maximum number of problems listed for one run.
+#: The report lists at most this many problems of one run.
 MAX_PROBLEMS_OF_RUN = 5
 
 
@@ -228,8 +228,8 @@ def _team(phase: Phase, name: str, by: User | None) -> Team:
     """
     if team := _entered(phase.task.season_id, name):
         return team
-    # Lock the season: concurrent requests could create a team twice, or give two teams
-    # the same pseudonym.
+    # Lock the season, so that concurrent requests do not create one team twice.
+    # The lock also prevents that two teams get the same pseudonym.
     season = Season.objects.select_for_update().get(pk=phase.task.season_id)
     if team := _entered(season.pk, name):
         return team
