@@ -18,7 +18,7 @@ from scoring.results.board.human_columns import agreement_in_words
 from tasks.models import Submission
 
 MAX_ANSWER = 4000
-#: Questions to organisers by section and name, in English.
+#: Organisers answer these English questions, which are grouped by section.
 SECTIONS: dict[str, dict[str, str]] = {
     gettext_noop("Paper and resources"): {
         "paper": gettext_noop("Paper or report of this evaluation"),

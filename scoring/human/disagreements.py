@@ -29,12 +29,12 @@ from tasks.types.judge_views import first_judge, further_judges, view_of
 from tasks.types.ledger import ENTAILS, NO_LABEL, Judgement
 from tasks.types.problems import Problems
 
-#: The minimum and maximum number of pairs on a sheet.
+#: A sheet has at least and at most this many pairs.
 MIN_PAIRS, MAX_PAIRS = 10, 1000
-#: The name of the ledger's judge to which people's rows belong.
+#: The ledger's judge with this name has the rows of people.
 PEOPLE = "people"
-#: The maximum length of a judge's name in the name of a sheet, and the length of the
-#: digest that ends a shortened name.
+#: In the name of a sheet, the name of a judge has at most MAX_NAME characters.
+#: A shortened name of a judge ends with DIGEST_CHARACTERS characters of a digest.
 MAX_NAME, DIGEST_CHARACTERS = 60, 12
 
 
@@ -142,7 +142,7 @@ def _drawn(
                 differing += 1
                 yield _key(asked.seed, compared.row), compared.row
 
-    # Keep only the sampled pairs in memory.
+    # The function keeps only the sampled pairs in memory.
     kept = heapq.nsmallest(asked.pairs, keyed(), key=lambda entry: entry[0])
     if not common:
         words = _("no pair of a claim has labels of both %(first)s and %(judge)s")

@@ -34,7 +34,7 @@ from tasks.models.seasons import bump_version
 from tasks.types import Problem
 from tasks.types.base import OptionRefused
 
-#: The minimum and maximum number of units per run on a sheet.
+#: A sheet has at least and at most this many units per run.
 MIN_LABELS, MAX_LABELS = 20, 1000
 
 

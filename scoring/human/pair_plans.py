@@ -15,8 +15,7 @@ from citeboard.core.words import counted
 from scoring.human.sheets import SheetRefused
 
 MAX_PAIRS, MAX_SHARES = 5000, 50
-#: If each pair has one judge, every tenth pair gets a second judge, so that agreement
-#: can be measured.
+#: If pairs have one judge, every tenth pair gets a second judge to measure agreement.
 SHARED_EVERY = 10
 T = TypeVar("T")
 

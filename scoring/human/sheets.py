@@ -36,8 +36,8 @@ from tasks.submissions.run_card import READING
 from tasks.types.base import Scale, Sources
 
 MAX_INSTANCES, MAX_SYSTEMS = 200, 20
-#: Codes are random, so that they do not reveal the authors of texts. They have only
-#: letters, because spreadsheets convert some codes with digits to numbers.
+#: Codes of texts are random, so that codes do not reveal the authors of texts.
+#: Codes contain only letters, because spreadsheets convert some codes to numbers.
 _LETTERS, _CODE_LENGTH = "bcdfghjkmnpqrstvwxz", 10
 
 
@@ -121,7 +121,7 @@ def draw_sheet(
             "asked": instances,
         }
         raise SheetRefused(words % found)
-    # Sort by a hash of seed and name: the order is the same on every machine.
+    # A hash of seed and name gives the instances the same order on every machine.
     places = {
         name: hashlib.sha256(f"{seed} {name}".encode()).digest() for name in shared
     }
