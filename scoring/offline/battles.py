@@ -18,12 +18,12 @@ from tasks.types.text import json_kind, nfc
 EXAMPLE = '{"topic": "t1", "left": "a", "right": "b", "label": "left"}'
 NAMES = ("topic", "left", "right")
 MAX_NAME, MAX_TOPIC = 200, 400
-#: The signature: the model and the methods of a board.
+#: The signature names the model and the methods of a board of battles.
 SIGNATURE = (
     "battles|rules:corrected|strengths:bradley-terry|ties:half|"
     "intervals:jackknife-topics|ranks:bonferroni|v:1"
 )
-#: Maximum number of systems. Strengths are computed from a matrix of all pairs.
+#: A board has at most this many systems, because a matrix of all pairs is computed.
 MAX_SYSTEMS = 500
 
 
@@ -84,8 +84,7 @@ def _faults(record: Record) -> Iterator[tuple[str, str]]:
         elif not 0 < len(str(value[name])) <= _longest(name):
             message = f"“{name}” has {len(str(value[name])):,} characters"
             yield message, f"from 1 to {_longest(name)} characters"
-    # System names may be numbers, and may use different code points for the same
-    # characters.
+    # System names may be numbers, or use different code points for one character.
     left, right = (nfc(well_formed(str(value.get(name)))) for name in ("left", "right"))
     label = value.get("label")
     if "left" in value and left == right:

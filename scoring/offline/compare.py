@@ -24,7 +24,7 @@ from tasks.types.files import input_digest, open_input
 from tasks.types.problems import fatal
 from tasks.types.runs import read_run
 
-#: Multiples of the number of units for which the power is reported.
+#: The power is reported for these multiples of the number of units.
 TIMES = (1, 2, 4)
 TRIALS = 10_000
 
@@ -51,14 +51,13 @@ def aligned(metric: Metric, runs: Sequence[Measurements]) -> list[Floats]:
         for run in runs
     ]
     if isinstance(metric, WeightedMetric):
-        # All runs have the same instances in the same order. Number the units across
-        # all runs.
+        # All runs have equal instances in equal order, so number units across runs.
         for rows, (of_run, _) in zip(own, resampled, strict=True):
             rows[:, 0] = np.searchsorted(
                 names, np.array(of_run, dtype=str)[rows[:, 0].astype(np.intp)]
             )
         return own
-    # Matrices of runs may differ in width. Missing columns are 0 and do not count.
+    # Matrices of runs may differ in width, and missing columns count as 0.
     spread = np.zeros((len(runs), len(names), max(rows.shape[1] for rows in own)))
     for side, (of_run, numbers), rows in zip(spread, resampled, own, strict=True):
         occurring = np.array(of_run, dtype=str)[np.unique(numbers)]
@@ -191,9 +190,9 @@ def power(read: RunsRead, *, unit: str) -> dict[str, Any]:
     return {**read.described, **facts, "metrics": metrics}
 
 
-#: The result fields of a test of two runs in a board's file of tests.
+#: These fields of a board's file of tests contain the result of a test of two runs.
 FOUND = ("difference", "error", "low", "high", "p", "units")
-#: Number of pairs of runs that are tested together.
+#: One batch tests this many pairs of runs.
 AT_A_TIME = 32
 
 Tests = Sequence[Mapping[str, Any]]

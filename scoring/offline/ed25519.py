@@ -8,7 +8,7 @@ numbers are integers modulo ``P``.
 import hashlib
 
 P = 2**255 - 19
-#: The order of the base point.
+#: The base point of the curve has this order.
 ORDER = 2**252 + 27742317777372353535851937790883648493
 _D = -121665 * pow(121666, -1, P) % P
 _ROOT_OF_MINUS_ONE = pow(2, (P - 1) // 4, P)
@@ -47,7 +47,7 @@ def _decode_point(text: bytes) -> Point | None:
     is_odd, y = y >> 255, y & (1 << 255) - 1
     if y >= P:
         return None
-    # x² = (y² - 1) / (d · y² + 1); the sign bit selects one of the two roots.
+    # The sign bit selects one of both roots of x² = (y² - 1) / (d · y² + 1).
     square = (y * y - 1) * pow(_D * y * y + 1, -1, P) % P
     x = pow(square, (P + 3) // 8, P)
     if x * x % P != square:

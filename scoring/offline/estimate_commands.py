@@ -15,7 +15,7 @@ from tasks.types import OptionRefused, task_type
 if TYPE_CHECKING:
     from scoring.offline.estimates import Plan
 
-#: Kinds of units that people can label.
+#: People can label these kinds of units.
 ESTIMATED = ("nuggets", "citations", "claims")
 
 

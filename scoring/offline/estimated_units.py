@@ -24,7 +24,7 @@ from tasks.types.ledger import ASSIGNS, ENTAILS, SUPPORTS
 from tasks.types.positional_citations.questions import ScoredClaim
 
 NUGGETS, CITATIONS, CLAIMS = "nuggets", "citations", "claims"
-#: The kind of judgement for each kind of unit.
+#: Each kind of unit has a kind of judgement.
 KINDS = {NUGGETS: ASSIGNS, CITATIONS: SUPPORTS, CLAIMS: ENTAILS}
 Texts = Mapping[str, str]
 
@@ -69,7 +69,7 @@ def _nuggets(split: Split, pairs: Pairs) -> Iterator[Unit]:
             texts: tuple[Texts, ...] = ()
             if isinstance(answer, JudgedNugget) and topic.id in reports:
                 shown = {"topic": topic.title or topic.id, "report": reports[topic.id]}
-                # The second name of a part contains question and answer.
+                # The second name of a report's part has the question and answer.
                 texts = tuple(
                     {**shown, "nugget": part.names[1]} for part in gold.nugget.parts
                 )

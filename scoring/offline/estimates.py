@@ -62,8 +62,7 @@ from tasks.types.positional_citations.options import ENTAILMENT
 from tasks.types.problems import refuse
 
 PEOPLE = "people"
-#: If the judge agrees with people on a smaller share of labels, it saves few human
-#: labels.
+#: Below this share of agreement with people, a judge saves few human labels.
 USEFUL_AGREEMENT = 0.8
 
 

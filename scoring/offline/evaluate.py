@@ -46,7 +46,7 @@ from tasks.types.columns import Classes, present, renumbered
 from tasks.types.files import READING_VERSION
 from tasks.types.tokenizers import TOKENIZERS
 
-#: The reason for a missing score of a text metric, and the remedy.
+#: A text metric without a score has this reason, and a tokenizer is the remedy.
 WORDS_NOT_SEEN = "words-not-seen"
 NAME_A_TOKENIZER = f"the task may name a tokenizer ({', '.join(TOKENIZERS)})"
 
@@ -80,7 +80,7 @@ class Value:
     higher_is_better: bool | None
     column: str
     signature: str
-    #: The reason why the metric is disabled; else empty.
+    #: ``off`` is the reason why the metric is disabled, or an empty text.
     off: str = ""
 
     def as_dict(self) -> dict[str, Any]:
@@ -169,15 +169,14 @@ def evaluate(  # noqa: PLR0913  (some are of a part)
     metrics = metrics_of(task_type, rules, options)
     statistics = known or matrices(metrics, pairs)
     labels = _labels_used(metrics, pairs, nonce)
-    # Use the whole gold: all parts of the split must have the same result.
+    # Use the whole gold, because all parts of the split must have the same result.
     by_statistic = {metric.statistic: metric for metric in metrics}
     reasons_off = {
         name: metric.unseen(pairs.gold) for name, metric in by_statistic.items()
     }
     own, pairs = _numbered_rows(statistics, pairs, rows)
     has_gold = present(pairs.gold)
-    # Under some official rules, a run that lacks all topics of a part has no rows
-    # there.
+    # Under some official rules, a run without the topics of a part has no rows there.
     is_empty = rows is not None and not len(rows)
     intervals: Sequence[Bounds | NoInterval | None] = [None] * len(metrics)
     if resampling.resamples and not is_empty:
@@ -234,7 +233,7 @@ def _intervals(
     metrics: Sequence[Metric], measurements: Measurements, resampling: Resampling
 ) -> Sequence[Bounds | NoInterval | None]:
     names, numbers = measurements.resampled
-    # Metrics with the same statistic share rows.
+    # Metrics with the same statistic share the rows of the statistic's matrix.
     sums = {
         name: unit_sums(stats, numbers) for name, stats in measurements.matrices.items()
     }
@@ -340,7 +339,7 @@ def counted_stats(metric: Metric, pairs: Pairs) -> Floats:
     return np.zeros_like(stats) if metric.unseen(pairs.gold) else stats
 
 
-#: Maps a statistic to the statistic that an earlier version of its metrics stored.
+#: An earlier version of a metric stored another statistic than the present version.
 EARLIER = {Moments.statistic: Moments.earlier_statistic}
 
 
@@ -450,7 +449,7 @@ def _as_bytes(content: object) -> NDArray[np.uint8]:
 
 Details = Mapping[str, Mapping[str, Any]]
 _TEXT, _ENDS = "details", "details_ends"
-#: Prefix of the texts in a statistics file.
+#: The texts in a statistics file begin with this prefix.
 _NAMES = '{"unit_names": '
 _DECODER = json.JSONDecoder()
 
@@ -519,8 +518,7 @@ def _described(kept: NpzFile) -> list[tuple[str, int, int]]:
     if _TEXT not in kept.files:
         return []
     ends = kept[_ENDS].tolist()
-    # Decode only the unit names at the start of the texts, not the classes of all rows
-    # after them.
+    # Decode only the unit names at the start of the texts, not the classes after them.
     names: list[str] = _DECODER.raw_decode(
         kept["texts"].tobytes().decode(), len(_NAMES)
     )[0]
@@ -546,11 +544,12 @@ def _read(
             yield name, json.loads(texts.read(end - begin))
 
 
-#: Maximum characters of each text.
+#: Each stored text has at most this many characters.
 MAX_TEXT = 3_000
-#: Maximum size of a run's stored instances. Instances beyond this size are not stored.
+#: A run's stored instances have at most this size, and further ones are not stored.
 MAX_BYTES = 6_000_000
-#: Maximum characters of a part of a gold or an answer, and maximum number of parts.
+#: A part of a gold or answer has at most MAX_PART characters.
+#: A gold or an answer has at most MAX_PARTS parts.
 MAX_PART, MAX_PARTS = 600, 200
 _INSTANCES, _INSTANCES_ENDS = "instances", "instances_ends"
 

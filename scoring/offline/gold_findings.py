@@ -17,20 +17,18 @@ from tasks.types.clsumm.citances import FACETS, merged_facets, named_sentences
 from tasks.types.clsumm.topics import Topic
 from tasks.types.files import Files
 
-#: Significance level: the maximum share of gold files with a false report of a
-#: position.
+#: This significance level is the maximum share of gold files with a false report.
 SIGNIFICANT = 0.001
-#: Number of positions that are checked from the start of a list. The last position is
-#: also checked.
+#: Checks cover this many first positions of a list, and the last position.
 POSITIONS = 20
-#: Prefixes of metrics whose tokens consist of Latin letters and digits.
+#: Metrics with these prefixes count only tokens of Latin letters and digits.
 _LATIN_WORDS = ("rouge",)
-#: Minimum share of the gold's letters that tokens cover, and maximum letters of a text that is a single
-#: token.
+#: ROUGE tokens must cover at least the share LEAST_COVERED of the letters in the gold.
+#: A text that is a single ROUGE token has at most ONE_TOKEN letters.
 LEAST_COVERED, ONE_TOKEN = 0.5, 20
 _TOKENS_OF_ROUGE = re.compile("[a-z0-9]+")
 MAX_LINES = 20
-#: Maximum number of documents of a built-in type whose texts are compared.
+#: The texts of at most this many documents of a built-in type are compared.
 MAX_DOCUMENTS = 200_000
 
 
@@ -169,8 +167,7 @@ def labels_absent(absent: Sequence[str]) -> GoldFinding:
     return GoldFinding(kind="label_absent", count=len(absent), message=message)
 
 
-#: A function from a task type, its gold files, the parsed gold and the names of its
-#: metrics to findings.
+#: A finder returns findings for a task type, gold files, parsed gold and metric names.
 Finder = Callable[[TaskType, Files, Split, Sequence[str]], Iterable[GoldFinding]]
 
 

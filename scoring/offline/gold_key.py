@@ -48,7 +48,7 @@ class GoldKey:
         """
         if not self.nonce or not (task_type.declared or task_type.candidate_order):
             return split
-        # Import here: rankings need numpy, and few commands read rankings.
+        # Import here, because rankings need numpy and few commands read rankings.
         from tasks.types.given_order import has_given_order, ordered_split
 
         if not has_given_order(task_type, self.nonce, self.reading):
@@ -88,7 +88,7 @@ class GoldKey:
         }
 
 
-#: The key of gold that is not stored on a site.
+#: Gold that is not stored on a site has this key.
 PLAIN_KEY = GoldKey()
 
 

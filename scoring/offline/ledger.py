@@ -60,7 +60,7 @@ _SHA256 = re.compile("sha256:[0-9a-f]{64}")
 _SHA1 = re.compile("sha1:[0-9a-f]{40}")
 #: Some databases and time zones cannot represent times outside these years.
 YEARS = (1900, 2999)
-#: Number of bytes of a row's digest, which is used to detect duplicate rows.
+#: A row's digest, which detects duplicate rows, has this many bytes.
 _SHORT = 16
 
 
@@ -133,7 +133,7 @@ class _Reading:
         self._is_joined = is_joined
         self._common: Mapping[str, Any] = {}
         self._is_first = True
-        #: Labels, keyed by a short digest of items, person and repeat.
+        #: A short digest of items, person and repeat is the key of each label.
         self._labels: dict[bytes, str] = {}
 
     def begin_file(self) -> None:

@@ -17,7 +17,7 @@ from tasks.types.base import (
     rows_by_name,
 )
 
-#: Number of decimals of a stored credit.
+#: Stored credits are rounded to this number of decimals.
 DIGITS = 4
 
 

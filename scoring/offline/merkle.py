@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 
 Node = tuple[int, int]
-#: A function that returns the hashes of complete subtrees.
+#: The function returns the hashes of complete subtrees of the Merkle tree.
 Nodes = Callable[[Sequence[Node]], Mapping[Node, bytes]]
 EMPTY = hashlib.sha256(b"").digest()
 

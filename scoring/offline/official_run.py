@@ -15,11 +15,11 @@ from tasks.types.files import InputFile, open_input
 from tasks.types.problems import Unavailable, as_values, fatal, in_order
 from tasks.types.runs import read_run
 
-#: The file name of the sample run in a sandboxed process.
+#: The sample run has this file name in a sandboxed process.
 SAMPLE_RUN = "sample_run"
 PERCENT = 100
 
-#: Value and scale, keyed by rule set and metric.
+#: Rule set and metric are the keys of a score's value and scale.
 Scores = dict[str, dict[str, dict[str, float]]]
 
 
@@ -42,7 +42,7 @@ class Comparison:
         return not self.difference
 
 
-#: Decimal precision that suffices for all numbers that a form accepts.
+#: This decimal precision suffices for all numbers that a form accepts.
 MAX_PRECISION = 400
 
 

@@ -112,8 +112,7 @@ def rows_of_part(
     options: Options,
 ) -> tuple[Rows, Rows]:
     """Return the rows of ``pairs`` in the part and in the other part."""
-    # Some official rules omit topics that the run lacks. The default rules include all
-    # topics.
+    # Some official rules omit topics that the run lacks, but the default rules do not.
     is_default = rules == task_type.default_rules
     whole = (
         pairs
@@ -180,7 +179,7 @@ def _systematic_sample(ordered: Sequence[str], share: int) -> set[str]:
     """Return a systematic sample of ``share`` per cent of the units, at equal
     distances.
     """
-    # Start in the middle of a step, to round the number of units correctly.
+    # The sample starts in the middle of a step, to round the number of units correctly.
     steps = itertools.pairwise(
         [(50 + place * share) // 100 for place in range(len(ordered) + 1)]
     )

@@ -39,17 +39,16 @@ from tasks.types.runs import read_run
 from tasks.types.tables import SUFFIXES, TABLES, TSV, TableForm, written_table
 from tasks.types.trivial import form_of
 
-#: The file name of an upload in a sandboxed process, and the function that the process
-#: runs.
+#: A sandboxed process reads the upload under this name and runs this function.
 UPLOAD, PROGRAM = "upload", "scoring.offline.proposing:propose"
-#: Key of the argument that allows the task's `measures.py` to run.
+#: The argument with this key allows the task's `measures.py` to run.
 RUNS_MEASURES = "runs_measures"
 ITSELF, DAMAGED = "gold", "damaged"
 #: In a damaged copy, every third answer belongs to another instance.
 DAMAGE = 3
-#: Minimum and maximum number of instances in a sample.
+#: A sample has at least and at most this many instances.
 FEW, MANY = 4, 8
-#: Number of documents in a sample's pool besides those in its gold.
+#: The pool of a sample has this many documents besides the documents in the gold.
 BESIDES = 5
 CARD_TEXT = """# {title}
 
@@ -101,7 +100,7 @@ def propose(given: Mapping[str, Any]) -> dict[str, Any]:
     told["card"] = task_files[CARD]
     try:
         refuse(found.lacks)
-        # Allow `measures.py` to run: this process ends after the proposal.
+        # This process may run `measures.py`, because it ends after the proposal.
         with trusted() if given.get(RUNS_MEASURES) else nullcontext():
             told["board"], told["files"] = previewed(task_files, found, files)
             read_files(told["files"], "")
@@ -175,7 +174,7 @@ def previewed(
             run = InputFile("run.jsonl", "run.jsonl", partial(BytesIO, as_lines(lines)))
             answers, problems = read_run(task_type, [run], split.index, {})
         except ImportError:
-            # Skip a baseline whose packages this site lacks.
+            # The proposal skips a baseline whose packages this site lacks.
             continue
         if wrong := fatal(problems):
             raise InputRefused(wrong)
@@ -211,8 +210,7 @@ def damaged(task: Mapping[str, Any], lines: Sequence[Answer]) -> list[Answer]:
     found = []
     for index, line in enumerate(lines):
         is_wrong = index % DAMAGE == 0
-        # Take the next instance with another answer, because neighbours often have
-        # equal answers.
+        # Take the next instance with a different answer, as neighbours are often equal.
         others = (
             {**lines[(index + by) % len(lines)], key: line[key]}
             for by in range(1, len(lines))

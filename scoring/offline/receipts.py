@@ -21,15 +21,15 @@ from tasks.types.guarded.json_reader import read_json
 FORMAT, VERSION = "citeboard-receipt", 1
 FIELDS = ("task", "run", "gold", "scorer", "scores", "time")
 NONCE_BYTES = 32
-#: Prefixes of signed texts (domain separation).
+#: Signed texts begin with these prefixes, which separate the domains of signatures.
 ENTRY, HEAD, KEY = (
     b"citeboard receipt 1\n",
     b"citeboard log head 1\n",
     b"citeboard key 1\n",
 )
-#: Fields of a log head that its signature covers.
+#: The signature of a log head covers these fields.
 HEAD_PARTS = ("at", "root", "size")
-#: Fields of a metric's score that a receipt commits to.
+#: A receipt commits to these fields of a metric's score.
 NUMBERS = ("value", "infinite", "low", "high", "n", "column", "signature")
 
 Json = Mapping[str, Any]

@@ -25,12 +25,12 @@ from tasks.types.runs import read_run
 from tasks.types.text import json_fault
 
 FOLDER, SCORES, RUN = "sample/", "scores.json", "run.jsonl"
-#: Placeholder for the sample's folder in its options.
+#: This placeholder stands for the sample's folder in the sample's options.
 PLACE = "{sample}"
 Files = Mapping[str, str]
-#: Maximum characters of a sample that pages show.
+#: Pages show at most this many characters of a sample.
 MAX_SHOWN = 1 << 18
-#: Number of digits to which scores must agree.
+#: Scores of a sample must agree to this number of digits.
 DIGITS = 9
 
 
@@ -76,7 +76,7 @@ def faults(task_type: TaskType, files: Files, shown: str) -> list[Problem]:
             replace(problem, file=problem.file or shown) for problem in refused.problems
         ]
     except Unavailable:
-        # Skip the comparison of scores if a model is not installed.
+        # If a model is not installed, scores of the sample are not compared.
         return []
     return _differences(expected_scores, found, place)
 

@@ -40,11 +40,11 @@ class Scoring:
     method: str = METHODS[0]
     statistics: Path | None = None
     run_name: str | None = None
-    #: Output file for pending entailment pairs. A run with pending pairs is not scored.
+    #: A run with pending entailment pairs is not scored, and this file gets the pairs.
     pending: Path | None = None
-    #: The public or private part of the split to score; None for the whole split.
+    #: Only this part of the split is scored, or the whole split if None.
     part: "Part | None" = None
-    #: The data for the gold's digest in column keys.
+    #: The key has the data for the gold's digest in column keys.
     key: GoldKey = PLAIN_KEY
 
 
@@ -103,7 +103,7 @@ def check(  # noqa: PLR0913  (each is an option of the command)
     problems = read_run(task_type, files, index, options, name=run_name or str(run))[1]
     if repairs and fatal(problems):
         found = None
-        # Repairs need the packages of the scorer; checks do not.
+        # Repairs need the packages of the scorer, and checks do not.
         with suppress(ImportError):
             from tasks.types.repairs import repair
 

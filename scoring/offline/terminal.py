@@ -11,7 +11,7 @@ from tasks.types import Problem
 from tasks.types.problems import alike
 
 RED, YELLOW, GREEN, BOLD = "31", "33", "32", "1"
-#: Seconds between updates of a progress bar, and before its first display.
+#: A progress bar is updated, and first displayed, after this number of seconds.
 _PAUSE = 0.1
 _WIDTH = 24
 _CLEAR = "\r\x1b[K"
@@ -111,7 +111,7 @@ def between(value: Mapping[str, Any]) -> str:
         return f"switched off: {off}"
     if value["low"] is not None:
         return f"[{value['low']:.6f}, {value['high']:.6f}]"
-    # Import here: the module loads slowly, and many commands do not need it.
+    # Import here, because the module loads slowly and many commands do not need it.
     from scoring.stats.signature import NO_INTERVAL, provenance_of
 
     reason = value.get("no_interval") or provenance_of(value.get("signature", "")).get(

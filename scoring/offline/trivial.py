@@ -59,18 +59,16 @@ from tasks.types.trivial_runs import (
     TrivialRuns,
 )
 
-#: The value of each metric as a share of its scale; None if undefined.
+#: Each metric's value is a share of the metric's scale, or None if undefined.
 Shares = dict[str, float | None]
-#: If a constant run reaches this share of a main metric, systems can hardly be
-#: distinguished.
+#: If a constant run reaches this share, the metric hardly distinguishes systems.
 CONSTANT_WINS = 0.9
-#: Maximum characters of the best constant answer that a site stores.
+#: A site stores at most this many characters of the best constant answer.
 MAX_ANSWER = 80
-#: Prefixes of CL-Summ metrics that a run with few right and no wrong answers can
-#: maximise.
+#: A run with few answers, all right, maximises CL-Summ metrics with these prefixes.
 _PARTS = ("facet_precision", "facet_recall")
-#: Limits for trivial runs while a user waits: the number of instances with texts, the
-#: number of other instances, and the total number of ranking candidates.
+#: While a user waits, trivial runs use MOST_TEXTS instances with texts, or MOST others.
+#: Trivial runs then use at most MOST_CANDIDATES ranking candidates in total.
 MOST_TEXTS, MOST, MOST_CANDIDATES = 200, 2_000, 200_000
 
 
@@ -82,9 +80,9 @@ class GoldReport:
     findings: list[GoldFinding]
     trivial: dict[str, Shares]
     best_constant: str = ""
-    #: Number of instances on which trivial runs were scored.
+    #: Trivial runs were scored on this number of instances.
     tried: int = 0
-    #: Number of rows read; None if rows were not counted.
+    #: The gold has this number of rows, or None if rows were not counted.
     rows: int | None = None
 
     def as_dict(self) -> dict[str, Any]:
@@ -127,8 +125,7 @@ def report_on_split(
     findings += built_in_findings(task_type, files, split, names)
     competing = trials.metrics
     if form is None:
-        # A constant run can predict one facet for all citances and maximise these
-        # metrics.
+        # A constant run can maximise these metrics with one facet for all citances.
         competing = [one for one in competing if not one.name.startswith(_PARTS)]
     findings += _constant_wins(competing, shares.get(CONSTANT, {}), best)
     return GoldReport(
@@ -280,7 +277,7 @@ class _Trials:
                 return None
             pairs = self.task_type.pairs_of(self.split, run, self.rules, self.options)
         except (InputRefused, KeyError, TypeError):
-            # Some forms do not allow missing answers, so the empty run is invalid.
+            # Some task forms do not allow missing answers, so the empty run is invalid.
             return None
         shares: Shares = {}
         for metric in self.metrics:

@@ -74,7 +74,7 @@ def existing(archive: Path, name: str) -> Path:
 def changed_files(archive: Path) -> Iterator[str]:
     """Yield a message for each file that is missing or has a wrong checksum."""
     try:
-        # Files whose name is not UTF-8 are reported as missing.
+        # The report counts files whose name is not UTF-8 as missing.
         lines = (
             existing(archive, CHECKSUMS)
             .read_text(encoding="utf-8", errors="replace")

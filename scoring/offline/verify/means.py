@@ -23,9 +23,9 @@ from scoring.offline.verify.report import Verified
 from scoring.offline.verify.scores import ENDS, OLD_METRIC, Rescored
 from scoring.stats.seeds import mean_difference, mean_interval
 
-#: Columns of a board's test file with the results of comparing a mean with another row.
+#: These columns of a test file have the results of comparing a mean with another row.
 FOUND_OF_MEANS = ("difference", "error", "df", "low", "high", "p", "units")
-#: The reason why a number is not checked.
+#: This message is the reason why the interval of a mean is not checked.
 NO_INTERVAL = "the site gave these means no interval"
 
 Board = Mapping[str, Any]

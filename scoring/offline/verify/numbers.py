@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from scoring.stats.interval_methods import WILSON_JACKKNIFE
 from scoring.stats.signature import INTERVAL_VERSION, provenance_of
 
-#: Packages whose results differ in the last digits between machines.
+#: Results of these packages differ in the last digits between machines.
 MODELS = {"torch", "transformers"}
 
 Evaluation = Mapping[str, Any]

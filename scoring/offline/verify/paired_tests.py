@@ -19,7 +19,7 @@ from scoring.offline.verify.scores import (
 )
 from scoring.stats.significance import APPROXIMATE, MAX_EXACT_UNITS, SEED, trials_for
 
-#: Reasons for not checking a number.
+#: These messages are the reasons for not checking a paired test.
 NOT_REPEATED = "not all paired tests behind them can be repeated"
 MODEL_TESTS = "they rest on a model, whose last digits differ from machine to machine"
 

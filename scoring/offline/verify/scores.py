@@ -27,7 +27,7 @@ from tasks.types import InputRefused, OptionRefused, TaskType, UnknownTaskType
 from tasks.types.declared.own_measures import MeasureFailed
 from tasks.types.problems import Unavailable
 
-#: Reasons for not checking a number.
+#: These messages are the reasons for not checking a number.
 OLD_INTERVALS = "intervals of another version, which is not computed here"
 OLD_METRIC = "numbers of an earlier version of the metric, which is not computed here"
 NO_GOLD = "the gold is not in the archive"
@@ -103,7 +103,7 @@ def check_board(
 ) -> None:
     """Compare the scores of a board with the evaluations in the archive."""
     metrics = {column["name"]: column["metric"] for column in board["columns"]}
-    # For means over seeds, check the scores of their runs.
+    # The check of a mean over seeds compares the scores of the runs behind the mean.
     rows = [run for row in board["rows"] for run in row.get("runs") or [row]]
     for row in rows:
         verified.unchecked["teams report them"] += len(row["team_reported"])
@@ -154,7 +154,7 @@ def _compare_numbers(
             verified.unchecked[OLD_INTERVALS] += len(ENDS)
             values = _without_interval(values)
             expected_values = _without_interval(expected_values)
-        # Archives omit classes with few instances.
+        # Archives omit the scores of classes with few instances.
         if values or not place.startswith("breakdowns"):
             verified.compare(
                 f"{head} {place}", values, expected_values, is_model=archived.is_model
