@@ -129,7 +129,7 @@ def _public_key(private: Ed25519PrivateKey) -> str:
     return private.public_key().public_bytes_raw().hex()
 
 
-#: The maximum number of entries appended in one transaction.
+#: One transaction appends at most this many entries to the log of receipts.
 AT_A_TIME = 500
 log = logging.getLogger(__name__)
 
@@ -199,7 +199,7 @@ def replace() -> SigningKey:
     Refused.
     """
     with transaction.atomic():
-        # Called with the log locked.
+        # The caller has locked the log of receipts.
         if settings.RECEIPT_KEY:
             raise Refused(
                 _(
