@@ -28,7 +28,7 @@ from tasks.models import Phase, Registration, Submission
 from tasks.types.jsonlines import as_lines, well_formed
 from tasks.types.text import nfc
 
-#: States of unscored runs that are compared if the phase has battles but no scores.
+#: Unscored runs in these states are compared if the phase has battles but no scores.
 WAITING = (
     Submission.Status.QUEUED,
     Submission.Status.SCORING,
@@ -272,5 +272,5 @@ def has_battles(phase: Phase, audience: Audience) -> bool:
     if visibility_of_battles(phase, audience) != Visibility.SCORES:
         return False
     at = frozen_at(phase, audience)
-    # A sheet has no board while the runs that it compares are not scored.
+    # A sheet has no board while the runs that the sheet compares are not scored.
     return _preferences(published_sheets(phase, at), compared_runs(phase, at)).exists()

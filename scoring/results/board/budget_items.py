@@ -24,10 +24,10 @@ from tasks.models import Phase, Task
 from tasks.types import OptionRefused, task_types
 from tasks.types.references import MetricRef, referenced
 
-#: Assumed number of teams that share their scores.
+#: The leak budget assumes that this many teams share their scores.
 COLLUDING = 5
 A_DAY = dt.timedelta(days=1)
-#: Maximum number of rank publications per year on a private part.
+#: Ranks on a private part are published at most this many times per year.
 MOST_RANKS = 12
 
 
@@ -140,9 +140,9 @@ class View:
 
     own: Source
     part: Source | None
-    #: Number of registered teams, keyed by season.
+    #: ``teams`` maps each season to the number of registered teams.
     teams: dict[int, int]
-    #: Class sizes, keyed by phase. All views of a request share this cache.
+    #: ``class_sizes`` maps each phase to class sizes for all views of a request.
     class_sizes: dict[int, list[int]]
 
     @property

@@ -22,7 +22,7 @@ from scoring.results.board.same_content import is_equal_draw
 from tasks.gold.early import OverBudget, UnequalPart
 from tasks.models import GoldOverlap, Phase, Season
 
-#: Maximum number of items in a message, the largest first.
+#: A message lists at most this many items, the largest first.
 MAX_NAMED = 8
 
 
@@ -93,7 +93,7 @@ class BudgetState:
         known = {parts for _, _, parts in before.unequal}
         for phase, other, parts in self.unequal:
             if parts not in known:
-                # The earlier phase determines the expected part.
+                # The earlier of both phases determines the expected public part.
                 later, first = sorted((phase, other), key=lambda one: -one.pk)
                 raise UnequalPart(_unequal_in_words(later, first))
 
@@ -121,7 +121,7 @@ def _tellers(budget: Budget) -> set[int]:
 
 def _sum(items: Iterable[Item]) -> Sum:
     bits = [item.bits for item in items]
-    # Round to a thousandth of a bit: the order of summation must have no effect.
+    # Sums are rounded to 0.001 bits, so that the order of summation has no effect.
     return Sum(bits.count(None), round(math.fsum(filter(None, bits)), 3))
 
 

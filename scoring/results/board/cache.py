@@ -141,8 +141,7 @@ def made_response(
             response["Cache-Control"] = "private, no-cache"
         response["Vary"] = VARY
         return response
-    # Cache keys change with activity. If the page hides activity, use a digest of its
-    # content as ETag.
+    # Cache keys change with activity, so pages that hide activity get a digest as ETag.
     if not page.hides_activity:
         entry = entry._replace(tag=f'"{key}"')
     caches["pages"].set(key, entry, seconds)

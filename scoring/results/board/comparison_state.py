@@ -12,15 +12,15 @@ from scoring.models import BoardOrder, Evaluation
 from tasks.jobs.engine import Kind, begin_anew, end_lease, leased, new_job, wake
 from tasks.models import Job, Phase
 
-#: Maximum number of boards that one periodic run queues.
+#: One periodic run queues the comparisons of at most this many boards.
 MAX_ASKED = 20
 
 
 class Boards(Kind):
     handler = "scoring.worker.compare_board.compare"
     model, related = BoardOrder, ("job",)
-    #: Lease in seconds, longer than the longest comparison. A failed comparison
-    #: restarts after this time.
+    #: The lease in seconds is longer than the longest comparison of a board.
+    #: A failed comparison of a board restarts after the lease.
     lease = 120
 
 

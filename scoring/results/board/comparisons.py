@@ -32,8 +32,8 @@ from scoring.results.board.seeds import MeanRows
 from scoring.stats import significance
 from tasks.models import Gold, Phase, Submission
 
-#: Number of evaluations that are compared with an evaluation in one batch, which shares
-#: random exchanges; fewer if they have more than MAX_ROWS rows.
+#: A batch compares this many evaluations with another, with shared random exchanges.
+#: A batch has fewer evaluations if the evaluations have more than MAX_ROWS rows.
 AT_A_TIME, MAX_ROWS = 32, 2_000_000
 
 log = logging.getLogger(__name__)
@@ -211,7 +211,7 @@ def with_too_few_trials(
     }
 
 
-#: The p-value of two rows without a comparison; they count as not different.
+#: This p-value means that two rows have no comparison and count as not different.
 NOT_YET = math.inf
 
 
@@ -233,7 +233,7 @@ def p_values(
     count = len(evaluations)
     p = np.full((count, count), NOT_YET)
     np.fill_diagonal(p, math.nan)
-    # Read only values: a board of 200 rows has 19,900 comparisons.
+    # Read values instead of objects, as a board of 200 rows has 19,900 comparisons.
     pairs = known_pairs(evaluations, metric).values_list("first_id", "second_id", "p")
     found = np.array(list(pairs), float).reshape(-1, 3)
     order = np.argsort(evaluations)
@@ -462,9 +462,9 @@ def separation(first_two: FirstTwo, *, unit: str, rows: int) -> Separation:
     )
 
 
-#: Multiples of the test set's size for which the power is reported.
+#: The power is reported for these multiples of the test set's size.
 TIMES = (1, 2, 4)
-#: Number of newest runs that are compared with each other.
+#: The estimate of power compares this many of the newest runs with each other.
 MAX_RUNS = 4
 
 
@@ -549,8 +549,7 @@ def gold_power(gold: Gold, phase: Phase | None = None) -> GoldPower | None:
                 statistics_of(evaluation, [metric.statistic])
                 for evaluation in evaluations
             ]
-            # During rescoring, runs may have matrices of different versions; do not
-            # compare these.
+            # During rescoring, do not compare matrices of different metric versions.
             own = metric.as_stored(*(run.matrices for run in runs))
             both = itertools.combinations(runs if own else (), 2)
             pairs = [paired(own or metric, a, b) for a, b in both]

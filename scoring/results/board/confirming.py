@@ -116,7 +116,7 @@ def results_of(phase: Phase) -> list[Result]:
         evaluation__gold=gold,
         evaluation__rules__in=phase.task.rules,
     ).order_by("evaluation_id")
-    # Lines of the last evaluation, keyed by run and rule set.
+    # Run and rule set are the key of the lines of the last evaluation.
     last: dict[tuple[int, str], tuple[int, list[str]]] = {}
     for pk, rules, evaluation, metric, value, is_infinite in scores.values_list(
         "evaluation__submission",

@@ -25,14 +25,14 @@ GROUPS = {
     "helpers": gettext_lazy("helpers"),
     "organisers": gettext_lazy("organisers"),
 }
-#: A time, `NEVER`, or None if the content is already visible.
+#: A time is `NEVER` without an end of the embargo, or None if content is visible.
 When = dt.datetime | None
 
 
 @dataclass(frozen=True)
 class Known:
     kind: Kind
-    #: Times, keyed by audience.
+    #: ``times`` maps each audience to a time.
     times: dict[str, When]
 
     @property
@@ -200,7 +200,7 @@ def _in_common(overlap: GoldOverlap) -> str:
         _("scored instances: %s"): overlap.same,
         _("instances in the files: %s"): overlap.held,
         _("shown alike and answered otherwise: %s"): overlap.alike,
-        # Tasks on the same split have the same papers.
+        # Tasks on one split have the same papers, so papers count between splits.
         _("papers: %s"): overlap.papers * (own.split != other.split),
     }
     shared = ", ".join(words % count for words, count in counts.items() if count)

@@ -15,10 +15,9 @@ from scoring.results.board.standings import Board, Column, Row
 from scoring.stats.estimates import METHOD
 from tasks.models import Phase
 
-#: If the judge agrees with people on a smaller share of labels, it saves few human
-#: labels.
+#: Below this share of agreement with people, a judge saves few human labels.
 USEFUL_AGREEMENT = 0.8
-#: Maximum difference of equal scores.
+#: Scores that differ by at most this value are equal.
 SAME = 1e-9
 COLUMNS = (
     "measure",

@@ -59,7 +59,7 @@ _CLASS_COLUMNS = (
     "rules",
     "gold",
 )
-#: Characters with a meaning in LaTeX, and their replacements.
+#: Replacements escape the characters with a meaning in LaTeX.
 ESCAPED = str.maketrans(
     {
         "\\": r"\textbackslash{}",
@@ -89,7 +89,7 @@ TIED = "; † may be first as well."
 LEADING = "; * significantly better than every other system."
 ALL = query.TableChoice()
 
-#: Team-reported figures, keyed by submission and name.
+#: Team-reported figures are keyed by submission and by the name of the measure.
 TeamFigures = Mapping[int, Mapping[str, float]]
 
 
@@ -310,8 +310,7 @@ def as_json(
         "rows": [
             {
                 **described(board, row),
-                # Omit the field if the value is False, so that boards have the same
-                # JSON as in older versions.
+                # Omit False, so that the JSON equals the JSON of older versions.
                 **({"has_organiser": True} if row.has_organiser else {}),
                 **(
                     {"priority": row.priority}
@@ -365,7 +364,7 @@ def as_latex(board: Board, rows: Sequence[Row], choice: query.TableChoice = ALL)
     marking = f"Best in bold; baselines in italics{TIED if tied else '.'}"
     verdict_first = f"{verdict} " if verdict else ""
     caption = f"{title}. {preliminary(confirmation)}{verdict_first}{marking}"
-    # Chosen columns are always columns of the board, so omit manual scores.
+    # Chosen columns are always columns of the board, so manual scores are omitted.
     entered = (
         ManualScores(measures=[], values={})
         if choice.columns

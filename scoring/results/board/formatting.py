@@ -15,7 +15,7 @@ from scoring.stats.significance import ALPHA
 from tasks.models import Task
 from tasks.types import TaskType, columns, task_types
 
-#: Parts of metric names that are not plain words.
+#: These parts of metric names are not plain words.
 PARTS = {
     "f1": "F1",
     "rouge": "ROUGE",
@@ -52,7 +52,7 @@ PARTS = {
     "r2": "R²",
     "iou": "IoU",
 }
-#: Parts of a metric name that follow a comma in the label.
+#: These parts of a metric name follow a comma in the label.
 AVERAGES = ("micro", "macro", "weighted", "unconditional", "stemmed")
 
 
@@ -67,12 +67,11 @@ def display_names() -> dict[str, str]:
     }
 
 
-#: Metric and dimension names of the declared task in the current request; initially
-#: empty.
+#: The current request's declared task names metrics and dimensions in this mapping.
 _names_of_task: ContextVar[Mapping[str, str]] = ContextVar("names of the task")
 
 
-#: Class names of the declared task in the current request.
+#: The current request's declared task names classes in this mapping.
 _classes_of_task: ContextVar[Mapping[str, str]] = ContextVar("classes of the task")
 
 
@@ -130,7 +129,7 @@ def _in_words(name: str) -> str:
         measure, at, depth = part.partition("@")
         plain = PARTS.get(measure, measure if words else measure.capitalize())
         (averages if part in AVERAGES and words else words).append(plain + at + depth)
-    # Put a hyphen after ROUGE and nothing before a star: `ROUGE-L F1`, `ROUGE-S* F1`.
+    # A hyphen follows ROUGE, and nothing precedes a star, as in `ROUGE-L F1`.
     label = ""
     for before, word in zip(["", *words], words, strict=False):
         label += (
@@ -149,7 +148,7 @@ def dimension_label(name: str) -> str:
     )
 
 
-#: A number or a date.
+#: The expression matches a number or a date.
 _NUMBER = re.compile(r"\d+(?:[.-]\d+)*")
 
 
@@ -189,7 +188,7 @@ def note_label(name: str, count: int) -> str:
 
 MINUS = "\u2212"
 DASH = "\u2013"
-#: Number of decimals for each scale: counts, shares, ratings up to 5, percentages.
+#: Counts, shares, ratings up to 5 and percentages have these numbers of decimals.
 DECIMALS = {0.0: 2, 1.0: 4, 5.0: 2, 100.0: 2}
 
 

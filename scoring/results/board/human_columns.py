@@ -20,11 +20,11 @@ class HumanColumn:
     metric: str
     key: str
     scale: float
-    #: Scores, keyed by the id of the run.
+    #: ``scores`` maps the id of each run to a human score.
     scores: dict[int, HumanScore] = field(default_factory=dict)
 
 
-#: The scale of ratings, which determines the decimals of their column.
+#: The scale of ratings determines the decimals of the ratings' column.
 SCALE = float(HIGHEST)
 
 

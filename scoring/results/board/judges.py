@@ -42,7 +42,7 @@ from tasks.types.judge_views import (
 )
 from tasks.types.ledger import NO_LABEL
 
-#: Minimum number of systems for showing a rank correlation.
+#: A rank correlation needs at least this many systems.
 MIN_SYSTEMS = 3
 FEW_SYSTEMS, ALL_TIED = "few-systems", "all-tied"
 PART_WITHHELD, NO_PAIRS, ONE_LABEL = "part-withheld", "no-pairs", "one-label"
@@ -316,7 +316,7 @@ def _pairs_behind(evaluations: Collection[int]) -> int | None:
     if _has_withheld(evaluations):
         return None
     used = UsedJudgements.objects.filter(evaluation__in=evaluations, is_current=True)
-    # Older numbers have stored pairs without labels.
+    # Records of older versions contain pairs without labels.
     items = b"".join(map(bytes, used.values_list("items", flat=True)))
     return len(np.unique(np.frombuffer(items, np.uint64)))
 
@@ -338,7 +338,7 @@ def _labels_behind(evaluations: Collection[int]) -> Labels:
     """Return the labels that the scorers of these evaluations used, if stored."""
     used = UsedJudgements.objects.filter(evaluation__in=evaluations, is_current=True)
     # A pair has the same label in all runs, unless judgements of a run are outdated.
-    # Prefer newer runs.
+    # Labels of newer runs take precedence over labels of older runs.
     rows = list(used.exclude(labels=b"").order_by("-pk").values_list("items", "labels"))
     items = np.frombuffer(b"".join(bytes(one) for one, _labels in rows), np.uint64)
     labels = np.frombuffer(b"".join(bytes(one) for _items, one in rows), np.uint8)

@@ -133,17 +133,17 @@ def confusion_of(evaluation: Evaluation) -> Confusion | None:
     )
 
 
-#: The metrics whose matrices contain label counts, and the name of the labels on pages.
+#: The matrices of these metrics contain counts of labels with these names on pages.
 SCHEMES = {
     "kl_intent": gettext_lazy("citation intents"),
     "kl_corwa": gettext_lazy("discourse tags"),
     "kl_intent_supplied": gettext_lazy("citation intents, as supplied"),
     "kl_corwa_supplied": gettext_lazy("discourse tags, as supplied"),
 }
-#: Metrics of labels that runs and gold supply, independent of a tagger. They never
-#: rank.
+#: Runs and gold supply the labels of these metrics, so no tagger affects the metrics.
+#: Metrics of supplied labels never rank a board.
 AS_SUPPLIED = frozenset({"kl_intent_supplied", "kl_corwa_supplied"})
-#: The name of labels outside of the task's set.
+#: Pages show labels outside of the task's set under this name.
 OTHER = "other labels"
 DATASET = "dataset"
 SECONDS = 24 * 3600
@@ -235,7 +235,7 @@ def label_counts_of(evaluation: Evaluation, scheme: str) -> LabelCounts | None:
         return None
     labels = metric.labelling.labels
     counts = label_counts(stats.sum(axis=0), len(labels))
-    # Data sets have the order of their first instances, as in the matrix.
+    # The matrix orders data sets by their first instances.
     classes = statistics.features.get(DATASET, [])
     datasets = tuple(
         dict.fromkeys(labels_of[0] if labels_of else "" for labels_of in classes)
@@ -268,7 +268,7 @@ def sources_in_words(counts: LabelCounts, side: str) -> str:
     )
 
 
-#: Maximum number of runs with a separate colour, besides the gold.
+#: At most this many runs, besides the gold, have a separate colour.
 MAX_DRAWN = 6
 
 
@@ -278,7 +278,7 @@ def share_part(
     labels = list(dict.fromkeys(label for _, one, _ in counts for label in one.labels))
     lines: list[tuple[str, list[float | None], int]] = []
     for name, part, side in counts:
-        # The share is None if there is no sentence.
+        # The share of a label is None if there is no sentence.
         by_label: dict[str, Any] = dict(
             zip(part.labels, part.shares(side, dataset), strict=True)
         )

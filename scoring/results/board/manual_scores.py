@@ -25,9 +25,9 @@ from tasks.seasons.phase_acts import locked_phase
 from tasks.submissions.run_card import EVERY, TeamMeasure
 
 MAX_NAME, MAX_SOURCE, MAX_MEASURES = 60, 400, 20
-#: The maximum number of lines and characters of one measure.
+#: The text of one measure has at most this many lines and characters.
 MAX_LINES, MAX_TEXT = 5_000, 200_000
-#: The maximum number of faults in a message.
+#: A message lists at most this many faults.
 MAX_FAULTS = 20
 
 
@@ -227,7 +227,7 @@ def _values(phase: Phase, text: str) -> dict[int, float]:
 class TeamReported:
     measures: list[TeamMeasure]
     rows: list[Row]
-    #: Figures, keyed by submission and name of the measure.
+    #: ``figures`` maps each submission to values by the name of the measure.
     figures: Mapping[int, Mapping[str, float]]
 
     @property

@@ -39,7 +39,7 @@ def keep_due() -> int:
         public_part__isnull=False, opens__lte=at
     ).select_related("task__season")
     for phase in phases:
-        # The start of the current period of the year, if the phase was open then.
+        # If the phase was open, this time is the start of the year's current period.
         if not (times := times_a_year(phase)):
             continue
         month = month_of(at)

@@ -47,7 +47,7 @@ def open_run(phase: Phase, viewer: object, submission: int) -> Submission | None
     ):
         return None
     run = Submission.objects.get(pk=submission)
-    # The answers of annotators are gold, not a run.
+    # The answers of annotators are gold and not a run.
     return run if run.file and run.kind != Submission.Kind.HUMAN else None
 
 

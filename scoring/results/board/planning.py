@@ -19,7 +19,7 @@ from tasks.models import Gold, Phase, Season
 
 SIZES = (6, 8, 10, 15, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1000, 2000, 5000)
 MAX_EFFECTS, MAX_SYSTEMS, MAX_BOARDS = 4, 200, 50
-#: The default differences, as shares of a metric's range.
+#: The default differences are shares of a metric's range.
 EFFECTS = (0.01, 0.02, 0.05)
 
 

@@ -48,7 +48,7 @@ from tasks.models import Phase, Season, Submission
 from tasks.seasons.access import listed_entries
 
 MAX_SYSTEM_SLUG, DIGITS = 40, 8
-#: Number of rows in a board summary.
+#: A board summary has this many rows.
 TOP = 4
 Kept = TypeVar("Kept")
 
@@ -78,10 +78,9 @@ class Placing:
     tied: int | None
     column: Column | None
     cell: Cell | None
-    #: Names of the metric that the task declares, keyed by language. "" is the default
-    #: language.
+    #: The task's names of the metric are keyed by language, or by "" for the default.
     task_labels: Mapping[str, str]
-    #: The text for a mean over seeds, and for the best of several systems.
+    #: The text describes a mean over seeds, and the best of several systems.
     seed_words: str = ""
 
     @property
@@ -402,7 +401,7 @@ class Overall:
     counts_absences: bool = False
 
 
-#: The treatment of a board without the team: left out, or counted as a last place.
+#: A board without the team is left out, or counted as a last place.
 ABSENCES = LEFT_OUT, LAST = "left-out", "last"
 
 
@@ -421,7 +420,7 @@ def overall(season: Season, *, counts_absences: bool = False) -> Overall:
         ):
             if contributes(phase):
                 board = cached_standings(phase, None, audience=Audience.PUBLIC)
-                # A team may have several rows; its best one counts.
+                # A team may have several rows, and the best row of the team counts.
                 best: dict[str, Row] = {}
                 for row in board.rows:
                     if row.rank is not None and row.team_slug and row.team:
@@ -480,7 +479,7 @@ def contributes(phase: Phase) -> bool:
     )
 
 
-#: Shares that differ by less are equal.
+#: Shares that differ by less than this value are equal.
 ROUNDING = 1e-9
 
 
@@ -543,7 +542,7 @@ def _least_leads(
                 board.share(board.teams - place.low),
             )
             above[[numbers[other] for other in board.above[slug]], own] = 1
-        # The first row is ahead of the second row and of all teams between both.
+        # The first row is ahead of the second row and of all teams between both rows.
         gaps = weights[:, None] * board.share(1.0) * (1 + above @ above)
         is_sure = (above > 0) & (weights[:, None] == weights[None, :])
         leads += np.where(
@@ -573,7 +572,7 @@ def _overall_board(board: Board, best: Mapping[str, Row]) -> OverallBoard:
             means_of(board.phase, metric, board.ranked_rows),
         )
     above: dict[str, frozenset[str]] = {}
-    # Best first, so that all rows above a row are processed before it.
+    # Rows are processed best first, so that all better rows precede a row.
     for slug, number in sorted(of_teams.items(), key=lambda item: item[1]):
         direct = {other for other, place in of_teams.items() if apart[number, place]}
         above[slug] = frozenset(

@@ -15,8 +15,8 @@ from tasks.gold.publishing import TOLD_FROM
 from tasks.gold.secrecy import Split, looked_up
 from tasks.models import Claim, Gold, GoldOverlap, Phase
 
-#: Minimum share of a phase's instances that other gold must contain to be included. A
-#: budget allows 5 % of the gold to be revealed, so smaller overlaps are ignored.
+#: A budget includes other gold that contains this share of a phase's instances.
+#: Smaller overlaps are ignored, because a budget may reveal 5 % of the gold.
 LEAST_SHARED = 0.05
 
 
@@ -109,8 +109,7 @@ def sources_of(phases: list[Phase]) -> dict[int, list[Source]]:
                 for row in others[split]
                 if row.pk != phase.pk and _is_seen(row, phase)
             ),
-            # Assume that these phases reveal all instances: the number of shared
-            # instances is secret.
+            # The number of shared instances is secret, so all instances are counted.
             *(
                 Source(phase=row, gold=gold, shared=gold.instances, is_foreign=True)
                 for split in sorted(joined[gold.pk])

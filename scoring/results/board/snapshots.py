@@ -30,8 +30,8 @@ from scoring.results.board.visibility import (
 )
 from tasks.models import Gold, Phase, Submission, seasons
 
-#: Runs in these states will change the board soon. Runs that wait for labels are not
-#: included: they may wait indefinitely.
+#: Runs in these states will change the board soon.
+#: Runs that wait for labels are not included, because such runs may wait indefinitely.
 UNSETTLED = (
     Submission.Status.CHECKING,
     Submission.Status.QUEUED,
@@ -56,8 +56,7 @@ def keep(board: Board, occasion: Snapshot.Occasion) -> Snapshot | None:
         board.phase, None, board.rules, gold=board.gold, audience=audience, by=board.by
     )
     has_scores = board.visibility == Visibility.SCORES
-    # The snapshot is for all readers, so it does not depend on the language of the
-    # person who cites it.
+    # A snapshot is for all readers, so its language is not that of the citing person.
     with translation.override(ENGLISH):
         content = as_json(
             board,
@@ -198,7 +197,7 @@ def keep_due() -> int:
     for phase, stood_on, occasion in due:
         if stood_on is None or is_being_released(phase):
             continue
-        # The public view, and the organisers' view if it shows more.
+        # The public view is stored, and the organisers' view if organisers see more.
         shown = visibility_of(phase, Audience.PUBLIC)
         audiences = [Audience.PUBLIC] if shown != Visibility.NOTHING else []
         if (

@@ -51,9 +51,9 @@ from tasks.gold.secrecy import Kind, secrecy_of
 from tasks.models import Gold, Phase, Submission, registrations, run_cards
 from tasks.types import base, task_type as type_of
 
-#: The first position of columns of human judgements, above the positions of metrics.
+#: Columns of human judgements have positions from this number, after all metrics.
 HUMAN_COLUMNS = 10_000
-#: The first position of metrics that are not main metrics.
+#: Metrics that are not main metrics have positions from this number.
 MINOR = 1_000
 CONTRASTIVE, WITH_ORGANISER = (
     gettext_lazy("contrastive"),
@@ -135,12 +135,11 @@ class Row(CountingRun):
     rank: int | None = None
     rank_low: int | None = None
     rank_high: int | None = None
-    #: The adjusted p-value of the comparison that decides on the rank.
+    #: The adjusted p-value belongs to the comparison that decides on the rank.
     p: float | None = None
-    #: The rows of the runs of a mean over seeds, the earliest first.
+    #: The rows belong to the runs of a mean over seeds, the earliest run first.
     runs: list["Row"] = field(default_factory=list)
-    #: On a board with means: the number of the team's systems, of which the row is the
-    #: best; otherwise 0.
+    #: On a board with means, the row is the best of this many systems of the team.
     best_of: int = 0
 
     @property
@@ -176,7 +175,7 @@ class Row(CountingRun):
     @property
     def marks(self) -> list[tuple[str, str]]:
         if self.runs:
-            # A mean has the marks of all its runs.
+            # A mean over seeds has the marks of all its runs.
             return list(dict.fromkeys(mark for run in self.runs for mark in run.marks))
         return run_cards.marks_of(self.card)
 
@@ -241,14 +240,12 @@ class Board:
     rows: list[Row] = field(default_factory=list)
     separation: Separation | None = None
     untested: Untested | None = None
-    #: The number of ranked rows with the same value as the first row, including the
-    #: first row.
+    #: This many ranked rows, including the first row, have the first row's value.
     equal_to_first: int = 1
-    #: True if a version without verdicts settled the board.
+    #: A version of the site without verdicts settled the board.
     keeps_sentences: bool = False
     frozen_at: dt.datetime | None = None
-    #: The month of the private part's ranks; None for other rankings, and before the
-    #: first month.
+    #: The month of monthly ranks is None before the first month and for other rankings.
     ranks_of: dt.date | None = None
 
     @property
@@ -465,7 +462,7 @@ def standings(
     if phase.has_monthly_ranks:
         _rank_by_month(board)
         board.untested = Untested.MONTHLY
-        # The run with rank 1 may have been excluded later.
+        # Organisers may have excluded the run with rank 1 later.
         first = board.rows[0].rank if board.rows else None
         if first is not None:
             board.equal_to_first = sum(row.rank == first for row in board.rows)
@@ -499,7 +496,7 @@ def _hide_scores(board: Board) -> None:
     for row in board.with_runs:
         row.scores, row.value, row.p = {}, None, None
     if board.separation is not None:
-        # Both numbers would reveal the difference of scores.
+        # The p-value and the order's probability would reveal the difference of scores.
         board.separation = replace(board.separation, p=None, order_chance=None)
 
 

@@ -81,8 +81,7 @@ def ranks_of(board: RankedBoard, *, stores: bool = False) -> Ranks:
     Only workers pass ``stores`` to store computed ranks. Pages never write: they would
     wait for other writers, and fail on a read-only database.
     """
-    # Read the revision before the comparisons, so that stored ranks are never older
-    # than their revision.
+    # Read the revision first, so that stored ranks are never older than the revision.
     order = BoardOrder.objects.filter(phase=board.phase, rules=board.rules).first()
     is_settled = keeps_sentences(order, board.phase, board.frozen_at)
     inputs = board.inputs(order.revision, is_settled=is_settled) if order else ""

@@ -19,7 +19,7 @@ from scoring.results.board.query import DATE, RANK, SYSTEM, BoardQuery
 from scoring.results.board.standings import Board, Cell, Column, Row
 from scoring.stats.significance import ALPHA
 
-#: The names of a column's initial order and of its reverse.
+#: Each column has names for the initial order and for the reverse order.
 BEST = (gettext_noop("best first"), gettext_noop("worst first"))
 ORDERS = {
     SYSTEM: (gettext_noop("A to Z"), gettext_noop("Z to A")),
@@ -63,8 +63,7 @@ class Line:
     row: Row
     kind: str
     rank: str
-    #: The rank under the first judge, if it differs from the rank under the current
-    #: judge.
+    #: The rank under the first judge is None if the current judge's rank is the same.
     first_rank: int | None
     name: str
     is_own: bool
@@ -84,8 +83,7 @@ class Table:
     lines: list[Line]
     axis_ends: list[str]
     has_ranking: bool
-    #: False if no score of the ranking metric has an interval, for example with an
-    #: official program.
+    #: Scores of the ranking metric may lack intervals, for official programs.
     has_intervals: bool = True
 
 
@@ -155,7 +153,7 @@ def _line(
     name: str,
     is_own: bool = False,
 ) -> Line:
-    # Means have no page; the pages of their runs explain the scores.
+    # Means have no page, so the pages of their runs explain the scores.
     run = "" if row.runs else f"{places.root}runs/{row.submission}/"
     compares = bool(run) and bool(places.compare)
     first = row.scores.get(board.ranking.name) if board.ranking else None
@@ -326,7 +324,7 @@ def sorted_in_words(board: Board, query: BoardQuery) -> str:
     return _("Sorted by {column}, {order}").format(column=label, order=order)
 
 
-#: The size of an interval plot in pixels, as in `boards/_whisker.html`.
+#: An interval plot has this size in pixels, as in `boards/_whisker.html`.
 WIDTH, MARGIN = 132, 5
 #: The bounds of an axis of counts are multiples of this number.
 STEP_OF_COUNTS = 5.0

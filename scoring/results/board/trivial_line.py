@@ -24,7 +24,7 @@ class TrivialLine(NamedTuple):
     answer: str
     value: float
     is_secret: bool
-    #: The run's values as shares of the metrics' scales.
+    #: The values of the trivial run are shares of the metrics' scales.
     shares: Mapping[str, float | None] = MappingProxyType({})
 
     def texts(self, columns: Iterable[Column]) -> list[str]:
@@ -68,7 +68,7 @@ def trivial_line(board: Board) -> TrivialLine | None:
     )
     if not is_public and not is_organiser:
         return None
-    # Labels are public; a frequent text, number or position would reveal hidden gold.
+    # Labels are public, but frequent texts, numbers or positions would reveal gold.
     is_label = board.phase.task.task_type.drawn_as in (LABELS, TAGS)
     is_told = best == CONSTANT and (has_gold or is_organiser or is_label)
     answer = gold.trivial["constant"] if is_told else ""

@@ -13,10 +13,10 @@ from citeboard.core.words import counted, in_decimals, listed
 from scoring.results.board.comparisons import Separation, counted_units
 from scoring.results.board.formatting import p_text
 
-#: Maximum number of systems named in a sentence; other systems are counted.
+#: A sentence names at most this many systems, and only counts other systems.
 MAX_NAMED = 3
 TEST = "paired randomisation test"
-#: The test on a board with means over seeds.
+#: A board with means over seeds uses this test.
 TEST_OF_MEANS = f"{TEST}; means over seeds by Student's t"
 
 

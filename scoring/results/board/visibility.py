@@ -33,7 +33,7 @@ class Audience(StrEnum):
     ORGANISER = "organiser"
 
 
-#: The audiences that see all runs and scores of a season.
+#: These audiences see all runs and scores of a season.
 RUNS_THE_SEASON = (Audience.ORGANISER, Audience.HELPER)
 
 
@@ -75,7 +75,7 @@ def visibility_of_battles(phase: Phase, audience: Audience) -> Visibility:
     board.
     """
     if audience != Audience.ORGANISER and not inputs_are_free(phase):
-        # The board can only contain baselines, and their signatures identify the gold.
+        # The board only contains baselines, whose signatures identify the gold.
         return Visibility.NOTHING
     if audience in RUNS_THE_SEASON:
         return Visibility.SCORES

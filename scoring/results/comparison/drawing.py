@@ -33,7 +33,7 @@ OUTCOME_LABELS = {
     base.MISSED: gettext_lazy("missed, with words of the citation"),
     base.RIGHT: gettext_lazy("right"),
 }
-#: Additional outcomes of an instance.
+#: An instance has these additional outcomes.
 EMPTY, NEAR, NO_MARK, NOTHING_SHARED = "empty", "near", "no-mark", "nothing-shared"
 ENTITY_FOUND, ENTITY_MISSED, ENTITY_WRONG = (
     "entity-found",
@@ -61,7 +61,7 @@ KIND_LABELS = OUTCOME_LABELS | {
 }
 NEAR_BY = 2
 IN_GOLD = (base.RIGHT, base.IMPLIED, base.MISSED)
-#: The question of a task, in one sentence.
+#: The question of each task is one sentence.
 ASKED = {
     base.SENTENCES: gettext_lazy(
         "Which sentences of the cited paper does this citation mean?"
@@ -80,7 +80,7 @@ ASKED = {
     ),
     base.TAGS: gettext_lazy("Which words are entities, and of which types?"),
 }
-#: For each judgement of a report's sentence or nugget: the kind of piece, and a text.
+#: Each judgement of a report's sentence or nugget has a kind of piece and a text.
 JUDGED_LABELS = {
     base.RIGHT: (BOTH, gettext_lazy("supported")),
     base.ALIKE: (BOTH, gettext_lazy("partly supported")),
@@ -88,14 +88,14 @@ JUDGED_LABELS = {
     base.MISSED: (GOLD, gettext_lazy("nugget missed")),
     base.CONTEXT: ("", gettext_lazy("not judged")),
 }
-#: Minimum length of shared words. Most texts share shorter words.
+#: Shared words have at least this length, because most texts share shorter words.
 MIN_SHARED = 4
 _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"^\d+\. ")
 _GRADE = re.compile(r" \(\d+\)$")
 _MARK = re.compile(r"\[\d+\]")
 _PLACE = re.compile(r"<(?:OTHER)?REF>")
-#: Tags around the parts of the input for a citation text.
+#: These tags surround the parts of the input for a citation text.
 _TAGS = re.compile(r"</?(?:abs|ctx_[ab])> ?")
 
 
@@ -129,8 +129,7 @@ def drawn(
     if gold:
         lines = draw(gold, list(answers.values()), GOLD)
         if form == base.RANKING and len(judged) == 1:
-            # Show the position of a cited paper that is below the shown part of the
-            # ranking.
+            # Show the position of a cited paper below the shown part of the ranking.
             [outcomes] = judged.values()
             places = {
                 _candidate(text): text.partition(".")[0] for _outcome, text in outcomes

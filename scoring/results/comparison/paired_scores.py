@@ -34,11 +34,11 @@ from scoring.stats.significance import (
 )
 
 SECONDS = 24 * 3600
-#: Number of instances per page.
+#: A page shows this many instances.
 PAGE = 50
-#: The maximum number of units for which a page computes tests immediately.
+#: A page computes tests of at most this many units immediately.
 FEW_UNITS = 2_000
-#: The time in seconds that a reader waits for another reader's tests.
+#: A reader waits at most this many seconds for another reader's tests.
 PATIENCE = 20.0
 
 Told = dict[str, dict[str, Any]]
@@ -139,7 +139,7 @@ def by_class(
             why[label] = str(told.withheld)
     intervals: dict[str, tuple[float, float]] = {}
     if metric.is_decomposable:
-        # Use the units that contain the class.
+        # The test uses the units that contain an instance of the class.
         first, second = (
             statistics_of(side, [metric.statistic]) for side in (pair.a, pair.b)
         )
@@ -275,7 +275,7 @@ def differing(
             (name_of[place], of, float(a.values[place]), float(b.values[place]))
         )
     return {
-        # Sort the class of instances without a class last.
+        # The class of instances without a class is the last label.
         "labels": sorted(labels, key=lambda label: label == NO_CLASS),
         "count": len(chosen),
         "of": int(is_wanted.sum()),

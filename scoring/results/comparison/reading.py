@@ -46,8 +46,8 @@ from tasks.models import Phase, Submission
 from tasks.seasons.access import may_have_inputs
 from tasks.types.base import AnswerPart, Marks, ShownInstance
 
-#: The selections of instances for two runs. The first is the default if values are
-#: shown, the second if not.
+#: These values select instances on which two runs are compared.
+#: DIFFER is the default if the reader sees values, and ANSWERS is the default if not.
 DIFFER, ANSWERS, ALL = "differ", "answers", "all"
 A_BETTER, B_BETTER, A_RIGHT, B_RIGHT = "a-better", "b-better", "a-right", "b-right"
 WHICH = {
@@ -59,10 +59,10 @@ WHICH = {
     ANSWERS: gettext_lazy("the answers differ"),
     ALL: gettext_lazy("all"),
 }
-#: Maps each selection to the equivalent selection after runs A and B are exchanged.
+#: Each selection has an equivalent selection after runs A and B are exchanged.
 SWAPPED = {A_BETTER: B_BETTER, B_BETTER: A_BETTER, A_RIGHT: B_RIGHT, B_RIGHT: A_RIGHT}
-#: The orders for one run or all runs, and the selections by values of the other systems
-#: on the board.
+#: WORST and BEST sort the instances of one run or of all runs.
+#: The other values select instances by values of the other systems on the board.
 WORST, BEST, MOST_BETTER, ALONE_BEST, NONE_RIGHT = (
     "worst",
     "best",
@@ -79,7 +79,7 @@ ORDERS = {
     NONE_RIGHT: gettext_lazy("no system has anything right"),
 }
 OF_OTHERS = (MOST_BETTER, ALONE_BEST, NONE_RIGHT)
-#: The maximum number of answers that are drawn if all systems are shown.
+#: At most this many answers are drawn if all systems are shown.
 MAX_DRAWN = 6
 
 
@@ -129,14 +129,14 @@ class ReadInstance:
     given: str
     gold: str
     answers: Sequence[str]
-    #: Outcomes and sentences; empty if the gold is hidden from the reader.
+    #: Outcomes and sentences are empty if the gold is hidden from the reader.
     judged: Sequence[Sequence[tuple[str, str]]]
-    #: Scores of candidates or probabilities of labels in a run.
+    #: A run has scores of candidates or probabilities of labels.
     beside: Sequence[Sequence[tuple[str, float]]]
     pool: int
-    #: Declared tasks: the fields that systems see, and the parts of the gold and of each answer.
-    #: Readers who may not see the fields get parts without texts; readers who may not see the gold get
-    #: no marks.
+    #: Declared tasks have the fields that systems see, and parts of gold and answers.
+    #: Readers who may not see the fields get parts without texts.
+    #: Readers who may not see the gold get no marks, which compare parts with the gold.
     fields: Mapping[str, Any]
     gold_parts: Sequence[AnswerPart]
     answer_parts: Sequence[Sequence[AnswerPart]]
@@ -458,7 +458,7 @@ def texts_of(evaluation: Evaluation) -> dict[str, ShownInstance]:
         raise reading_failed(evaluation, reason) from reason
 
 
-#: Number of instances per page.
+#: A page shows this many instances.
 PAGE = 10
 
 
@@ -765,7 +765,7 @@ def several(phase: Phase, viewer: object, query: contenders.SeveralQuery) -> Sev
     read = zip(chosen, contenders.evaluations_of(board, chosen), strict=True)
     scored = {run: one for run, one in read if one is not None}
     evaluations = list(scored.values())
-    # The metrics with the same computation in all runs, in the order of the first run.
+    # ``alike`` has the metrics that all runs compute alike, in the first run's order.
     alike = [
         {metric.name for metric in two(evaluations[0], other).metrics}
         for other in evaluations

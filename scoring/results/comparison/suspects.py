@@ -34,8 +34,7 @@ from scoring.stats.correlation import Correlation, of_points
 from tasks.models import Phase
 
 SECONDS = 24 * 3600
-#: The reasons for listing an instance: better systems score lower on it, or none of the
-#: best third is right.
+#: An instance is listed if better systems score lower, or if the best third is wrong.
 BELOW_ZERO, MISSED = WHY = ("below-zero", "missed")
 
 

@@ -34,7 +34,7 @@ from tasks.types.views import POST, REFERENCE, TABLE, View, in_words
 
 Parts = Sequence[AnswerPart]
 SIGNS = {BOTH: "✓", PARTLY: "½", ANSWER: "✗", GOLD: "–"}
-#: List items with more words than this get a line each.
+#: List items with more words than this number get a line each.
 LONG = 5
 _BRACKETS = re.compile(r"[\[\]{}\"]")
 

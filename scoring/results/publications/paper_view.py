@@ -327,8 +327,7 @@ class PaperView:
             for printed in as_listed:
                 if not has_classes or printed.label == label:
                     runs = said.runs.get(printed.label) if said and said.runs else None
-                    # A printed class has no counterpart among values over all
-                    # instances.
+                    # A value over all instances is no counterpart of a printed class.
                     beside_it = (
                         ""
                         if self.by_class and not has_classes

@@ -27,7 +27,7 @@ class Recomputed:
     dimension: str = ""
     classes: Mapping[str, str] = field(default_factory=dict)
     runs: Mapping[str, str] = field(default_factory=dict)
-    #: A remark next to the figures on the difference between print and recomputation.
+    #: The remark next to the figures explains why print and recomputation differ.
     remark: str = ""
 
 

@@ -35,7 +35,7 @@ from scoring.results.publications.reading import Measure
 from scoring.stats.finding import OPEN, Conclusion, Figure, Outcome, Ranking
 from tasks.models import Task
 
-#: The maximum values of scales, for drawings.
+#: Drawings use these maximum values of scales.
 WIDTHS = {"fraction": 1.0, "percent": 100.0}
 
 
@@ -374,7 +374,7 @@ class Claim:
         return self.conclusion.name
 
 
-#: Identifies a table by the id of its paper and its name.
+#: The id of a paper and the name of a table identify a table.
 TableKey = tuple[int, str]
 
 
@@ -595,8 +595,7 @@ def by_class(shown: PublishedTable, query: PublishedQuery) -> dict[str, Any]:
         (row.label, row.system): row.figures.get(shown.leading.name)
         for row in shown.rows
     }
-    # The bars show the systems that the reader chose, or the best systems if the table
-    # has none of them.
+    # The bars show the chosen systems, or else the best systems of the table.
     chosen = [row for row in classes.systems if row.system in query.systems]
     drawn = (
         chosen[:MAX_SERIES]

@@ -29,11 +29,11 @@ from tasks.types.guarded.toml_reader import TOML, read_toml
 from tasks.types.problems import fatal
 from tasks.types.toml_lines import KeyPath
 
-#: The tables of a paper; a larger file is something else.
+#: A file with the tables of a paper has at most this many bytes.
 LARGEST = 10_000_000
-#: Limits of a file in TOML, which may hold tables.
+#: Publications in TOML, which may contain tables, have these limits.
 TABLES = replace(TOML, size=LARGEST)
-#: Fields of a row that distinguish or describe rows, besides the system.
+#: Besides the system, these fields distinguish or describe the rows of a table.
 FEATURES = (
     "dataset",
     "dataset_id",
@@ -49,7 +49,7 @@ FEATURES = (
     "in_domain",
 )
 _KEY = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-#: Characters around a printed number that do not change it.
+#: These characters around a printed number do not change the number.
 _AROUND = re.compile(r"[%*†‡,\s]")
 
 
@@ -64,7 +64,7 @@ def read_publication(path: Path) -> tuple[Publication, list[Problem]]:
         ) from fault
     top = Fields(content, (), findings)
     if (schema := top.text("schema")) and schema != SCHEMA:
-        # Stop here: other faults are not meaningful in a file of another form.
+        # Other faults have no meaning in a file of another form.
         raise InputRefused(
             [
                 Problem(
@@ -362,7 +362,7 @@ def _figures(fields: Fields, measures: tuple[Measure, ...]) -> tuple[Figure, ...
 
 
 SCHEMA = "published-results/1"
-#: The field of a row that contains each part of its figures, keyed by metric.
+#: Each part of a metric's figures is in this field of a row.
 PARTS = {
     "value": "values",
     "printed": "printed",
@@ -373,7 +373,7 @@ PARTS = {
     "suspect": "suspect",
 }
 KINDS = ("results", "human evaluation", "agreement", "analysis", "data statistics")
-#: The minimum and maximum of each scale; None if unbounded.
+#: Each scale has a minimum and a maximum, which are None if unbounded.
 SCALES: dict[str, tuple[float | None, float | None]] = {
     "fraction": (0, 1),
     "percent": (0, 100),
@@ -407,9 +407,9 @@ class Measure:
     higher_is_better: bool | None
     printed_name: str = ""
     what: str = ""
-    #: The board's metric that is equal to this metric.
+    #: The board's metric with this name is equal to the published metric.
     computed: str = ""
-    #: The option of that metric that names its model, and the model that the paper used.
+    #: The option names the model of the board's metric, and the paper used this model.
     model_option: str = ""
     model: str = ""
 
@@ -497,7 +497,7 @@ class Publication:
     tables: tuple[PrintedTable, ...]
 
 
-#: Maximum characters of a name or label.
+#: A name or label has at most this many characters.
 LONGEST = 400
 
 
@@ -617,7 +617,7 @@ def with_contradictions(table: PrintedTable) -> PrintedTable:
     if not pairs:
         return table
 
-    # Half a unit of the last digit that a column prints; trailing zeros are often left out.
+    # The rounding is half a unit of the last printed digit of a column.
     rounding = {}
     for measure in table.measures:
         printed = (_DECIMALS.search(row.printed(measure.name)) for row in table.rows)
@@ -639,9 +639,9 @@ def with_contradictions(table: PrintedTable) -> PrintedTable:
     return replace(table, rows=tuple(rows))
 
 
-#: Columns that are not figures, besides those that distinguish rows.
+#: These columns are not figures and do not distinguish rows.
 PLAIN = ("system", "system_id", "note")
-#: Printed placeholders for a missing figure.
+#: Publications print these placeholders for a missing figure.
 NOTHING = {"", "-", "–", "—", "n/a", "N/A"}
 _NUMBER = r"[+\-−]?(?:\d[\d,]*(?:\.\d*)?|\.\d+)"
 _PRINTED = re.compile(

@@ -24,9 +24,9 @@ from scoring.results.publications.reading import Measure
 from scoring.stats.finding import DIFFERENCE, Conclusion, Figure, Finding, Outcome
 from tasks.models import Phase, Task
 
-#: The name of the field that marks figures computed by this site.
+#: The field with this name marks figures that this site computed.
 MEASURED = "measured"
-#: The type of the keys of a board's rows: the system's name or the run's number.
+#: The keys of a board's rows are names of systems or numbers of runs.
 K = TypeVar("K", str, int)
 
 
@@ -34,16 +34,15 @@ K = TypeVar("K", str, int)
 class Pair:
     figure: Reported | None
     own: float | None
-    #: The reason why the site's value is missing, if a board withholds it.
+    #: If a board withholds the site's value, ``kept_back`` is the reason.
     kept_back: str = ""
     low: float | None = None
     high: float | None = None
-    #: The decimals if no figure is printed.
+    #: If no figure is printed, values have this number of decimals.
     decimals: int = 3
-    #: The standard deviation of the site's value, if the board has one.
+    #: The site's value has this standard deviation, if the board has one.
     deviation: float | None = None
-    #: The evaluation and the metric of the own value, and the factor to the scale of
-    #: print.
+    #: The site's value has an evaluation, a metric and a factor to the printed scale.
     measured: tuple[int, str, float] | None = None
 
     @property
@@ -100,7 +99,7 @@ class Line:
     own: str
     line: int
     pairs: list[Pair]
-    #: The number of the board's instances in a class; None for systems.
+    #: The class has this number of the board's instances, and systems have None.
     size: int | None = None
 
 
@@ -349,7 +348,7 @@ def _board(
         )
         if board is None or board.visibility != Visibility.SCORES:
             continue
-        # The best of several runs with one name counts.
+        # If several runs have one name, the best run counts.
         if rows := {
             row.system: row
             for row in reversed(run_rows(board.rows))

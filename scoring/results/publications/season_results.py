@@ -28,7 +28,7 @@ from tasks.models.seasons import bump_version
 from tasks.seasons.file.tables import Table
 from tasks.types import InputRefused, Problem
 
-#: The fields of a figure that the database and the file share.
+#: The database and the season file share these fields of a figure.
 OF_FIGURES = (
     "value",
     "printed",
@@ -38,7 +38,7 @@ OF_FIGURES = (
     "less_than",
     "suspect",
 )
-#: The metrics of a task by rule set.
+#: Each rule set of a task has metrics.
 TaskMetrics = Mapping[str, Sequence[str]]
 
 

@@ -12,9 +12,9 @@ from scoring.models import Evaluation
 from scoring.offline.evaluate import described_units, load_details, load_page
 from scoring.results.board.comparisons import open_statistics
 
-#: Responses on a page; each may have a dozen parses.
+#: A page shows this many responses, because each response may have a dozen parses.
 AT_A_TIME = 5
-#: The prefix of metrics whose runs have claims.
+#: Runs with claims have metrics with this prefix.
 METRICS = "aliice_"
 FALLBACKS = {
     "too_long": gettext_lazy("Too long to be split: the whole sentence is the claim."),
@@ -99,7 +99,7 @@ def _sentence(detail: Mapping[str, Any], *, shows_labels: bool) -> dict[str, Any
         end = mark.end()
     note = str(FALLBACKS.get(detail["fallback"] or "", ""))
     return {
-        # The pieces of the text in order; the second value is True for a mark.
+        # The second value of a piece of the text is True for a mark.
         "pieces": [*pieces, (detail["text"][end:], False)],
         "has_marks": bool(detail["marks"]),
         "note": note if detail["marks"] else _("No mark, so that it claims nothing."),

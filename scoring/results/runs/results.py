@@ -44,7 +44,7 @@ from tasks.models import Gold, Phase, Submission
 from tasks.types import task_type as the_type
 from tasks.types.base import printed_options
 
-#: The maximum number of metrics in a chart by class; the table has all metrics.
+#: A chart by class has at most this many metrics, and the table has all metrics.
 DRAWN = 3
 
 
@@ -289,7 +289,7 @@ def _dimension(
         }
         for label, values in classes.items()
     ]
-    # Use the first metrics with one scale.
+    # The chart uses the first metrics that have one scale.
     scale = scales[metrics[0]]
     alike = [metric for metric in metrics if scales[metric] == scale][:DRAWN]
     labels = [formatting.metric_label(metric) for metric in alike]
@@ -320,8 +320,7 @@ def _dimension(
     }
 
 
-#: From this number of instances on, intervals have nominal coverage in all populations,
-#: except for rare classes.
+#: With this many instances, intervals have nominal coverage except for rare classes.
 SETTLED = 30
 UPWARD = {
     True: gettext_lazy("higher is better"),
@@ -330,7 +329,7 @@ UPWARD = {
 }
 
 
-#: Metrics that are undefined because the run has no probabilities.
+#: Without probabilities in the run, these metrics are undefined.
 OF_PROBABILITIES = (
     calibration.LogLoss,
     calibration.Brier,
@@ -345,7 +344,7 @@ class Explained:
     label: str
     value: str
     withheld: str
-    #: The interval bounds, or the reason why there is no interval.
+    #: The text has the interval bounds, or the reason why there is no interval.
     interval: str
     n: int
     is_percentage: bool
@@ -356,9 +355,9 @@ class Explained:
     parts: tuple[tuple[str, str], ...]
     command: str
     has_interval: bool = True
-    #: The reason why its interval may have less than nominal coverage.
+    #: The text is the reason why the interval may have less than nominal coverage.
     caution: str = ""
-    #: Empty for human judgements.
+    #: Human judgements have no rule set, so the name is empty.
     rules: str = ""
 
 
@@ -373,8 +372,7 @@ def explained(
             known_metric(kind, score.metric, evaluation.rules, options),
             score.signature,
         )
-        # The reason in words; empty if no interval was requested, or if an earlier
-        # version scored the run.
+        # The reason is empty without a requested interval or for runs of old versions.
         parts = provenance_of(signature)
         why_none = parts.get(NO_VALUE) or parts.get(NO_INTERVAL, "")
         yield Explained(

@@ -15,7 +15,7 @@ from scoring.results.board.visibility import may_see_outcome
 from tasks.models import Job, Phase, Submission
 
 Status = Submission.Status
-#: The displayed state if the real state is hidden. It is never stored.
+#: Pages show this state, which is never stored, if the real state is hidden.
 RECEIVED = "received"
 HIDDEN = (Status.QUEUED, Status.SCORING, Status.WAITING, Status.SCORED)
 
