@@ -39,7 +39,7 @@ HUMAN_DESCRIPTION = (
     "and one by one under the classes of “Answered by”."
 )
 
-#: The confined program that reads the gold to find out if it has several annotators.
+#: A confined process reads the gold to find out if the gold has several annotators.
 HAS_SEVERAL = "scoring.worker.reading:has_several_annotators"
 
 
@@ -139,8 +139,7 @@ def built_in_runs(phase: Phase) -> QuerySet[Submission]:
 
 def _ask_for(name: str, phase: Phase, gold: Gold) -> Asked:
     with transaction.atomic():
-        # Lock the task: two simultaneous requests would create two runs with the same
-        # number.
+        # Lock the task, so that concurrent requests do not give two runs one number.
         Task.objects.select_for_update().get(pk=phase.task_id)
         runs = (
             built_in_runs(phase).filter(built_in=name).exclude(status=Status.CANCELLED)
@@ -170,7 +169,7 @@ def _ask_for(name: str, phase: Phase, gold: Gold) -> Asked:
             )
             queue(run, gold)
             return Asked(name=name, submission=run, is_new=True)
-        # Restart failed jobs, and create missing ones.
+        # Failed jobs are restarted, and missing jobs are created.
         made = [] if run.is_unwritten else create_jobs(run, gold)
         jobs = (
             run.jobs.filter(kind=Job.Kind.WRITE)
@@ -200,8 +199,7 @@ def keep_written(job: Job, path: Path, rests_on: str) -> bool:
             )
         record = partial(_record, job, stored, found, rests_on)
         is_completed = retry_on_database_error(leases.complete, job, record)
-    # The commit may have succeeded although the connection failed. The file is then in
-    # use.
+    # The commit may have succeeded despite a lost connection, and then uses the file.
     if not is_completed and not Submission.objects.filter(file=stored.file).exists():
         discard(stored.file)
     return is_completed
@@ -224,8 +222,7 @@ def _record(job: Job, stored: StoredRun, found: Findings, rests_on: str) -> None
     )
     gold = Gold.objects.current(submission.phase)
     assert gold is not None, "gold is never taken away"
-    # Large runs are checked only by the scorer, because no user waits for messages per
-    # line.
+    # Only the scorer checks large runs, because no user waits for messages per line.
     create_jobs(submission, gold)
     earlier = Submission.objects.filter(
         phase=submission.phase, built_in=submission.built_in

@@ -189,8 +189,7 @@ def wait_for_labels(job: Job, found: PairsPending, pairs: Path) -> bool:
     """
     deciding = deciding_judges(job)
     assert deciding, f"job {job.pk} asks for no kept labels"
-    # Store the file beside the statistics of the run. It is deleted when the job is
-    # scored.
+    # The file of pairs is stored beside the run's statistics until the job is scored.
     name = f"{job.submission_id}/job-{job.pk}-pairs-{secrets.token_hex(4)}.jsonl.gz"
     packed = pairs.with_suffix(".gz")
     with pairs.open("rb") as lines, gzip.open(packed, "wb") as out:
@@ -244,8 +243,8 @@ def resume_waiting(judge: Judge, *, is_unsure: bool = False) -> int:
     """
     said = Judgement.objects.standing().filter(items=OuterRef("items"))
     decided = said.filter(judge=judge).exclude(label=NO_LABEL)
-    # Skip pairs for which a judge of higher precedence has a row without a label: the
-    # job would wait again at once.
+    # Skip pairs on which a judge of higher precedence has a row without a label.
+    # A job that resumed for a skipped pair would wait again at once.
     first = said.filter(
         _goes_before(judge), judge__name=judge.name, judge__kind=judge.kind
     )

@@ -95,8 +95,7 @@ def agree(
             row.agreed_at, row.ended_at, row.source = now, None, None
             row.agreed_by = by
         elif not row.sends_texts:
-            # Keep the stored digest, because it includes the weights that a worker
-            # read.
+            # Keep the stored digest, which includes the weights that a worker read.
             terms["digest"] = row.digest
         for name, value in terms.items():
             setattr(row, name, value)

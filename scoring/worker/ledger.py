@@ -331,8 +331,7 @@ def _count(source: JudgementImport, *, added: int, known: int) -> None:
         )
         if added >= LARGE:
             after_commit(update_statistics, Judgement._meta.db_table)  # noqa: SLF001  (public by name)
-        # Imports check scores after their commit, and scores check imports after
-        # theirs.
+        # Imports check scores, and scores check imports, each after their own commit.
         after_commit(_mark_outdated, source)
 
 
@@ -424,8 +423,7 @@ def _share(own: Judge, season: Season, by: User) -> Imported:
         added, last = added + len(some), some[-1].pk
         for row in some:
             row.pk, row.judge, row.source = None, shared, source
-            # A rationale may quote the season's gold, which organisers of other seasons
-            # may not see.
+            # A rationale may quote gold, which other seasons' organisers may not see.
             row.rationale = ""
         Judgement.objects.bulk_create(some)
     _count(source, added=added, known=known)

@@ -26,8 +26,7 @@ from tasks.models import Gold, Submission
 from tasks.types import Problem
 from tasks.types.problems import from_values
 
-#: The maximum number of cached gold files. The least recently used file is deleted
-#: first.
+#: The least recently used file is deleted beyond this number of cached gold files.
 MAX_GOLD = 40
 
 
@@ -110,8 +109,7 @@ def stored_gold(stored: str) -> Path:
         return path
     with storage_in_use(), tempfile.TemporaryDirectory(dir=path.parent) as draft:
         copy = storage.local_copy(storage.gold, stored, Path(draft))
-        # If another process stored the file first, do not replace it: a scorer may be
-        # reading it.
+        # Keep a file that another process stored, because a scorer may be reading it.
         try:
             path.hardlink_to(copy)
         except FileExistsError:

@@ -31,12 +31,11 @@ from scoring.metrics.base import Floats
 from scoring.metrics.official_run import PROGRAM, numbers_in, place, scores_in
 from tasks.types.declared.official_program import imported, program_of
 
-#: Paths in the folder of the process: the pickled call, and the folder that the program
-#: sees as `/app`.
+#: The process folder contains the pickled call and the program's folder `/app`.
 CALL, APP = "call", "app"
 ENTRY = "scoring.worker.program_sandbox:answer"
-#: Packages that the server imports if the program imports them. The user `nobody` may
-#: be unable to read them later.
+#: The server imports those of these packages that the program imports.
+#: The user `nobody` may be unable to read the packages later.
 READY = (
     "nltk",
     "numpy",
@@ -55,8 +54,8 @@ OURS = ("scoring.worker.program_sandbox", "csv", "pickle")
 SITE_PACKAGES = frozenset({"citeboard", "scoring", "tasks"})
 #: Limits on the files that a program may write. Scorers have separate limits.
 FILE_MB, TOTAL_MB, TOTAL_FILES, OPEN_FILES = 64, 256, 1_000, 32
-#: The time limit for one run of the program is the scorer's time limit divided by this
-#: number. The program runs twice, and the scorer needs time to report.
+#: The limit of one program run is the scorer's time limit divided by this number.
+#: The program runs twice, and the scorer needs time to report.
 SHARE_OF_TIME = 4
 
 
@@ -216,8 +215,7 @@ def answer(_arguments: Mapping[str, Any]) -> dict[str, Any]:
     path = str(Path.cwd() / APP)
     seen_as = path if _can_be_opened(path) else ".."
     if seen_as == "..":
-        # `os.path.abspath` and `realpath` then return relative paths, which can be
-        # opened.
+        # `os.path.abspath` and `realpath` then return relative paths that open.
         os.getcwd = lambda: "."
     call: official.ProgramCall = pickle.loads(Path(CALL).read_bytes())  # noqa: S301  (our own process wrote it)
     Path(CALL).unlink()

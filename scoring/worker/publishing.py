@@ -82,8 +82,7 @@ def _publish_scores(
 
 def keep_statistics(job: Job, path: Path) -> str:
     """Store the statistics of a scored run, and return the name of the stored file."""
-    # Names of files are never reused. A name in a database backup therefore always
-    # denotes the same content.
+    # File names are never reused, so that names in database backups keep their content.
     name = f"{job.submission_id}/job-{job.pk}-{job.attempt}-{secrets.token_hex(4)}.npz"
     with local_copies.storage_in_use(), path.open("rb") as content:
         return storage.statistics.save(name, File(content))

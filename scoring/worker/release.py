@@ -41,8 +41,8 @@ log = logging.getLogger(__name__)
 Metrics = Mapping[str, Mapping[str, Any]]
 #: Fields of a withheld score that are stored for organisers.
 KEPT = ("value", "low", "high", "n", "scale")
-#: The number of the team's earlier runs that a run is compared with, and the number of
-#: instances above which no comparison is made.
+#: A run is compared with at most EARLIER previous runs of the same team.
+#: Runs with more than MAX_ROWS instances are not compared with previous runs.
 EARLIER, MAX_ROWS = 4, 20_000
 #: A run with so small a share of answers reveals the gold of single instances.
 SMALL_SHARE = 0.02
@@ -50,8 +50,7 @@ SMALL_SHARE = 0.02
 NEAR_COPY = 0.01
 #: Minimum number of units for the correlation of two runs.
 MIN_UNITS = 20
-#: Correct answers of two systems correlate more strongly than this; random answers do
-#: not.
+#: Correct answers of two systems correlate more than this value, unlike random answers.
 UNRELATED, MIN_UNRELATED = 0.2, 3
 
 
@@ -91,8 +90,7 @@ class Told:
     probe: str = ""
     untold: Mapping[str, Any] = field(default_factory=dict)
     step: float = math.nan
-    #: The number of instances in the split or its scored part, if scores may be
-    #: withheld.
+    #: If scores may be withheld, this is the size of the split or of its scored part.
     instances: int = 0
 
 
@@ -137,8 +135,7 @@ def told_of(job: Job, result: Mapping[str, Any], path: Path) -> Told:
         try:
             told = replace(told, probe=probe(job, metric, statistics, part))
         except Exception:
-            # The result is only a hint for organisers, so that an error must not stop
-            # the run.
+            # The probe is only a hint for organisers, so errors must not stop the run.
             log.exception(
                 "Job %s: whether the run looks like a probe is not known", job.pk
             )

@@ -194,8 +194,7 @@ def fill_up(*phases: Phase) -> int:
         while _waiting() < MAX_WAITING and going.exists():
             if gold is not None and rescore(order.phase, most=AT_A_TIME):
                 continue
-            # Restart each job with outdated scores once per order. The order ends when
-            # no such job is left.
+            # An order restarts each job with outdated scores once, and then ends.
             done = (
                 _asked_again(order.phase, gold).filter(started_at__lt=order.asked_at)
                 if gold

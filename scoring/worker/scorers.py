@@ -52,8 +52,7 @@ def limits_for(task: Task, rule_sets: int = 1) -> Limits:
     )
     return Limits(
         cpu_seconds=seconds,
-        # On a busy machine, the wall time exceeds the CPU time through no fault of the
-        # run.
+        # On a busy machine, wall time exceeds CPU time through no fault of the run.
         wall_seconds=2 * seconds,
         memory_mb=memory_mb,
         file_mb=1024,

@@ -28,8 +28,7 @@ def tried(given: Mapping[str, Any]) -> dict[str, Any]:
     values by rule set and metric.
     """
     kind, name = task_type(given["task_type"]), given["filename"]
-    # Leave out options with files, because these files contain parses of the sample's
-    # own answers.
+    # Leave out options with files, which contain parses of the sample's own answers.
     gold, split, options = open_sample(kind, given["sample"], has_files=False)
     try:
         file = open_input(Path(UPLOAD), shown=name)
@@ -38,8 +37,7 @@ def tried(given: Mapping[str, Any]) -> dict[str, Any]:
         return {"problems": as_values(in_order(refused.problems))}
     named = None
     if given["sample"] and isinstance(answers, dict):
-        # For the other instances use the answers of the sample, since a task form may
-        # need all of them.
+        # A task form may need all instances, so the sample answers the other instances.
         named, run = set(answers), sample_files(given["sample"], f"{FOLDER}{RUN}")
         answers = {**read_run(kind, run, split.index, options)[0], **answers}
         problems = [problem for problem in problems if problem.line]
