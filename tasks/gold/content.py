@@ -52,8 +52,8 @@ def note_content(gold: Gold, digests: bytes, held: bytes, papers: bytes) -> None
     content, _ = GoldContent.objects.update_or_create(
         gold=gold, defaults=facts, create_defaults=of_new
     )
-    # Results of comparisons remain valid for gold under another key or without digests,
-    # until this gold is read again.
+    # Gold with digests under another key, or without digests, cannot be compared.
+    # Earlier results of comparisons stay valid for such gold until it is read again.
     anew = Q(gold=gold, other__content__key=key_name) | Q(
         other=gold, gold__content__key=key_name
     )
@@ -84,8 +84,8 @@ def note_content(gold: Gold, digests: bytes, held: bytes, papers: bytes) -> None
             "papers": len(own_papers & their_own),
         }
         pairs = ((gold.pk, other), (other, gold.pk)) if any(counts.values()) else ()
-        # Without this restriction, a person could upload gold in a season without
-        # organisers and find out answers by comparison with other gold.
+        # A person could upload gold in a season without organisers.
+        # The comparison with other gold must not reveal answers to this person.
         are_the_same = own_people == organisers.get(
             place, frozenset()
         ) and own_people.issuperset(content.organisers + their_organisers)

@@ -27,8 +27,7 @@ MAX_REASON = 500
 #: A dotted name, because scoring imports tasks and not the other way round.
 BUDGETS = "scoring.results.board.budget_limits.state_of"
 BUDGET = "budget"
-#: The fields with which organisers confirm an action. In the API they are query
-#: parameters.
+#: Organisers confirm an action with these form fields or API query parameters.
 GOING_ON = ("let_out_task", "let_out_reason")
 SHOWN = "rehearsed"
 WORDS = {

@@ -201,8 +201,7 @@ def prepared_upload(
 
 def keep_gold(prepared: PreparedGold) -> KeptGold:
     folder = prepared.folder
-    # File names are visible in the URLs of a bucket. Because of the HMAC, people cannot
-    # derive the file names from the gold.
+    # URLs of a bucket show file names, and the HMAC hides the gold behind the names.
     named = salted_hmac("tasks.gold.files", prepared.digest, algorithm="sha256")
     digest = named.hexdigest()
     stored = {"file": packing.GOLD, "index": packing.INDEX, "public": packing.PUBLIC}

@@ -20,10 +20,9 @@ from tasks.gold.secrecy import Kind, hidden_until, inputs_are_free, looked_up
 from tasks.models import Claim, Gold, GoldOverlap, GoldPublication, Phase
 from tasks.models.seasons import bump_version
 
-#: Minimum number of shared instances for a notification. A smaller number would reveal
-#: single texts.
+#: A notification needs this many shared instances, as fewer would reveal single texts.
 TOLD_FROM = 20
-#: Minimum number of shared instances for a claim, in per cent of the smaller gold.
+#: A claim needs shared instances of at least this per cent of the smaller gold.
 CLAIMED_FROM = 5
 
 

@@ -13,7 +13,7 @@ from django.db.models import Count, F, Q, Sum
 
 from tasks.models import Tallied, Tally
 
-#: Upper bounds of the histogram's buckets in seconds. The last bucket is unbounded.
+#: Buckets of the histogram have these upper bounds in seconds, the last bucket none.
 BUCKETS = (0.5, 1, 2, 5, 10, 30, 60, 300, 1800)
 
 JOB_SECONDS, UPLOAD_TO_SCORE = "job_seconds", "upload_to_score_seconds"
@@ -59,14 +59,14 @@ def histogram(name: str) -> dict[str, tuple[list[int], float]]:
     }
 
 
-#: Kinds of rows in ``Tallied``: runs, runs by day, and jobs. Days are in UTC.
+#: ``Tallied`` has rows for runs, for runs by day in UTC, and for jobs.
 RUNS, DAYS, JOBS = "run", "day", "job"
 KEY = ("what", "phase", "team", "day", "queue", "state")
-#: Maximum number of rows that one statement deletes. SQLite does not accept many more.
+#: One statement deletes at most this many rows, near the limit of SQLite.
 AT_ONCE = 5000
 
-# Runs are counted for each team and day. The day may be unknown. Jobs of runs are
-# counted for each queue.
+# Runs are counted for each team and day, which may be unknown.
+# Jobs of runs are counted for each queue.
 _RUN = """
     SELECT 'run' AS what, {row}phase_id AS phase, COALESCE({row}team_id, 0) AS team,
         CAST(NULL AS date) AS day, '' AS queue, {row}status AS state, {sign}1 AS number,

@@ -82,8 +82,7 @@ def _claimed_and_done(claim: Callable[[], Job | None]) -> bool:
                 finally:
                     request_id.reset(token)
         except interruptions.DATABASE_ERRORS as reason:
-            # The claim of this worker remains until the lease ends. Then a sweep queues
-            # the job again.
+            # A sweep queues the job again after the end of this worker's lease.
             message = "The database failed while a worker was at job %s: %s"
             log.error(message, job and job.pk, one_line(reason))  # noqa: TRY400  (not worth a traceback)
             return False

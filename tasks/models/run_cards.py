@@ -145,7 +145,7 @@ CARD = {
         ),
     )
 }
-#: The value that states an empty list.
+#: A run card states an empty list by this value.
 NONE = "none"
 METHOD, COSTS = "method", "costs"
 REQUIRABLE = {

@@ -32,19 +32,17 @@ from tasks.types.digests import (
     salted_digest,
 )
 
-#: Minimum size of a class whose score is shown. The score of a smaller class would
-#: reveal single instances.
+#: A class needs this many instances, or its score would reveal single instances.
 MIN_CLASS_SIZE = 5
-#: A disclosure rule: a new score is shown only if it is better by more than a standard
-#: error.
+#: The Ladder shows a new score only if it is better by more than a standard error.
 LADDER = "ladder"
-#: The parts of a split. The offline scorer uses the same names.
+#: A split has these parts, and the offline scorer uses the same names.
 PARTS = ("public", "private")
 SEASON_DATES = ("results_at", "papers_until", "camera_ready_until", "workshop_at")
 ASKED_FROM_NOW = _(
     "Organisers alone export it. Of those who have accepted already another version asks it."
 )
-#: Minimum memory of a scoring process, which cannot start with less.
+#: A scoring process cannot start with less memory.
 MIN_MEMORY_MB = 256
 
 
@@ -99,7 +97,7 @@ class SeasonQuerySet(models.QuerySet["Season"]):
         )
 
 
-#: The name of a data set on the Hugging Face Hub: its owner and its name.
+#: A data set on the Hugging Face Hub is named by its owner and its name.
 HUB_DATASET = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,95}/[A-Za-z0-9][A-Za-z0-9_.-]{0,95}"
 
 
@@ -116,11 +114,10 @@ class Setting:
     most: int | None = None
     page: str = "settings"
     in_api: bool = False
-    #: True if board pages depend on the field. The cache key of the pages then includes
-    #: the field.
+    #: If board pages depend on the field, cache keys of the pages include the field.
     on_board: bool = True
     is_cloned: bool = True
-    #: True if runs are rescored after a change of the field.
+    #: A change of the field causes runs to be rescored.
     changes_numbers: bool = False
 
 
@@ -588,7 +585,7 @@ class PhaseQuerySet(models.QuerySet["Phase"]):
         return self.filter(Q(task=phase.task_id, split=phase.split) | Exists(same))
 
 
-#: Maximum length in characters, which is enough for about fifty versions.
+#: This length in characters is enough for about fifty versions.
 MAX_CHANGED = 400
 
 
@@ -816,8 +813,8 @@ class Phase(Configured):
     )
     version = models.PositiveBigIntegerField(default=1, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
-    #: The newest versions of the board. Each version is listed with the only team whose
-    #: runs changed, such as ` 41:7 42:0`. The team is 0 if no runs changed.
+    #: ``changed`` lists the newest versions of the board, such as ` 41:7 42:0`.
+    #: Each version has the only team whose runs changed, or 0 if no runs changed.
     changed = models.CharField(
         max_length=MAX_CHANGED, default="", db_default="", editable=False
     )

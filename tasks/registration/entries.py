@@ -49,8 +49,7 @@ def register_team(
     *, season: Season, team: Team, by: User | None = None, message: str = ""
 ) -> Registration:
     with transaction.atomic():
-        # Lock the team before the season, as everywhere, because a person may be
-        # joining the team at the same time.
+        # Lock a team before a season, because a person may be joining the team.
         membership.locked(team)
         season = Season.objects.select_for_update().get(pk=season.pk)
         if (
@@ -382,8 +381,7 @@ def terms_to_accept(season: Season, user: object) -> Terms | None:
         return None
     least = terms.number
     if terms.counts_from and terms.counts_from > timezone.now():
-        # Until the new version applies, people who accepted the previous version need
-        # not accept the new one.
+        # Until the new version applies, accepted terms of the previous version suffice.
         in_force = (
             Terms.objects.filter(season=season)
             .exclude(counts_from__gt=timezone.now())
@@ -497,8 +495,8 @@ def entry_lines(lines: Iterable[str]) -> tuple[str, ...]:
 
 MAX_REQUEST = 1000
 MAX_WAITING = 5
-#: Maximum number of requests per person and day, including withdrawn requests, since
-#: each request notifies the whole team.
+#: A person may make this many requests per day, including withdrawn requests.
+#: The limit exists because each request notifies the whole team.
 MAX_A_DAY = 20
 
 
@@ -532,8 +530,8 @@ def ask_to_join(*, season: Season, team: Team, user: User, message: str) -> Join
                 "%(number)s requests of yours wait for an answer; take one back first"
             )
             raise EntryRefused(words % {"number": MAX_WAITING})
-        # Do not reveal the team's other seasons. The other seasons are checked when a
-        # member answers the request.
+        # Check only this season, as an error would reveal the team's other seasons.
+        # The other seasons are checked when a member answers the request.
         check_joining(team, user, only=season)
         said = plain_text.plain_paragraphs(message)
         asked = JoinRequest.objects.create(

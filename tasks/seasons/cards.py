@@ -12,8 +12,7 @@ from tasks.models import Task
 from tasks.types import task_types
 from tasks.types.registry import card_text
 
-#: Titles of card sections: one section has a heading for each rule set, the other
-#: describes the format.
+#: The card section RULES has a heading per rule set, and FORMAT describes the files.
 RULES, FORMAT = "Rules", "Format"
 SENTENCES = {
     "citation-recommendation": _(
@@ -43,10 +42,10 @@ SENTENCES = {
         "Answer a question from passages, with a mark behind each claim that names its passage."
     ),
 }
-#: Maximum number of characters. Longer sentences of cards are not shown.
+#: Longer sentences of task cards, in characters, are not shown.
 MAX_SENTENCE = 240
-#: Match a section "### `official`", and a list item that begins with names of rule sets
-#: or options.
+#: The expression matches sections of rule sets, such as "### `official`".
+#: The expression also matches list items that begin with rule sets or options.
 _OF_RULES_OR_OPTION = re.compile(
     r"^### (?P<rules>`[\w-]+`)\n(?:(?!#{1,3} ).*\n?)*"
     r"|^- (?:\*\*.+?\*\* \((?P<of>`[\w-]+`(?:, `[\w-]+`)*)\)"

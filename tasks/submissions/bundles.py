@@ -62,8 +62,7 @@ class Part:
         }
 
 
-#: Reasons to refuse a file, in order: a faulty part, then missing fields or exhausted
-#: limits of other runs.
+#: A file is refused for a faulty part before missing fields or exhausted limits.
 WEIGHTS: tuple[tuple[type[refusals.RunNotTaken], ...], ...] = (
     (refusals.RunRejected,),
     (refusals.CardIncomplete, refusals.QuotaExceeded),
@@ -169,8 +168,7 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
         parts = [_with_card(part, own[part.phase.task.type]) for part in parts]
     except PoolFull:
         unread = submit.unread_facts(metadata, is_named=bool(tasks))
-        # One phase for each possible task; without named tasks, only phases that accept
-        # a run.
+        # Each possible task has one phase, which must accept runs if no task was named.
         meant, nothing = (
             open_phases(season, phase, tasks, upload.begun_at),
             submit.unread_findings(),
@@ -190,8 +188,7 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
     _refuse(parts)
     is_read = all(part.findings.is_read for part in parts)
     with stored_run(upload, sha256, is_checked=is_read) as stored, transaction.atomic():
-        # Lock the team's entry in the season, so that the team's submissions to all
-        # phases are counted one after the other.
+        # Lock the team's entry to count submissions to all phases one after the other.
         lock_entry(parts[0].phase, team)
         if before := _sent_before(season, team, details, sha256):
             discard(stored.file)
@@ -214,8 +211,7 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
             submitted_at=at,
             idempotency_key=details.idempotency_key,
         )
-        # The key belongs to the bundle. In a phase it could conflict with another use
-        # of the key.
+        # The key belongs to the bundle, and could conflict with another key in a phase.
         nameless = replace(details, idempotency_key="")
         for part in parts:
             again = submit.sent_again(part.phase, team, stored.sha256)

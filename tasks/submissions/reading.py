@@ -79,8 +79,8 @@ def tasks_meant(given: Mapping[str, Any]) -> dict[str, Any]:
     meant: dict[str, bool | None] = {}
     problems: list[Problem] = []
     try:
-        # Reading version 1 accepts every file that other versions accept. The check of
-        # each task follows.
+        # Version 1 of the reading rules accepts every file that other versions accept.
+        # A check for each task follows this first look at the file.
         files = open_input(Path(UPLOAD), shown=given["filename"], reading=1)
         for chosen in map(task_type, given["task_types"]):
             meant[chosen.slug] = chosen.accepts(files) if chosen.accepts else None
@@ -151,11 +151,11 @@ _PUBLICATION = {
     "dblp": "",
     "url": "",
 }
-#: A key in `ir_metadata`. The object under this key contains fields of the run card.
+#: The object under this key in `ir_metadata` contains fields of the run card.
 RUN_CARD = "run card"
-#: The maximum length of one value in the description.
+#: One value in the description has at most this many characters.
 MAX_VALUE = 400
-#: Tracking programs also write series of measurements.
+#: Tracking programs also write series of measurements, so files may be this large.
 MAX_FILE = 1 << 18
 _MARKS = (b"ir_metadata.start", b"ir_metadata.end")
 _AMOUNT = re.compile(r"(\d{1,15}(?:\.\d{1,15})?) (\w{1,5})")

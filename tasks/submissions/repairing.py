@@ -30,9 +30,9 @@ from tasks.types.problems import from_values
 from tasks.types.repairs import ARCHIVE
 from tasks.types.runs import RIGHT_TASK
 
-#: Maximum number of other phases that check whether they accept the file.
+#: At most this many other phases check whether they accept the file.
 MAX_PHASES = 6
-#: Maximum size in bytes of a repaired text that an API response includes.
+#: An API response includes a repaired text up to this size in bytes.
 MAX_IN_ANSWER = 100_000
 SALT = "kept-run"
 

@@ -75,8 +75,7 @@ def withdraw(submission: Submission, user: User, reason: str = "") -> Submission
             by=user,
             reason=reason,
         )
-        # The team's earlier failures need the organisers' attention again, unless a
-        # later run was scored.
+        # Earlier failures need attention again, unless a later run was scored.
         own.filter(status=Status.FAILED, number__lt=submission.number).update(
             has_failed=True
         )
@@ -177,8 +176,7 @@ def _move(
 def _set_status(
     submission: Submission, status: Status, allowed: tuple[str, ...], reason: str
 ) -> int:
-    # Lock jobs before runs, as everywhere, because a worker that records results uses
-    # this order.
+    # Lock jobs before runs, because workers that record results use this order.
     list(submission.jobs.select_for_update().order_by("pk"))
     moved = Submission.objects.filter(pk=submission.pk, status__in=allowed).update(
         status=status, status_since=timezone.now(), reason=reason
@@ -217,14 +215,15 @@ def _set_exclusion(
     return submission
 
 
-#: Remove a run from every board, or reinstate the run. A disqualified run is also removed
-#: from comparisons. A new reason replaces the earlier reason.
+#: `disqualify` removes a run from every board and from comparisons.
+#: `hide` removes a run from every board, and `reinstate` undoes the removal.
+#: A new reason replaces the earlier reason.
 disqualify = partial(_set_exclusion, exclusion=Exclusion.DISQUALIFIED)
 hide = partial(_set_exclusion, exclusion=Exclusion.HIDDEN)
 reinstate = partial(_set_exclusion, exclusion="")
 
-#: Statuses of runs that teams can select. Unscored runs are included, because there may
-#: be no time to wait for scores at the deadline.
+#: Teams can select runs with these statuses.
+#: Unscored runs are included, because scores may arrive after the deadline.
 MAY_BE_CHOSEN = (*Submission.MOVING, Submission.Status.SCORED)
 
 
@@ -355,8 +354,7 @@ def describe_run(
         "links": plain_text.checked_links(links),
         "card": submission.card if card is None else checked_card(card),
     }
-    # Fields that were empty before may remain empty, since the phase may have required
-    # them later.
+    # Empty fields may stay empty, since the phase may have required the fields later.
     stood = Metadata(description=submission.description, card=submission.card)
     missing = missing_from(submission.phase, stood)
     gone = missing_from(

@@ -36,8 +36,7 @@ from tasks.submissions import refusals, uploads
 from tasks.types import Options, Problem, TaskType
 from tasks.types.problems import fatal, from_values
 
-#: The module with the functions that read runs. Each function runs in a sandboxed
-#: process.
+#: The functions of this module read runs, each in a sandboxed process.
 READING = "tasks.submissions.reading"
 READER = f"{READING}:metadata"
 _DATE = re.compile(

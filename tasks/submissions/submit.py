@@ -118,8 +118,7 @@ def submit_run(  # noqa: PLR0913  (each is a field of the form)
         return before
     check_look(phase.task.season, team, details.system)
     seeds.check_declared(phase, team, details.seeds_of)
-    # These reasons to refuse a run are checked before the file is read, and again under
-    # the lock.
+    # Check the entry before reading the file, and again under the lock.
     check_entry(phase, team, timezone.now(), upload.begun_at, upload.size)
     require_terms(phase.task.season, user)
     unread = None
@@ -516,7 +515,7 @@ def unread_facts(metadata: Upload | None, *, is_named: bool = True) -> dict[str,
     if metadata is None:
         return {"is_named": is_named}
     with metadata.path.open("rb") as file:
-        # Read one byte more than allowed, so that the reader reports the excess.
+        # One more byte than allowed is read, so that the reader reports the excess.
         content = file.read(reading.MAX_FILE + 1)
     return {
         "metadata": content,

@@ -14,11 +14,11 @@ from tasks.types.guarded.limits import (
     within_size,
 )
 
-#: At each level of brackets, the parser looks ahead by 1,024 characters.
+#: The parser looks ahead by 1,024 characters at each level of brackets.
 YAML = Limits(size=1 << 18, depth=20, digits=60)
 
 
-#: Maximum number of nodes in an aliased value, and maximum number of aliases in a text.
+#: An aliased value has at most MAX_ANCHORED nodes, and a text MAX_ALIASES aliases.
 MAX_ANCHORED, MAX_ALIASES = 50, 1_000
 
 
@@ -95,7 +95,7 @@ class _AliasLoader(_Loader):
     """
 
     _aliases = 0
-    #: Number of nodes since the current anchor; None outside of anchors.
+    #: The parser counts nodes since the current anchor, or None outside of anchors.
     _anchored: int | None = None
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:

@@ -90,10 +90,9 @@ class _Pinned(http.client.HTTPConnection):
                 self.sock.shutdown(socket.SHUT_RDWR)
 
 
-#: The timeout in seconds of a DNS lookup.
+#: A DNS lookup times out after this many seconds.
 LOOKUP_SECONDS = 5
-#: Address ranges that are translated to other addresses. The check cannot see the other
-#: address.
+#: Addresses in these ranges are translated to addresses that the check cannot see.
 _TRANSLATED = tuple(
     map(
         ipaddress.ip_network,

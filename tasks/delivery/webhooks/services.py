@@ -23,8 +23,8 @@ from tasks.delivery.webhooks.posting import checked_url
 from tasks.models import Delivery, Job, Season, Webhook
 
 MAX_A_SEASON = 10
-#: Organisers can undo an action within this time. E-mails and webhooks about the action
-#: are delayed until then.
+#: Organisers can undo an action within this time.
+#: E-mails and webhooks about an action are delayed by this time.
 TO_TAKE_BACK = dt.timedelta(minutes=10)
 _held: ContextVar[tuple[list[str], dt.datetime | None] | None] = ContextVar(
     "held", default=None

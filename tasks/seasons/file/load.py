@@ -289,8 +289,7 @@ def _write_task(
             declarations.keep(entry.task_type) if entry.task_type.declared else None
         )
         if task.pk and task.type == entry.type and task.declaration != declaration:
-            # Only texts of the declaration have changed. A change of scores would lead
-            # to another type.
+            # Only texts of the declaration changed, since new scores mean a new type.
             changes.append(f"task {task.slug}: declaration")
             Task.objects.filter(pk=task.pk).update(declaration=declaration)
         task.declaration = declaration
@@ -457,7 +456,7 @@ _KEY = re.compile(
     r"(?:season|tasks\.(?P<task>[^.]+)(?:\.phases\.(?P<phase>[^.]+))?)\.(?P<name>[^.]+)",
     re.DOTALL,
 )
-#: Keys that are not settings: people, additional files, and URLs.
+#: People, additional files and URLs have these keys and are not settings.
 _NO_SETTINGS = (
     "slug",
     *entries.ROLES,

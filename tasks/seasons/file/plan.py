@@ -34,15 +34,14 @@ from tasks.types.files import open_input
 from tasks.types.problems import fatal
 from tasks.types.runs import read_run
 
-#: A dotted name, because the package scoring imports the package tasks, and not vice
-#: versa.
+#: Scoring imports tasks, so tasks name this class of scoring by a dotted name.
 READER = "scoring.results.publications.season_results.SeasonResults"
 IN_THE_FILE = gettext_lazy(
     "the same in the file, or it deleted in the admin by someone who knows what is lost"
 )
-#: Runs with these statuses do not prevent changes of the task.
+#: Runs with these statuses prevent changes of the task's type.
 BINDING = (*Submission.COUNTED, Submission.Status.FAILED)
-#: The word that means all keys in the arguments `--apply` and `--keep`.
+#: This word means all keys in the arguments `--apply` and `--keep`.
 ALL = "all"
 
 
@@ -151,9 +150,9 @@ class Plan:
     entry: entries.SeasonEntry
     results: PublishedResults
     gold: dict[tuple[str, str], packing.PreparedGold] = field(default_factory=dict)
-    #: Maps slugs of tasks to the placements of published results.
+    #: ``placements`` maps slugs of tasks to the placements of published results.
     placements: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    #: Keys whose values on the site do not change.
+    #: The values of these keys on the site do not change.
     stays: frozenset[str] = frozenset()
 
     @property
@@ -188,8 +187,7 @@ class Plan:
                 if key in remembered:
                     last = remembered[key]
                 elif entries.key_of(prefix, "title") in remembered:
-                    # The setting was added in a later release and had the default value
-                    # when the file was loaded.
+                    # A later release added the setting, so the file had its default.
                     last = audit.as_json(
                         entries.model_of(prefix).field(name).get_default()
                     )
@@ -478,8 +476,8 @@ def _refuse_unexplained_fix(
     last = remembered_of(present.task.season).get(key)
     is_known = last in (present.plain_digest, *present.digests.values())
     if not is_known and (decisions.keeps(key) or not decisions.decides(key)):
-        # The site's gold has changed since the last load. The user must decide before a
-        # reason is required.
+        # The site's gold has changed since the last load of the season file.
+        # The user must decide on the gold before a reason is required.
         return
     reasons = Gold.objects.filter(task=present.task, split=gold.split).values_list(
         "reason", flat=True

@@ -43,8 +43,7 @@ from tasks.types.guarded.toml_reader import read_toml
 from tasks.types.problems import from_values
 
 UNPACK = "tasks.seasons.file.zip_reader:unpack"
-#: A dotted name, because the package scoring imports the package tasks, and not vice
-#: versa.
+#: Scoring imports tasks, so tasks name this function of scoring by a dotted name.
 CHECK_FOLDER = "scoring.offline.proposing:check_folder"
 MARK = b"PK\x03\x04"
 Load = Callable[..., Loaded]
@@ -136,14 +135,14 @@ class SentZip(entries.FileAlone):
         self.folder, self._scratch, self._slug, self._by = folder, scratch, slug, by
         self.missing: list[tuple[Table, str, str]] = []
         self.brings_files = False
-        # A rehearsal precedes the load. Files are read only once.
+        # A rehearsal precedes the load, and both use files that were read only once.
         self._types: dict[str, TaskType] = {}
         self._gold: dict[tuple[str, ...], packing.PreparedGold] = {}
         self._runs: dict[tuple[str, ...], Sequence[Problem]] = {}
 
     def file(self, table: Table, key: str, name: str) -> Path | None:
-        # Only these keys may name files of the archive. Published results and files of
-        # options must be on the site's machine.
+        # Only these keys may name files of the archive.
+        # Published results and files of options must be on the site's machine.
         if key not in ("paths", "run", "card"):
             return None
         path = self.folder / name

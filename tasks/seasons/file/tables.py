@@ -16,7 +16,7 @@ from tasks.types.toml_lines import KeyLines, KeyPath, table
 _SLUG = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
 REQUIRED: Final = object()
 MISSING: Final = object()
-#: The largest integer that can be stored in the column of both databases.
+#: Both databases can store integers up to this number in the column.
 _LARGEST = 2**31 - 1
 
 
@@ -227,8 +227,7 @@ class Table:
                 self.stated(name, value),
                 _("a table under [%(name)s]") % {"name": name},
             )
-        # The missing table is already recorded as a fault. Discard faults of keys in
-        # this table.
+        # The missing table is a recorded fault, so faults of its keys are discarded.
         return Table(
             {}, (*self.path, name), Findings(self.findings.file, self.findings.lines)
         )

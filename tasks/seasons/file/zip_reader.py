@@ -13,7 +13,7 @@ from tasks.types.problems import as_values, refuse
 
 NAME, TASKS, GOLD, BASELINES = "season.toml", "tasks", "gold", "baselines"
 LIMITS = Limits(files=5_000, nested=(GOLD, BASELINES))
-#: Maximum length of a file name, and maximum size of the season file in bytes.
+#: A file name has at most MAX_NAME characters, and the season file MAX_FILE bytes.
 MAX_NAME, MAX_FILE = 200, 1 << 20
 
 
