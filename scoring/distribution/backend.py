@@ -92,7 +92,7 @@ def build_wheel(
     config_settings: object = None,
     metadata_directory: object = None,
 ) -> str:
-    """Write the wheel into the folder and return its file name."""
+    """Write the wheel into the folder and return the wheel's file name."""
     name, content = wheel(ROOT)
     Path(wheel_directory, name).write_bytes(content)
     return name
@@ -254,8 +254,9 @@ def _imported_modules(content: bytes) -> set[str]:
 
 
 def _read(path: Path) -> bytes:
-    """Return the content for the wheel. Only modules and cards are changed; other files
-    stay as they are, because samples are compared byte for byte.
+    """Return the content of a source file for the wheel. Only modules and task cards
+    are changed. Other files stay as they are, because samples are compared byte for
+    byte.
     """
     content = path.read_bytes()
     return (
