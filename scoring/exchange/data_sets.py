@@ -55,8 +55,8 @@ _TYPES = {str: "sc:Text", bool: "sc:Boolean", int: "sc:Integer", float: "sc:Floa
 
 @dataclass(frozen=True)
 class ReleasedFile:
-    """A file in the archive. ``fields`` maps each JSON field with scalar values to its
-    type.
+    """A file in the archive of a released data set. ``fields`` maps each JSON field
+    with scalar values to its type.
     """
 
     name: str
@@ -84,7 +84,7 @@ class Release:
 
 
 def released_phases(task: Task) -> dict[Phase, Gold]:
-    """Return one phase with its gold for each split whose inputs are public."""
+    """Return one phase, with the phase's gold, for each split whose inputs are public."""
     golds: dict[str, tuple[Phase, Gold]] = {}
     with_phases([task])
     for phase in task.phases.all():
@@ -102,8 +102,8 @@ def releases_of(task: Task) -> list[Release]:
 
 
 def _read_archive(name: str) -> Archive:
-    """Return the description of an archive from the cache. The key is the name of the
-    archive, because this name contains a checksum of the content.
+    """Return the description of a data set's archive from the cache. The key is the
+    name of the archive, because this name contains a checksum of the content.
     """
     key = f"released:{hashlib.sha256(name.encode()).hexdigest()}"
     packed: Archive | None = caches["results"].get(key)
@@ -182,7 +182,9 @@ def given_out(task: Task, viewer: object) -> list[GivenSplit]:
 
 
 def etag_of(splits: Sequence[GivenSplit], form: str) -> str:
-    """Return an ETag that changes whenever the exported file changes."""
+    """Return an ETag that changes whenever the exported description of a data set
+    changes.
+    """
     stated = [
         form,
         release(),
@@ -430,8 +432,8 @@ class NoLines(Exception):
 
 
 def has_lines(golds: Iterable[Gold]) -> bool:
-    """Return True if the inputs of a version have JSON Lines files, which the data set
-    for the Hub consists of.
+    """Return True if the inputs of a gold version have JSON Lines files, which the Hub
+    needs.
     """
     for gold in golds:
         with (
@@ -548,7 +550,7 @@ README = Path(__file__).with_name("trec.txt").read_text(encoding="utf-8")
 def write_trec(
     out: IO[bytes], task: Task, form: TrecForm, splits: Sequence[GivenSplit]
 ) -> None:
-    """Write the collection in TREC's formats.
+    """Write the documents and queries of a ranking task in TREC's formats.
 
     Spaces and percent signs in ids are percent-encoded (`%20`).
     """
@@ -646,7 +648,7 @@ def open_labels(phase: Phase, viewer: object) -> list[Judge]:
 
 
 def write_labels(out: IO[bytes], phase: Phase, deciding: list[Judge]) -> None:
-    """Write a zip archive with the labels and a description.
+    """Write a zip archive with the labels of judges and a description of the labels.
 
     `import_labels` and the offline scorer can read the labels.
     """

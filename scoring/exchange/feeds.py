@@ -212,8 +212,8 @@ MAX_OCTETS = 75
 
 
 class Event(NamedTuple):
-    """An entry of the calendar. ``name`` stays the same when the date changes. ``key``
-    is the key of the date in the season file.
+    """A date in the calendar of a season. ``name`` stays the same when the date
+    changes. ``key`` is the key of the date in the season file.
     """
 
     name: str

@@ -26,7 +26,9 @@ _one_at_a_time = threading.Lock()
 
 
 class ConverterBusy(PoolFull):
-    """Another figure is being converted; the client may repeat the request."""
+    """An error about a busy converter of figures, after which the client may repeat the
+    request.
+    """
 
     is_upload = False
 
@@ -50,8 +52,8 @@ def file_forms() -> tuple[str, ...]:
 
 @cache
 def data_forms() -> tuple[str, ...]:
-    """Return the formats that Plotly writes, if Plotly is installed. Do not import
-    Plotly.
+    """Return the formats that Plotly writes, if Plotly is installed. The function does
+    not import Plotly.
     """
     return tuple(DATA_TYPES) if find_spec("plotly") else ()
 

@@ -49,8 +49,8 @@ MAX_CELL = 32_767
 def workbook(
     title: str, at: dt.datetime, sheets: Mapping[str, Iterable[Iterable[object]]]
 ) -> bytes:
-    """Return an Excel workbook. Numbers are stored as numbers; texts that look like
-    numbers or formulas are stored as text.
+    """Return an Excel workbook. Numbers are stored as numbers, and texts that look like
+    numbers or formulas as text.
 
     The first line of the first sheet is the header. Equal tables result in equal bytes.
     """
@@ -82,7 +82,9 @@ def _cell(value: object) -> object:
 
 
 def as_xlsx(results: Results) -> bytes:
-    """Return a workbook with the same table as the CSV, and a sheet about the board."""
+    """Return an Excel workbook with the same table as the board's CSV, and a sheet
+    about the board.
+    """
     board = results.board
     heads, lines = heads_and_lines(board, results.rows, figures_of(results.rows))
     about = [
@@ -115,7 +117,7 @@ LEVEL = 0.95
 
 
 def as_every_eval_ever(results: Results) -> bytes:
-    """Return a record for each system, in schema 0.3.0 of
+    """Return a record for each system of a board, in schema 0.3.0 of
     https://github.com/evaleval/every_eval_ever.
     """
     records = [every_eval_ever_record(results, row) for row in run_rows(results.rows)]
@@ -134,7 +136,8 @@ def _place(results: Results, record: Mapping[str, Any]) -> str:
 def with_samples(results: Results, row: Row, column: Column, page: Page) -> bytes:
     """Return the record of one system with samples.
 
-    The samples are the instances selected on the page, with their values of one metric.
+    The samples are the instances selected on the page, with each instance's value of
+    one metric.
     """
     record, reading = every_eval_ever_record(results, row), page.reading
     place = f"{_place(results, record)}_samples.jsonl"
@@ -274,7 +277,8 @@ def _result_record(
 
 
 def as_hugging_face(results: Results, dataset: str = "") -> bytes:
-    """Return for each system a file `.eval_results/NAME.yaml` for its model.
+    """Return for each system a file `.eval_results/NAME.yaml` for the model of the
+    system.
 
     Format: https://huggingface.co/docs/hub/eval-results
     """

@@ -64,7 +64,9 @@ MAX_CONVERTED = 12
 
 @dataclass(frozen=True, kw_only=True)
 class PaperQuery(Query):
-    """Query parameters. ``for_everybody`` shows organisers only the public content."""
+    """The query parameters of the overview paper. ``for_everybody`` shows organisers
+    only the public content.
+    """
 
     for_everybody: bool = switch_from("as", "everybody", default=False)
 
@@ -106,8 +108,8 @@ class OverviewPaper:
 
     @classmethod
     def for_viewer(cls, season: Season, viewer: object) -> OverviewPaper:
-        """Return the files that the viewer may see. Organisers also see content that is
-        not public.
+        """Return the files of the overview paper that the viewer may see. Organisers
+        also see content that is not public.
         """
         return cls(season, viewer if may_help(viewer, season) else AnonymousUser())
 
@@ -232,11 +234,11 @@ class OverviewPaper:
     def archive(
         self, tell: Callable[[float, str], object] = lambda share, doing: None
     ) -> bytes:
-        """Return the zip archive. ``tell`` is called with the progress. Raises
-        ConverterBusy.
+        """Return the zip archive of the overview paper. ``tell`` is called with the
+        progress. Raises ConverterBusy.
 
-        Only the charts of the first boards are converted to PDF and PNG; all others are
-        SVG.
+        Only the charts of the first boards are converted to PDF and PNG, and all other
+        charts are SVG.
         """
         first = map(_name, self.boards[:MAX_CONVERTED])
         converted = {f"figures/{name}.{form}" for name in first for form in TYPES}
@@ -364,8 +366,8 @@ MAX_NAMED = 8
 def results_text(
     season: Season, boards: Sequence[Board], battles: Sequence[PaperBattles] = ()
 ) -> str:
-    """Return a text that summarises the results. The reader must be allowed to see the
-    scores of all ``boards``.
+    """Return a text that summarises the season's results. The reader must be allowed to
+    see the scores of all ``boards``.
     """
     teams = Registration.objects.filter(season=season).approved().count()
     sent = []
@@ -579,8 +581,8 @@ def participants_csv(teams: Sequence[Participant]) -> str:
 
 
 def participants_latex(season: Season, teams: Sequence[Participant]) -> str:
-    """Return the participants as LaTeX, for example `* Ada Lovelace, Bo Li and 2
-    others`.
+    """Return the season's participants as LaTeX, for example `* Ada Lovelace, Bo Li and
+    2 others`.
 
     An asterisk marks teams with an organiser as member.
     """
@@ -611,7 +613,7 @@ def paper_title(season: Season) -> str:
 
 
 def authors_of(season: Season) -> list[User]:
-    """Return the organisers as authors. Their names are public on the season's page."""
+    """Return the organisers, whose names are public on the season's page, as authors."""
     found = Organiser.objects.filter(
         season=season, role=Organiser.Role.ORGANISER
     ).select_related("user")

@@ -34,7 +34,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Lines:
-    """A file with one line per instance: a value, or a vector of numbers.
+    """A file with one line per instance, which is a value or a vector of numbers.
 
     ``ids`` are the values of the first column if that column numbers the lines.
     Otherwise they are the line numbers.
@@ -71,7 +71,7 @@ def is_answer_file(file: InputFile) -> bool:
 
 
 def read_answers(file: InputFile) -> Answers | None:
-    """Return the answers in a file; None if it contains none."""
+    """Return the answers in a file of a bundle, or None for a file without answers."""
     lines = read_lines(file)
     if lines is not None:
         return lines
@@ -152,8 +152,8 @@ def is_one_hot(answers: Lines) -> bool:
 
 
 def rows_of(answers: Lines, form: str) -> list[Row] | None:
-    """Return the lines as records of gold or of a run; None if the form does not allow
-    them.
+    """Return the lines of a file as records of gold or of a run, or None if the task
+    form does not allow such records.
     """
     field_name = FIELDS.get(form)
     if field_name is None or (form == "text" and answers.width > 1):
@@ -190,7 +190,9 @@ def _number_rows(answers: Lines) -> Iterator[Row]:
 
 
 def as_run(answers: Lines, form: str) -> bytes | None:
-    """Return the answers as a run in JSON lines; None if the answers do not fit the form."""
+    """Return the answers as a run in JSON lines, or None if the answers do not fit the
+    task form.
+    """
     rows = rows_of(answers, form)
     if rows is None:
         return None
@@ -199,7 +201,7 @@ def as_run(answers: Lines, form: str) -> bytes | None:
 
 
 def chosen(files: Iterable[InputFile], words: frozenset[str]) -> list[Answers]:
-    """Return the answers found in the files.
+    """Return the answers found in the files of a bundle.
 
     If several files have answers, prefer files whose names occur in ``words``, the
     strings of the scoring program.
@@ -227,7 +229,7 @@ def common_prefix(first: str, second: str) -> int:
 
 def best_named(found: Sequence[Lines], gold: Lines) -> Lines | None:
     """Return the file whose name shares the longest prefix with the name of the gold
-    file; None if two files share equally long prefixes.
+    file, or None if two files share equally long prefixes.
     """
     ordered = sorted(
         found, key=lambda own: -common_prefix(own.file.base, gold.file.base)
@@ -242,8 +244,8 @@ def best_named(found: Sequence[Lines], gold: Lines) -> Lines | None:
 
 
 def inputs_for(gold: Lines, public: Iterable[InputFile]) -> Lines | None:
-    """Return the public file that has one input per line for the instances; None unless
-    exactly one file matches.
+    """Return the public file that has one input per line for the instances of the gold,
+    or None unless exactly one file matches.
     """
     found = []
     for file in public:
@@ -296,8 +298,8 @@ def predictions(
 def samples(
     bundle: BundleFiles, kit: Iterable[InputFile], gold: Lines
 ) -> Iterator[tuple[str, Lines]]:
-    """Yield the sample submissions of a bundle: files and archives with names such as
-    `sample` or `submission`.
+    """Yield the sample submissions of a bundle, which are files and archives with names
+    such as `sample` or `submission`.
 
     Archives in the starting ``kit`` may have any name.
     """

@@ -68,10 +68,10 @@ Values = dict[str, Any]
 
 
 def draft(given: Mapping[str, Any]) -> Values:
-    """Draft a season.
+    """Draft a season from a bundle.
 
-    Return the report, the tables of the season file, the texts of task folders, and the
-    paths of gold files.
+    Return the report of the import, the tables of the season file, the texts of task
+    folders, and the paths of gold files.
     """
     report = Report()
     season: Values = {}
@@ -131,7 +131,9 @@ class _Split:
 
 @dataclass
 class _Task:
-    """A task of the draft. Its splits have the same form and the same measures."""
+    """A task of the drafted season, whose splits have the same task form and the same
+    measures.
+    """
 
     title: str
     description: str
@@ -196,8 +198,8 @@ class _Drafting:
         return {"season": season, "tasks": tasks}
 
     def tasks(self) -> list[_Task]:
-        """Return the tasks of the draft. If phases differ in form or measures, phases
-        with the same form and measures become one task.
+        """Return the tasks of the drafted season. If phases differ in form or measures,
+        phases with the same form and measures become one task.
         """
         phases, tasks = self.competition.phases, self.competition.tasks
         self._require_results()
@@ -282,8 +284,9 @@ class _Drafting:
     def _choice_in(self, item: str) -> tuple[str, str]:
         """Return the key path and the file name of a choice `PLACE=FILE`.
 
-        Both may contain the separator. The key path is the longest one that the
-        description has, or the text before the first separator.
+        The key path and the file name may contain the separator. The key path is the
+        longest key path that the description has, or the text before the first
+        separator.
         """
         parts = item.split(CHOOSES)
         places = self._places_of_gold()

@@ -51,8 +51,8 @@ class _Score:
 
 
 def read(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the runs in the uploaded file. The keys `form` and `instances` of
-    ``given`` describe the gold against which the runs are scored.
+    """Return the runs of another platform in the uploaded file. The keys `form` and
+    `instances` of ``given`` describe the gold against which the runs are scored.
     """
     try:
         files = open_input(Path(UPLOAD), shown=given["filename"], limits=LIMITS)

@@ -18,7 +18,9 @@ _ADDRESS = re.compile(r"(?:https?://|mailto:)[^\s<>()]+", re.IGNORECASE)
 
 
 def markdown_of(html: str) -> str:
-    """Return the page as Markdown. Headings, lists, links and emphasis are kept."""
+    """Return an HTML page of a bundle as Markdown. Headings, lists, links and emphasis
+    are kept.
+    """
     writer = _Writer()
     writer.feed(html)
     writer.close()

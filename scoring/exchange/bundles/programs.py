@@ -71,8 +71,8 @@ class Program:
 
 
 def read_program(files: Sequence[InputFile], place: str, report: Report) -> Program:
-    """Return the measures of a scoring program. Raises Prevented if it is not written
-    in Python 3.
+    """Return the measures of a scoring program. Raises Prevented for a program that is
+    not written in Python 3.
     """
     command = command_of(files)
     entry = _entry(files, command, place)
@@ -110,7 +110,7 @@ def read_program(files: Sequence[InputFile], place: str, report: Report) -> Prog
 
 
 def command_of(files: Sequence[InputFile]) -> str:
-    """Return the command in the program's metadata; empty if there is none."""
+    """Return the command in the program's metadata, or an empty text without a command."""
     for file in files:
         if file.name in METADATA:
             match = _COMMAND.search(text_of(file) or "")
@@ -315,8 +315,8 @@ class _Source:
         return reached
 
     def resolve(self, module: str, name: str) -> tuple[str, str] | None:
-        """Return the module and name of the program's function that a name refers to;
-        None for other names.
+        """Return the module and name of the program's function that a name refers to,
+        or None for other names.
         """
         if (module, name) in self.functions:
             return module, name
@@ -348,7 +348,9 @@ class _Scope:
                     self._assign(target, node.value)
 
     def nodes(self) -> Iterator[ast.AST]:
-        """Yield the nodes of the statements without nested functions and classes."""
+        """Yield the syntax nodes of the scope's statements without nested functions and
+        classes.
+        """
         waiting: list[ast.AST] = list(reversed(self.body))
         while waiting:
             node = waiting.pop()
@@ -366,7 +368,7 @@ class _Scope:
                     self.unpacked[own.id] = (value, place)
 
     def written(self) -> Iterator[tuple[str, ast.expr]]:
-        """Yield the keys and values of dictionaries that the statements fill."""
+        """Yield the keys and values of dictionaries that the scope's statements fill."""
         for node in self.nodes():
             if isinstance(node, ast.Dict):
                 for key, value in zip(node.keys, node.values, strict=True):
@@ -382,8 +384,8 @@ class _Scope:
                 yield from _printed(node)
 
     def measure(self, value: ast.expr, depth: int = 0) -> Recognised | None:
-        """Return the measure that an expression computes; None if the expression is not
-        recognised.
+        """Return the measure that an expression computes, or None for an unknown
+        expression.
         """
         if depth > MAX_DEPTH:
             return None
@@ -457,7 +459,7 @@ class _Scope:
         return self._made(value, form, _averaged(parts[place]))
 
     def recognised(self, node: ast.AST) -> Iterator[Recognised]:
-        """Yield the measures that one node computes."""
+        """Yield the measures that one node of the program's syntax tree computes."""
         if isinstance(node, ast.Call):
             name = self._whole(node.func)
             if known := CALLS.get(name):
@@ -527,8 +529,8 @@ class _Scope:
         )
 
     def _formula(self, node: ast.expr) -> str:
-        """Return the measure that a formula such as `np.mean((a - b) ** 2)` computes;
-        empty if unknown.
+        """Return the measure that a formula such as `np.mean((a - b) ** 2)` computes,
+        or an empty text if the formula is unknown.
         """
         if isinstance(node, ast.Call) and len(node.args) == 1:
             name, inner = self._whole(node.func), node.args[0]

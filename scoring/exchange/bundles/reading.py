@@ -39,7 +39,7 @@ Values = Mapping[str, Any]
 
 @dataclass(kw_only=True)
 class BundleTask:
-    """A task of the bundle with gold and programs.
+    """A task of the bundle with gold (the reference answers) and programs.
 
     ``runs_code`` is True if participants submit programs.
     """
@@ -97,8 +97,8 @@ class Competition:
 
 
 def read_competition(files: BundleFiles, report: Report) -> Competition:
-    """Parse the description. Raises Prevented, or InputRefused if an archive in the
-    bundle cannot be read.
+    """Parse the description of a competition bundle. Raises Prevented, or InputRefused
+    if an archive in the bundle cannot be read.
     """
     try:
         said = read_yaml(files.description.read(), YAML, takes_aliases=True)
@@ -183,8 +183,8 @@ class _Reader:
         return opens or UNDATED
 
     def close_phases(self, phases: Sequence[BundlePhase]) -> None:
-        """If the end of a phase is missing, use the start of the next phase. Report
-        phases that end before they begin.
+        """Give each phase without an end the start of the next phase as end. Report
+        phases with an end before the beginning.
         """
         ending = [phase for phase in phases if phase.closes is not None]
         for phase, later in pairwise(phases):

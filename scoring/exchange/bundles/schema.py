@@ -235,8 +235,8 @@ MAX_PATHS = 20_000
 
 
 def paths_of(description: Any, layout: str) -> Iterator[tuple[str, Any]]:
-    """Yield the path and value of each entry of a description, up to the maximum
-    number.
+    """Yield the path and value of each entry of a bundle's description, up to the
+    maximum number.
 
     Paths are written as in CODABENCH_KEYS.
     """
@@ -260,7 +260,9 @@ def paths_of(description: Any, layout: str) -> Iterator[tuple[str, Any]]:
 
 
 def note_keys(description: Any, layout: str, report: Report) -> None:
-    """Report each key that is left out, that needs a decision, or that is unknown."""
+    """Report each key of the description that is left out, that needs a decision, or
+    that is unknown.
+    """
     known = {key.path: key for key in KEYS[layout]}
     for path, value in paths_of(description, layout):
         key = known.get(path)
