@@ -70,8 +70,8 @@ QUESTIONS = {
 
 
 def save_data_sheet(*, sheet: Sheet, answers: Mapping[str, str], by: User) -> None:
-    """Save an organiser's answers about a sheet. The sheet may be published already. An
-    empty text deletes an answer.
+    """Save an organiser's answers about a sheet. Organisers may also answer after the
+    publication of the sheet. An empty text deletes an answer.
     """
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)

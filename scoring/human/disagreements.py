@@ -40,7 +40,7 @@ MAX_NAME, DIGEST_CHARACTERS = 60, 12
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """The parameters of a sheet.
+    """The parameters of a sheet of pairs on which two judges disagree.
 
     ``judge`` is compared with the first judge of the phase, and ``seed`` determines the
     sample.
@@ -65,7 +65,9 @@ class Asked:
 
 
 def _short(judge: str) -> str:
-    """Return the name of a judge; shorten a long name, and mark it by its digest."""
+    """Return the name of a judge, or a shortened name that ends with a digest of the
+    name.
+    """
     if len(judge) <= MAX_NAME:
         return judge
     digest = hashlib.sha256(judge.encode()).hexdigest()[:DIGEST_CHARACTERS]
@@ -195,8 +197,8 @@ def _labels(deciding: list[Judge], forms: list[list[str]]) -> dict[str, str]:
 
 
 def lines_of(asked: Asked, found: Disagreements) -> bytes:
-    """Return the lines of the sheet. Each line is a ledger row with an empty label and
-    does not reveal the labels of the judges.
+    """Return the lines of the sheet. Each line is a row of the judgement ledger with an
+    empty label, and hides the labels of the judges.
     """
     head = {"kind": ENTAILS, "judge": PEOPLE, "digest": asked.name, "by": ""}
     lines = [head, *({"texts": row["texts"], "label": ""} for row in found.rows)]

@@ -85,9 +85,9 @@ def unfinished(sheet: Sheet) -> list[str]:
 
 
 def publish(*, sheet: Sheet, by: User, is_confirmed: bool = False) -> None:
-    """Close the sheet and publish its results. Raises Refused.
+    """Close the sheet of ratings and publish the results. Raises Refused.
 
-    ``is_confirmed`` allows this although ratings are missing.
+    ``is_confirmed`` allows a publication although ratings are missing.
     """
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
@@ -325,7 +325,7 @@ def agreement_of(ratings: Ratings) -> Agreement:
 
 @dataclass(frozen=True, kw_only=True)
 class Mean:
-    """The mean of ``n`` ratings of a system. ``interval`` is None if it cannot be
+    """The mean of ``n`` ratings of a system. ``interval`` is None if no interval can be
     estimated.
     """
 
@@ -406,8 +406,7 @@ def rated(
 ) -> list[tuple[str, tuple[Explained, ...]]]:
     """Return the published mean ratings of the run under one heading.
 
-    The list is empty if no sheet with the run and no judgements of the run are
-    published.
+    The list is empty without a published sheet or published judgements of the run.
     """
     sheet = human_columns.published_sheet(phase, at)
     scores: dict[str, Explained] = {}

@@ -42,7 +42,7 @@ _LETTERS, _CODE_LENGTH = "bcdfghjkmnpqrstvwxz", 10
 
 
 class SheetRefused(Refused):
-    """No sheet can be made; the message gives the reason."""
+    """An error about a sheet that cannot be made, with the reason in the message."""
 
 
 def judged_phases(phases: Sequence[Phase]) -> list[Phase]:
@@ -59,7 +59,9 @@ def runs_on_board(phase: Phase, viewer: User) -> list[Submission]:
 
 @dataclass(frozen=True, kw_only=True)
 class Drawn:
-    """The sampled instances in order, their sources, and the text of each run."""
+    """The sampled instances in order, the sources of each instance, and the text of
+    each run.
+    """
 
     phase: Phase
     seed: int
@@ -98,7 +100,9 @@ def draw_sheet(
     seed: int,
     tell: Callable[[float, str], object] = lambda share, doing: None,
 ) -> Drawn:
-    """Read the inputs and all runs, and sample instances. Raises SheetRefused."""
+    """Read the inputs and all runs, and sample instances for a sheet of ratings. Raises
+    SheetRefused.
+    """
     check_size(len(runs), instances)
     tell(0, "reading the public inputs")
     sources = public_sources(phase)
@@ -132,8 +136,8 @@ def draw_sheet(
 def keep_sheet(drawn: Drawn, *, by: User) -> Sheet:
     """Create a sheet.
 
-    The seed does not determine the order and the codes of the texts: a public seed
-    would reveal the systems behind the texts.
+    The seed does not determine the order and the codes of the texts, because a public
+    seed would reveal the systems behind the texts.
     """
     phase = drawn.phase
     with transaction.atomic():
@@ -151,8 +155,8 @@ def keep_sheet(drawn: Drawn, *, by: User) -> Sheet:
 
 
 def store_texts(sheet: Sheet, drawn: Drawn) -> dict[tuple[int, int], SheetText]:
-    """Store the instances and their shuffled texts. Return the texts by position of the
-    instance and id of the run.
+    """Store the instances of a sheet and the shuffled texts. Return the texts by
+    position of the instance and id of the run.
     """
     stored = SheetInstance.objects.bulk_create(
         SheetInstance(
@@ -255,8 +259,8 @@ def could_show_references(sheet: Sheet) -> bool:
 
 
 def show_references(*, sheet: Sheet, by: User) -> None:
-    """Show annotators the gold text of each instance, so that they can compare it with
-    the texts. Raises Refused.
+    """Show annotators the gold text of each instance, for comparison with the texts of
+    systems. Raises Refused.
     """
     phase = sheet.phase
     if not could_show_references(sheet):
@@ -317,7 +321,9 @@ def show_references(*, sheet: Sheet, by: User) -> None:
 
 
 class AnnotatorRefused(Refused):
-    """The person cannot rate this sheet; the message gives the reason."""
+    """An error about a person who cannot rate this sheet, with the reason in the
+    message.
+    """
 
 
 def add_person(
