@@ -280,8 +280,8 @@ def new_folder(args: argparse.Namespace) -> int:
 
 
 def written(form: str, slug: str) -> dict[str, str]:
-    """Return the files of a new task folder, keyed by name, with computed scores of its
-    sample.
+    """Return the files of a new task folder, keyed by name, with computed scores of the
+    folder's sample.
     """
     # Import here, because these functions need numpy and other commands do not.
     from scoring.offline.sample import written_scores
@@ -320,7 +320,7 @@ def written(form: str, slug: str) -> dict[str, str]:
 
 
 def check_folder(args: argparse.Namespace) -> int:
-    """Check a task folder. Raises InputRefused with its problems."""
+    """Check a task folder. Raises InputRefused with the problems of the folder."""
     chosen = task_type(str(args.folder))
     return _say(
         args, chosen, f"{args.folder} is sound; its sample has the scores that it says"
@@ -363,7 +363,9 @@ def compare_official(args: argparse.Namespace) -> int:
 
 
 def _official_number(text: str) -> tuple[str, Decimal]:
-    """Return the measure and the official number. Raises OptionRefused."""
+    """Return the measure and the official number from the command's arguments. Raises
+    OptionRefused.
+    """
     measure, _equals, number = text.rpartition("=")
     try:
         official = Decimal(number)

@@ -30,18 +30,16 @@ TRIALS = 10_000
 
 
 def paired(metric: Metric, a: Measurements, b: Measurements) -> significance.Paired:
-    """Return the aligned rows of two runs. The rows of the metric must be
-    exchangeable.
-    """
+    """Return the aligned matrix rows of two runs for a metric with exchangeable rows."""
     assert metric.is_exchangeable, metric.name
     return significance.Paired(metric, *aligned(metric, [a, b]))
 
 
 def aligned(metric: Metric, runs: Sequence[Measurements]) -> list[Floats]:
-    """Return the rows of each run, aligned so that row i of all runs belongs to the
-    same unit.
+    """Return the matrix rows of each run, aligned so that row i of all runs belongs to
+    the same unit (the resampled item).
 
-    If a run lacks a unit, its row is zero and does not count.
+    The row of a unit that a run lacks is zero and does not count.
     """
     resampled = [run.resampled for run in runs]
     every = [np.array(of_run, dtype=str) for of_run, _ in resampled]
@@ -67,7 +65,7 @@ def aligned(metric: Metric, runs: Sequence[Measurements]) -> list[Floats]:
 
 @dataclass(frozen=True, kw_only=True)
 class RunsRead:
-    """Several runs on the same gold, and the common fields of the output."""
+    """Several runs on the same gold, and the fields of the output that all runs share."""
 
     metrics: list[Metric]
     measurements: list[Measurements]
@@ -201,8 +199,8 @@ Tests = Sequence[Mapping[str, Any]]
 def tests_again(
     metric: Metric, tests: Tests, measured: Callable[[int], Measurements]
 ) -> list[dict[str, float | None]]:
-    """Repeat each test with its number of exchanges and its seed. Return the results in
-    the order of ``tests``.
+    """Repeat each test of two runs with the test's number of exchanges and seed. Return
+    the results in the order of ``tests``.
     """
     again: list[dict[str, float | None]] = [{} for _ in tests]
     alike: dict[tuple[int, int], list[int]] = {}
@@ -233,8 +231,8 @@ def tests_again(
 def ranks_again(
     values: Mapping[int, float | None], tests: Tests
 ) -> dict[int, significance.Standing]:
-    """Return the ranks, keyed by run. Higher ``values`` are better. Two runs without a
-    test do not differ.
+    """Return the ranks of runs, keyed by run. Higher ``values`` are better. Two runs
+    without a test do not differ.
     """
     place = {run: number for number, run in enumerate(values)}
     p = np.ones((len(values), len(values)))

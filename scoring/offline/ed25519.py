@@ -19,7 +19,7 @@ _NEUTRAL: Point = (0, 1, 1, 0)
 
 
 def is_signed(public_key: bytes, message: bytes, signature: bytes) -> bool:
-    """Return True if the signature is valid for this key and message.
+    """Return True if the Ed25519 signature is valid for this key and message.
 
     Return False for keys of small order, whose signatures are valid for every message.
     """
@@ -42,7 +42,9 @@ def is_signed(public_key: bytes, message: bytes, signature: bytes) -> bool:
 
 
 def _decode_point(text: bytes) -> Point | None:
-    """Return the point; None if the bytes do not encode a point (section 5.1.3)."""
+    """Return the curve point that the bytes encode, or None for other bytes (RFC 8032,
+    section 5.1.3).
+    """
     y = int.from_bytes(text, "little")
     is_odd, y = y >> 255, y & (1 << 255) - 1
     if y >= P:
@@ -71,7 +73,7 @@ def _sum(one: Point, other: Point) -> Point:
 def _times(
     scalar: int, point: Point, other_scalar: int = 0, other: Point = _NEUTRAL
 ) -> Point:
-    """Return the sum of both points, each multiplied by its scalar."""
+    """Return the sum of two curve points, each multiplied by a scalar."""
     summands = (_NEUTRAL, point, other, _sum(point, other))
     total = _NEUTRAL
     for bit in reversed(range(max(scalar, other_scalar).bit_length())):

@@ -34,8 +34,8 @@ MAX_DOCUMENTS = 200_000
 
 @dataclass(frozen=True, kw_only=True)
 class GoldFinding:
-    """An anomaly of gold: the number of cases, the line numbers of the first cases, and
-    a message.
+    """An anomaly of gold, with the number of cases, the line numbers of the first
+    cases, and a message.
     """
 
     kind: str
@@ -45,8 +45,8 @@ class GoldFinding:
 
 
 class PlaceOfAnswers(NamedTuple):
-    """A position in lists of candidates that is right more often than by chance: the
-    rows in which it is right, and a message.
+    """A position in lists of candidates that is right more often than by chance, with
+    the rows of these right candidates and a message.
     """
 
     rows: list[int]
@@ -93,7 +93,9 @@ class UnseenWords(NamedTuple):
 def unseen_words(
     references: Sequence[Sequence[str]], metrics: Iterable[str]
 ) -> UnseenWords | None:
-    """Return the rows with words that ROUGE ignores; None if its tokens cover half of all letters."""
+    """Return the rows with words that ROUGE ignores, or None if ROUGE's tokens cover
+    half of all letters.
+    """
     blind = [name for name in metrics if name.startswith(_LATIN_WORDS)]
     rows = []
     letters = seen = 0
@@ -112,8 +114,8 @@ def unseen_words(
 
 
 def _coverage(texts: Iterable[str]) -> tuple[int, int, int]:
-    """Return the number of letters, the number of letters in ROUGE tokens, and the
-    number of tokens.
+    """Return the number of letters in the texts, the number of letters in ROUGE tokens,
+    and the number of tokens.
     """
     letters = seen = tokens = 0
     for text in texts:
@@ -132,7 +134,7 @@ class EqualTexts(NamedTuple):
 
 
 def equal_texts(texts: Mapping[str, str]) -> EqualTexts | None:
-    """Return the documents with equal canonical texts; None if all texts differ."""
+    """Return the documents with equal canonical texts, or None if all texts differ."""
     by_text: dict[str, list[str]] = defaultdict(list)
     for name, text in texts.items():
         if text:

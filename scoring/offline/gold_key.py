@@ -29,8 +29,8 @@ class GoldKey:
     reading: int = READING_VERSION
 
     def __post_init__(self) -> None:
-        """Validate the version numbers. Raises OptionRefused for versions of later
-        releases.
+        """Validate the versions of the digest rule and of the reading rules. Raises
+        OptionRefused for versions of later releases.
         """
         known = (
             ("--digest-rule", self.rule, DIGEST_RULE),
@@ -56,13 +56,13 @@ class GoldKey:
         return ordered_split(task_type, split, self.nonce)
 
     def digest_of(self, split: Split) -> str:
-        """Return the digest that column keys contain."""
+        """Return the digest of the gold that column keys contain."""
         digest = split.digest_by(self.rule)
         return salted_digest(digest, self.nonce) if self.nonce else digest
 
     def printed(self, split: Split) -> dict[str, Any]:
-        """Return the description of the gold for command output: the plain digest and,
-        if a nonce exists, the HMAC.
+        """Return the plain digest of the gold and, if a nonce exists, the HMAC for
+        command output.
         """
         facts: dict[str, Any] = {
             "sha256": split.digest_by(self.rule),

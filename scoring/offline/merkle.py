@@ -24,7 +24,7 @@ def node_hash(left: bytes, right: bytes) -> bytes:
 
 
 def completed(index: int, leaf: bytes, nodes: Nodes) -> dict[Node, bytes]:
-    """Return the nodes that become complete when the leaf at this index is added,
+    """Return the Merkle tree nodes that become complete with the leaf at this index,
     including the leaf.
     """
     levels = (
@@ -43,7 +43,7 @@ def root(size: int, nodes: Nodes) -> bytes:
 
 
 def inclusion_path(index: int, size: int, nodes: Nodes) -> list[bytes]:
-    """Return the audit path of a leaf in the tree of the first ``size`` leaves,
+    """Return the audit path of a leaf in the Merkle tree of the first ``size`` leaves,
     starting at the leaf.
     """
     assert 0 <= index < size
@@ -131,8 +131,8 @@ def _roots_of_path(
 
 
 def _hashes(parts: Sequence[tuple[int, int]], nodes: Nodes) -> list[bytes]:
-    """Return the hash over the leaves of each part (begin, end). The subtrees of all
-    parts are requested together.
+    """Return the hash over the Merkle tree's leaves of each part (begin, end). The
+    subtrees of all parts are requested together.
     """
     whole = [list(subtrees(begin, end)) for begin, end in parts]
     known = nodes([node for part in whole for node in part])
@@ -146,7 +146,7 @@ def _hashes(parts: Sequence[tuple[int, int]], nodes: Nodes) -> list[bytes]:
 
 
 def subtrees(begin: int, end: int) -> list[Node]:
-    """Return the largest complete subtrees that together contain the leaves from
+    """Return the largest complete Merkle subtrees that together contain the leaves from
     ``begin`` to ``end``.
     """
     found = []

@@ -78,8 +78,8 @@ Answer = dict[str, Any]
 
 
 def propose(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Propose a task. Called in a sandboxed process. ``task`` is the table of an
-    existing declaration, or None.
+    """Propose a task for uploaded gold, in a sandboxed process. ``task`` is the table
+    of an existing declaration, or None.
     """
     try:
         files = open_input(
@@ -112,8 +112,8 @@ def propose(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_folder(given: Mapping[str, Any]) -> list[Any]:
-    """Return the problems of a task folder's ``files`` as JSON values. Called in a
-    sandboxed process.
+    """Return the problems of a task folder's ``files`` as JSON values. A sandboxed
+    process calls this function.
     """
     files = given["files"]
     has_sample = any(name.startswith(f"{SAMPLE}/") for name in files)
@@ -136,7 +136,7 @@ class ProposedFolder:
 
 
 def folder_of(form: str, slug: str, gold: Path) -> ProposedFolder:
-    """Return the folder of the proposed task for gold. Raises InputRefused."""
+    """Return the task folder that is proposed for the gold. Raises InputRefused."""
     files = open_input(gold)
     try:
         found = look(form, slug, slug.replace("-", " ").capitalize(), files)
@@ -201,7 +201,7 @@ def previewed(
 
 def damaged(task: Mapping[str, Any], lines: Sequence[Answer]) -> list[Answer]:
     """Return answers that are wrong in every third instance. A wrong answer is another
-    instance's answer, or missing if the form does not allow such an answer.
+    instance's answer, or missing if the task form does not allow such an answer.
     """
     key = _id_key(task)
     moves = task["form"] in ("labels", "numbers", "text", "evidence") or (
@@ -222,7 +222,7 @@ def damaged(task: Mapping[str, Any], lines: Sequence[Answer]) -> list[Answer]:
 
 
 def card(found: Found) -> str:
-    """Return a task card as a draft for organisers."""
+    """Return a draft of the task card (the description of a task) for organisers."""
     task = found.task
     shown = (
         ", ".join(f"`{name}`" for name in task["gold"].get("shown", ())) or "the ids"
@@ -247,8 +247,8 @@ def _id_key(task: Mapping[str, Any]) -> str:
 
 
 def _line(task: Mapping[str, Any], instance: Instance | None) -> Answer:
-    """Return a line of a run with the instance's gold answer; without an instance, an
-    example.
+    """Return a line of a run with the instance's gold answer, or an example without an
+    instance.
     """
     form, said, gold = task["form"], task.get("answer", {}), task["gold"]
     key, default = (
@@ -304,7 +304,9 @@ def _with_sample(
     content: Content,
     files: Sequence[InputFile],
 ) -> dict[str, str]:
-    """Return the folder with a sample of a few instances and computed scores."""
+    """Return the proposed task folder with a sample of a few instances and computed
+    scores.
+    """
     chosen: dict[str, Instance] = {}
     answers: set[str] = set()
     for index, instance in enumerate(content.instances):

@@ -97,8 +97,8 @@ class GoldReport:
 def report_on_gold(
     task_type: TaskType, gold: Sequence[Path], options: Mapping[str, str]
 ) -> GoldReport:
-    """Read the gold and score trivial runs on it. Raises InputRefused if the gold is
-    invalid.
+    """Read the gold and score trivial runs, such as constant answers, on the gold.
+    Raises InputRefused if the gold is invalid.
     """
     files = open_inputs(gold)
     split = task_type.gold_of(files, options)
@@ -113,8 +113,9 @@ def report_on_split(
     *,
     is_quick: bool = False,
 ) -> GoldReport:
-    """Score trivial runs and find anomalies. If ``is_quick`` is True, trivial runs use
-    a sample of the instances; anomalies always use all instances.
+    """Score trivial runs on a split and find anomalies in the gold. If ``is_quick`` is
+    True, trivial runs use a sample of the instances, but the search for anomalies uses
+    all instances.
     """
     trials = _Trials(task_type, files, split, options, is_quick=is_quick)
     shares, best = trials.all()
@@ -144,7 +145,7 @@ def quick_report(
     split: Split,
     options: Mapping[str, str],
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Return findings and the scores of trivial runs, in the format that a site
+    """Return findings on gold and the scores of trivial runs, in the format that a site
     stores.
     """
     report = report_on_split(task_type, files, split, options, is_quick=True)
@@ -212,7 +213,9 @@ class _Trials:
         ]
 
     def all(self) -> tuple[dict[str, Shares], str]:
-        """Return the shares of each valid run, and the best constant answer."""
+        """Return each valid trivial run's share of each metric's scale, and the best
+        constant answer.
+        """
         shares: dict[str, Shares] = {}
         constants: dict[str, Shares] = {}
         draws: list[Shares] = []
@@ -237,8 +240,8 @@ class _Trials:
         return shares, best
 
     def _runs(self) -> Iterator["_Run"]:
-        """Yield the runs one after another to save memory: a declared task may have
-        many instances.
+        """Yield the trivial runs one after another to save memory, because a declared
+        task may have many instances.
         """
         yield _Run(EMPTY, EMPTY, [])
         if self.built_in is not None:
@@ -268,7 +271,9 @@ class _Trials:
         return tuple(ranks)
 
     def _scored(self, files: Sequence[InputFile]) -> Shares | None:
-        """Return the shares of a run; None if the task refuses the run."""
+        """Return a trivial run's share of each metric's scale, or None if the task
+        refuses the run.
+        """
         try:
             run, problems = self.task_type.read_run(
                 files, self.split.index, self.options
@@ -308,8 +313,8 @@ def _constant_wins(
 ) -> Iterator[GoldFinding]:
     """Yield a finding if a constant run scores near the top of a measure.
 
-    A metric of one class counts only if it ranks: a constant run always has full recall
-    of its class.
+    A metric of one class counts only if the metric ranks, because a constant run always
+    has full recall of one class.
     """
     won = {
         metric.name: share
@@ -359,8 +364,8 @@ class _Anomalies:
         """Yield a finding for each position of candidate lists that contains the answer
         more often than by chance.
 
-        A pool shared by all instances is skipped, because some of its documents may
-        naturally be right often.
+        A pool shared by all instances is skipped, because some documents of the pool
+        may naturally be right often.
         """
         lists = candidate_lists(self.form, self.content.instances)
         if not lists:
@@ -487,8 +492,8 @@ class _Anomalies:
 
 
 def _quotes_match(instance: Instance, name: str, text_field: str) -> bool | None:
-    """Return False if the texts of the spans differ from the quotations in the field;
-    None if the field contains no quotations.
+    """Return False if the texts of the spans differ from the quotations in the field,
+    or None without quotations.
     """
     quotes, text = instance.record.get(name), str(at_path(instance.record, text_field))
     if not isinstance(quotes, list) or not quotes or len(quotes) != len(instance.gold):

@@ -17,7 +17,7 @@ ENDS = ("low", "high")
 
 
 def check_battles(archive: Path, season: Mapping[str, Any], verified: Verified) -> None:
-    """Compare all numbers of each battle board with numbers recomputed from its
+    """Compare all numbers of each battle board with numbers recomputed from the board's
     judgements.
     """
     for task in season["tasks"]:

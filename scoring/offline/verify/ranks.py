@@ -76,7 +76,9 @@ def check_ranks(
 
 
 def _ranking_values(board: Board, rows: Rows, metric: str) -> dict[int, float | None]:
-    """Return the rounded values, keyed by run. The sign makes higher values better."""
+    """Return the rounded values of the ranking metric, keyed by run. The sign of the
+    values makes higher values better.
+    """
     [column] = [column for column in board["columns"] if column["name"] == metric]
     sign = -1 if column["higher_is_better"] is False else 1
     values: dict[int, float | None] = {}

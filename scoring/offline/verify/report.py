@@ -48,8 +48,8 @@ class Verified:
         *,
         is_model: bool = False,
     ) -> None:
-        """Compare numbers by name. A number that one of both mappings lacks is
-        different.
+        """Compare archived and recomputed numbers by name. A number that one of both
+        mappings lacks is different.
         """
         for name in dict.fromkeys([*archived, *expected]):
             one, other = archived.get(name), expected.get(name)
@@ -62,8 +62,8 @@ class Verified:
                 )
 
     def summary(self) -> list[str]:
-        """Return lines with differences, unchecked numbers and receipts. The last line
-        counts equal numbers.
+        """Return the report's lines with differences, unchecked numbers and receipts.
+        The last line of the report counts equal numbers.
         """
         counted = {
             **{f"not checked, {why}": count for why, count in self.unchecked.items()},
@@ -109,7 +109,9 @@ class Verified:
 
 
 def is_same(part: str, one: object, other: object, *, is_model: bool = False) -> bool:
-    """Return True if two numbers are equal to the precision required for their kind."""
+    """Return True if two numbers are equal to the precision that the kind of number
+    requires.
+    """
     if not isinstance(one, int | float) or not isinstance(other, int | float):
         return one is None and other is None
     if part == "n":
