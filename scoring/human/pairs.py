@@ -266,7 +266,7 @@ class JudgeProgress:
 def progress_of(sheet: Sheet) -> list[JudgeProgress]:
     """Return the progress of each judge.
 
-    Judges with judgements from a file have labelled all pairs of these judges.
+    Judges with judgements from a file have labelled every pair.
     """
     judges = sheet.annotators.annotate(judged=Count("preferences")).order_by("pk")
     planned = pairs_of(sheet).count()
