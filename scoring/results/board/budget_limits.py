@@ -27,14 +27,14 @@ MAX_NAMED = 8
 
 
 class Sum(NamedTuple):
-    """A comparable number of bits. Unbounded items exceed any number of bits."""
+    """A comparable sum of bits. Unbounded items of a budget exceed any number of bits."""
 
     unbounded: int
     bits: float
 
 
 class Part(NamedTuple):
-    """The percentage of a phase's public part, and the public commitment to its
+    """The percentage of a phase's public part, and the public commitment to the part's
     sample.
     """
 
@@ -63,10 +63,9 @@ class BudgetState:
     def exceeded_since(self, before: "BudgetState") -> list[OverBudget]:
         """Return the budgets that are exceeded now and were not exceeded before.
 
-        Raises UnequalPart. Three kinds of phases are allowed with a warning on their
-        page: a phase that shares content with no other phase, a phase that was created
-        together with all others, and a phase of a draft season that contains all
-        others.
+        Raises UnequalPart. Some phases get a warning on their page instead of an error.
+        Such a phase shares content with no other phase, was created together with all
+        phases with the content, or is in a draft season with all these phases.
         """
         self._refuse_unequal(before)
         earlier = {

@@ -83,8 +83,8 @@ def heat_map(
 ) -> HeatMap:
     """Return the heat map of a class table.
 
-    ``leading`` maps a class to the evaluation that is significantly best. ``label`` is
-    the name of a publication's metric.
+    ``leading`` maps a class to the evaluation with significantly the best score.
+    ``label`` is the name of a publication's metric.
     """
 
     def text(name: str, row: System) -> str:
@@ -231,8 +231,8 @@ def history(
     higher_is_better: bool = True,
     published: tuple[str, float] | None = None,
 ) -> Scatter:
-    """Return a chart of the runs in the order of submission, with the best value so
-    far. ``published`` adds a horizontal line.
+    """Return a chart of a phase's runs in the order of submission, with the best value
+    so far. ``published`` adds a horizontal line.
     """
     runs = [
         Point(
@@ -306,11 +306,11 @@ class ClassMean(NamedTuple):
 
 
 def class_means(table: ClassTable) -> list[ClassMean]:
-    """Return the means of the classes in which every system has an interval.
+    """Return the mean over systems of each class in which every system has an interval.
 
     Averaging interval bounds is valid for any dependence between systems. Bonferroni's
-    correction for the number of classes widens the intervals. It uses quantiles of
-    Student's t with few degrees of freedom, which is conservative.
+    correction for the number of classes widens the intervals. The correction uses
+    quantiles of Student's t with few degrees of freedom, which is conservative.
     """
     found = []
     for name in table.classes:
@@ -387,8 +387,8 @@ _INSTEAD = {
 
 
 def fixed_in_words(table: ClassTable) -> str:
-    """Return sentences about classes whose gold fixes the value: the reason, and a
-    metric that is valid there.
+    """Return sentences about classes whose gold fixes a metric's value, with the reason
+    and with a metric that is valid in the class.
     """
     by_reason: dict[FixedClass, list[str]] = {}
     for label, own in table.fixed.items():
@@ -460,7 +460,7 @@ def without_intervals(table: ClassTable, pending: Collection[int]) -> str:
     """Return sentences about systems without an interval, with classes and reasons.
 
     ``pending`` are the evaluations whose intervals are being computed. Classes with a
-    fixed value are omitted; they have a separate sentence.
+    fixed value are omitted, because `fixed_in_words` describes these classes.
     """
     names = [name.label for name in table.classes if name.label not in table.fixed]
     #: ``lacking`` maps a reason and the classes without an interval to systems.
@@ -525,8 +525,8 @@ class Pairing:
 
     @property
     def finding(self) -> str:
-        """Return a sentence: whether the differences of the systems have the direction
-        that the paper reports, and their size.
+        """Return a sentence on the size of the systems' differences and on the
+        direction that the paper reports.
         """
         if not self.finds or not self.points:
             return ""

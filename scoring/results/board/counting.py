@@ -65,8 +65,8 @@ def turnout(phase: Phase) -> Turnout:
 def has_figures_beside(
     phase: Phase, runs: Collection[int], at: dt.datetime | None = None
 ) -> tuple[bool, bool]:
-    """Return two booleans: whether teams reported figures for these runs, and whether
-    organisers entered manual scores.
+    """Return one boolean on figures that teams reported for these runs, and one on
+    manual scores of organisers.
 
     ``at`` is the time of a frozen board.
     """
@@ -326,22 +326,22 @@ FROM tasks_phase
 
 
 def site_facts() -> tuple[Any, ...]:
-    """Return values that change with any state, score or deadline of the site."""
+    """Return values of the site that change with any state, score or deadline."""
     facts = _first_row(_SITE_FACTS, {})
     assert facts is not None
     return facts
 
 
 def organisers_in_teams(season: int) -> tuple[tuple[int, int], ...]:
-    """Return the organisers of the season who are members of teams, as pairs of
-    membership id and organiser id.
+    """Return pairs of membership id and organiser id for organisers of the season who
+    are members of teams.
     """
     places = Membership.objects.filter(user__organises__season=season)
     return tuple(places.order_by("pk").values_list("pk", "user__organises"))
 
 
 def public_facts(season: str, task: str, phase: str) -> tuple[Any, ...] | None:
-    """Return the values that a public board depends on; None if there is no such public
+    """Return the values that a public board depends on, or None without such a public
     board.
     """
     return _first_row(_PUBLIC_FACTS, {"season": season, "task": task, "phase": phase})

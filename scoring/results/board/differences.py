@@ -78,7 +78,7 @@ class ClassTable:
 
     @property
     def lines(self) -> list[Class]:
-        """Return the classes, then the hidden classes."""
+        """Return the shown classes of the table, and then the hidden classes."""
         return [*self.classes, *(Class(label, None) for label in self.hidden)]
 
     def value(self, label: str, row: System) -> float | None:
@@ -118,8 +118,8 @@ class ClassTable:
         return fmean(values) if values else None
 
     def over_classes(self, row: System) -> float | None:
-        """Return the mean over the shown classes: infinite if a value is infinite, None
-        if a value is missing.
+        """Return the mean over the shown classes, which is infinite with an infinite
+        value and None with a missing value.
         """
         if any(
             (shown_class.label, row.evaluation) in self.infinite
@@ -180,7 +180,7 @@ def system_head(
 
 
 def classes_of(board: Board) -> dict[str, list[str]]:
-    """Return the classes of the first row, keyed by dimension."""
+    """Return the classes of the board's first row, keyed by dimension."""
     if not board.rows:
         return {}
     first = Breakdown.objects.filter(evaluation=board.rows[0].evaluation)
@@ -193,8 +193,8 @@ def classes_of(board: Board) -> dict[str, list[str]]:
 
 
 def offered_dimensions(board: Board) -> list[str]:
-    """Return the dimensions with several classes; if there are none, all dimensions.
-    The first is the default.
+    """Return the dimensions with several classes, or all dimensions without such
+    dimensions. The first dimension is the default.
     """
     labels = classes_of(board)
     several = [dimension for dimension in labels if len(labels[dimension]) > 1]
@@ -382,8 +382,8 @@ def hidden_classes(
 def hidden_of(
     breakdowns: Iterable[Breakdown], phase: Phase, audience: Audience
 ) -> HiddenClasses:
-    """Return the classes that the audience may not see. The size of a class is its
-    smallest support over the metrics.
+    """Return the classes that the audience may not see. The size of a class is the
+    smallest support of the class over the metrics.
     """
     if may_see_instances(phase, audience):
         return {}
@@ -414,8 +414,8 @@ def _too_small_of(
 
 
 def too_small(sizes: Mapping[str, int], min_size: int) -> frozenset[str]:
-    """Return the classes with fewer instances, and further classes that must be hidden
-    to protect their sizes: a single hidden size could be computed from the total of a
+    """Return the classes with fewer instances, and further classes that hide the sizes
+    of small classes, because a single hidden size could be computed from the total of a
     group.
     """
     hidden = {label for label, size in sizes.items() if size < min_size}

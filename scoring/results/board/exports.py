@@ -132,8 +132,8 @@ def _gold(board: Board) -> dict[str, Any] | None:
 
 
 def described(board: Board, row: Row) -> dict[str, Any]:
-    """Return the row as JSON values. ``ranks`` is the displayed text. ``group``, a
-    field of version 0.3.0, contains the best possible rank.
+    """Return a row of the board as JSON values. ``ranks`` is the displayed text.
+    ``group``, a field of version 0.3.0, contains the best possible rank.
     """
     return {
         "rank": row.rank,
@@ -150,8 +150,8 @@ def described(board: Board, row: Row) -> dict[str, Any]:
 
 
 def seed_values(row: Row, of_teams: TeamFigures) -> dict[str, Any]:
-    """Return the additional JSON fields of a row with several runs; empty for other
-    rows.
+    """Return the additional JSON fields of a row with several runs, or no fields for
+    other rows.
     """
     best = {"best_of": row.best_of} if row.best_of > 1 else {}
     if not row.runs:
@@ -344,8 +344,8 @@ def as_json(
 
 
 def as_latex(board: Board, rows: Sequence[Row], choice: query.TableChoice = ALL) -> str:
-    """Return the rows as displayed, with the columns' keys in comments. Raises
-    UnknownColumn.
+    """Return the board's rows in LaTeX as displayed, with the columns' keys in
+    comments. Raises UnknownColumn.
     """
     phase = board.phase
     title = f"{phase.task.season}: {phase.task}, {phase}"
@@ -601,7 +601,7 @@ def classes_latex(
     choice: query.TableChoice = ALL,
 ) -> str:
     """Return the class table in LaTeX. ``leading`` maps a class to the evaluation that
-    is significantly better than all others.
+    is significantly better than all other evaluations.
     """
     phase = board.phase
     about = f"{metric_label(table.metric)} by {dimension_label(table.dimension)}, rules {board.rules}"

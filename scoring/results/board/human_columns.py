@@ -79,8 +79,8 @@ def _filled(
 
 
 def agreement_in_words(sheet: Sheet) -> str:
-    """Return the agreement in words. In `readability 0.62 and 0.60`, the numbers are
-    kappa (the mean over pairs of annotators) and alpha.
+    """Return the agreement of annotators in words. In `readability 0.62 and 0.60`, the
+    numbers are kappa (the mean over pairs of annotators) and alpha.
     """
     agreements = {name: sheet.agreement.get(name, {}) for name in CRITERIA}
     words = ", ".join(

@@ -90,7 +90,9 @@ def enter_measure(
     values: str,
     by: User,
 ) -> ManualMeasure | None:
-    """Replace a manual measure by `RUN VALUE` lines; without values, delete it."""
+    """Replace a manual measure by `RUN VALUE` lines, or delete a measure without
+    values.
+    """
     name, source = plain_text.one_line(name), plain_text.one_line(source)
     entered = _values(phase, values)
     _refuse_texts(name, source, has_values=bool(entered))
@@ -159,8 +161,8 @@ def _described(measure: ManualMeasure | None) -> dict[str, Any]:
 
 
 def lines_of(measure: ManualMeasure, viewer: object) -> tuple[str, str]:
-    """Return two texts: the lines of runs on the board, and the lines of runs that do
-    not count.
+    """Return a text with the lines of runs on the board, and a text with the lines of
+    runs that do not count.
     """
     rows = run_rows(standings(measure.phase, viewer).rows)
     standing = {row.submission for row in rows}
@@ -171,7 +173,7 @@ def lines_of(measure: ManualMeasure, viewer: object) -> tuple[str, str]:
 
 
 def entered_of(submission: Submission) -> list[tuple[str, str]]:
-    """Return the manual scores of a run, even if it does not count."""
+    """Return the manual scores of a run, even if the run does not count."""
     scores = submission.manual_scores.select_related("measure")
     return [(score.measure.name, written(score.value)) for score in scores]
 
@@ -267,8 +269,8 @@ def reported_of(submission: Submission) -> list[tuple[str, str]]:
 
 
 def written(value: float | None) -> str:
-    """Return a team's figure: whole numbers with thousands separators, others to six
-    significant digits.
+    """Return a team's figure as text, with thousands separators for whole numbers and
+    six significant digits for other numbers.
     """
     return (
         ""

@@ -94,7 +94,9 @@ class PlanForm(forms.Form):
         return sorted(set(effects))
 
     def plan(self) -> "Plan | None":
-        """Return the plan; None if fewer than two runs are available for the estimate."""
+        """Return the plan of a test set's size, or None if fewer than two runs are
+        available for the estimate.
+        """
         given = self.cleaned_data
         phase = self.boards.get(given["source"])
         gold = Gold.objects.current(phase) if phase else self.golds[given["source"]]

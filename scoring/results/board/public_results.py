@@ -59,7 +59,7 @@ class Placing:
 
     ``place`` is a text such as `rank 2–4 of 18`, ``ranks`` a text such as `2–4`. Column
     and cell are None if the board shows ranks only. ``tied`` is the number of other
-    systems that may also be first, None if unknown.
+    systems that may also be first, or None if the number is unknown.
     """
 
     submission: int
@@ -234,7 +234,9 @@ def public_first_places(phase: Phase) -> tuple[Placing, ...]:
 
 
 def public_verdict(phase: Phase) -> Verdict | None:
-    """Return the verdict of the board that everybody may see."""
+    """Return the verdict (the sentence on the leader) of the board that everybody may
+    see.
+    """
 
     def verdicts() -> tuple[Verdict | None]:
         return (cached_standings(phase, None, audience=Audience.PUBLIC).verdict,)
@@ -246,8 +248,8 @@ def public_verdict(phase: Phase) -> Verdict | None:
 
 
 def public_top(phase: Phase) -> tuple[Placing, ...]:
-    """Return the first rows of a board without human runs, and the best baseline if it
-    is below them.
+    """Return the first rows of a board without human runs, and also the best baseline
+    if the baseline is below these rows.
     """
 
     def top(board: Board) -> tuple[Placing, ...]:
@@ -334,8 +336,9 @@ def _placed(board: Board, rows: Sequence[Row]) -> tuple[Placing, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """A rank. ``low`` to ``high`` are the ranks that the tests do not exclude.
-    ``points`` is the number of teams with a worse rank; a tie counts one half.
+    """A team's rank on a board. ``low`` to ``high`` are the ranks that the tests do not
+    exclude. ``points`` is the number of teams with a worse rank, and a tie counts one
+    half.
     """
 
     rank: int
@@ -359,7 +362,7 @@ class OverallBoard:
         return len(self.places)
 
     def share(self, points: float) -> float:
-        """Return the share of other teams with a worse rank."""
+        """Return the share of other teams on the board with a worse rank than the team."""
         return points / (self.teams - 1)
 
 
@@ -495,7 +498,9 @@ def _weight(slug: str, boards: Sequence[OverallBoard], counts_absences: bool) ->
 def _shares(
     slug: str, boards: Sequence[OverallBoard], counts_absences: bool
 ) -> tuple[float, float, float]:
-    """Return the mean share, its minimum and its maximum possible value."""
+    """Return a team's mean share of worse teams, with the minimum and the maximum
+    possible value of the mean.
+    """
     weight, share, low, high = _weight(slug, boards, counts_absences), 0.0, 0.0, 0.0
     for board in boards:
         if place := board.places.get(slug):
@@ -508,7 +513,9 @@ def _shares(
 def _ranks_by_share(
     rows: Sequence[OverallRow], boards: Sequence[OverallBoard], counts_absences: bool
 ) -> dict[str, int]:
-    """Rank the teams that are on at least one board; equal shares share a rank."""
+    """Rank the teams that are on at least one board, where teams with equal shares have
+    the same rank.
+    """
     shares = {
         row.slug: round(_shares(row.slug, boards, counts_absences)[0], 9)
         for row in rows

@@ -32,8 +32,8 @@ RANK, SYSTEM, TEAM, DATE = "rank", "system", "team", "date"
 
 @dataclass(frozen=True, kw_only=True)
 class BoardQuery(Query):
-    """The query parameters. A minus sign before ``sort`` or ``order`` reverses the
-    order. ``figure`` is a file name such as `heat-map.svg`.
+    """The query parameters of a board. A minus sign before ``sort`` or ``order``
+    reverses the order. ``figure`` is a file name such as `heat-map.svg`.
     """
 
     rules: str | None = text_from("rules", default=None)
@@ -163,7 +163,9 @@ def board_with_scores(
 
 
 class UnknownColumn(LookupError):
-    """The board has no column with this name. The message lists its columns."""
+    """The board has no column with this name. The message lists the columns of the
+    board.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -76,8 +76,8 @@ def split_of(phase: Phase) -> Split:
 
 
 def sources_of(phases: list[Phase]) -> dict[int, list[Source]]:
-    """Return, for each phase with gold, the phases that reveal its content, including
-    itself.
+    """Return, for each phase with gold, the phases that reveal the content of the gold,
+    including the phase itself.
     """
     golds = _current_golds({phase.task_id for phase in phases})
     scored = [phase for phase in phases if split_of(phase) in golds]
@@ -126,12 +126,12 @@ def _is_seen(other: Phase, phase: Phase) -> bool:
 
 def _joined(golds: list[Gold]) -> dict[int, set[Split]]:
     """Return, for each gold, the splits of other organisers with the same texts that a
-    claim connects.
+    claim on these texts connects.
 
     A released claim connects both seasons, because their organisers agreed. A binding
     claim only affects the budget of the later season, so that nobody can restrict an
-    existing season. Unpublished gold is ignored: it must not reveal that other
-    organisers have the same texts.
+    existing season. Unpublished gold is ignored, because the result must not reveal
+    that other organisers have the same texts.
     """
     seasons = {gold.task.season_id for gold in golds}
     claims = Claim.objects.filter(Q(season__in=seasons) | Q(later__in=seasons))
@@ -166,8 +166,8 @@ def _current_golds(tasks: set[int]) -> dict[Split, Gold]:
 
 
 def _shared(golds: list[Gold]) -> dict[int, dict[Split, int]]:
-    """Return, for each gold, the number of instances that it shares with each other
-    split of the same organisers.
+    """Return, for each gold, the number of instances that the gold shares with each
+    other split of the same organisers.
     """
     own = {gold.pk: (gold.task_id, gold.split) for gold in golds}
     shared: dict[int, dict[Split, int]] = {pk: {} for pk in own}

@@ -86,8 +86,8 @@ def keep_cited(board: Board) -> Snapshot | None:
 
 
 def snapshot_for(viewer: object, phase: Phase, short: str) -> Snapshot | None:
-    """Return the snapshot with this prefix of the digest; the first of several
-    snapshots.
+    """Return the snapshot of a board with this prefix of the digest, or the first of
+    several snapshots.
     """
     snapshots = _readable(phase, audience_of(phase, viewer)).filter(
         digest__startswith=short
@@ -105,7 +105,7 @@ def snapshots_of(phase: Phase, audience: Audience) -> list[Snapshot]:
 
 def _readable(phase: Phase, audience: Audience) -> QuerySet[Snapshot]:
     """Return the snapshots whose content the audience may see under the current
-    settings and those at the time of the snapshot.
+    settings and under the settings at the time of the snapshot.
     """
     shown = visibility_by_settings(phase, audience)
     snapshots = phase.snapshots.select_related("gold")
@@ -125,8 +125,8 @@ def _readable(phase: Phase, audience: Audience) -> QuerySet[Snapshot]:
 
 
 def keep_due() -> int:
-    """Store due snapshots and return their number. If a phase closes again, or shows
-    its board later, another snapshot is stored.
+    """Store due snapshots of boards and return the number of snapshots. If a phase
+    closes again, or shows its board later, another snapshot is stored.
     """
     save_frozen_board()
     at = now()

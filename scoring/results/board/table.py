@@ -29,7 +29,9 @@ ORDERS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Head:
-    """The head of a column. ``sort`` is `ascending` or `descending`, empty if another column sorts."""
+    """The head of a board's column. ``sort`` is `ascending` or `descending`, or empty
+    if another column sorts.
+    """
 
     name: str
     label: str
@@ -58,7 +60,9 @@ class Number(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Line:
-    """A row as the table shows it. ``first`` is its score of the ranking metric."""
+    """A row in the table of a board. ``first`` is the row's score of the ranking
+    metric.
+    """
 
     row: Row
     kind: str
@@ -97,10 +101,10 @@ def table(
     root: str = "",
     first_ranks: Mapping[int, int] | None = None,
 ) -> Table:
-    """Return the table of these ``rows`` of the board. ``compare`` is the URL prefix
-    for comparing a run with the first run. ``root`` is the URL of the board, if the
-    page has another URL. ``first_ranks`` are the ranks under the first judge, for the
-    view of another judge.
+    """Return the displayed table of these ``rows`` of the board. ``compare`` is the URL
+    prefix for comparing a run with the first run. ``root`` is the URL of the board, if
+    the page has another URL. ``first_ranks`` are the ranks under the first judge, for
+    the view of another judge.
     """
     columns = shown_columns(board, query)
     axis = axis_of(board)
@@ -133,8 +137,8 @@ def table(
 
 @dataclass(frozen=True, kw_only=True)
 class Places:
-    """The common data of a table's lines: URLs, the axis, the columns that do not rank,
-    and the ranks under the first judge.
+    """The common data of a table's lines, with URLs, the axis, the columns that do not
+    rank, and the ranks under the first judge.
     """
 
     root: str
@@ -195,8 +199,8 @@ def _changed_rank(row: Row, first_ranks: Mapping[int, int]) -> int | None:
 
 
 def _groups(board: Board, rows: Sequence[Row], query: BoardQuery) -> list[bool]:
-    """Return, for each row, True if a new group of ranks begins: its rank is worse than
-    the ranks of all previous rows.
+    """Return, for each row, True if a new group of ranks begins because the row's rank
+    is worse than all previous ranks.
     """
     if board.by != SIGNIFICANCE or query.sort != RANK:
         return [False] * len(rows)
@@ -233,7 +237,7 @@ def _number(cell: Cell | None, scale: float, run: str) -> Number:
 
 
 def _with_stop(numbers: list[Number]) -> list[Number]:
-    """Make the first number with an address the Tab stop of its row."""
+    """Make the first number with an address the Tab stop of a row."""
     for place, number in enumerate(numbers):
         if number.href:
             numbers[place] = number._replace(is_stop=True)
@@ -377,8 +381,8 @@ class Whisker:
 
 
 def whisker(cell: Cell | None, axis: Axis | None, interval: str) -> Whisker | None:
-    """Return the position of a value and its interval. ``interval`` is the text for
-    screen readers.
+    """Return the position of a value and of its interval on an axis. ``interval`` is
+    the text for screen readers.
     """
     if cell is None or axis is None or cell.value is None:
         return None
@@ -401,7 +405,7 @@ def axis_of(board: Board) -> Axis | None:
 @dataclass(frozen=True, kw_only=True)
 class OwnRun:
     """A run of the viewer's team, compared with the row above. ``gap`` and ``p`` are
-    empty if scores are hidden or not compared; ``p`` is not corrected for other
+    empty if scores are hidden or not compared, and ``p`` is not corrected for other
     comparisons.
     """
 

@@ -172,8 +172,8 @@ class InstancesQuery(Query):
 
 @dataclass(frozen=True, kw_only=True)
 class AllQuery(InstancesQuery):
-    """The same parameters with ``run``, which selects one run. Forms cannot put the run
-    into the path.
+    """The query parameters of instances with ``run``, which selects one run. Forms
+    cannot put the run into the path.
     """
 
     run: int | None = number_from("run")

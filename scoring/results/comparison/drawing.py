@@ -113,8 +113,8 @@ def drawn(
     claims: Mapping[str, Sequence[Line]],
     pool: int = 0,
 ) -> list[Part]:
-    """Return the parts of an instance. Values of runs are keyed by run name; hidden
-    values are empty.
+    """Return the drawn parts of an instance. Values of runs are keyed by run name, and
+    hidden values are empty.
     """
     lines_given = _given(form, given, answers.values())
     if pool:
@@ -215,8 +215,8 @@ def _marked(text: str, pattern: re.Pattern[str], count: int = 0) -> list[Piece]:
 
 
 def _sentences(form: str, judged: Mapping[str, Judged]) -> list[Line]:
-    """Return the sentences of all runs in the order of the paper, with the runs or gold
-    that contain each sentence.
+    """Return the sentences that any run or the gold contains, in the order of the
+    paper, with these runs.
     """
     order: dict[str, list[tuple[str, str]]] = {}
     for name, outcomes in judged.items():
@@ -253,7 +253,9 @@ def _sentences(form: str, judged: Mapping[str, Judged]) -> list[Line]:
 
 
 def _judged_parts(form: str, judged: Mapping[str, Judged]) -> list[Part]:
-    """Return the text in which the answers are marked, or the judgements of each run."""
+    """Return the parts with the text in which the answers are marked, or with the
+    judgements of each run.
+    """
     if form == base.REPORTS:
         return _judgement_parts(judged)
     if form == base.RANKING or not any(judged.values()):
@@ -312,7 +314,7 @@ def _whose(kind: str) -> str:
 
 
 def _as_texts(text: str, others: Sequence[str], own: str) -> list[Line]:
-    """Return the lines with marks of passages, and with marked words that another text
+    """Return the lines of texts with marks of passages and of words that another text
     shares.
     """
     shared = _shared_words(others)
@@ -397,7 +399,9 @@ def kind_label(kind: str) -> str:
 def draw(
     kind: TaskType, shown: base.ShownInstance, claims: Sequence[Line] = ()
 ) -> list[Part]:
-    """Return all parts of an instance, for viewers who may see all of it."""
+    """Return all drawn parts of an instance, for viewers who may see the whole
+    instance.
+    """
     if kind.has_parts:
         return drawn_sides(
             kind,
@@ -427,13 +431,17 @@ def draw(
 
 
 def drawn_example(kind: TaskType) -> list[Part]:
-    """Return the parts of an example; empty if the type has no sample."""
+    """Return the drawn parts of a task type's example, or no parts if the type has no
+    sample.
+    """
     shown = example_of(kind)
     return draw(kind, shown) if shown else []
 
 
 def example_of(kind: TaskType) -> base.ShownInstance | None:
-    """Return the first answered instance of the public sample; None if there is none."""
+    """Return the first answered instance of the public sample, or None without such an
+    instance.
+    """
     return _first_of(kind.slug, tuple(public_sample(kind).items()))
 
 

@@ -123,7 +123,9 @@ def _shown(
 
 @dataclass(frozen=True, kw_only=True)
 class ReadInstance:
-    """One instance. Answers and values are those of each run; a text that is not shown is empty."""
+    """One instance. The instance has answers and values of each run, and hidden texts
+    are empty.
+    """
 
     name: str
     given: str
@@ -266,8 +268,8 @@ class Reading:
 
     @cached_property
     def kinds(self) -> dict[str, set[str]]:
-        """Return the outcomes of the first run, keyed by instance; empty if the form
-        defines no outcomes or the gold is hidden.
+        """Return the outcomes of the first run, keyed by instance, or no outcomes if
+        the task form defines none or the gold is hidden.
         """
         if not self.rights.gold or len(self._texts) != 1:
             return {}
@@ -323,7 +325,7 @@ class Reading:
 
     def _ordered(self, metric: Metric, which: str) -> list[str]:
         """Return the instances in order of the drawn run's values, or of the mean of
-        all; instances without a value are last.
+        all runs. Instances without a value are last.
         """
         sign = 1.0 if metric.higher_is_better else -1.0
         tolerance = ROUNDING * max(1.0, metric.scale)
@@ -363,8 +365,8 @@ class Reading:
     def _values(
         self, metric: Metric, side: int, only: NDArray[np.intp] | None = None
     ) -> base.Floats:
-        """Return the values on all instances, or on those with these numbers. A run's
-        missing rows count as zeros.
+        """Return a run's values on all instances, or on the instances with these
+        numbers. A run's missing rows count as zeros.
         """
         places, statistics = self._side(side)
         wanted = np.arange(len(self._numbers)) if only is None else only
@@ -444,7 +446,9 @@ class Reading:
         return instances
 
     def _seen_parts(self, parts: Sequence[AnswerPart]) -> Sequence[AnswerPart]:
-        """Return the parts, without their texts if the reader may not see the given fields."""
+        """Return the parts of gold and answers, without texts if the reader may not see
+        the given fields.
+        """
         if self.rights.given:
             return parts
         return [part._replace(text="") for part in parts]
@@ -464,8 +468,8 @@ PAGE = 10
 
 @dataclass(frozen=True)
 class Page:
-    """A page of instances. ``chosen`` are the names of the selected instances;
-    ``single`` is the requested one.
+    """A page of instances. ``chosen`` are the names of the selected instances, and
+    ``single`` is the requested instance.
     """
 
     reading: Reading
@@ -495,8 +499,8 @@ class Page:
 
 
 def page_of(reading: Reading, query: contenders.InstancesQuery) -> Page | None:
-    """Return the page; None if the requested instance does not exist. Raises
-    Unreadable.
+    """Return the page of instances, or None if the requested instance does not exist.
+    Raises Unreadable.
     """
     if query.which and query.which not in (*WHICH, *ORDERS):
         raise invalid_value("which", query.which, reading.offered)
@@ -579,8 +583,8 @@ def may_read(
 
 
 def rights_to(run: Submission, viewer: object) -> Rights | None:
-    """Return the viewer's rights to a run's instances. A team that may not see its
-    run's outcome has none.
+    """Return the viewer's rights to a run's instances. A team that may not see the
+    run's outcome has no rights to the run's instances.
     """
     if visibility.may_see_submission(run, viewer) and not visibility.may_see_outcome(
         run, viewer
@@ -595,8 +599,8 @@ def read_own(
     query: contenders.InstancesQuery,
     others: Callable[[], Sequence[Evaluation]] = tuple,
 ) -> Page | None:
-    """Return the page of one run, compared with the ``others`` of the board if its
-    values are shown. Raises Unreadable.
+    """Return the page of one run's instances, compared with the ``others`` of the board
+    if the run's values are shown. Raises Unreadable.
     """
     metrics = two(evaluation, evaluation).pooled
     metric = _metric_of(metrics, query)
@@ -646,8 +650,8 @@ def comparable(board: standings.Board) -> list[Evaluation]:
 def rights_to_all(
     board: standings.Board, viewer: object, runs: Sequence[Evaluation]
 ) -> Rights | None:
-    """Return the viewer's rights to the instances of all these runs; None if not even
-    their values are shown.
+    """Return the viewer's rights to the instances of all these runs, or None if the
+    values of these runs are hidden.
     """
     phase, submissions = board.phase, [run.submission for run in runs]
     gold, values = _shown(phase, viewer, board.audience, submissions)
@@ -736,8 +740,8 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class Several:
-    """Several chosen runs. ``missing`` are runs without scores under these rules and
-    gold.
+    """Several chosen runs of a board. ``missing`` are runs without scores under these
+    rules and gold.
     """
 
     board: standings.Board

@@ -138,8 +138,8 @@ class PublishedTable:
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
-    """The published tables of a task. ``headlines`` are tables of systems, best first;
-    ``others`` have no systems but, for example, data sets.
+    """The published tables of a task. ``headlines`` are tables of systems, best first,
+    and ``others`` have, for example, data sets instead of systems.
     """
 
     headlines: list[PublishedTable]
@@ -166,8 +166,8 @@ def published_of(task: Task) -> Published:
 
 
 def published_of_kind(task: Task) -> Published:
-    """Return the publications of the task, or else of the site's public tasks of its
-    kind.
+    """Return the publications of the task, or else of the site's public tasks of the
+    same kind.
     """
     if not (placements := _placements(task)) and not task.declaration_id:
         alike = Task.objects.filter(
@@ -257,8 +257,8 @@ def _published_by(
 
 
 def best_first(rows: Sequence[PublishedRow], measure: Measure) -> list[PublishedRow]:
-    """Sort by the values of a measure. Rows without a value are last; equal rows keep
-    the printed order.
+    """Sort published rows by the values of a measure. Rows without a value are last,
+    and equal rows keep the printed order.
     """
     sign = 1 if measure.higher_is_better is False else -1
 
@@ -361,7 +361,9 @@ def fields_of(figure: Reported) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """A conclusion of a paper, decided on the printed figures and on those computed here, if any."""
+    """A conclusion of a paper, decided on the printed figures and on figures that this
+    site computed, if any.
+    """
 
     table: ReportedTable
     conclusion: Conclusion

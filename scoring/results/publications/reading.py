@@ -54,7 +54,9 @@ _AROUND = re.compile(r"[%*†‡,\s]")
 
 
 def read_publication(path: Path) -> tuple[Publication, list[Problem]]:
-    """Return the publication and its anomalies. Raises InputRefused with all problems."""
+    """Return the publication in a file and the anomalies of the publication. Raises
+    InputRefused with all problems.
+    """
     findings = Findings(path.name)
     try:
         content = _parsed(path)
@@ -439,8 +441,8 @@ class Figure:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A row of a table. ``line`` counts printed lines from 1; ``contradiction`` is the
-    relation that the figures violate.
+    """A row of a published table. ``line`` counts printed lines from 1, and
+    ``contradiction`` is the relation that the figures violate.
     """
 
     line: int
@@ -538,7 +540,7 @@ class Fields(Table):
         return low
 
     def flag(self, name: str) -> bool | None:
-        """Return True, False or None; the file must contain the field."""
+        """Return True, False or None from a field that the file must contain."""
         if (value := self.value(name)) is None or isinstance(value, bool):
             return value
         if value is not MISSING:
@@ -562,8 +564,8 @@ class Fields(Table):
     def mapping(
         self, name: str, kinds: type | tuple[type, ...], wanted: str
     ) -> dict[str, Any]:
-        """Return values of one kind by name; empty if the field is missing. Null is
-        allowed.
+        """Return a field's values of one kind by name, or an empty mapping if the field
+        is missing. Null is allowed.
         """
         value = self.value(name, {})
         if not isinstance(value, dict):
@@ -603,8 +605,8 @@ _DECIMALS = re.compile(r"\.(\d+)")
 
 
 def with_contradictions(table: PrintedTable) -> PrintedTable:
-    """Find contradictions: with one cited paper per context, Recall@k / k <= MRR@k <=
-    Recall@k (see `names.contradiction`).
+    """Find contradictions of the relation Recall@k / k <= MRR@k <= Recall@k, which
+    holds with one cited paper per context (see `names.contradiction`).
     """
     named = ((measure, _RECALL.fullmatch(measure.name)) for measure in table.measures)
     recalls = {int(cut["cut"]): measure for measure, cut in named if cut}

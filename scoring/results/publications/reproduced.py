@@ -124,7 +124,7 @@ class Reproduced:
     @property
     def small(self) -> list[str]:
         """Return the classes that have less than half as many instances as the largest
-        one.
+        class.
         """
         most = max(self.sizes, default=0)
         return [
@@ -209,8 +209,8 @@ def conclusions_of(tables: Sequence[Reproduced]) -> list[published.Claim]:
 def _compared(
     more: tuple[int, str, float] | None, less: tuple[int, str, float] | None
 ) -> Finding | None:
-    """Return the difference of two runs on the same instances, from their board's
-    comparison.
+    """Return the difference of two runs on the same instances, from the comparison of
+    the board.
     """
     if not more or not less or more[1:] != less[1:]:
         return None
@@ -379,7 +379,7 @@ def _printed_classes(
 def computed_on(
     shown: published.PublishedTable, board: Board | None
 ) -> Mapping[str, str]:
-    """Map printed metrics to metrics of the board; omit those that another model
+    """Map printed metrics to metrics of the board, without metrics that another model
     computes.
     """
     return shown.computed_by_same_model(board.phase.task.options if board else {})
@@ -391,8 +391,8 @@ def class_values(
     shown: published.PublishedTable,
     plan: Recomputed,
 ) -> tuple[dict[tuple[str, K], tuple[float | None, str]], dict[str, int]]:
-    """Return the value, or the reason for a missing one, by printed class and row; and
-    the sizes of classes.
+    """Return the value, or the reason for a missing value, by printed class and row,
+    and the sizes of classes.
     """
     metric = computed_on(shown, board).get(shown.leading.name, "")
     if board is None or metric not in {column.name for column in board.columns}:
@@ -420,6 +420,8 @@ def class_values(
 
 
 def on_scale(value: float | None, scale: float, measure: Measure) -> float | None:
-    """Return the value on the scale of print; counts stay unchanged."""
+    """Return a computed value on the scale of the printed values, with unchanged
+    counts.
+    """
     width = published.WIDTHS.get(measure.scale, scale)
     return value / scale * width if scale and value is not None else value

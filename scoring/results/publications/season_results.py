@@ -43,7 +43,7 @@ TaskMetrics = Mapping[str, Sequence[str]]
 
 
 class SeasonResults:
-    """The published results of a season. ``problems`` prevent loading the season;
+    """The published results of a season. ``problems`` prevent loading the season, and
     ``oddities`` are warnings.
     """
 
@@ -98,8 +98,8 @@ class SeasonResults:
 
 
 def store_publication(publication: Publication) -> list[str]:
-    """Replace the stored publication by the file; rows that are not in the file are
-    deleted. Return the changes.
+    """Replace the stored publication by the file, and delete rows that are not in the
+    file. Return the changes of the publication.
     """
     content = json.dumps(asdict(publication), ensure_ascii=False, sort_keys=True)
     digest = hashlib.sha256(content.encode()).hexdigest()

@@ -38,7 +38,7 @@ def page_of(
     shows_labels: bool,
     shows_passages: bool,
 ) -> dict[str, Any]:
-    """Return some responses of a run; ``number`` counts pages from 1."""
+    """Return a page of responses of a run, where ``number`` counts pages from 1."""
     with open_statistics(evaluation) as kept:
         if name:
             units = described_units(kept)
@@ -70,8 +70,8 @@ def page_of(
 def claims_of(
     evaluation: Evaluation, names: Collection[str]
 ) -> dict[str, list[dict[str, Any]]]:
-    """Return the claims of each response, with their verdicts and the text for each
-    mark.
+    """Return the claims of each response, with the verdict on each claim and the text
+    for each mark.
     """
     if not has_claims(evaluation):
         return {}
@@ -221,7 +221,9 @@ def drawing(
 
 
 def _levels(heads: Sequence[int]) -> dict[int, int]:
-    """Return levels: each dependent's arc is one above the highest arc within its span."""
+    """Return the level of each dependent's arc, which is one above the highest arc
+    within the span.
+    """
     spans = sorted(
         (abs(head - place), min(head, place), max(head, place), place)
         for place, head in enumerate(heads)
@@ -239,8 +241,8 @@ def _levels(heads: Sequence[int]) -> dict[int, int]:
 
 
 def _arc(head: float, dependent: float, baseline: float, top: float) -> dict[str, Any]:
-    """Return an arc. It starts at its head, shifted towards the dependent, so that arcs
-    of one head do not overlap.
+    """Return an arc of a dependency tree. The arc starts at the head, shifted towards
+    the dependent, so that arcs of one head do not overlap.
     """
     begin = head + (6 if dependent > head else -6)
     bend = min(14.0, abs(dependent - begin) / 2)

@@ -25,7 +25,9 @@ RECENT = 20
 
 @dataclass(frozen=True)
 class Step:
-    """A step of a run; ``state`` is `done`, `now`, `ahead` or `failed`."""
+    """A step of a run's progress, where ``state`` is `done`, `now`, `ahead` or
+    `failed`.
+    """
 
     name: str
     state: str = "ahead"
@@ -35,8 +37,8 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """The progress of a run. ``share`` is the completed share of the scoring, None
-    before it begins.
+    """The progress of a run. ``share`` is the completed share of the scoring, or None
+    before the scoring.
     """
 
     sentence: str

@@ -51,8 +51,8 @@ DRAWN = 3
 def latest_evaluations(
     submission: Submission, at: dt.datetime | None = None
 ) -> dict[str, Evaluation]:
-    """Return the evaluations by rule set in the task's order, each on the newest gold
-    version before ``at``.
+    """Return a run's evaluations by rule set in the task's order, each on the newest
+    gold version before ``at``.
     """
     newest: dict[str, Evaluation] = {}
     evaluations = (
@@ -84,8 +84,8 @@ def predecessor(submission: Submission, gold: Gold) -> Submission | None:
 def numbers(
     submission: Submission, evaluations: Mapping[str, Evaluation]
 ) -> list[dict[str, Any]]:
-    """Return each metric with its score under each rule set, None if the rule set does
-    not have the metric.
+    """Return each metric with the score under each rule set, or None if the rule set
+    does not have the metric.
     """
     task_type = submission.phase.task.type
     by_rules: dict[str, dict[str, Explained]] = {
@@ -139,7 +139,7 @@ def _lacks_probabilities(score: Score, metric: Metric | None) -> bool:
 
 
 def untold_lines(evaluation: Evaluation) -> list[tuple[str, str, str]]:
-    """Return the lines that only organisers see: metric, value and interval."""
+    """Return lines with metric, value and interval of scores that only organisers see."""
     return [
         (
             formatting.metric_label(name),
@@ -409,7 +409,9 @@ def explained(
 
 
 def caution(metric: Metric, score: Score) -> str:
-    """Return the known limits of the interval by docs/uncertainty.md, if they apply."""
+    """Return the limits of a score's interval that docs/uncertainty.md describes, if
+    the limits apply.
+    """
     reasons = []
     if score.n < SETTLED:
         reasons.append(
@@ -440,8 +442,8 @@ def signature_parts(signature: str) -> tuple[tuple[str, str], ...]:
 
 
 class Bin(NamedTuple):
-    """Instances whose confidence is in an interval such as `0.1 to 0.2`, which excludes
-    its lower bound.
+    """The instances with a confidence in an interval such as `0.1 to 0.2`, which
+    excludes the lower bound.
     """
 
     label: str
@@ -451,8 +453,8 @@ class Bin(NamedTuple):
 
 
 def reliability(evaluation: Evaluation, min_bin_size: int) -> dict[str, Any] | None:
-    """Return chart and table; None if the run has no probabilities or its matrices are
-    missing.
+    """Return the reliability chart and table of a run, or None without probabilities or
+    stored matrices.
     """
     metric, sums = _calibration_of(evaluation)
     if metric is None or not sums.any():
@@ -496,7 +498,9 @@ def reliability(evaluation: Evaluation, min_bin_size: int) -> dict[str, Any] | N
 def _calibration_of(
     evaluation: Evaluation,
 ) -> tuple[calibration.CalibrationError | None, base.Floats]:
-    """Return the metric and the sums of its rows, zeros without rows."""
+    """Return the calibration metric and the sums of the metric's rows, or zeros without
+    rows.
+    """
     task_type = evaluation.phase.task.task_type
     options = task_type.checked_options(evaluation.options)
     named = (
@@ -525,7 +529,7 @@ def _calibration_of(
 
 def reliability_chart(bins: Sequence[Bin]) -> Scatter:
     """Return the reliability chart: accuracy (y axis) against confidence (x axis). On
-    the diagonal both are equal.
+    the diagonal, accuracy equals confidence.
     """
     places = [
         Point(
