@@ -79,7 +79,7 @@ class Disagreements:
     """The sampled pairs.
 
     ``common`` is the number of pairs that both judges labelled, and ``differing`` the
-    number on which they disagree.
+    number of pairs with different labels.
     """
 
     sampling: Sampling

@@ -208,7 +208,7 @@ Ratings = Mapping[str, Mapping[people.Item, int]]
 
 @dataclass(frozen=True)
 class Pair:
-    """Agreement of two annotators on the texts that both have rated.
+    """The agreement of two annotators on the texts that both annotators have rated.
 
     ``kappa`` is NaN if undefined.
     """
