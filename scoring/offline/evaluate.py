@@ -100,10 +100,10 @@ class Value:
 
 @dataclass(frozen=True, kw_only=True)
 class Measurements:
-    """The measurements of one run: the matrix of each statistic, the unit number of
-    each row, and the units' names.
+    """The measurements of one run, with the matrix of each statistic, the unit number
+    of each row, and the units' names.
 
-    If clusters are resampled, it also contains cluster numbers and names.
+    If clusters are resampled, the measurements also contain cluster numbers and names.
     """
 
     matrices: Mapping[str, Floats]

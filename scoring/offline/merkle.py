@@ -111,10 +111,9 @@ def is_consistent(
 def _roots_of_path(
     value: bytes, place: int, size: int, path: Sequence[bytes]
 ) -> tuple[bytes, bytes] | None:
-    """Compute two roots from a hash at this position and its siblings in the path: with
-    left siblings only, and with all siblings.
+    """Compute a root from the left siblings in a path and a root from all siblings.
 
-    None if the path has the wrong length.
+    The result is None if the path has the wrong length.
     """
     old, new, last = value, value, size - 1
     for beside in path:
