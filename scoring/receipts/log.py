@@ -216,9 +216,9 @@ def replace() -> SigningKey:
 
 
 def keep_up() -> int:
-    """Append waiting entries, and return their number.
+    """Append waiting receipts to the log, and return the number of appended receipts.
 
-    At the first start, this creates the first key and signs the empty log.
+    At the first start, the function creates the first key and signs the empty log.
     """
     if head() is None:
         with transaction.atomic():
