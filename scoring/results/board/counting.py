@@ -397,8 +397,8 @@ def systems_tried(
 ) -> Counter[str]:
     """Count the systems with a scored run, keyed by the team's slug.
 
-    The counts of a frozen board do not change: they include runs that were withdrawn
-    later, and not late runs that were accepted later. Excluded runs never count.
+    The counts of a frozen board include runs that were withdrawn later, but not late
+    runs that were accepted later. Excluded runs never count.
     """
     tried = Evaluation.objects.filter(
         phase=phase,

@@ -48,9 +48,10 @@ class JudgeOfBoard:
 
     @cached_property
     def declared(self) -> PhaseJudge | None:
-        """Return what the organisers agreed to, also if the site asks the judge no longer.
+        """Return the organisers' consent to the judge, also if the site asks the judge
+        no longer.
 
-        None if the labels are imported.
+        The consent is None for imported labels.
         """
         asked = Q(ended_at=None) | Q(replies__gt=0)
         return self.phase.phase_judges.filter(asked, name=self.name).first()

@@ -188,9 +188,10 @@ def _with_views(phase: Phase, base: str) -> list[str]:
 
 
 def rules_by(phase: Phase, rules: str | None, judge: str) -> str | None:
-    """Return the rule set by a judge; without ``rules`` the ranking one, or the first that the judge has.
+    """Return the rule set scored by a judge, by default the ranking rule set or the
+    judge's first rule set.
 
-    Raises Http404 if the judge has no view of it.
+    Raises Http404 if the judge has no view of the rule set.
     """
     task = phase.task
     base = base_rules(rules or (task.ranking_rules if task.rules else ""))

@@ -261,10 +261,10 @@ def _best_first(question: Question) -> dict[str, list[Evaluation]]:
 def largest_p(
     metric: Metric, label: str, ordered: Sequence[Evaluation], matrices: Matrices
 ) -> float | None:
-    """Return the largest p-value of the best run against the others.
+    """Return the largest p-value of the best run against all other runs.
 
-    The second best is tested first: if it does not differ, no other test can make the
-    best significant.
+    The second best run is tested first, because without a difference no other test can
+    make the best run significant.
     """
     if len(ordered) < 2:
         return None

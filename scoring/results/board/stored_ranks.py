@@ -18,9 +18,9 @@ VERSION = 2
 class RankedRow:
     """A row to rank.
 
-    ``scoring`` changes if the run is rescored; higher values of ``value`` are better.
-    On a board with means over seeds, ``system`` is the digest of the row's runs. For a
-    mean, ``scoring`` equals this digest.
+    ``scoring`` changes if the run is rescored, and higher values of ``value`` are
+    better. On a board with means over seeds, ``system`` is the digest of the row's
+    runs. For a mean, ``scoring`` equals this digest.
     """
 
     evaluation: int

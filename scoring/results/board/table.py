@@ -47,10 +47,10 @@ class Head:
 
 
 class Number(NamedTuple):
-    """A score and the address that explains it; both are empty in a cell without a
-    score.
+    """A score and the address of the score's explanation, which are empty in a cell
+    without a score.
 
-    The Tab key reaches one number per row; arrow keys reach the other numbers.
+    The Tab key reaches one number per row, and arrow keys reach the other numbers.
     """
 
     text: str = ""

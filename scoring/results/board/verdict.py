@@ -48,8 +48,8 @@ class RankedSystem:
 class Verdict:
     """The verdict.
 
-    ``leaders`` contains several systems only if their values are equal. If the board
-    ranks without a test, ``test`` is empty and ``untested`` is the reason.
+    ``leaders`` contains several systems only if the systems have equal values. If the
+    board ranks without a test, ``test`` is empty and ``untested`` is the reason.
     """
 
     systems: int

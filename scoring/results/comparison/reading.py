@@ -148,10 +148,10 @@ class ReadInstance:
 
 
 class Reading:
-    """Runs with their instances. The first of the ``runs`` are ``drawn``; the others
-    are for comparison.
+    """Runs with their instances. The first of the ``runs`` are ``drawn``, and the other
+    runs are for comparison.
 
-    Two runs of a pair are compared as A and B; otherwise all runs form one list.
+    Two runs of a pair are compared as A and B, and otherwise all runs form one list.
     """
 
     def __init__(
