@@ -70,8 +70,8 @@ def ask(
     upload: Upload | None = None,
     queue: str = Job.LIGHT,
 ) -> BackgroundJob:
-    """Queue a job and return it. If the same user has an equal unfinished job, return
-    that job.
+    """Queue a background job and return the job. If the same user has an equal
+    unfinished job, return that job.
     """
     digest = ""
     if upload:
@@ -138,10 +138,11 @@ def complete(
     file: str = "",
     problems: Sequence[Problem] = (),
 ) -> bool:
-    """Save the result and end the job in one transaction. Return False if another
-    worker took over the job.
+    """Save the result of a background job and end the job in one transaction. Return
+    False if another worker took over the job.
 
-    ``problems`` is read after ``record`` has run, because ``record`` may append to it.
+    ``problems`` is read after ``record`` has run, because ``record`` may append to
+    ``problems``.
     """
     with transaction.atomic():
         if not engine.end_lease(

@@ -57,8 +57,8 @@ def names_for(phase: Phase) -> list[str]:
 
 
 def lacking(phase: Phase) -> dict[str, str]:
-    """Return the baselines that cannot run. The value for each is the name of the
-    missing package or model.
+    """Return the baselines that cannot run, each with the name of the missing package
+    or model.
     """
     known = baselines.baselines_of(phase.task.task_type)
     reasons = {name: known[name].lacks() for name in known}
@@ -68,7 +68,9 @@ def lacking(phase: Phase) -> dict[str, str]:
 def ask(
     *, phase: Phase, names: Sequence[str] | None = None, by: User | None
 ) -> list[Asked]:
-    """Request the named baselines, or all that can be computed. Raises Refused."""
+    """Request the named baselines, or all baselines that can be computed. Raises
+    Refused.
+    """
     if (gold := Gold.objects.current(phase)) is None:
         words = _("%(task)s, %(phase)s: the split %(split)s has no gold yet")
         raise Refused(
@@ -185,8 +187,8 @@ def described(own: baselines.Baseline) -> str:
 
 
 def keep_written(job: Job, path: Path, rests_on: str) -> bool:
-    """Store the computed run and end the job. Return False if another worker took over
-    the job.
+    """Store the computed run of a baseline and end the job. Return False if another
+    worker took over the job.
     """
     upload = Upload(path, f"{job.submission.built_in}.jsonl")
     found = check_run(phase=job.submission.phase, upload=upload)

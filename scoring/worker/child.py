@@ -60,7 +60,7 @@ OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 class RunFailed(Exception):
     """An error that would occur again if the run were scored again.
 
-    The message is for the run's team; ``problems`` are problems of the run's file.
+    The message is for the run's team, and ``problems`` are problems of the run's file.
     """
 
     def __init__(
@@ -75,8 +75,8 @@ class RunFailed(Exception):
 
 
 class OurFault(RunFailed):
-    """The site, not the uploaded file, caused the failure: the scorer's inputs or
-    code may be damaged.
+    """An error that the site and not the uploaded file caused, for example by damaged
+    inputs or code of the scorer.
     """
 
 
@@ -100,8 +100,8 @@ class ScorerWaits(JobWaits):
 
 
 class PairsPending(ScorerWaits):
-    """Entailment labels are missing; the scorer lists their pairs in the file
-    ``pending``.
+    """An error about missing entailment labels, whose pairs the scorer lists in the
+    file ``pending``.
     """
 
     def __init__(self, pending: int, pairs: int) -> None:
@@ -110,8 +110,8 @@ class PairsPending(ScorerWaits):
 
 
 def waits_for_supply(missing: str) -> Exception:
-    """Return an exception that names the missing resource and the people who must
-    supply it.
+    """Return an exception that names the missing package or model and the people who
+    must supply it.
     """
     supplier = "Those who run the site have to supply it"
     if missing == JUDGEMENTS_LACKING:
@@ -123,7 +123,9 @@ def waits_for_supply(missing: str) -> Exception:
 
 @dataclass(frozen=True)
 class ScorerCommand:
-    """A command of the offline scorer, with the exceptions to raise when it fails."""
+    """A command of the offline scorer, with the exceptions to raise when the command
+    fails.
+    """
 
     arguments: Sequence[str]
     doing: str
@@ -141,7 +143,7 @@ _server: ForkServer | None = None
 
 
 def scorer_server() -> ForkServer:
-    """Return the scorer server of this process; start one if none answers."""
+    """Return the scorer server of this process, or start a server if no server answers."""
     global _server  # noqa: PLW0603  (there is one of them in a process)
     wanted = tuple(COMMAND), environment()
     if _server is not None and (
@@ -196,8 +198,8 @@ class Scorer:
         self._deadline = time.monotonic() + self.limits.wall_seconds
 
     def ended(self, *, within: float) -> bool:
-        """Wait up to ``within`` seconds. Return True if the process ended or exceeded
-        the time limit of a step.
+        """Wait up to ``within`` seconds. Return True if the scorer's process ended or
+        exceeded the time limit of a step.
         """
         assert self._line is not None
         if select.select([self._line], [], [], within)[0]:
@@ -405,7 +407,7 @@ class ScorerFolder:
     """A locked folder for one scorer.
 
     Call `close` to delete the folder. If the process is killed first,
-    `remove_leftovers` deletes it.
+    `remove_leftovers` deletes the folder.
     """
 
     def __init__(self, work: Path) -> None:

@@ -43,7 +43,7 @@ compare_board = take_jobs
 
 def compare(job: Job) -> None:
     """Compute the missing comparisons of a board. If time is up or a more urgent job
-    waits, leave the rest to a later job.
+    waits, leave the remaining comparisons to a later job.
     """
     order: BoardOrder = row_of(job)
     until = time.monotonic() + LONGEST
@@ -105,8 +105,8 @@ def compare(job: Job) -> None:
 
 
 class Left:
-    """The missing comparisons at one version of a board. For each row, the value has
-    the rows to compare with this row.
+    """The missing comparisons at one version of a board. The key is a row of the board,
+    and the value has the rows to compare with this row.
     """
 
     def __init__(
@@ -146,7 +146,7 @@ class Left:
                 self.pairs.setdefault(second, set()).add(first)
 
     def take(self, one: int, others: Collection[int]) -> None:
-        """Remove pairs that need no comparison any longer."""
+        """Remove pairs of rows that need no comparison any longer."""
         for row, rest in ((one, others), *((other, (one,)) for other in others)):
             self.pairs[row].difference_update(rest)
             if not self.pairs[row]:

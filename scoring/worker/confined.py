@@ -150,8 +150,8 @@ def _measuring(order: Order) -> Callable[[Call], Floats]:
 
 
 def computed(pool: Pool, limits: Limits, call: Call) -> Floats:
-    """Compute a call in a sandboxed process that can read only this call. Raises
-    MeasureFailed.
+    """Compute a measure's call in a sandboxed process that can read only this call.
+    Raises MeasureFailed.
     """
     work = Work(
         program=MEASURE,

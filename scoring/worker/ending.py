@@ -28,8 +28,8 @@ BEGUN_AGAIN = "The scorer failed by a fault that is not the run's; it begins aga
 
 
 def end_job(job: Job, reason: Exception) -> None:
-    """End the job and record the reason. After a fault of the site, restart the job
-    with a fresh copy of the gold.
+    """End the scoring job and record the reason. After a fault of the site, restart the
+    job with a fresh copy of the gold.
     """
     if isinstance(reason, OurFault) and job.attempt < settings.MAX_ATTEMPTS:
         forget_gold(job.gold)

@@ -56,7 +56,9 @@ LOCAL_ROUND = 2_000
 
 
 class JudgingStops(Exception):
-    """No more questions can be asked; the message gives the reason."""
+    """An error about a judge that can get no more questions, with the reason in the
+    message.
+    """
 
 
 @dataclass(frozen=True)
@@ -89,8 +91,8 @@ def _row_of(job: BackgroundJob) -> PhaseJudge:
 
 
 def estimated(job: BackgroundJob) -> dict[str, Any]:
-    """Return the number of open questions of a judge and their approximate cost. Ask no
-    question.
+    """Return the number of open questions of a judge and their approximate cost. The
+    function asks no question.
     """
     row = _row_of(job)
     judge = offered_judges().judges.get(row.name)

@@ -40,7 +40,7 @@ from tasks.types.problems import InputRefused, Unavailable
 
 @dataclass(frozen=True)
 class Offer:
-    """The judges in the operator's file. If the file is invalid, the error in the file."""
+    """The judges in the operator's file, or the error in an invalid file."""
 
     judges: Mapping[str, DeclaredJudge]
     fault: str = ""
@@ -58,9 +58,7 @@ def offered_judges() -> Offer:
 
 
 def named_judge(phase: Phase) -> str:
-    """Return the judge named in the options of the phase's task; empty if they name
-    none.
-    """
+    """Return the judge named in the options of the phase's task, or an empty text."""
     return entailment.stored_model(phase.task.options) or ""
 
 
@@ -204,7 +202,7 @@ def dismiss(*, phase: Phase, by: User) -> PhaseJudge:
 def ask_for_judging(row: PhaseJudge) -> BackgroundJob:
     """Queue the open questions of a judge, or return its unfinished job.
 
-    The job belongs to no user, so that each judge has at most one.
+    The job belongs to no user, so that each judge has at most one job.
     """
     season = row.phase.task.season
     given = {"judge": row.pk}
@@ -212,8 +210,8 @@ def ask_for_judging(row: PhaseJudge) -> BackgroundJob:
 
 
 def ask_for_estimate(row: PhaseJudge, by: User) -> BackgroundJob:
-    """Queue an estimate of the number of open questions and their cost. No question is
-    asked.
+    """Queue an estimate of the number of open questions and their cost. The estimate
+    asks no question.
     """
     given = {"judge": row.pk, "dry_run": True}
     season = row.phase.task.season
@@ -248,8 +246,8 @@ def pairs_open(row: PhaseJudge) -> int:
 
 
 def unsent_runs(row: PhaseJudge) -> int:
-    """Return the number of waiting runs that were submitted before the consent. Their
-    texts are not sent.
+    """Return the number of waiting runs that were submitted before the consent. Texts
+    of these runs are not sent to the judge.
     """
     if not row.sends_texts:
         return 0

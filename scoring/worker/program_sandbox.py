@@ -60,8 +60,8 @@ SHARE_OF_TIME = 4
 
 
 def sandbox(text: str, *, root: Path, work_folder: Path) -> Pool:
-    """Return a process pool that can run the program. ``root`` is the folder of the
-    site's code.
+    """Return a process pool that can run the task's official program. ``root`` is the
+    folder of the site's code.
     """
     heads = {name.partition(".")[0] for name in imported(program_of(text))}
     ready = [name for name in READY if name.partition(".")[0] in heads]
@@ -98,8 +98,8 @@ def limits_of_program(limits: Limits) -> Limits:
 
 
 def computed(pool: Pool, limits: Limits, call: official.ProgramCall) -> Floats:
-    """Return the scores of a program as an array of shape (columns,). Raises
-    ProgramFailed.
+    """Return the scores that a task's official program computes, as an array of shape
+    (columns,). Raises ProgramFailed.
 
     The program runs twice, and fails if the scores differ.
     """
@@ -149,8 +149,8 @@ _ERRORS = frozenset(
 
 
 class _OwnModules(MetaPathFinder, Loader):
-    """Imports the program's own modules by relative path. `importlib` would convert the
-    paths to absolute paths.
+    """Imports modules of an official program by relative path. `importlib` would
+    convert the paths to absolute paths.
     """
 
     def __init__(self, folder: str) -> None:
@@ -191,9 +191,11 @@ def _can_be_opened(path: str) -> bool:
 
 
 def _forget_site_modules() -> dict[str, ModuleType]:
-    """Remove the site's modules from the imported ones, and return them.
+    """Remove the site's modules from the imported modules, and return the removed
+    modules.
 
-    Programs often have modules named `scoring` or `tasks`, which they would not get.
+    Programs often have modules named `scoring` or `tasks`, which imported modules of
+    the site would hide.
     """
     own = {
         name: module
@@ -206,8 +208,8 @@ def _forget_site_modules() -> dict[str, ModuleType]:
 
 
 def answer(_arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Run the program in this confined process. Return its scores or the kind of its
-    failure.
+    """Run the program in this confined process. Return the program's scores or the kind
+    of the program's failure.
     """
     # The user `nobody` may be unable to open this folder by its absolute path.
     home, app = os.open(".", os.O_RDONLY | os.O_DIRECTORY), Path(APP)

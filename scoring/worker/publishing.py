@@ -33,8 +33,8 @@ def publish(
     seconds: float,
     gathered: Gathered | None = None,
 ) -> bool:
-    """Store the result and end the job. Return False if another worker took over the
-    job.
+    """Store the result of a scoring job and end the job. Return False if another worker
+    took over the job.
 
     ``gathered`` is the collection of judgements that the scorer received.
     """

@@ -77,7 +77,7 @@ def drawn_part(phase: Phase) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Told:
-    """The published part of a result.
+    """The published part of a scoring's result.
 
     ``untold`` has the scores that only organisers see, and ``step`` is the standard
     error, rounded to a coarse grid.
@@ -156,7 +156,9 @@ def told_of(job: Job, result: Mapping[str, Any], path: Path) -> Told:
 
 
 def ranking_of(metrics: Mapping[str, Any], rank_by: str) -> str:
-    """Return the name of the ranking metric; the first metric if the rule set lacks it."""
+    """Return the name of the ranking metric, or of the first metric if the rule set
+    lacks the ranking metric.
+    """
     return rank_by if rank_by in metrics else next(iter(metrics))
 
 
@@ -215,8 +217,8 @@ def _short(metrics: Metrics) -> dict[str, dict[str, Any]]:
 
 
 def _without(told: Told, reason: str) -> dict[str, dict[str, Any]]:
-    """Return the metrics without their values, and without the counts and parts of
-    signatures that reveal them.
+    """Return the metrics without values, and without the counts and parts of signatures
+    that reveal values.
     """
     nothing = {
         "n": told.instances,
@@ -242,8 +244,8 @@ def _with_enough(
     answered: NDArray[np.bool_],
     least: int,
 ) -> dict[str, Any]:
-    """Hide the scores of classes with few answers, and of classes from which these
-    could be computed.
+    """Hide the scores of classes with few answers, and of classes that would reveal the
+    hidden scores.
     """
     shown = {}
     for dimension, numbers in breakdowns.items():
@@ -260,8 +262,8 @@ def _with_enough(
 
 
 def probe(job: Job, metric: Metric, run: Statistics, part: str) -> str:
-    """Return why the run looks like an attempt to probe the gold, with counts; empty if
-    it does not.
+    """Return why the run looks like an attempt to probe the gold, with counts, or an
+    empty result for other runs.
     """
     count, total = int(run.answered.sum()), len(run.answered)
     if count <= max(1, SMALL_SHARE * total) < total:

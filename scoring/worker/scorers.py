@@ -128,8 +128,8 @@ def _baseline_command(job: Job, folder: Path) -> child.ScorerCommand:
 
 
 def _cannot_be_computed(missing: str) -> child.RunFailed:
-    """Return the failure of a baseline. Organisers can restart it when the resource is
-    installed.
+    """Return the failure of a baseline, which organisers can restart when the missing
+    package or model is installed.
     """
     return child.RunFailed(
         f"The baseline cannot be computed: {missing}. Those who run the site have to supply it."
@@ -193,8 +193,8 @@ def _score_command(
 
 
 def _program_of(jobs: Sequence[Job]) -> str:
-    """Return the source of the jobs' official program; empty if they have none. Raises
-    ScorerWaits.
+    """Return the source of the jobs' official program, or an empty text without a
+    program. Raises ScorerWaits.
     """
     task_type = jobs[0].submission.phase.task.task_type
     if not any(task_type.runs_program(job.rules) for job in jobs):
@@ -229,8 +229,8 @@ def _rule_set_arguments(jobs: Sequence[Job], folder: Path) -> list[str]:
 def _impossible(
     failure: str, otherwise: str, problems: Sequence[Mapping[str, Any]], more: int
 ) -> child.RunFailed:
-    """Return a failure with the scorer's first problem; without problems, use
-    `otherwise`.
+    """Return a failure with the scorer's first problem, or with the text `otherwise`
+    without problems.
     """
     reason = problems[0]["message"] if problems else otherwise
     return child.RunFailed(f"{failure}: {reason}.")

@@ -24,8 +24,8 @@ from tasks.types.runs import read_run
 
 
 def tried(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the problems of the answer. Without problems, return the instance and its
-    values by rule set and metric.
+    """Return the problems of an answer to the sample. Without problems, return the
+    instance and the instance's values by rule set and metric.
     """
     kind, name = task_type(given["task_type"]), given["filename"]
     # Leave out options with files, which contain parses of the sample's own answers.
@@ -102,8 +102,8 @@ def _values(
 def _value(metric: Metric, pairs: Pairs, rows: list[int], units: Any) -> dict[str, Any]:
     """Return the value of a metric.
 
-    If there is none, ``lacks`` gives the reason: a missing model, a program that does
-    not run here, or a metric that needs whole runs.
+    Without a value, ``lacks`` has the reason, which is a missing model, a program that
+    does not run here, or a metric that needs whole runs.
     """
     if not (metric.is_decomposable and metric.is_exchangeable):
         return {"value": None, "lacks": "run"}
