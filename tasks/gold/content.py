@@ -31,7 +31,8 @@ BLINDED = 8
 
 def note_content(gold: Gold, digests: bytes, held: bytes, papers: bytes) -> None:
     """Store digests of the gold, keyed with a secret outside of the database, and count
-    the instances that the gold shares with other gold. Call this in a transaction.
+    the instances that the gold shares with other gold. The caller must open a
+    transaction.
     """
     key, key_name = _key()
     if connection.vendor == "postgresql":
@@ -99,7 +100,7 @@ def note_content(gold: Gold, digests: bytes, held: bytes, papers: bytes) -> None
 
 
 def organisers_by_season() -> dict[int, frozenset[int]]:
-    """Return the organisers of each season. Seasons that only staff manage are missing."""
+    """Return the organisers of each season, without seasons that only staff manage."""
     people: dict[int, set[int]] = {}
     rows = Organiser.objects.filter(role=Organiser.Role.ORGANISER).values_list(
         "season", "user"
@@ -133,14 +134,16 @@ def part_from_strangers(season: Season) -> list[int]:
 
 
 def is_read_through() -> bool:
-    """Return True if all digests use the current key. Digests can only be compared
-    under the same key.
+    """Return True if all digests of instances use the current key. Digests can only be
+    compared under the same key.
     """
     return not GoldContent.objects.exclude(key=_key()[1]).exists()
 
 
 def shown_by(gold: Gold) -> set[bytes]:
-    """Return keyed digests of the public part of each scored instance, without answers."""
+    """Return keyed digests of the public part (without answers) of each scored
+    instance.
+    """
     content = GoldContent.objects.filter(gold=gold, key=_key()[1]).first()
     return _public_digests(_pairs(bytes(content.digests))) if content else set()
 

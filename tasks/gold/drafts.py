@@ -29,7 +29,7 @@ def keep_draft(path: Path) -> str:
 
 
 def remove_old_drafts(now: dt.datetime | None = None) -> int:
-    """Remove expired drafts, and return their number."""
+    """Remove expired drafts of uploaded gold, and return the number of removed drafts."""
     before = (now or timezone.now()) - KEPT_FOR
     old = [
         entry.name for entry in storage.gold.entries(FOLDER) if entry.modified < before

@@ -60,7 +60,7 @@ MAX_IN_MEMORY = 8 << 20
 
 
 class EarlierGold(refusals.Refused):
-    """An error: the content equals an older version, which was corrected later.
+    """An error about gold that equals an older version, which was corrected later.
     Publishing this content again requires an explicit request.
     """
 
@@ -161,7 +161,7 @@ def prepared_upload(
     the end of the block. Raises InputRefused.
 
     If ``inputs`` is given, the file is an archive with this number of inputs. Each
-    input is in a folder with a number as its name.
+    input is in a folder that has a number as name.
     """
     arguments = {
         # Pass all files of a declared task, since participants get some of these files.
@@ -234,9 +234,9 @@ def record_gold(
     again: bool = True,
     anew: bool = False,
 ) -> tuple[Gold, bool]:
-    """Return the version with this content, and True if the version is new. If ``anew``
-    is True, always create a version, because scores against the same content will
-    differ.
+    """Return the gold version with this content, and True if the version is new. If
+    ``anew`` is True, always create a version, because scores against the same content
+    will differ.
     """
     with transaction.atomic():
         # Two simultaneous loads would assign the same number.
@@ -394,7 +394,7 @@ def _has_kit(name: str) -> bool:
 
 def has_kit(gold: Gold) -> bool:
     """Return True if the archive of the inputs has additional files for participants.
-    False if the archive is missing or damaged.
+    Return False if the archive is missing or damaged.
     """
     try:
         return _has_kit(gold.public)
@@ -448,7 +448,7 @@ def _key_of(season: int, kept: KeptGold) -> dict[str, Any]:
 
 def open_archive(gold: Gold) -> IO[bytes]:
     """Return the archive of the gold including the nonce. The user must have permission
-    for both.
+    for the gold and the nonce.
     """
     archive = tempfile.SpooledTemporaryFile(MAX_IN_MEMORY)  # noqa: SIM115  (the caller closes it)
     with storage.gold.open(gold.file) as stored:
@@ -468,8 +468,8 @@ def gold_change(before: Gold | None, after: Gold) -> audit.Change:
 
 
 def index_of(gold: Gold) -> Index:
-    """Return the index that validates uploads. All callers share the object and must
-    not change it.
+    """Return the gold's index of instances that validates uploaded runs. All callers
+    share the object and must not change it.
     """
     return _index(gold.index)
 
@@ -509,8 +509,8 @@ def _store_file(path: Path, folder: str) -> str:
 
 
 def seal_gold(*, gold: Gold, reason: str, by: User) -> Gold:
-    """Seal the gold. Only organisers can then get the files and instances, whatever the
-    phases disclose.
+    """Seal the gold, so that only organisers can get the files and instances, whatever
+    the phases disclose.
     """
     with transaction.atomic():
         sealed = _lock_gold(gold, reason)

@@ -41,7 +41,7 @@ Open = Callable[[], IO[bytes]]
 
 
 class Unopened(Exception):
-    """The archive cannot be looked into, for the reason in the message."""
+    """An error about an archive that cannot be read, with the reason in the message."""
 
 
 @dataclass
@@ -54,9 +54,9 @@ class KitFiles:
     copies: int = 0
 
     def inside(self, file: InputFile, depth: int = 0) -> Iterator[InputFile]:
-        """Yield the file and the files in it, at all depths. Of a gzip file, yield the
-        content alone. A yielded file can be read until the next one is requested.
-        Raises Unopened.
+        """Yield the file of a kit and the files in this file, at all depths. Of a gzip
+        file, yield the content alone. A yielded file can be read until the next file is
+        requested. Raises Unopened.
         """
         begin, end = self._ends(file, is_inner=depth > 0)
         is_zip = _ZIP_END in end
@@ -153,8 +153,8 @@ def _extracted(archive: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
 
 
 def digest_of(file: InputFile) -> bytes:
-    """Return a digest of a text that ignores line endings and empty lines; for a binary
-    file, a digest of its bytes.
+    """Return a digest of a text that ignores line endings and empty lines, or a digest
+    of the bytes of a binary file.
     """
     digest = sha256()
     try:

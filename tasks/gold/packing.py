@@ -103,8 +103,8 @@ class PreparedGold:
 
 
 def nonce_of(paths: Iterable[Path], digest: str) -> str:
-    """Return the nonce from an exported archive if the content has this digest,
-    otherwise an empty text.
+    """Return the nonce from an exported archive if the archive's content has this
+    digest, otherwise an empty text.
 
     The nonce of other content is not used, since that content may have been released.
     """
@@ -197,8 +197,8 @@ def prepare_gold(
     folder: Path,
     kit: Sequence[InputFile] = (),
 ) -> PreparedGold:
-    """Write the packed files into ``folder``. Participants get the files of ``kit``
-    unchanged. Raises InputRefused.
+    """Write the packed files of gold into ``folder``. Participants get the files of
+    ``kit`` unchanged. Raises InputRefused.
     """
     checked = task_type.checked_options(options)
     split = task_type.gold_of(files, checked)
@@ -341,8 +341,8 @@ def refuse_kit(
     kit: Sequence[InputFile], gold: Sequence[InputFile], folder: Path
 ) -> None:
     """Raise InputRefused if the additional files for participants are too many or too
-    large, or if one of them is a file of the gold, also within archives. Line endings
-    and empty lines make no difference. ``folder`` is for copies of archives.
+    large, or contain a file of the gold, also within archives. The comparison with gold
+    files ignores line endings and empty lines. ``folder`` is for copies of archives.
     """
     if len(kit) > MAX_KIT_FILES:
         message, expected = f"{len(kit):,} files", f"at most {MAX_KIT_FILES:,}"

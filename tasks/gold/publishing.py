@@ -133,8 +133,8 @@ def _given_out_before(publication: GoldPublication) -> Iterable[Gold]:
 
 
 def _make_claim(earlier: GoldPublication, later: GoldPublication) -> None:
-    """Create a claim. The claim is binding at once, unless staff must decide on the two
-    seasons.
+    """Create a claim of a season on a later season. The claim is binding at once,
+    unless staff must decide on the two seasons.
     """
     season, other = earlier.gold.task.season, later.gold.task.season
     # A later season cannot restrict gold that was public before.

@@ -81,8 +81,8 @@ def _future_or_none(instant: dt.datetime, at: dt.datetime) -> dt.datetime | None
 
 @dataclass(frozen=True)
 class Holder:
-    """Another split with some of the same content. Contains the phases of this split
-    and the versions of gold that share instances.
+    """Another split with some of the same content, with the phases of this split and
+    the versions of gold that share instances.
     """
 
     task: int
@@ -202,8 +202,8 @@ class Secrecy:
 
     @property
     def older(self) -> frozenset[int]:
-        """Return older versions whose embargo may differ from that of the newest
-        version.
+        """Return older gold versions whose embargo may differ from the embargo of the
+        newest version.
         """
         return self.sealed.union(*(holder.held for holder in self.elsewhere)) - {
             self.newest
@@ -293,8 +293,8 @@ def phase_by_address(season: str, task: str, phase: str) -> Phase | None:
 
 
 def secrecy_of(phase: Phase) -> Secrecy:
-    """Return the embargoes of a phase. They are loaded from the database once per
-    object.
+    """Return the embargoes of a phase. The embargoes are loaded from the database once
+    per object.
     """
     secrecy: Secrecy = looked_up([phase])[0].__dict__["secrecy"]
     return secrecy
@@ -429,15 +429,15 @@ def inputs_free_at(phase: Phase) -> dt.datetime:
 
 
 def shows_scores(phase: Phase) -> bool:
-    """Return True if teams see the scores of their own runs: the phase shows the
-    scores, and no other phase withholds them.
+    """Return True if teams see the scores of their own runs, because the phase shows
+    the scores and no other phase withholds the scores.
     """
     return phase.shows_scores and secrecy_of(phase).is_free(Kind.OWN)
 
 
 def own_runs_show(phase: Phase) -> str:
-    """Return what teams see of their own runs, taking embargoes of other phases into
-    account.
+    """Return the information that teams see on their own runs under the embargoes of
+    other phases.
     """
     kept_back = phase.shows_scores and not shows_scores(phase)
     return Phase.OwnRuns.SCORED if kept_back else phase.own_runs_show

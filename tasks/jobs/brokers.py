@@ -100,8 +100,8 @@ def bell() -> Bell:
 
 
 def ring() -> None:
-    """Notify the groups in the transaction that adds the wake-up. The notification and
-    the wake-up are committed or rolled back together.
+    """Notify the worker groups in the transaction that adds the wake-up. The
+    notification and the wake-up are committed or rolled back together.
     """
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
@@ -143,7 +143,7 @@ _AWAY: Any = object()
 
 
 def _database_answers(action: Callable[[], Any]) -> Any:
-    """Call the action. Return None while the database is unavailable, because an
+    """Call the action, or return None while the database is unavailable, because an
     exception would end the queue process again and again.
     """
     answer = default_on_database_error(

@@ -97,7 +97,7 @@ def kind_of(job: Job) -> Kind:
 
 
 class JobLost(Exception):
-    """An error: another worker has the job, or the job's related row was deleted."""
+    """An error about a job that another worker has, or whose related row was deleted."""
 
 
 def row_of(job: Job) -> Any:
@@ -124,7 +124,7 @@ def new_job(kind: Job.Kind, priority: Job.Priority, **facts: Any) -> Job:
 
 
 def wake(job: Job) -> None:
-    """Wake a worker. Call this in the transaction that makes a job ready.
+    """Wake a worker. The caller is in the transaction that makes a job ready.
 
     If the queue is in the database, the wake-up is committed or rolled back with the
     row. Redis is not part of the transaction, so the wake-up is sent on commit. If
@@ -151,8 +151,8 @@ def leased(job: Job) -> QuerySet[Job]:
 
 
 def claim(number: int, owner: str, jobs: QuerySet[Job] | None = None) -> Job | None:
-    """Claim the job with this id and count the attempt. Return None if the job is not
-    queued or not among ``jobs``.
+    """Claim the job with this id and count the attempt. Return None for a job that is
+    not queued or not among ``jobs``.
     """
     # PostgreSQL checks the state in the UPDATE again after waiting for a lock.
     same = Job.all_kinds.filter(pk=number, state=State.QUEUED)
@@ -217,7 +217,7 @@ def wake_next(job: Job) -> None:
 
 
 def heartbeat(job: Job, **facts: object) -> bool:
-    """Renew the lease. Return False if this worker lost the job."""
+    """Renew the lease of a running job. Return False if this worker lost the job."""
     seconds = kind_of(job).lease or settings.LEASE_SECONDS
     return bool(leased(job).update(lease_expires_at=from_now(seconds), **facts))
 
@@ -250,7 +250,7 @@ def release(job: Job) -> bool:
 
 
 def defer(job: Job, reason: str, *, until: dt.datetime | None = None) -> bool:
-    """Let the job wait for a missing dependency. Sweeps resume it after increasing
+    """Let the job wait for a missing dependency. Sweeps resume the job after increasing
     intervals.
     """
     waited = (timezone.now() - job.created_at).total_seconds()
@@ -282,8 +282,8 @@ def resume(job: Job) -> bool:
 
 
 def crashed(job: Job, reason: str) -> bool:
-    """Handle a job that ended without a result: queue the job again, or fail the job
-    after the last attempt.
+    """Queue a job that ended without a result again, or fail the job after the last
+    attempt.
     """
     kind = kind_of(job)
     if kind.is_given_up and job.attempt >= settings.MAX_ATTEMPTS:

@@ -57,8 +57,8 @@ def lacks_supply() -> Exists:
 
 
 def is_unsupplied() -> Q:
-    """Match the same runs as `lacks_supply`, in a query that starts from the few
-    waiting jobs.
+    """Match runs that wait for an administrator, like `lacks_supply`, in a query that
+    starts from the few waiting jobs.
     """
     waiting = Job.objects.filter(state=State.WAITING, pending_labels=None)
     return Q(pk__in=waiting.values("submission"))
@@ -107,7 +107,7 @@ def options_digest(options: Mapping[str, str]) -> str:
 
 def create_jobs(submission: Submission, gold: Gold) -> list[Job]:
     """Create jobs that score the run against the gold under each rule set of the task.
-    Return only the new jobs.
+    Return only the new scoring jobs.
     """
     jobs = [
         _job(submission, gold, rules, sets_status=position == 0)

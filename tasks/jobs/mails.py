@@ -84,8 +84,8 @@ class MailState:
 
 
 def send_mails() -> int:
-    """Send due e-mails and return their number. Stop if the mail server does not
-    answer.
+    """Send due e-mails and return the number of sent e-mails. Stop if the mail server
+    does not answer.
     """
     sent, until = 0, time.monotonic() + BUDGET_SECONDS
     connection = get_connection()
@@ -143,8 +143,8 @@ def _end(together: Sequence[tuple[Job, Any]], **facts: Any) -> None:
 def _claim_due_mails(
     job: Job, row: Notification | MailedInvitation
 ) -> list[tuple[Job, Any]]:
-    """Claim all due e-mails to the same person in order to send them together. If the
-    last e-mail to the person was too recent, postpone the job and return no e-mails.
+    """Claim all due e-mails to the same person in order to send one e-mail. If the last
+    e-mail to the person was too recent, postpone the job and return no e-mails.
     """
     taken: list[tuple[Job, Any]] = [(job, row)]
     if isinstance(row, MailedInvitation) or row.kind in OF_DATES or not TOGETHER:

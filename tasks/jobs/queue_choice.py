@@ -36,7 +36,7 @@ PACE, MAX_SILENCE, FORGOTTEN = 5.0, 60, 24 * 60 * 60
 
 
 class SignOfLife:
-    """The heartbeat of a worker group. The process that fetches wake-ups writes it."""
+    """The heartbeat of a worker group, which the process that fetches wake-ups writes."""
 
     def __init__(self, group: int) -> None:
         self._name = group_name(group)
@@ -122,8 +122,8 @@ RECENT = 5
 
 
 def queue_of(task: Task) -> str:
-    """Return the queue that organisers have set. By default, the queue depends on
-    whether the task's metrics need models.
+    """Return the job queue that organisers have set for the task. By default, the queue
+    depends on whether the task's metrics need models.
     """
     if task.queue:
         return task.queue
@@ -173,7 +173,7 @@ def facts_of(submission: Submission, kind: Job.Kind) -> dict[str, object]:
 
 
 def present_turns(**of: Any) -> QuerySet[Job, int]:
-    """Return the turns of jobs that have started, the latest first."""
+    """Return the turns (fair shares) of jobs that have started, the latest turn first."""
     begun = Job.objects.filter(started_at__isnull=False, **of).order_by("-started_at")
     return begun.values_list("turn", flat=True)
 
@@ -275,8 +275,8 @@ MAX_PLACE = 100
 
 
 def place_in_queue(submission: Submission) -> int | None:
-    """Return the position in the queue, from 1, at most MAX_PLACE + 1. Return None if
-    the run is not queued.
+    """Return the run's position in the queue, from 1, at most MAX_PLACE + 1. Return
+    None if the run is not queued.
     """
     job = (
         submission.jobs.filter(sets_status=True, state=Job.State.QUEUED)

@@ -21,7 +21,7 @@ LEASES_LOST, BEGUN_AGAIN = "leases_lost", "jobs_begun_again"
 
 
 def count(name: str, label: str = "", *, place: int = 0, total: float = 0.0) -> None:
-    """Increment a counter in the transaction of the event. Call this as late as
+    """Increment a counter in the transaction of the event. Callers increment as late as
     possible, because the counter stays locked.
     """
     key = {"name": name, "label": label, "place": place}
@@ -43,8 +43,8 @@ def counted(name: str) -> dict[str, int]:
 
 
 def histogram(name: str) -> dict[str, tuple[list[int], float]]:
-    """Return for each label the cumulative counts of the buckets with the total count
-    last, and the sum of seconds.
+    """Return for each label of a histogram the cumulative counts of the buckets with
+    the total count last, and the sum of seconds.
     """
     numbers: dict[str, list[int]] = {}
     sums: dict[str, float] = {}
@@ -198,8 +198,8 @@ def number_of_runs(which: Q) -> int:
 
 
 def add_up() -> None:
-    """Merge rows with the same key. The next sweep merges rows of concurrent
-    transactions.
+    """Merge rows of counters with the same key. The next sweep merges rows of
+    concurrent transactions.
     """
     if (
         not Tallied.objects.values(*KEY)

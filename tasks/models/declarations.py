@@ -16,7 +16,7 @@ from tasks.types.declared import folder, official_program, own_measures
 
 
 class Declaration(models.Model):
-    """A task folder. A row never changes: a changed folder becomes a new row."""
+    """A task folder. A row never changes, and a changed folder becomes a new row."""
 
     digest = models.CharField(max_length=64, primary_key=True)
     #: The slug is `declared:NAME@` and a digest prefix of the files that affect scores.

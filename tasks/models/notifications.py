@@ -190,8 +190,8 @@ class NotificationChoice(models.Model):
 
 
 class Webhook(models.Model):
-    """A URL that receives deliveries. The secret of the webhook is not stored: it is
-    derived from ``nonce`` and the site's key.
+    """A URL that receives deliveries. The secret of the webhook is derived from
+    ``nonce`` and the site's key, and not stored.
     """
 
     season = models.ForeignKey(Season, on_delete=CASCADE, related_name="webhooks")

@@ -75,8 +75,8 @@ class SeasonQuerySet(models.QuerySet["Season"]):
         )
 
     def current_first(self) -> SeasonQuerySet:
-        """Order seasons: open seasons by next deadline, then future seasons, past
-        seasons, and seasons with only published results.
+        """Order open seasons by next deadline before future seasons, past seasons, and
+        seasons with only published results.
         """
         now = timezone.now()
         phases = Phase.objects.filter(task__season=OuterRef("pk")).order_by()
@@ -887,8 +887,8 @@ class Phase(Configured):
         return self.title
 
     def changed_since(self, version: int) -> set[int] | None:
-        """Return the teams whose runs changed after the version. Return None if
-        something else may have changed.
+        """Return the teams whose runs changed after this version of the board. Return
+        None if other data may have changed.
         """
         known = {
             int(at): int(team) for at, team in re.findall(r"(\d+):(\d+)", self.changed)
@@ -961,20 +961,22 @@ class Phase(Configured):
 
     @property
     def takes_seeds(self) -> bool:
-        """Return True if the phase accepts seeds. Phases with the Ladder or monthly
-        ranks accept no seeds.
+        """Return True if the phase accepts seeds (repeated runs of one system). Phases
+        with the Ladder or monthly ranks accept no seeds.
         """
         return not (self.ladder or self.has_monthly_ranks)
 
     @property
     def seeds(self) -> str:
-        """Return a setting: runs may, must or must not be seeds of a system."""
+        """Return the setting by which runs may, must or must not be seeds (repetitions)
+        of a system.
+        """
         return self.task.seeds if self.takes_seeds else Task.Seeds.REFUSED
 
     @property
     def has_monthly_ranks(self) -> bool:
         """Return True if runs are ranked by the private part on the first day of each
-        month. This is the case in phases without an end.
+        month. Only phases without an end have monthly ranks.
         """
         return bool(self.public_part) and not self.has_end
 
@@ -1021,7 +1023,7 @@ class Phase(Configured):
     @property
     def own_runs_show(self) -> str:
         """Return the information that a team gets on the team's runs. If everybody sees
-        more than the setting allows, the team sees this too.
+        more than the setting allows, the team sees this information too.
         """
         if self.shows_measures:
             return self.OwnRuns.SCORES

@@ -280,8 +280,8 @@ class LateReading(models.Model):
 
 
 class ExtraTries(models.Model):
-    """Extra tries of a team. They increase the phase's total limit, and the daily limit
-    on the day of the extra tries.
+    """Extra tries of a team. Extra tries increase the phase's total limit, and the
+    daily limit on the day of the extra tries.
     """
 
     phase = models.ForeignKey(Phase, on_delete=CASCADE, related_name="extra_tries")

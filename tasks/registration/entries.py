@@ -36,8 +36,8 @@ MAX_MESSAGE = 2000
 
 
 class EntryRefused(refusals.Refused):
-    """The team or the person cannot enter the season at present. The message gives the
-    reason.
+    """An error about a team or person who cannot enter the season at present, with the
+    reason in the message.
     """
 
 
@@ -187,8 +187,8 @@ def refuse_team(*, registration: Registration, by: User, reason: str) -> None:
 def take_decision_back(
     *, season: Season, team: int, facts: Mapping[str, Any]
 ) -> Registration:
-    """Undo a decision on an entry. The previous state comes from the data in the
-    history. Raises EntryRefused.
+    """Undo a decision on an entry. The history contains the previous state of the
+    entry. Raises EntryRefused.
     """
     changed = (
         Registration.objects.select_for_update()
@@ -236,7 +236,9 @@ def change_entry(*, season: Season, entry: str, by: User) -> Season:
 
 
 def change_entry_list(*, season: Season, addresses: str, by: User) -> Season:
-    """Change the list of addresses that may enter. Existing entries remain."""
+    """Change the list of e-mail addresses that may enter the season. Existing entries
+    remain.
+    """
     lines = entry_lines(addresses.splitlines())
     return _change(
         season, by, "list-changed", {"entry_list": "\n".join(lines)}, lines=len(lines)
@@ -359,7 +361,7 @@ MAX_LENGTH = 30_000
 
 
 class NotTheTerms(refusals.Refused):
-    """The accepted version of the terms is not the current one."""
+    """An error about an accepted version of the terms that is not the current version."""
 
 
 def current_terms(season: Season) -> Terms | None:
@@ -434,7 +436,7 @@ def publish_terms(
 def accept_terms(
     *, season: Season, number: int, user: User, **given: str
 ) -> TermsAcceptance:
-    """Accept the terms once. Missing answers come from the profile.
+    """Accept the terms once, with missing answers from the person's profile.
 
     Raises NotTheTerms if another version was published meanwhile. Raises
     ValidationError for missing answers.

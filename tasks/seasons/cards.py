@@ -59,8 +59,8 @@ class Card:
     text: str
 
     def html(self, task: Task) -> SafeString:
-        """Return the card without the rule sets that the task lacks, and without unset
-        options.
+        """Return the task card as HTML without the rule sets that the task lacks, and
+        without unset options.
         """
 
         def part(found: re.Match[str]) -> str:
@@ -96,14 +96,16 @@ def card_of_type(task_type: str) -> Card:
 
 
 def sentence_of(task: Task) -> str:
-    """Return a sentence that describes the task. It comes from the organisers, the task
-    type or the card. Return an empty text if there is no sentence.
+    """Return a sentence that describes the task. The sentence is from the organisers,
+    the task type or the card. Return an empty text if there is no sentence.
     """
     return task.sentence or str(SENTENCES.get(task.type, "")) or opening(card(task))
 
 
 def opening(card: Card) -> str:
-    """Return the first sentence below the title, without Markdown syntax."""
+    """Return the first sentence below the title of a task card, without Markdown
+    syntax.
+    """
     text = re.sub(r"\A\s*# .*\n+", "", card.text)
     paragraph = " ".join(text.strip().partition("\n\n")[0].split())
     if paragraph.startswith(("#", "|", "-", "<", "```")):

@@ -122,8 +122,8 @@ def is_awaited() -> bool:
 
 @sensitive_variables("secret")
 def how_to_begin() -> str:
-    """Return instructions with a new token. Return an empty text if an organiser
-    exists.
+    """Return instructions for the first organiser with a new token. Return an empty
+    text if an organiser exists.
     """
     if not is_awaited():
         return ""

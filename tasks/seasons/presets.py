@@ -152,8 +152,8 @@ def season_from(
     """Create a season from a preset.
 
     ``task_type`` contains names of task types, or of existing tasks as `SEASON/TASK`,
-    separated by commas. All tasks get the same phases. A season without tasks stores
-    the phases for later tasks.
+    separated by commas. All tasks of the new season get the same phases. A season
+    without tasks stores the phases for later tasks.
     """
     try:
         zone = zone_of(time_zone)

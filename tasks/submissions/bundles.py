@@ -27,8 +27,8 @@ from tasks.types.problems import capped, from_values, merged
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """The result of reading the file for one task: the run and its warnings, or the
-    refusal.
+    """The result of reading the file for one task, which is the run with warnings, or
+    the refusal.
     """
 
     phase: Phase
@@ -70,8 +70,8 @@ WEIGHTS: tuple[tuple[type[refusals.RunNotTaken], ...], ...] = (
 
 
 class BundleRefused(refusals.RunNotTaken):
-    """An error: a file for several tasks was refused because of at least one part.
-    ``parts`` describes each part.
+    """An error about a file for several tasks that was refused because of at least one
+    part. ``parts`` describes each part.
 
     ``repair`` describes a possible repair of the file for API clients, or is None.
     """
@@ -146,8 +146,8 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
     team_figures: Mapping[str, object] | None = None,
     warnings: Sequence[Problem] = (),
 ) -> Bundle:
-    """Submit a file to several tasks: to the named tasks, or to each task whose format
-    occurs in the file. Each task gets one run, which uses up one try.
+    """Submit a file to the named tasks, or to each task whose format occurs in the
+    file. Each task gets one run, which uses up one try.
     """
     said = run_card.Metadata(
         description=details.description, card=run_card.checked_card(card or {})

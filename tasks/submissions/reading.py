@@ -136,7 +136,7 @@ def unpacked_size(path: Path) -> int:
 
 
 def _size_in_gzip(path: Path) -> int:
-    """Return the size that a gzip file states at its end. Return 0 for other files."""
+    """Return the size that a gzip file states at the end, or 0 for other files."""
     with path.open("rb") as file:
         if file.read(len(GZIP)) != GZIP or file.seek(0, 2) < 4:
             return 0
@@ -166,7 +166,9 @@ Said = dict[str, Any]
 
 
 class MetadataUnreadable(Exception):
-    """An error: the file is not `ir_metadata`. The message is a clause for the sender."""
+    """An error about a file that is not `ir_metadata`, with a clause for the sender as
+    message.
+    """
 
 
 def said_in_header(files: Sequence[InputFile]) -> Said:
@@ -212,7 +214,9 @@ def said_of(metadata: Mapping[str, Any]) -> Said:
 
 
 def parsed_metadata(text: bytes) -> Mapping[str, Any]:
-    """Return the names and values of a file or a header. Raises MetadataUnreadable."""
+    """Return the names and values of metadata in a file or a header. Raises
+    MetadataUnreadable.
+    """
     try:
         found = read_yaml(text)
     except Unreadable as fault:

@@ -36,8 +36,8 @@ Status = Submission.Status
 
 
 class NotInThisState(refusals.Refused):
-    """An error: the action is not possible in the run's state. The message names
-    possible actions.
+    """An error about an action that is not possible in the run's state. The message
+    names possible actions.
     """
 
 
@@ -481,8 +481,8 @@ def _note(given: ExtraTries, by: User, key: str, change: audit.Change) -> None:
 def acknowledge(
     *, run: Submission, job: Job | None = None, note: str, by: User
 ) -> Acknowledgement:
-    """Acknowledge the failure of a run, or of its ``job`` that could not rescore it. A
-    repeated call changes nothing.
+    """Acknowledge the failure of a run, or of a ``job`` that could not rescore the run.
+    A repeated call changes nothing.
     """
     note = plain_text.one_line(note)
     message = _("the note has %(found)s characters; at most %(most)s are allowed")

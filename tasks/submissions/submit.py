@@ -189,8 +189,9 @@ def submit_earlier_run(
     """Queue a run that a team submitted on another platform. Dates and limits of the
     phase are ignored.
 
-    ``enter`` returns the team. It is called in the transaction that stores the run, so that a refused run
-    creates no team. If the team has a run with the same file in the phase, return that run.
+    ``enter`` returns the team. ``enter`` is called in the transaction that stores the
+    run, so that a refused run creates no team. If the team has a run with the same file
+    in the phase, return that run.
     """
     details = run_card.checked_details(
         system=system,
@@ -284,8 +285,8 @@ def check_entry(
     begun: dt.datetime | None = None,
     size: int = 0,
 ) -> dict[str, Any]:
-    """Check deadlines and limits. Return True if the run is late. ``begun`` is the time
-    when the upload started; deadlines are checked for this time.
+    """Check deadlines and limits of the phase. Return True if the run is late.
+    ``begun`` is the time when the upload started, for which deadlines are checked.
     """
     check_registered(phase.task.season, team)
     begun = min(begun or at, at)
@@ -372,8 +373,8 @@ def queue_run(
     replaced: Submission | None = None,
     **facts: Any,
 ) -> Submission:
-    """Create the submission and the jobs that score it against the current gold. Call
-    this in a transaction.
+    """Create the submission and the jobs that score it against the current gold. The
+    caller must open a transaction.
     """
     earlier = Submission.objects.filter(phase=phase, team=facts["team"])
     last = earlier.aggregate(last=Max("number"))["last"] or 0

@@ -127,7 +127,7 @@ def network_of(request: HttpRequest) -> str:
 
 @contextmanager
 def received(file: UploadedFile[Any]) -> Iterator[Upload]:
-    """Yield the received file, after waiting in the upload queue."""
+    """Yield the received file of a run, after waiting in the upload queue."""
     account = getattr(file, "account", None) or getattr(file, "network", "")
     megabytes = (file.size or 0) / MEGABYTE
     with upload_queue().turn(str(account), megabytes), _receive_file(file) as upload:
@@ -176,8 +176,8 @@ log = logging.getLogger(__name__)
 
 
 def remove_abandoned(now: dt.datetime | None = None) -> int:
-    """Remove partial files, and stored files without a row: in one folder, and refused
-    files.
+    """Remove partial files, and stored files without a row, in one folder and among
+    refused files.
     """
     folders = (random.choice(FOLDERS), team_storage.KEPT)  # noqa: S311
     removed = remove_half_uploads(now)

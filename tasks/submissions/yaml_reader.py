@@ -25,7 +25,7 @@ MAX_ANCHORED, MAX_ALIASES = 50, 1_000
 def read_yaml(
     text: str | bytes, limits: Limits = YAML, *, takes_aliases: bool = False
 ) -> Any:
-    """Return the value of a text. Raises Unreadable.
+    """Return the value of a YAML text. Raises Unreadable.
 
     Aliases are refused unless ``takes_aliases`` is True. Small aliased values are then
     copied.
@@ -49,8 +49,8 @@ def read_yaml(
 
 
 class _Loader(yaml.SafeLoader):
-    """A loader with limits: aliases and long numbers can make a short text very large,
-    and nesting can make it slow.
+    """A YAML loader with limits, because aliases and long numbers can make a short text
+    very large, and nesting can make a text slow.
     """
 
     limits = YAML
@@ -90,8 +90,8 @@ class _Loader(yaml.SafeLoader):
 
 
 class _AliasLoader(_Loader):
-    """A loader that copies aliased values. An aliased value must not contain an alias,
-    so the size of the result is limited.
+    """A YAML loader that copies aliased values. An aliased value must not contain an
+    alias, so the size of the result is limited.
     """
 
     _aliases = 0

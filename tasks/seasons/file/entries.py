@@ -67,7 +67,9 @@ class Roots:
     is_sent: ClassVar[bool] = False
 
     def file(self, table: Table, key: str, name: str) -> Path | None:
-        """Return the file of a relative path, from the folder or the data root."""
+        """Return the file of a relative path in the season file, from the folder or the
+        data root.
+        """
         roots = [root for root in (self.folder, self.data) if root is not None]
         folders = {"folders": _(" or ").join(str(root) for root in roots)}
         if not name or Path(name).is_absolute() or "\0" in name:
@@ -139,7 +141,7 @@ class GoldEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class BaselineEntry:
-    """A baseline. ``phases`` are slugs of phases. If empty, the baseline runs in all
+    """A baseline of a season file. ``phases`` are slugs of phases, or empty for all
     phases of the task that have gold.
     """
 
@@ -657,8 +659,8 @@ def _phase(table: Table) -> PhaseEntry:
 
 
 def _planned_phases(table: Table) -> list[Facts]:
-    """Return the tables of planned phases as JSON. Each contains the keys that the file
-    sets.
+    """Return the tables of planned phases as JSON. Each table contains the keys that
+    the season file sets.
     """
     planned = [_phase(row) for row in table.tables("planned_phases")]
     _refuse_repeated((phase.table, "slug", phase.slug) for phase in planned)

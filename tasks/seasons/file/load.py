@@ -49,8 +49,8 @@ RERANK = "scoring.worker.rescoring.rank_again"
 
 @dataclass(frozen=True, kw_only=True)
 class Loaded:
-    """A loaded season, and the changes. Without changes, the site already had the state
-    of the file.
+    """A loaded season, and the changes of the site. Without changes, the site already
+    had the state of the season file.
     """
 
     season: Season
@@ -496,8 +496,8 @@ class SettingsRefused(refusals.Refused):
 def change_settings(
     *, season: Season, values: Mapping[str, Any], by: User | None
 ) -> Loaded:
-    """Change settings. Keys have the form `tasks.1a.phases.final.closes`. The value
-    None means the default. Raises SettingsRefused.
+    """Change settings of a season. Keys have the form `tasks.1a.phases.final.closes`.
+    The value None means the default. Raises SettingsRefused.
     """
     with transaction.atomic():
         locked = Season.objects.select_for_update().get(pk=season.pk)

@@ -55,8 +55,8 @@ UNSAID = _NoLastValue()
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """A difference in one key. ``last`` is the value in the last loaded file. All
-    values are JSON.
+    """A difference between site and season file in one key. ``last`` is the value in
+    the last loaded file. All values are JSON.
     """
 
     key: str
@@ -82,8 +82,8 @@ class Difference:
 
 @dataclass(frozen=True)
 class Decisions:
-    """The user's decisions: keys for which the file's value replaces changes on the
-    site, and keys for which the site's value is kept.
+    """The user's decisions on keys for which the file's value replaces changes on the
+    site, and on keys for which the site's value is kept.
     """
 
     apply: frozenset[str] = frozenset()
@@ -129,7 +129,9 @@ class KeyNotKnown(refusals.Refused):
 
 
 class PublishedResults(Protocol):
-    """The part of a season file that scoring reads: published results, and where its tasks show them."""
+    """The part of a season file that scoring reads, with published results and the
+    places where tasks show the results.
+    """
 
     problems: list[Problem]
     oddities: list[Problem]
@@ -297,8 +299,8 @@ class Plan:
 def _digests(
     last: Any, present: Gold, prepared: packing.PreparedGold
 ) -> tuple[Any, str, str]:
-    """Return three digests under the same rule: of the last loaded file, of the site,
-    and of the present file.
+    """Return the digests of gold in the last loaded file, on the site, and in the
+    present file under the same rule.
     """
     site, file = present.plain_digest, prepared.digests[str(present.digest_rule)]
     if last in present.digests.values():

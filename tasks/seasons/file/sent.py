@@ -56,8 +56,8 @@ def season_in_zip(
     """Yield a function like `apply_entry` that loads the season. Call the function
     within the block, while the files exist. Raises InputRefused.
 
-    ``slug`` is the slug of an existing season, or empty for a new season. None allows
-    both.
+    ``slug`` is the slug of an existing season, or empty for a new season. With None,
+    the season may be existing or new.
     """
     with tempfile.TemporaryDirectory(prefix="citeboard-season-") as scratch:
         folder = Path(scratch) / "season"
@@ -283,8 +283,8 @@ class SentZip(entries.FileAlone):
 
 
 def _is_same(files: Mapping[str, str], present: Mapping[str, str]) -> bool:
-    """Return True if the files are the task's present folder. The sample may be
-    missing.
+    """Return True if the files equal the task's present folder, with or without the
+    sample.
     """
     if any(name.startswith(f"{SAMPLE}/") for name in files):
         return files == present
@@ -303,8 +303,8 @@ def _open_file(path: Path) -> IO[bytes]:
 def _members(
     paths: Sequence[Path],
 ) -> Iterator[tuple[str, Callable[[], IO[bytes]]]]:
-    """Yield the files of each path. File names start with the number of the path, as
-    readers of folders expect.
+    """Yield the archive's files of each path. File names start with the number of the
+    path, as readers of folders expect.
     """
     for number, path in enumerate(paths):
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:

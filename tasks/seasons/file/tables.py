@@ -21,8 +21,8 @@ _LARGEST = 2**31 - 1
 
 
 class Findings:
-    """The problems of a file, sorted by line number. Problems without line numbers are
-    sorted by path.
+    """The problems of a season file, sorted by line number. Problems without line
+    numbers are sorted by path.
     """
 
     def __init__(self, file: str, lines: KeyLines | None = None) -> None:
@@ -46,8 +46,8 @@ class Findings:
 
 
 class Table:
-    """A table. Each reader takes a key, and records faults instead of raising them.
-    `close` refuses keys that were not read.
+    """A table of a season file. Each reader takes a key, and records faults instead of
+    raising exceptions. `close` refuses keys that were not read.
     """
 
     unknown_key = gettext_noop("there is no key “%(name)s” here%(near)s")
@@ -300,9 +300,7 @@ PARTS = ("published", "gold", "phases", "baselines")
 
 
 def document(values: Mapping[str, Any]) -> str:
-    """Return a season file: the table `season`, and the arrays of tables `tasks` with
-    their parts.
-    """
+    """Return a season file with the table `season`, and the arrays of tables `tasks`."""
     parts = [table("[season]", values["season"])]
     for task in values.get("tasks", ()):
         own = {name: task[name] for name in PARTS if name in task}
