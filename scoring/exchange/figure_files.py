@@ -92,7 +92,9 @@ def figure_file(figures: Mapping[str, Figure], wanted: str) -> bytes:
 
 @cache
 def add_fonts() -> None:
-    """Register the site's fonts with fontconfig, so that PDF and PNG files use them."""
+    """Register the site's fonts with fontconfig, so that PDF and PNG files use these
+    fonts.
+    """
     with suppress(OSError):
         fontconfig = ctypes.CDLL("libfontconfig.so.1")
         fontconfig.FcConfigAppFontAddDir(

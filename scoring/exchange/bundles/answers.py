@@ -37,7 +37,7 @@ class Lines:
     """A file with one line per instance, which is a value or a vector of numbers.
 
     ``ids`` are the values of the first column if that column numbers the lines.
-    Otherwise they are the line numbers.
+    Otherwise ``ids`` are the line numbers.
     """
 
     file: InputFile

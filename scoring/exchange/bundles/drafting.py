@@ -117,7 +117,9 @@ def _storable(value: Any) -> Any:
 
 @dataclass
 class _Split:
-    """The gold of one split of a task, and the phases whose runs are scored against it."""
+    """The gold (reference answers) of one split of a task, and the phases whose runs
+    are scored against this gold.
+    """
 
     name: str
     source: BundleTask

@@ -62,7 +62,7 @@ def offer(
     report: Report,
 ) -> Offer | None:
     """Propose the bundle's scoring program as an official program. Return None and
-    report the reason if the site cannot run it.
+    report the reason if the site cannot run the program.
 
     ``answers`` is the answer file of a sample submission, which has the name that the
     program expects. ``answers`` is None for a bundle without a sample. ``fields`` is
