@@ -254,7 +254,7 @@ def agreement_of(ratings: Ratings) -> Agreement:
     """Return the agreement of annotators.
 
     Krippendorff's alpha treats ratings as ordinal, kappa with quadratic weights treats
-    them as equally spaced, and Gwet's AC1 treats them as unordered labels.
+    ratings as equally spaced, and Gwet's AC1 treats ratings as unordered labels.
     """
     by_text: defaultdict[people.Item, dict[str, int]] = defaultdict(dict)
     for name, rated in ratings.items():

@@ -43,8 +43,8 @@ def _name(sheet: Sheet) -> str:
 
 
 def _rows(sheet: Sheet) -> Iterator[Judgement]:
-    """Yield a ledger row for each judgement of a sheet. The texts are in the order in
-    which the judge saw them, and the judge has a pseudonym.
+    """Yield a ledger row for each judgement of a sheet. Texts are in the order that the
+    judge saw, and the judge has a pseudonym.
 
     If a judge saw the same texts several times, ``repeat`` numbers the rows. Times are
     omitted, because times could reveal the judge.
