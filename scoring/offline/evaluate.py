@@ -139,7 +139,7 @@ class Measurements:
 
 @dataclass(frozen=True, kw_only=True)
 class Scores(Measurements):
-    """All results of one run under one rule set, and the matrices behind them."""
+    """All results of one run under one rule set, and the matrices behind these results."""
 
     metrics: Mapping[str, Value]
     breakdowns: Mapping[str, Mapping[str, Mapping[str, dict[str, Any]]]]
