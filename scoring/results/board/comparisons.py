@@ -225,10 +225,10 @@ def known_pairs(evaluations: Collection[int], metric: str) -> QuerySet[Compariso
 def p_values(
     evaluations: Sequence[int], metric: str, means: MeanRows | None = None
 ) -> Floats:
-    """Return the symmetric matrix of p-values between rows.
+    """Return the symmetric matrix of p-values between rows of a board.
 
-    A p-value is `NOT_YET` before the comparison, and NaN if it is undefined. Rows in
-    ``means`` use the comparisons of means.
+    A p-value is `NOT_YET` before the comparison, and NaN for an undefined p-value. Rows
+    in ``means`` use the comparisons of means.
     """
     count = len(evaluations)
     p = np.full((count, count), NOT_YET)

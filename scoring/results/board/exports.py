@@ -468,7 +468,7 @@ def as_tabular(
 
 
 def set_in_latex(text: str) -> str:
-    """Escape untrusted text for LaTeX and put it on one line."""
+    """Escape untrusted text for LaTeX and put the text on one line."""
     return _on_one_line(text).translate(ESCAPED)
 
 

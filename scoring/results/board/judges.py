@@ -213,7 +213,7 @@ def rules_by(phase: Phase, rules: str | None, judge: str) -> str | None:
 
 
 def judges_of(board: Board, viewer: object) -> JudgesOfBoard | None:
-    """Return the judges of a board or view, as its audience sees them.
+    """Return the judges of a board or view that the audience of the board sees.
 
     The result is None if the board has no views by judges, or if the audience does not
     see scores.

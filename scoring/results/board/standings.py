@@ -519,10 +519,10 @@ def cached_standings(
     audience: visible.Audience | None = None,
     by: str = VALUE,
 ) -> Board:
-    """Return the standings from the cache.
+    """Return the board's standings from the cache.
 
-    Callers share the object and must not change it. If team names are hidden, boards
-    for team members are not cached. Raises UnknownRules.
+    Callers share the object and must not change the object. If team names are hidden,
+    boards for team members are not cached. Raises UnknownRules.
     """
     audience = audience or visible.audience_of(phase, viewer)
     hides_teams = not visible.shows_teams(phase, audience)
@@ -724,7 +724,7 @@ def _merge_seeds(board: Board) -> None:
 
 
 def _give_intervals(board: Board, means: list[Row]) -> None:
-    """Set the intervals of means, if a worker has computed them."""
+    """Set the intervals of means over seeds, if a worker has computed the intervals."""
     intervals = seeds.intervals_of(board.phase.pk, [mean.scoring for mean in means])
     for mean in means:
         own = intervals.get(mean.scoring, {})

@@ -351,8 +351,8 @@ _DRAWN: Mapping[str, Callable[[str, Sequence[str], str], list[Line]]] = {
 
 
 def kinds_of(kind: TaskType, shown: base.ShownInstance) -> set[str]:
-    """Return the outcomes of an instance, which reveal the gold. For labels they have
-    the form `GOLD → ANSWER`.
+    """Return the outcomes of an instance, which reveal the gold. Outcomes of labels
+    have the form `GOLD → ANSWER`.
     """
     form = kind.drawn_as
     if not shown.answer:

@@ -26,7 +26,7 @@ from tasks.types.base import printed_options
 
 
 def _interval_text(result: Mapping[str, Any], scale: float) -> str:
-    """Return the interval of a difference, or the reason why it has no interval."""
+    """Return the interval of a difference, or the reason for a missing interval."""
     match result.get("no_interval"):
         case jackknife.NoInterval.SAME:
             return _("the same in every unit")

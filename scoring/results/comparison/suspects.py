@@ -60,7 +60,9 @@ class Suspect:
 
 @dataclass(frozen=True)
 class Suspects:
-    """The selected instances of one page, with the reading of all runs that draws them."""
+    """The selected instances of one page, with the reading of all runs that draws the
+    instances.
+    """
 
     metric: Metric
     metrics: Sequence[Metric]

@@ -195,8 +195,8 @@ def without_value(
 
 
 def place(submission: Submission, viewer: object) -> dict[str, object]:
-    """Return the rank of a run and the number of teams, or the reason why it has no
-    rank.
+    """Return the rank of a run and the number of teams, or the reason why the run has
+    no rank.
     """
     phase = submission.phase
     if submission.kind == Submission.Kind.CONTRASTIVE and phase.shows_contrastive:
