@@ -63,7 +63,7 @@ def import_labels(
     season: Season | None = None,
     model: str = "",
 ) -> Imported:
-    """Store the labels of a file and queue the runs that wait for them. Raises
+    """Store the labels of a file and queue the runs that wait for these labels. Raises
     FileRefused.
     """
     given = read_file(path, filename, model, by)

@@ -70,12 +70,12 @@ def agreed_judges(phase: Phase) -> QuerySet[PhaseJudge]:
 def agree(
     *, phase: Phase, prompt: Prompt | None, budget: Decimal | None, by: User | None
 ) -> PhaseJudge:
-    """Record the organisers' consent: the site may ask the judge that the phase's task
+    """Record the organisers' consent that the site asks the judge that the phase's task
     names.
 
-    If only the budget changes, the date of the consent stays, and with it the set of
-    runs that may be sent. Raises Refused if the operator does not offer the judge, or
-    if the season has answers of this judge to other questions.
+    If only the budget changes, the date of the consent and the set of runs that may be
+    sent do not change. Raises Refused if the operator does not offer the judge, or if
+    the season has answers of this judge to other questions.
     """
     judge = offered_judges().judges.get(named_judge(phase))
     if judge is None:

@@ -89,9 +89,9 @@ def keep_statistics(job: Job, path: Path) -> str:
 
 
 def discard_statistics(name: str) -> None:
-    """Delete statistics unless an evaluation refers to them.
+    """Delete stored statistics unless an evaluation refers to the statistics.
 
-    The commit may have succeeded although the connection failed.
+    The commit of the evaluation may have succeeded although the connection failed.
     """
     if not Evaluation.objects.filter(statistics=name).exists():
         storage.statistics.delete(name)

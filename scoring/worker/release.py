@@ -95,10 +95,10 @@ class Told:
 
 
 def told_of(job: Job, result: Mapping[str, Any], path: Path) -> Told:
-    """Return the published part of a result.
+    """Return the published part of a scoring's result.
 
-    Call this before the transaction that saves the result. There, `by_ladder` may
-    withhold more.
+    The caller has not yet opened the transaction that saves the result. In the
+    transaction that saves the result, `by_ladder` may withhold more scores.
     """
     phase, run = job.submission.phase, job.submission
     # The scorer reports the part: it may have started before the phase closed.

@@ -475,7 +475,7 @@ def publish_gold(
     for all splits of a season or a task.
 
     Content that equals the current version makes no new version, unless ``read_again``
-    asks to parse it with the current rules.
+    asks to parse the content with the current rules.
     """
     with transaction.atomic(), nothing_early(splits[0][0].season, by=by):
         made = publish_packed(

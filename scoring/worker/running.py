@@ -41,11 +41,11 @@ class RunJobs:
         self._gathered = retry_on_database_error(gathered_for, self.all[0])
 
     def score(self, scorer: Scorer) -> None:
-        """Run the scorer to its end, publish each result and end each job.
+        """Run the scorer to the end, publish each result and end each scoring job.
 
-        Jobs remain unfinished if the ledger has judgements that the scorer lacked; the
-        caller then starts another scorer. If this method raises an exception, the
-        caller must end the unfinished jobs.
+        If the ledger has judgements that the scorer lacked, jobs remain unfinished and
+        the caller starts another scorer. If this method raises an exception, the caller
+        must end the unfinished jobs.
         """
         command = scorer_command(self.all, scorer.folder, self._gathered)
         task = self.all[0].submission.phase.task

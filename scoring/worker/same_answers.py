@@ -9,7 +9,7 @@ from tasks.types import Problem
 
 
 def tell_same_answers(evaluation: Evaluation) -> None:
-    """Warn a team that it submitted the same answers before in a different file."""
+    """Warn a team that has submitted the same answers before in a different file."""
     run = evaluation.submission
     earlier = (
         _with_same_answers(evaluation)

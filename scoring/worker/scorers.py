@@ -71,10 +71,10 @@ def pending_file(job: Job) -> str:
 def scorer_command(
     jobs: Sequence[Job], folder: Path, gathered: Gathered | None = None
 ) -> child.ScorerCommand:
-    """Return the command for jobs of one run and one kind.
+    """Return the scorer's command for jobs of one run and one kind.
 
-    ``gathered`` has the judgements of the run if it uses the ledger. Raises RunFailed
-    or ScorerWaits if files are missing.
+    ``gathered`` has the judgements of a run that uses the judgement ledger. Raises
+    RunFailed or ScorerWaits if files are missing.
     """
     job = jobs[0]
     if job.kind == Job.Kind.WRITE:
