@@ -355,7 +355,7 @@ def _state(season: Season) -> _State:
 
 def kept_back(phases: Iterable[Phase]) -> list[Early]:
     """Return the content that a phase shows now or when it opens, although another
-    phase withholds it for longer.
+    phase withholds the content for longer.
     """
     found, now = [], timezone.now()
     for phase in looked_up(phases):

@@ -107,7 +107,7 @@ def prepare_for(
     options: Mapping[str, str],
     folder: Path,
 ) -> PreparedGold:
-    """Read the files of gold.
+    """Read the uploaded files of gold.
 
     If the content equals the present version, use the reading version of the present
     version, otherwise the current one. Raises InputRefused.
@@ -131,7 +131,7 @@ def keep_uploaded_gold(
     reading: int = READING_VERSION,
     encoding: str = "",
 ) -> KeptGold:
-    """Read an uploaded gold file in a sandboxed process and store it."""
+    """Read an uploaded gold file in a sandboxed process and store the gold."""
     with prepared_upload(
         task.task_type,
         task.options,
@@ -469,7 +469,7 @@ def gold_change(before: Gold | None, after: Gold) -> audit.Change:
 
 def index_of(gold: Gold) -> Index:
     """Return the gold's index of instances that validates uploaded runs. All callers
-    share the object and must not change it.
+    share the index and must not change the index.
     """
     return _index(gold.index)
 
@@ -523,8 +523,8 @@ def seal_gold(*, gold: Gold, reason: str, by: User) -> Gold:
 
 
 def delete_gold(*, gold: Gold, reason: str, by: User) -> Gold:
-    """Delete the files of the gold unless another version uses them. If a split has
-    phases, the newest version of the split cannot be deleted.
+    """Delete the files of a gold version unless another version uses these files. If a
+    split has phases, the newest version of the split cannot be deleted.
     """
     with transaction.atomic():
         with early.nothing_early(gold.task.season, by=by):

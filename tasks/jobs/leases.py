@@ -47,7 +47,7 @@ def lacks_supply() -> Exists:
     """Match runs whose scoring waits for an administrator, for example to install a
     package.
 
-    Missing entailment labels are not included, because jobs produce them.
+    Runs without entailment labels are not included, because jobs produce these labels.
     """
     return Exists(
         Job.objects.filter(

@@ -250,7 +250,7 @@ def heads(jobs: QuerySet[Job]) -> QuerySet[Job]:
 
 def in_turn(jobs: QuerySet[Job]) -> list[Job]:
     """Return the first job of each group of jobs, in the order in which workers take
-    them.
+    jobs.
     """
     begun = Job.objects.filter(
         season=OuterRef("season"), started_at__gt=from_now(-MEMORY)

@@ -101,8 +101,8 @@ CREATE TABLE IF NOT EXISTS tasks_tallied (
 
 
 def watch(connection: BaseDatabaseWrapper) -> None:
-    """Create missing triggers that count rows. SQLite drops triggers when it rebuilds a
-    table.
+    """Create missing triggers that count rows. SQLite drops triggers when a table is
+    rebuilt.
     """
     is_postgresql = connection.vendor == "postgresql"
     with transaction.atomic(connection.alias), connection.cursor() as cursor:

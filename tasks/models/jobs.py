@@ -307,10 +307,10 @@ class Tally(models.Model):
 
 class Tallied(models.Model):
     """A change in the number of runs or jobs with a certain key. The sum of all rows
-    with this key is the present number.
+    with one key is the present number of runs or jobs.
 
-    Triggers insert rows (`tasks.jobs.tallies`), and a sweep merges them. The table is
-    unmanaged, so backups and moves omit it, and restored runs are counted again.
+    Triggers insert rows (`tasks.jobs.tallies`), and a sweep merges rows. The table is
+    unmanaged, so backups and moves omit the table, and restored runs are counted again.
     """
 
     what = models.CharField(max_length=3)

@@ -104,7 +104,7 @@ HUB_DATASET = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,95}/[A-Za-z0-9][A-Za-z0-9_.-]{0,95}"
 @dataclass(frozen=True, kw_only=True)
 class Setting:
     """Properties of a field that organisers set. Season files, forms, the API and
-    cached pages use them.
+    cached pages use these properties.
     """
 
     label: str | Promise = ""

@@ -259,8 +259,8 @@ class Submission(models.Model):
 
 
 class LateReading(models.Model):
-    """Data of a run that was submitted while no process was free to read it. The row is
-    deleted after reading.
+    """Data of a run that was submitted while no process was free to read the run. The
+    row is deleted after reading.
     """
 
     submission = models.OneToOneField(

@@ -65,7 +65,7 @@ def carrier_warnings(text: str) -> list[str]:
 
 def bring_program(text: str, *, by: User | None, season: Season | None = None) -> None:
     """Store an official program. Staff must approve the program, even if this site
-    cannot run it.
+    cannot run the program.
     """
     if may_be_run(text):
         return

@@ -92,7 +92,7 @@ def revoke_run(submission: Submission, user: User, reason: str = "") -> Submissi
 
 
 def accept_late(submission: Submission, user: User, reason: str) -> Submission:
-    """Accept a late run as if it were in time. A repeated call changes nothing."""
+    """Accept a late run like a run in time. A repeated call changes nothing."""
     with transaction.atomic():
         late = Submission.objects.filter(pk=submission.pk, is_late=True)
         if late.update(
@@ -289,9 +289,9 @@ def check_priority(phase: Phase, kind: str, place: int | None) -> None:
 
 
 def give_priority(submission: Submission, place: int | None) -> None:
-    """Move the run to a position among its team's runs, by default the last.
+    """Move the run to a position among the team's runs, by default the last position.
 
-    Call this in the transaction that stores the run.
+    The caller is in the transaction that stores the run.
     """
     others = list(
         in_priority(submission.phase, submission.team).exclude(pk=submission.pk)

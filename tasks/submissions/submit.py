@@ -373,8 +373,8 @@ def queue_run(
     replaced: Submission | None = None,
     **facts: Any,
 ) -> Submission:
-    """Create the submission and the jobs that score it against the current gold. The
-    caller must open a transaction.
+    """Create the submission and the jobs that score the run against the current gold.
+    The caller must open a transaction.
     """
     earlier = Submission.objects.filter(phase=phase, team=facts["team"])
     last = earlier.aggregate(last=Max("number"))["last"] or 0

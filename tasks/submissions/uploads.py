@@ -82,8 +82,8 @@ def _shortened(text: str, most: int) -> str:
 
 
 class DiskUploadHandler(TemporaryFileUploadHandler):
-    """Writes uploaded files to disk as they arrive. The size of one request is limited
-    to the maximum size of a run.
+    """Writes uploaded files to disk during the upload. The size of one request is
+    limited to the maximum size of a run.
     """
 
     def __init__(self, request: HttpRequest | None = None) -> None:

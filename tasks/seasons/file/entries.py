@@ -526,7 +526,9 @@ def _cutoffs(table: Table, task_type: TaskType) -> dict[str, str]:
 
 
 def _accepted_findings(table: Table, task_type: TaskType) -> dict[str, str]:
-    """Return the categories of findings that are warnings in the task, as the option that lists them."""
+    """Return the categories of findings that are warnings in the task, as the option
+    that lists these categories.
+    """
     categories = table.texts("accept", ())
     if not categories:
         return {}
