@@ -62,7 +62,7 @@ WHICH = {
 #: Each selection has an equivalent selection after runs A and B are exchanged.
 SWAPPED = {A_BETTER: B_BETTER, B_BETTER: A_BETTER, A_RIGHT: B_RIGHT, B_RIGHT: A_RIGHT}
 #: WORST and BEST sort the instances of one run or of all runs.
-#: The other values select instances by values of the other systems on the board.
+#: The other values sort or select instances by the scores of the board's other systems.
 WORST, BEST, MOST_BETTER, ALONE_BEST, NONE_RIGHT = (
     "worst",
     "best",
