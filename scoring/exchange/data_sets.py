@@ -46,17 +46,17 @@ from tasks.types.judge_views import further_judges
 from tasks.types.positional_citations.options import ENTAILMENT
 from tasks.types.run_forms import TrecForm
 
-#: The number of lines of a JSON Lines file from which its fields are determined.
+#: The first lines of a JSON Lines file, up to this number, determine the file's fields.
 SAMPLED_LINES = 50
-#: Field names that JSONPath and column names may contain.
+#: JSONPath and column names may contain these field names.
 _NAME = re.compile(r"\w+", re.ASCII)
 _TYPES = {str: "sc:Text", bool: "sc:Boolean", int: "sc:Integer", float: "sc:Float"}
 
 
 @dataclass(frozen=True)
 class ReleasedFile:
-    """A file in the archive. ``fields`` maps each JSON field with scalar values to its
-    type.
+    """A file in the archive of a released data set. ``fields`` maps each JSON field
+    with scalar values to its type.
     """
 
     name: str
@@ -84,7 +84,7 @@ class Release:
 
 
 def released_phases(task: Task) -> dict[Phase, Gold]:
-    """Return one phase with its gold for each split whose inputs are public."""
+    """Return one phase, with the phase's gold, for each split whose inputs are public."""
     golds: dict[str, tuple[Phase, Gold]] = {}
     with_phases([task])
     for phase in task.phases.all():
@@ -102,8 +102,8 @@ def releases_of(task: Task) -> list[Release]:
 
 
 def _read_archive(name: str) -> Archive:
-    """Return the description of an archive from the cache. The key is the name of the
-    archive, because this name contains a checksum of the content.
+    """Return the description of a data set's archive from the cache. The key is the
+    name of the archive, because this name contains a checksum of the content.
     """
     key = f"released:{hashlib.sha256(name.encode()).hexdigest()}"
     packed: Archive | None = caches["results"].get(key)
@@ -182,14 +182,15 @@ def given_out(task: Task, viewer: object) -> list[GivenSplit]:
 
 
 def etag_of(splits: Sequence[GivenSplit], form: str) -> str:
-    """Return an ETag that changes whenever the exported file changes."""
+    """Return an ETag that changes whenever the exported description of a data set
+    changes.
+    """
     stated = [
         form,
         release(),
         *(f"{part.gold.public} {part.gold.file} {part.has_gold}" for part in splits),
     ]
-    # File names contain digests of gold. The HMAC prevents readers from deriving the
-    # digests from the ETag.
+    # The HMAC protects the ETag, because file names contain digests of gold.
     tag = salted_hmac("scoring.data_sets.etag", "|".join(stated), algorithm="sha256")
     return f'"{tag.hexdigest()}"'
 
@@ -209,9 +210,9 @@ MEDIA_TYPES = {
     ".xml": "application/xml",
     ".csv": "text/csv",
 }
-#: Extensions of files that are described as plain text.
+#: Files with these extensions are described as plain text.
 TEXTS = {".xml", ".txt"}
-#: Terms of the Croissant vocabulary. All other terms are from schema.org.
+#: These terms are from the Croissant vocabulary, and all other terms from schema.org.
 _TERMS = (
     "citeAs",
     "column",
@@ -258,7 +259,7 @@ CONTEXT: dict[str, Any] = {
     "examples": {"@id": "cr:examples", "@type": "@json"},
     **{term: f"cr:{term}" for term in _TERMS},
 }
-#: The maximum number of files with the same extension that are listed by name.
+#: At most this many files with the same extension are listed by name.
 MAX_LISTED = 20
 
 
@@ -422,7 +423,7 @@ def _croissant_name(text: str) -> str:
 
 LINES = ".jsonl"
 GOLD = "gold"
-#: The names of splits on the Hub consist of word characters.
+#: The names of splits on the Hugging Face Hub consist of word characters.
 _NO_WORD = re.compile(r"\W+", re.ASCII)
 
 
@@ -431,8 +432,8 @@ class NoLines(Exception):
 
 
 def has_lines(golds: Iterable[Gold]) -> bool:
-    """Return True if the inputs of a version have JSON Lines files, which the data set
-    for the Hub consists of.
+    """Return True if the inputs of a gold version have JSON Lines files, which the Hub
+    needs.
     """
     for gold in golds:
         with (
@@ -507,7 +508,7 @@ def _benchmark(
 
 def _card_of(task: Task, configurations: Mapping[str, Mapping[str, str]]) -> str:
     season = task.season
-    # The Hub requires `other` and a name for licences that it does not list.
+    # The Hugging Face Hub requires `other` and a name for licences that the Hub lacks.
     licence = {
         "license": "other",
         "license_name": _word(season.licence or "not-stated").lower(),
@@ -541,7 +542,7 @@ def _word(text: str) -> str:
     return _NO_WORD.sub("_", text).strip("_") or "data"
 
 
-#: Characters that XML or a line of text cannot contain.
+#: XML or a line of text cannot contain these characters.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]+")
 README = Path(__file__).with_name("trec.txt").read_text(encoding="utf-8")
 
@@ -549,7 +550,7 @@ README = Path(__file__).with_name("trec.txt").read_text(encoding="utf-8")
 def write_trec(
     out: IO[bytes], task: Task, form: TrecForm, splits: Sequence[GivenSplit]
 ) -> None:
-    """Write the collection in TREC's formats.
+    """Write the documents and queries of a ranking task in TREC's formats.
 
     Spaces and percent signs in ids are percent-encoded (`%20`).
     """
@@ -647,7 +648,7 @@ def open_labels(phase: Phase, viewer: object) -> list[Judge]:
 
 
 def write_labels(out: IO[bytes], phase: Phase, deciding: list[Judge]) -> None:
-    """Write a zip archive with the labels and a description.
+    """Write a zip archive with the labels of judges and a description of the labels.
 
     `import_labels` and the offline scorer can read the labels.
     """

@@ -30,7 +30,7 @@ from tasks.seasons.file.entries import SEASON, phase_prefix
 
 ATOM = "application/atom+xml; charset=utf-8"
 MAX_ENTRIES = 50
-#: Characters that XML cannot contain.
+#: XML cannot contain these characters.
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
@@ -63,7 +63,7 @@ def season_feed(season: Season, now: dt.datetime) -> str:
         ]
     ]
     entries += _phases(season, now)
-    # Do not show which user moved the phase.
+    # The feed does not reveal which user moved the phase.
     for moved in history(season).filter(action="phase-moved")[:MAX_ENTRIES]:
         name, title = f"moved-{moved.pk}", f"{moved.words[:1].upper()}{moved.words[1:]}"
         html = format_html("<p>{}</p>", address)
@@ -207,14 +207,13 @@ def _clean(text: str) -> str:
 
 
 ICALENDAR = "text/calendar; charset=utf-8"
-#: The maximum number of octets of a line. Longer lines are folded, and each
-#: continuation begins with a space.
+#: Longer lines are folded after this many octets, and continuations begin with a space.
 MAX_OCTETS = 75
 
 
 class Event(NamedTuple):
-    """An entry of the calendar. ``name`` stays the same when the date changes. ``key``
-    is the key of the date in the season file.
+    """A date in the calendar of a season. ``name`` stays the same when the date
+    changes. ``key`` is the key of the date in the season file.
     """
 
     name: str

@@ -16,17 +16,19 @@ from citeboard.core.confined.turns import PoolFull
 from scoring.figures import Figure, as_plotly, as_svg, escaped
 
 TYPES = {"svg": "image/svg+xml", "pdf": "application/pdf", "png": "image/png"}
-#: HTML is sent as a download, so that its scripts never run on the site's origin.
+#: Browsers download HTML, so that scripts in a figure never run on the site's origin.
 DATA_TYPES = {"json": "application/json", "html": "application/octet-stream"}
-#: PNG pixels per unit of the SVG, for sharp screens and print.
+#: A PNG has this many pixels per unit of the SVG, for sharp screens and print.
 PNG_SCALE = 2.0
-#: Maximum seconds that a request waits while another figure is converted.
+#: A request waits at most this many seconds while another figure is converted.
 PATIENCE = 5.0
 _one_at_a_time = threading.Lock()
 
 
 class ConverterBusy(PoolFull):
-    """Another figure is being converted; the client may repeat the request."""
+    """An error about a busy converter of figures, after which the client may repeat the
+    request.
+    """
 
     is_upload = False
 
@@ -50,8 +52,8 @@ def file_forms() -> tuple[str, ...]:
 
 @cache
 def data_forms() -> tuple[str, ...]:
-    """Return the formats that Plotly writes, if Plotly is installed. Do not import
-    Plotly.
+    """Return the formats that Plotly writes, if Plotly is installed. The function does
+    not import Plotly.
     """
     return tuple(DATA_TYPES) if find_spec("plotly") else ()
 
@@ -77,7 +79,7 @@ def figure_file(figures: Mapping[str, Figure], wanted: str) -> bytes:
             f"There is no figure {wanted!r} here; there are {', '.join(figures) or 'none'}."
         )
     if form in DATA_TYPES:
-        # Importing Plotly takes long.
+        # The import of Plotly takes long, so only this function imports Plotly.
         from plotly import graph_objects
 
         drawn = graph_objects.Figure(escaped(as_plotly(figures[name])))
@@ -90,7 +92,9 @@ def figure_file(figures: Mapping[str, Figure], wanted: str) -> bytes:
 
 @cache
 def add_fonts() -> None:
-    """Register the site's fonts with fontconfig, so that PDF and PNG files use them."""
+    """Register the site's fonts with fontconfig, so that PDF and PNG files use these
+    fonts.
+    """
     with suppress(OSError):
         fontconfig = ctypes.CDLL("libfontconfig.so.1")
         fontconfig.FcConfigAppFontAddDir(
@@ -102,8 +106,7 @@ def converted(svg: bytes, form: str, scale: float = PNG_SCALE) -> bytes:
     """Convert SVG to PDF or PNG. Raises ConverterBusy."""
     import cairosvg
 
-    # Convert one figure at a time, because a large figure takes half a second of CPU
-    # time.
+    # Convert one figure at a time, because a large figure takes half a second of CPU.
     if not _one_at_a_time.acquire(timeout=PATIENCE):
         raise ConverterBusy
     try:

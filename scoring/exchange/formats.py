@@ -42,15 +42,15 @@ from scoring.results.comparison.reading import Page, ReadInstance
 from tasks.models import Submission
 from tasks.submissions.reading import RUN_CARD
 
-#: The maximum length of a cell in Excel. Longer texts are truncated.
+#: A cell in Excel has at most this many characters, so longer texts are truncated.
 MAX_CELL = 32_767
 
 
 def workbook(
     title: str, at: dt.datetime, sheets: Mapping[str, Iterable[Iterable[object]]]
 ) -> bytes:
-    """Return an Excel workbook. Numbers are stored as numbers; texts that look like
-    numbers or formulas are stored as text.
+    """Return an Excel workbook. Numbers are stored as numbers, and texts that look like
+    numbers or formulas as text.
 
     The first line of the first sheet is the header. Equal tables result in equal bytes.
     """
@@ -82,7 +82,9 @@ def _cell(value: object) -> object:
 
 
 def as_xlsx(results: Results) -> bytes:
-    """Return a workbook with the same table as the CSV, and a sheet about the board."""
+    """Return an Excel workbook with the same table as the board's CSV, and a sheet
+    about the board.
+    """
     board = results.board
     heads, lines = heads_and_lines(board, results.rows, figures_of(results.rows))
     about = [
@@ -115,7 +117,7 @@ LEVEL = 0.95
 
 
 def as_every_eval_ever(results: Results) -> bytes:
-    """Return a record for each system, in schema 0.3.0 of
+    """Return a record for each system of a board, in schema 0.3.0 of
     https://github.com/evaleval/every_eval_ever.
     """
     records = [every_eval_ever_record(results, row) for row in run_rows(results.rows)]
@@ -134,7 +136,8 @@ def _place(results: Results, record: Mapping[str, Any]) -> str:
 def with_samples(results: Results, row: Row, column: Column, page: Page) -> bytes:
     """Return the record of one system with samples.
 
-    The samples are the instances selected on the page, with their values of one metric.
+    The samples are the instances selected on the page, with each instance's value of
+    one metric.
     """
     record, reading = every_eval_ever_record(results, row), page.reading
     place = f"{_place(results, record)}_samples.jsonl"
@@ -234,8 +237,7 @@ def every_eval_ever_record(results: Results, row: Row) -> dict[str, Any]:
         "evaluation_results": [
             _result_record(results, row, column, cell, value)
             for column, cell, value in results.numbers(row)
-            # The schema requires the direction of each score, so that measures without
-            # a direction are left out.
+            # The schema requires directions, so measures without one are left out.
             if column.higher_is_better is not None
         ],
     }
@@ -275,7 +277,8 @@ def _result_record(
 
 
 def as_hugging_face(results: Results, dataset: str = "") -> bytes:
-    """Return for each system a file `.eval_results/NAME.yaml` for its model.
+    """Return for each system a file `.eval_results/NAME.yaml` for the model of the
+    system.
 
     Format: https://huggingface.co/docs/hub/eval-results
     """
@@ -331,8 +334,7 @@ def ir_metadata_of(results: Results, row: Row, description: str) -> Mapping[str,
         "tag": row.system,
         "actor": {"team": row.display_name, "role": "experimenter"},
         "method": {"description": description} if description else {},
-        # Other programs read the code's address from this field. The site's own
-        # importer reads the whole run card.
+        # Other programs read the code's address here, and the site reads the run card.
         **(
             {"implementation": {"source": {"repository": row.card["code"]}}}
             if "code" in row.card
@@ -411,10 +413,10 @@ def as_papers_with_code(results: Results) -> str:
 
 
 PADDING = 6
-#: Assumed width of a character in pixels at a font size of 11 pixels, slightly above
-#: the average. The SVG scales the text to the resulting width.
+#: At font size 11, this many pixels per character are slightly above the average.
+#: The SVG scales the text to the resulting width.
 LETTER = 6.4
-#: Longer titles are truncated.
+#: A badge truncates longer titles after this many characters.
 MAX_TITLE = 40
 
 
@@ -458,7 +460,7 @@ FORMATS: Mapping[str, Callable[[Results], str | bytes]] = {
     "json": lambda b: as_json(b.board, b.rows, figures_of(b.rows)),
     "xlsx": as_xlsx,
     "tex": lambda b: as_latex(b.board, b.rows, b.choice),
-    # Store a snapshot of the board, because the citation entries link to the snapshot.
+    # The citation entries link to a snapshot of the board, so a snapshot is stored.
     "bib": lambda b: as_bibtex(b, keep_cited(b.board)),
     "papers-with-code.json": as_papers_with_code,
     "every-eval-ever.zip": as_every_eval_ever,

@@ -52,7 +52,7 @@ def _link(address: str, relation: str, media_type: str = "") -> str:
     )
 
 
-#: Escape characters that are special in HTML as JSON escape sequences.
+#: JSON escape sequences replace characters that are special in HTML.
 IN_A_PAGE = str.maketrans({sign: f"\\u{ord(sign):04x}" for sign in "<>&"})
 
 

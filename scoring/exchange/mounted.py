@@ -127,7 +127,7 @@ def mounted_archive(slug: str) -> Mounted | None:
 
 
 def mount(archive: Path, slug: str = "") -> Mounted:
-    """Verify an archive and store a copy of its files.
+    """Verify an archive of a season and store a copy of the archive's files.
 
     Raises MountRefused, or InputRefused if the folder is not an archive.
     """

@@ -58,14 +58,15 @@ from tasks.models import Organiser, Phase, Registration, Season
 from tasks.seasons.access import listed_entries, may_help
 
 FORMS = ("csv", "json", "tex", "bib", "md", "yml", *TYPES)
-#: The maximum number of boards whose charts are also converted to PDF and PNG, because
-#: each conversion takes a fraction of a second.
+#: Only this many boards have charts in PDF and PNG, because conversions take time.
 MAX_CONVERTED = 12
 
 
 @dataclass(frozen=True, kw_only=True)
 class PaperQuery(Query):
-    """Query parameters. ``for_everybody`` shows organisers only the public content."""
+    """The query parameters of the overview paper. ``for_everybody`` shows organisers
+    only the public content.
+    """
 
     for_everybody: bool = switch_from("as", "everybody", default=False)
 
@@ -107,8 +108,8 @@ class OverviewPaper:
 
     @classmethod
     def for_viewer(cls, season: Season, viewer: object) -> OverviewPaper:
-        """Return the files that the viewer may see. Organisers also see content that is
-        not public.
+        """Return the files of the overview paper that the viewer may see. Organisers
+        also see content that is not public.
         """
         return cls(season, viewer if may_help(viewer, season) else AnonymousUser())
 
@@ -153,7 +154,7 @@ class OverviewPaper:
         season, teams, boards = self.season, self.teams, self.boards
 
         def bibliography() -> str:
-            # The rows are ranked by the ranking rule set. No snapshot is stored.
+            # The ranking rule set ranks the rows, and no snapshot is stored.
             entries: dict[str, Citation] = {}
             for board in boards:
                 confirmation = confirmation_of(board)
@@ -233,11 +234,11 @@ class OverviewPaper:
     def archive(
         self, tell: Callable[[float, str], object] = lambda share, doing: None
     ) -> bytes:
-        """Return the zip archive. ``tell`` is called with the progress. Raises
-        ConverterBusy.
+        """Return the zip archive of the overview paper. ``tell`` is called with the
+        progress. Raises ConverterBusy.
 
-        Only the charts of the first boards are converted to PDF and PNG; all others are
-        SVG.
+        Only the charts of the first boards are converted to PDF and PNG, and all other
+        charts are SVG.
         """
         first = map(_name, self.boards[:MAX_CONVERTED])
         converted = {f"figures/{name}.{form}" for name in first for form in TYPES}
@@ -356,18 +357,17 @@ def _charts(stem: str, figure: Callable[[], Figure]) -> list[PaperFile]:
     ]
 
 
-#: Special characters of Markdown.
+#: These characters have a meaning in Markdown.
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+!|~&-])")
-#: The maximum number of systems named in a sentence. Only the number of all other
-#: systems is given.
+#: A sentence names at most this many systems, and only counts all other systems.
 MAX_NAMED = 8
 
 
 def results_text(
     season: Season, boards: Sequence[Board], battles: Sequence[PaperBattles] = ()
 ) -> str:
-    """Return a text that summarises the results. The reader must be allowed to see the
-    scores of all ``boards``.
+    """Return a text that summarises the season's results. The reader must be allowed to
+    see the scores of all ``boards``.
     """
     teams = Registration.objects.filter(season=season).approved().count()
     sent = []
@@ -581,8 +581,8 @@ def participants_csv(teams: Sequence[Participant]) -> str:
 
 
 def participants_latex(season: Season, teams: Sequence[Participant]) -> str:
-    """Return the participants as LaTeX, for example `* Ada Lovelace, Bo Li and 2
-    others`.
+    """Return the season's participants as LaTeX, for example `* Ada Lovelace, Bo Li and
+    2 others`.
 
     An asterisk marks teams with an organiser as member.
     """
@@ -613,7 +613,7 @@ def paper_title(season: Season) -> str:
 
 
 def authors_of(season: Season) -> list[User]:
-    """Return the organisers as authors. Their names are public on the season's page."""
+    """Return the organisers, whose names are public on the season's page, as authors."""
     found = Organiser.objects.filter(
         season=season, role=Organiser.Role.ORGANISER
     ).select_related("user")

@@ -44,7 +44,7 @@ class PaperBattles:
 
     @property
     def is_hidden(self) -> bool:
-        """Return True if only organisers may see this board."""
+        """Return True if only organisers may see this board of battles."""
         visibility = visibility_of_battles(self.phase, Audience.PUBLIC)
         is_shown = visibility == Visibility.SCORES and not self.phase.is_frozen()
         return not (is_shown and self.phase.task.season.is_public)

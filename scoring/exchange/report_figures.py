@@ -37,8 +37,8 @@ from tasks.models.run_cards import CARD
 class ReportTable:
     """A table of the report.
 
-    CSV and LaTeX are in English. The keys of ``charts`` are suffixes of file names. If
-    there is only one chart, the key is empty.
+    CSV and LaTeX are in English. The keys of ``charts`` are suffixes of file names. A
+    table's only chart has an empty key.
     """
 
     name: str
@@ -63,7 +63,7 @@ class ReportTable:
         return exports.as_table(tabular, f"{self.title}.", f"report-{self.name}")
 
 
-#: Fields of users whose values are counted, with the name of the table for each field.
+#: Each of these fields of users has a table that counts the field's values.
 FACTS = {"affiliation": "affiliations", "country": "countries"}
 TITLES = {
     "affiliation": gettext_noop(
@@ -78,7 +78,7 @@ TITLES = {
 def report_tables(
     boards: Sequence[Board], teams: Sequence[Sequence[User]], *, has_countries: bool
 ) -> list[ReportTable]:
-    """Return all tables that have at least one line.
+    """Return all tables of the season's report that have at least one line.
 
     The scores of ``boards`` must be visible. ``teams`` must contain only people who
     agreed to be named.
@@ -94,7 +94,7 @@ def report_tables(
 
 
 def _participation(teams: Sequence[Sequence[User]], fact: str) -> ReportTable:
-    """Count each team once for each affiliation or country of its members.
+    """Count each team once for each affiliation or country of the team's members.
 
     Teams in which nobody agreed to be named are counted as "not said".
     """
@@ -226,7 +226,7 @@ def _ties(boards: Sequence[Board]) -> ReportTable:
     """Return for each system the numbers of systems that are significantly better,
     tied, or significantly worse.
 
-    Boards are included only if all pairs of systems were compared.
+    The counts include only boards on which all pairs of systems were compared.
     """
     lines, charts = list[Sequence[Any]](), dict[str, Figure]()
     for board in (board for board in boards if board.is_compared):

@@ -39,7 +39,7 @@ def place(phase: Phase) -> tuple[str, str, str]:
 class Results:
     """Rows of a board for export.
 
-    They include baselines and the human line unless the reader hides them.
+    The rows include baselines and the human line unless the reader hides these rows.
     """
 
     board: Board
@@ -56,7 +56,7 @@ class Results:
 
     @property
     def title(self) -> str:
-        """Return a title such as `CL-Summ 2014, Task 1A, Test`."""
+        """Return the board's title, such as `CL-Summ 2014, Task 1A, Test`."""
         return f"{self.task.season}, {self.task}, {self.phase}"
 
     @property
@@ -127,7 +127,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def packed(files: Iterable[tuple[str, str | bytes]]) -> bytes:
-    """Return a zip archive. Equal files result in equal bytes."""
+    """Return a zip archive of the files. Equal files result in equal bytes."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         for name, content in files:

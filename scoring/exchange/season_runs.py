@@ -53,8 +53,8 @@ AT_ONCE = 500
 
 
 def runs_csv(runs: QuerySet[Submission]) -> Iterator[str]:
-    """Yield chunks of CSV, the newest runs first. A season may have a hundred thousand
-    runs.
+    """Yield chunks of a CSV file of the season's runs, the newest runs first. A season
+    may have a hundred thousand runs.
     """
     yield csv_text(HEADS)
     lines = (_line(run, score) for run, score in _with_scores(runs))
@@ -145,7 +145,7 @@ def ranking_scores(
 ) -> dict[int, Score]:
     """Return the newest ranking score of each run, by run id.
 
-    With ``at``, return the scores that were valid at that time.
+    With ``at``, return the scores that were valid at the time ``at``.
     """
     first = {
         run.pk: run.phase.task.ranking_rules for run in runs if run.phase.task.rules

@@ -18,7 +18,7 @@ from scoring.results.board.human_columns import agreement_in_words
 from tasks.models import Submission
 
 MAX_ANSWER = 4000
-#: Questions to organisers by section and name, in English.
+#: Organisers answer these English questions, which are grouped by section.
 SECTIONS: dict[str, dict[str, str]] = {
     gettext_noop("Paper and resources"): {
         "paper": gettext_noop("Paper or report of this evaluation"),
@@ -70,8 +70,8 @@ QUESTIONS = {
 
 
 def save_data_sheet(*, sheet: Sheet, answers: Mapping[str, str], by: User) -> None:
-    """Save an organiser's answers about a sheet. The sheet may be published already. An
-    empty text deletes an answer.
+    """Save an organiser's answers about a sheet. Organisers may also answer after the
+    publication of the sheet. An empty text deletes an answer.
     """
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)

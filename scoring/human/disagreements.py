@@ -29,18 +29,18 @@ from tasks.types.judge_views import first_judge, further_judges, view_of
 from tasks.types.ledger import ENTAILS, NO_LABEL, Judgement
 from tasks.types.problems import Problems
 
-#: The minimum and maximum number of pairs on a sheet.
+#: A sheet has at least and at most this many pairs.
 MIN_PAIRS, MAX_PAIRS = 10, 1000
-#: The name of the ledger's judge to which people's rows belong.
+#: The ledger's judge with this name has the rows of people.
 PEOPLE = "people"
-#: The maximum length of a judge's name in the name of a sheet, and the length of the
-#: digest that ends a shortened name.
+#: In the name of a sheet, the name of a judge has at most MAX_NAME characters.
+#: A shortened name of a judge ends with DIGEST_CHARACTERS characters of a digest.
 MAX_NAME, DIGEST_CHARACTERS = 60, 12
 
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """The parameters of a sheet.
+    """The parameters of a sheet of pairs on which two judges disagree.
 
     ``judge`` is compared with the first judge of the phase, and ``seed`` determines the
     sample.
@@ -65,7 +65,9 @@ class Asked:
 
 
 def _short(judge: str) -> str:
-    """Return the name of a judge; shorten a long name, and mark it by its digest."""
+    """Return the name of a judge, or a shortened name that ends with a digest of the
+    name.
+    """
     if len(judge) <= MAX_NAME:
         return judge
     digest = hashlib.sha256(judge.encode()).hexdigest()[:DIGEST_CHARACTERS]
@@ -77,7 +79,7 @@ class Disagreements:
     """The sampled pairs.
 
     ``common`` is the number of pairs that both judges labelled, and ``differing`` the
-    number on which they disagree.
+    number of pairs with different labels.
     """
 
     sampling: Sampling
@@ -142,7 +144,7 @@ def _drawn(
                 differing += 1
                 yield _key(asked.seed, compared.row), compared.row
 
-    # Keep only the sampled pairs in memory.
+    # The function keeps only the sampled pairs in memory.
     kept = heapq.nsmallest(asked.pairs, keyed(), key=lambda entry: entry[0])
     if not common:
         words = _("no pair of a claim has labels of both %(first)s and %(judge)s")
@@ -195,8 +197,8 @@ def _labels(deciding: list[Judge], forms: list[list[str]]) -> dict[str, str]:
 
 
 def lines_of(asked: Asked, found: Disagreements) -> bytes:
-    """Return the lines of the sheet. Each line is a ledger row with an empty label and
-    does not reveal the labels of the judges.
+    """Return the lines of the sheet. Each line is a row of the judgement ledger with an
+    empty label, and hides the labels of the judges.
     """
     head = {"kind": ENTAILS, "judge": PEOPLE, "digest": asked.name, "by": ""}
     lines = [head, *({"texts": row["texts"], "label": ""} for row in found.rows)]

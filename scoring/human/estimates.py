@@ -34,13 +34,13 @@ from tasks.models.seasons import bump_version
 from tasks.types import Problem
 from tasks.types.base import OptionRefused
 
-#: The minimum and maximum number of units per run on a sheet.
+#: A sheet has at least and at most this many units per run.
 MIN_LABELS, MAX_LABELS = 20, 1000
 
 
 def kinds_of(phase: Phase) -> list[str]:
-    """Return the kinds of units whose labels can be used to estimate scores of the
-    phase.
+    """Return the kinds of units, such as claims, whose labels can be used to estimate
+    scores of the phase.
     """
     task = phase.task
     try:
@@ -69,7 +69,9 @@ def board_to_estimate(phase: Phase, by: User) -> Board:
 
 
 def drawn_sampling(phase: Phase, of: str, labels: int, by: User) -> Sampling:
-    """Return the parameters of a new sheet, with a random seed. Raises SheetRefused."""
+    """Return the parameters of a new sheet of units to label, with a random seed for
+    the sample. Raises SheetRefused.
+    """
     if of not in kinds_of(phase):
         raise SheetRefused(_("the scores of this phase do not rest on such labels"))
     board = board_to_estimate(phase, by)
@@ -89,7 +91,7 @@ def drawn_sampling(phase: Phase, of: str, labels: int, by: User) -> Sampling:
 
 
 def draw(sampling: Sampling) -> bytes:
-    """Return the content of the sheet. Raises SheetRefused."""
+    """Return the content of the sheet of units to label. Raises SheetRefused."""
     try:
         return sheet_of(sampling)
     except (RunFailed, UploadUnreadable) as reason:
@@ -109,8 +111,8 @@ class StoredRows:
 
 
 def stored(content: bytes) -> StoredRows:
-    """Store the lines. Callers must call `discard` if they do not save a row that
-    refers to the file.
+    """Store the lines of a sheet in a file. A caller who saves no row with the file's
+    name must call `discard`.
     """
     return StoredRows(
         name=storage.statistics.save(new_name("jsonl"), ContentFile(content)),
@@ -129,7 +131,7 @@ def discard(lines: StoredRows) -> None:
 
 
 def keep_sheet(sampling: Sampling, drawn: StoredRows, *, by: User) -> EstimateSheet:
-    """Create the sheet for sampled lines. Raises SheetRefused if there are none."""
+    """Create the sheet for sampled lines. Raises SheetRefused without any lines."""
     if not drawn.rows:
         raise SheetRefused(_("the runs have nothing that people could label"))
     phase = sampling.phase
@@ -152,8 +154,8 @@ def keep_sheet(sampling: Sampling, drawn: StoredRows, *, by: User) -> EstimateSh
 
 
 def sampling_of(sheet: EstimateSheet) -> Sampling:
-    """Return the parameters of a stored sheet. Raises SheetRefused if a run has left
-    the board.
+    """Return the parameters of a stored sheet of units to label. Raises SheetRefused if
+    a run has left the board.
     """
     runs = Submission.objects.select_related("phase__task__season").in_bulk(sheet.runs)
     left = [runs[number] for number in sheet.runs if number in runs]
@@ -200,7 +202,7 @@ def _shown(file: str, filename: str) -> str:
 def keep_labels(
     sheet: EstimateSheet, result: Mapping[str, Any], people: StoredRows, *, by: User
 ) -> None:
-    """Save people's labels and the estimates, and replace earlier ones.
+    """Save people's labels and the estimates, and replace earlier labels and estimates.
 
     Raises Refused if the estimates are published.
     """
@@ -222,7 +224,7 @@ def _require_open(sheet: EstimateSheet) -> None:
 
 
 def publish(*, sheet: EstimateSheet, by: User) -> None:
-    """Publish the estimates on the board. Raises Refused."""
+    """Publish the sheet's estimates on the board. Raises Refused."""
     with transaction.atomic():
         locked = EstimateSheet.objects.select_for_update().get(pk=sheet.pk)
         if not locked.is_open:

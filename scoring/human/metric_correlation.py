@@ -20,7 +20,7 @@ from scoring.stats.people_and_labels import read_judgements
 from scoring.worker.local_copies import fetched
 from tasks.models import Phase
 
-#: The mean rating of each text. The key is the run and the instance.
+#: A run and an instance are the key of each text's mean rating.
 Values = Mapping[tuple[int, str], float]
 
 
@@ -73,7 +73,7 @@ def lines(board: standings.Board, people: Values) -> list[Line]:
     options = task.task_type.checked_options(task.options)
     columns: dict[str, Metric] = {}
     for column in board.columns:
-        # Skip human scores, and metrics that no longer exist.
+        # The correlations skip human scores, and metrics that no longer exist.
         is_human = column.metric.startswith("human_")
         metric = (
             None

@@ -85,9 +85,9 @@ def unfinished(sheet: Sheet) -> list[str]:
 
 
 def publish(*, sheet: Sheet, by: User, is_confirmed: bool = False) -> None:
-    """Close the sheet and publish its results. Raises Refused.
+    """Close the sheet of ratings and publish the results. Raises Refused.
 
-    ``is_confirmed`` allows this although ratings are missing.
+    ``is_confirmed`` allows a publication although ratings are missing.
     """
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
@@ -160,8 +160,7 @@ def _scores(sheet: Sheet) -> Iterator[HumanScore]:
     )
     for criterion in CRITERIA:
         facts = sheet.agreement[criterion]
-        # If an adjudicator decided, state the rating distance from which the
-        # adjudicator decides, and the number of decided texts.
+        # State from which rating distance the adjudicator decided how many texts.
         distance = sheet.adjudicated_from
         adjudicated = (
             {"adjudicated_from": distance, "adjudicated": facts["adjudicated"]}
@@ -200,17 +199,16 @@ def _scores(sheet: Sheet) -> Iterator[HumanScore]:
 
 LEVELS = range(LOWEST, HIGHEST + 1)
 RATING_RANGE = (1.0, 5.0)
-#: The smallest and largest possible difference of two ratings.
+#: Two ratings differ by at least and at most these values.
 RATING_DISTANCE = (-4.0, 4.0)
 
-#: Ratings by annotator and text. The key of a text consists of the instance id and the
-#: text id.
+#: Ratings are keyed by annotator and by text, which is an instance id with a text id.
 Ratings = Mapping[str, Mapping[people.Item, int]]
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Agreement of two annotators on the texts that both have rated.
+    """The agreement of two annotators on the texts that both annotators have rated.
 
     ``kappa`` is NaN if undefined.
     """
@@ -256,7 +254,7 @@ def agreement_of(ratings: Ratings) -> Agreement:
     """Return the agreement of annotators.
 
     Krippendorff's alpha treats ratings as ordinal, kappa with quadratic weights treats
-    them as equally spaced, and Gwet's AC1 treats them as unordered labels.
+    ratings as equally spaced, and Gwet's AC1 treats ratings as unordered labels.
     """
     by_text: defaultdict[people.Item, dict[str, int]] = defaultdict(dict)
     for name, rated in ratings.items():
@@ -327,7 +325,7 @@ def agreement_of(ratings: Ratings) -> Agreement:
 
 @dataclass(frozen=True, kw_only=True)
 class Mean:
-    """The mean of ``n`` ratings of a system. ``interval`` is None if it cannot be
+    """The mean of ``n`` ratings of a system. ``interval`` is None if no interval can be
     estimated.
     """
 
@@ -345,8 +343,7 @@ def means(rated: Sequence[tuple[int, int, int]], instances: int) -> dict[int, Me
         rows[instance, column + 1] += 1
     by_system = {}
     for place, system in enumerate(systems):
-        # For each of the system's instances: the sum and the number of ratings, as an
-        # (instances, 2) array.
+        # ``pair`` is an (instances, 2) array of the system's rating sums and counts.
         pair = rows[:, 2 * place : 2 * place + 2]
         total, count = pair.sum(axis=0)
         interval = jackknife.ratio_interval(pair[pair[:, 1] > 0], RATING_RANGE)
@@ -391,9 +388,9 @@ def means_by_class(
         yield label, len(numbers), by_criterion
 
 
-#: Takes the place of the rule set's name in the column names of human scores.
+#: Column names of human scores contain this word in place of the rule set's name.
 HUMAN = "human"
-#: Criteria for whole responses, with descriptions.
+#: Each criterion for whole responses has a description.
 RATED = {
     "utility": gettext_noop(
         "Annotators say how useful the response is to whoever asked."
@@ -409,8 +406,7 @@ def rated(
 ) -> list[tuple[str, tuple[Explained, ...]]]:
     """Return the published mean ratings of the run under one heading.
 
-    The list is empty if no sheet with the run and no judgements of the run are
-    published.
+    The list is empty without a published sheet or published judgements of the run.
     """
     sheet = human_columns.published_sheet(phase, at)
     scores: dict[str, Explained] = {}

@@ -43,11 +43,11 @@ def _name(sheet: Sheet) -> str:
 
 
 def _rows(sheet: Sheet) -> Iterator[Judgement]:
-    """Yield a row for each judgement. The texts are in the order in which the judge saw
-    them, and the judge has a pseudonym.
+    """Yield a ledger row for each judgement of a sheet. Texts are in the order that the
+    judge saw, and the judge has a pseudonym.
 
     If a judge saw the same texts several times, ``repeat`` numbers the rows. Times are
-    omitted, because they could reveal the judge.
+    omitted, because times could reveal the judge.
     """
     judges = judge_names(Sheet.objects.filter(pk=sheet.pk))
     seen: Counter[tuple[str, str]] = Counter()

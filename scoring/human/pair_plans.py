@@ -15,8 +15,7 @@ from citeboard.core.words import counted
 from scoring.human.sheets import SheetRefused
 
 MAX_PAIRS, MAX_SHARES = 5000, 50
-#: If each pair has one judge, every tenth pair gets a second judge, so that agreement
-#: can be measured.
+#: If pairs have one judge, every tenth pair gets a second judge to measure agreement.
 SHARED_EVERY = 10
 T = TypeVar("T")
 
@@ -31,7 +30,7 @@ class PlannedPair:
 
 
 def plan_of(instances: int, systems: int, battles: int, seed: str) -> list[PlannedPair]:
-    """Return the plan of a sheet, which depends only on the arguments.
+    """Return the plan of a sheet of pairs, which depends only on the arguments.
 
     Each pair of systems is compared on ``battles`` different instances. Left and right
     positions, and the numbers of pairs per instance, differ by at most one. All pairs
@@ -132,8 +131,8 @@ def shares_of(
 
 
 def check_plan(runs: int, instances: int, battles: int) -> int:
-    """Return the number of pairs of a plan. Raises SheetRefused if it is too large or
-    impossible.
+    """Return the number of pairs of a plan. Raises SheetRefused for a large or
+    impossible plan.
     """
     if runs < 2:
         raise SheetRefused(_("a sheet of pairs needs two systems or more"))

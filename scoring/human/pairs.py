@@ -44,7 +44,7 @@ from tasks.types.problems import from_values
 
 
 class JudgementsRefused(InputRefused):
-    """The file is invalid; nothing was stored."""
+    """An error about an invalid file of judgements, of which nothing was stored."""
 
 
 def keep_pairs(
@@ -132,8 +132,8 @@ def save_preference(*, annotator: Annotator, pair: SheetPair, label: str) -> Pre
 def candidates(phase: Phase, viewer: User) -> list[Submission]:
     """Return the runs that a sheet of pairs can compare.
 
-    These are the runs on the board. If the phase shows only battles, the newest
-    unscored run of each system is added.
+    These are the runs on the board. If the phase shows only battles of pairs, the
+    newest unscored run of each system is added.
     """
     on_board = runs_on_board(phase, viewer)
     if not phase.battles_alone:
@@ -176,7 +176,9 @@ def read_judgements(path: Path, phase: Phase, shown: str, by: User) -> Judgement
 
 
 def named_runs(phase: Phase, by: User) -> dict[str, Submission]:
-    """Return the runs that a file of judgements can name. The keys are the names."""
+    """Return the runs that a file of judgements can name. The keys of the mapping are
+    the names of runs.
+    """
     on_board = [run.pk for run in runs_on_board(phase, by)]
     return runs_by_name(list(compared_runs(phase).exclude(file="")), on_board)
 
@@ -264,7 +266,7 @@ class JudgeProgress:
 def progress_of(sheet: Sheet) -> list[JudgeProgress]:
     """Return the progress of each judge.
 
-    Judges whose judgements came from a file have labelled all of their pairs.
+    Judges with judgements from a file have labelled every pair.
     """
     judges = sheet.annotators.annotate(judged=Count("preferences")).order_by("pk")
     planned = pairs_of(sheet).count()
@@ -279,9 +281,10 @@ def progress_of(sheet: Sheet) -> list[JudgeProgress]:
 
 
 def publish(*, sheet: Sheet, by: User, is_confirmed: bool = False) -> None:
-    """Close a sheet and add its judgements to the board of battles. Raises Refused.
+    """Close a sheet of pairs and add the sheet's judgements to the board of battles.
+    Raises Refused.
 
-    ``is_confirmed`` allows this although judgements are missing.
+    ``is_confirmed`` allows a publication although judgements are missing.
     """
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
@@ -321,7 +324,9 @@ def unfinished(sheet: Sheet, judges: Sequence[JudgeProgress]) -> list[str]:
 
 
 def revoke(*, sheet: Sheet, by: User) -> None:
-    """Close a sheet and remove its judgements from the board of battles."""
+    """Close a sheet of pairs and remove the sheet's judgements from the board of
+    battles.
+    """
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
         close(locked)

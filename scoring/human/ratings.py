@@ -39,7 +39,7 @@ COLUMNS = (CODE, "instance", "sources", "text", *CRITERIA)
 
 
 class RatingsRefused(InputRefused):
-    """Nothing was stored."""
+    """An error about invalid ratings, of which nothing was stored."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,8 @@ class Given:
 
 
 def save_ratings(*, annotator: Annotator, ratings: Sequence[Given]) -> int:
-    """Save the annotator's ratings, replace earlier ones, and return their number.
+    """Save the annotator's ratings, replace earlier ratings, and return the number of
+    saved ratings.
 
     Raises RatingsRefused if the sheet is not open.
     """
@@ -101,8 +102,8 @@ def sheet_csv(annotator: Annotator) -> str:
 
 
 def read_ratings(path: Path, sheet: Sheet, shown: str, by: User) -> list[Given]:
-    """Read a file of ratings. Lines without ratings are skipped. Raises RatingsRefused
-    or PoolFull.
+    """Read a file of people's ratings. Lines without ratings are skipped. Raises
+    RatingsRefused or PoolFull.
     """
     facts = {
         "filename": shown,
@@ -172,10 +173,10 @@ def decided(sheet: Sheet, criterion: str) -> dict[int, int]:
 
 
 def final_ratings(sheet: Sheet, criterion: str) -> Iterator[FinalRating]:
-    """Yield the ratings that count, in the order of the sheet.
+    """Yield the ratings that count, in the order of the texts on the sheet.
 
-    For each text, they are the adjudicator's rating or, without an adjudicator's
-    rating, the ratings of all annotators.
+    For each text, either the adjudicator's rating counts or, without this rating, the
+    ratings of all annotators.
     """
     by_adjudicator = decided(sheet, criterion)
     first = Rating.objects.filter(

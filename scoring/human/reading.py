@@ -21,13 +21,13 @@ from tasks.types import InputRefused, Problem
 from tasks.types.problems import as_values
 from tasks.types.text import nfc
 
-#: The maximum size of a file of ratings, and the maximum number of problems.
+#: A file of ratings has at most MAX_BYTES bytes, and MAX_PROBLEMS reported problems.
 MAX_BYTES, MAX_PROBLEMS = 8 << 20, 200
-#: The maximum length of a judge's name.
+#: The name of a judge has at most this many characters.
 MAX_JUDGE = 80
-#: The maximum number of pairs of labels that are compared whenever a board is shown.
+#: A board compares at most this many pairs of labels whenever a page shows the board.
 MAX_COMPARED = 250_000
-#: The output file with the items of a run that people can judge.
+#: The process writes the items of a run that people can judge to this file.
 ITEMS = "items.json"
 
 
@@ -87,7 +87,7 @@ def battles(facts: Mapping[str, Any]) -> dict[str, Any]:
         for name in (battle.left, battle.right):
             if name not in systems:
                 yield f"“{name[:40]}” names no run", _some([*systems])
-        # A run can be named by its system, or by its system and run number.
+        # A file can name a run by the system, or by the system and the run number.
         if systems.get(battle.left, battle.left) == systems.get(battle.right):
             yield f"“{battle.left[:40]}” meets itself", "two different systems"
         if len(battle.judge) > MAX_JUDGE:

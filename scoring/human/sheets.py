@@ -36,13 +36,13 @@ from tasks.submissions.run_card import READING
 from tasks.types.base import Scale, Sources
 
 MAX_INSTANCES, MAX_SYSTEMS = 200, 20
-#: Codes are random, so that they do not reveal the authors of texts. They have only
-#: letters, because spreadsheets convert some codes with digits to numbers.
+#: Codes of texts are random, so that codes do not reveal the authors of texts.
+#: Codes contain only letters, because spreadsheets convert some codes to numbers.
 _LETTERS, _CODE_LENGTH = "bcdfghjkmnpqrstvwxz", 10
 
 
 class SheetRefused(Refused):
-    """No sheet can be made; the message gives the reason."""
+    """An error about a sheet that cannot be made, with the reason in the message."""
 
 
 def judged_phases(phases: Sequence[Phase]) -> list[Phase]:
@@ -59,7 +59,9 @@ def runs_on_board(phase: Phase, viewer: User) -> list[Submission]:
 
 @dataclass(frozen=True, kw_only=True)
 class Drawn:
-    """The sampled instances in order, their sources, and the text of each run."""
+    """The sampled instances in order, the sources of each instance, and the text of
+    each run.
+    """
 
     phase: Phase
     seed: int
@@ -98,7 +100,9 @@ def draw_sheet(
     seed: int,
     tell: Callable[[float, str], object] = lambda share, doing: None,
 ) -> Drawn:
-    """Read the inputs and all runs, and sample instances. Raises SheetRefused."""
+    """Read the inputs and all runs, and sample instances for a sheet of ratings. Raises
+    SheetRefused.
+    """
     check_size(len(runs), instances)
     tell(0, "reading the public inputs")
     sources = public_sources(phase)
@@ -121,7 +125,7 @@ def draw_sheet(
             "asked": instances,
         }
         raise SheetRefused(words % found)
-    # Sort by a hash of seed and name: the order is the same on every machine.
+    # A hash of seed and name gives the instances the same order on every machine.
     places = {
         name: hashlib.sha256(f"{seed} {name}".encode()).digest() for name in shared
     }
@@ -132,8 +136,8 @@ def draw_sheet(
 def keep_sheet(drawn: Drawn, *, by: User) -> Sheet:
     """Create a sheet.
 
-    The seed does not determine the order and the codes of the texts: a public seed
-    would reveal the systems behind the texts.
+    The seed does not determine the order and the codes of the texts, because a public
+    seed would reveal the systems behind the texts.
     """
     phase = drawn.phase
     with transaction.atomic():
@@ -151,8 +155,8 @@ def keep_sheet(drawn: Drawn, *, by: User) -> Sheet:
 
 
 def store_texts(sheet: Sheet, drawn: Drawn) -> dict[tuple[int, int], SheetText]:
-    """Store the instances and their shuffled texts. Return the texts by position of the
-    instance and id of the run.
+    """Store the instances of a sheet and the shuffled texts. Return the texts by
+    position of the instance and id of the run.
     """
     stored = SheetInstance.objects.bulk_create(
         SheetInstance(
@@ -255,8 +259,8 @@ def could_show_references(sheet: Sheet) -> bool:
 
 
 def show_references(*, sheet: Sheet, by: User) -> None:
-    """Show annotators the gold text of each instance, so that they can compare it with
-    the texts. Raises Refused.
+    """Show annotators the gold text of each instance, for comparison with the texts of
+    systems. Raises Refused.
     """
     phase = sheet.phase
     if not could_show_references(sheet):
@@ -317,7 +321,9 @@ def show_references(*, sheet: Sheet, by: User) -> None:
 
 
 class AnnotatorRefused(Refused):
-    """The person cannot rate this sheet; the message gives the reason."""
+    """An error about a person who cannot rate this sheet, with the reason in the
+    message.
+    """
 
 
 def add_person(

@@ -23,7 +23,8 @@ def require_open(sheet: Sheet) -> None:
 
 
 def close(sheet: Sheet) -> None:
-    """Unpublish a sheet. The caller must have locked the sheet's row.
+    """Unpublish a sheet of ratings or pairs. The caller must have locked the sheet's
+    row.
 
     Annotators cannot answer until the sheet is reopened. Raises Refused.
     """
@@ -34,7 +35,7 @@ def close(sheet: Sheet) -> None:
 
 
 def reopen(*, sheet: Sheet, by: User) -> None:
-    """Open an unpublished sheet for judgements again. Raises Refused."""
+    """Open an unpublished sheet for judgements or ratings again. Raises Refused."""
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
         if locked.is_published:
@@ -54,6 +55,6 @@ def reopen(*, sheet: Sheet, by: User) -> None:
 
 
 def free_shares(sheet: Sheet) -> list[int]:
-    """Return the numbers of shares without a judge, in ascending order."""
+    """Return the numbers of the sheet's shares without a judge, in ascending order."""
     taken = set(sheet.annotators.values_list("share", flat=True))
     return [share for share in range(1, sheet.shares + 1) if share not in taken]

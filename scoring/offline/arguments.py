@@ -26,8 +26,8 @@ KINDS: Mapping[str, Callable[[str], Any]] = {"path": Path, "int": int, "float": 
 def add_declared(
     commands: Any, file: Path, names: Mapping[str, Any], **defaults: Any
 ) -> None:
-    """Add the commands of the file. ``names`` maps names in the file to functions,
-    types and choices.
+    """Add the commands that a file declares to a parser. ``names`` maps names in the
+    file to functions, types and choices.
     """
     tables = tomllib.loads(file.read_text(encoding="utf-8"))
     numbers = {
@@ -70,7 +70,9 @@ def add_declared(
 def _settings(
     flag: str, declared: Mapping[str, Any], named: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the parameters of `add_argument`. The first choice is the default."""
+    """Return the parameters of `add_argument` for a declared argument. The first choice
+    of an argument is the default.
+    """
     settings = dict(declared)
     if "type" in settings:
         settings["type"] = named[settings["type"]]
@@ -110,7 +112,7 @@ def settings_of(args: Given, kind: Any) -> dict[str, Any]:
 
 
 def say_step(step: str) -> None:
-    """Print a step of a long command, if standard error is a terminal."""
+    """Print the current step of a long command, if standard error is a terminal."""
     if sys.stderr.isatty():
         sys.stderr.write(f"{step} …\n")
         sys.stderr.flush()

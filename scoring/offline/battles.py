@@ -18,12 +18,12 @@ from tasks.types.text import json_kind, nfc
 EXAMPLE = '{"topic": "t1", "left": "a", "right": "b", "label": "left"}'
 NAMES = ("topic", "left", "right")
 MAX_NAME, MAX_TOPIC = 200, 400
-#: The signature: the model and the methods of a board.
+#: The signature names the model and the methods of a board of battles.
 SIGNATURE = (
     "battles|rules:corrected|strengths:bradley-terry|ties:half|"
     "intervals:jackknife-topics|ranks:bonferroni|v:1"
 )
-#: Maximum number of systems. Strengths are computed from a matrix of all pairs.
+#: A board has at most this many systems, because a matrix of all pairs is computed.
 MAX_SYSTEMS = 500
 
 
@@ -36,8 +36,8 @@ def read_battles(
     """Return the battles in a file of JSON lines.
 
     Raises InputRefused with all faults. ``shown`` is the original name of the uploaded
-    file. ``faults_of`` yields additional faults of a battle: a message and the expected
-    form.
+    file. ``faults_of`` yields a message and the expected form for each additional fault
+    of a battle.
     """
     problems = Problems()
     battles = []
@@ -74,7 +74,7 @@ def _battle(record: Record) -> Battle:
 
 
 def _faults(record: Record) -> Iterator[tuple[str, str]]:
-    """Yield the faults of a row, each with the expected form."""
+    """Yield the faults of a row of a battle file, each with the expected form."""
     value = record.value
     for name in (*NAMES, *(["judge"] if value.get("judge") is not None else [])):
         if name not in value:
@@ -84,8 +84,7 @@ def _faults(record: Record) -> Iterator[tuple[str, str]]:
         elif not 0 < len(str(value[name])) <= _longest(name):
             message = f"“{name}” has {len(str(value[name])):,} characters"
             yield message, f"from 1 to {_longest(name)} characters"
-    # System names may be numbers, and may use different code points for the same
-    # characters.
+    # System names may be numbers, or use different code points for one character.
     left, right = (nfc(well_formed(str(value.get(name)))) for name in ("left", "right"))
     label = value.get("label")
     if "left" in value and left == right:
@@ -98,15 +97,15 @@ def _faults(record: Record) -> Iterator[tuple[str, str]]:
 
 
 def _longest(name: str) -> int:
-    """Return the maximum length of a field. Topics may be longer than other fields,
-    because they can be instance ids.
+    """Return the maximum length of a battle's field. Topics may be longer than other
+    fields, because topics can be instance ids.
     """
     return MAX_TOPIC if name == "topic" else MAX_NAME
 
 
 def as_facts(board: Board) -> dict[str, Any]:
-    """Return the board as JSON values. Undefined values and missing intervals are
-    null.
+    """Return the board of battles as JSON values. Undefined values and missing
+    intervals are null.
     """
     by_name = sorted(board.standings, key=lambda own: own.system)
     return {
@@ -164,7 +163,7 @@ def _agreement_facts(board: Board) -> dict[str, Any] | None:
 
 
 def as_lines(board: Board) -> Iterator[str]:
-    """Yield the lines of the board for a terminal."""
+    """Yield the lines of the board of battles for a terminal."""
     if not board.by_strength:
         yield (
             "Some systems never lost or never won against the others, directly or by way of others, so that "

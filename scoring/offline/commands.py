@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from tasks.types.declared.recognised import Guess
 
 DIFFERS, NOTHING = 1, 3
-#: Maximum characters of an official number.
+#: An official number has at most this many characters.
 MAX_NUMBER = 40
-#: Templates of the files in a new task folder, and additional content for each form.
+#: The table has templates of the files in a new task folder, and texts for each form.
 NEW: dict[str, Any] = tomllib.loads(
     Path(__file__).with_name("new_task.toml").read_text(encoding="utf-8")
 )
@@ -82,7 +82,7 @@ def decide_pairs(args: argparse.Namespace) -> int:
 
         def progress(done: int, total: int) -> None:
             if is_terminal(sys.stderr):
-                # Pairs with existing labels count as done.
+                # Pairs with existing labels count as done in the progress bar.
                 at(len(pairs) - total + done)
             else:
                 print(
@@ -264,7 +264,7 @@ def new_folder(args: argparse.Namespace) -> int:
     slug = folder.resolve().name.lower().replace("_", "-")
     slug = slug if SLUG.fullmatch(slug) else "my-task"
     if args.gold:
-        # Import here: this command needs numpy, other commands do not.
+        # Import here, because this command needs numpy and other commands do not.
         from scoring.offline.proposing import folder_of
 
         proposed = folder_of(args.form, slug, args.gold)
@@ -280,10 +280,10 @@ def new_folder(args: argparse.Namespace) -> int:
 
 
 def written(form: str, slug: str) -> dict[str, str]:
-    """Return the files of a new task folder, keyed by name, with computed scores of its
-    sample.
+    """Return the files of a new task folder, keyed by name, with computed scores of the
+    folder's sample.
     """
-    # Import here: these functions need numpy, other commands do not.
+    # Import here, because these functions need numpy and other commands do not.
     from scoring.offline.sample import written_scores
     from tasks.types.declared.folder import read_declaration
 
@@ -320,7 +320,7 @@ def written(form: str, slug: str) -> dict[str, str]:
 
 
 def check_folder(args: argparse.Namespace) -> int:
-    """Check a task folder. Raises InputRefused with its problems."""
+    """Check a task folder. Raises InputRefused with the problems of the folder."""
     chosen = task_type(str(args.folder))
     return _say(
         args, chosen, f"{args.folder} is sound; its sample has the scores that it says"
@@ -334,7 +334,7 @@ def compare_official(args: argparse.Namespace) -> int:
     from scoring.offline.official_run import comparisons, scores_by_rules
 
     measure, official = _official_number(args.number)
-    # The folder may lack a sample.
+    # The task folder may lack a sample.
     chosen = inputs_type(args.folder)
     split = chosen.gold_of(open_inputs(args.gold), {})
     run, problems = read_run(chosen, open_input(args.run), split.index, {})
@@ -363,7 +363,9 @@ def compare_official(args: argparse.Namespace) -> int:
 
 
 def _official_number(text: str) -> tuple[str, Decimal]:
-    """Return the measure and the official number. Raises OptionRefused."""
+    """Return the measure and the official number from the command's arguments. Raises
+    OptionRefused.
+    """
     measure, _equals, number = text.rpartition("=")
     try:
         official = Decimal(number)
@@ -380,8 +382,7 @@ def report_on_gold(args: argparse.Namespace) -> int:
     from scoring.offline import trivial
     from tasks.types.trivial_runs import CONSTANT
 
-    # Organisers check gold while they write a task, before the sample's scores are
-    # right.
+    # Organisers check gold while writing a task, before the sample has right scores.
     is_folder = Path(args.type).is_dir()
     chosen = inputs_type(Path(args.type)) if is_folder else task_type(args.type)
     report = trivial.report_on_gold(

@@ -24,24 +24,22 @@ from tasks.types.files import input_digest, open_input
 from tasks.types.problems import fatal
 from tasks.types.runs import read_run
 
-#: Multiples of the number of units for which the power is reported.
+#: The power is reported for these multiples of the number of units.
 TIMES = (1, 2, 4)
 TRIALS = 10_000
 
 
 def paired(metric: Metric, a: Measurements, b: Measurements) -> significance.Paired:
-    """Return the aligned rows of two runs. The rows of the metric must be
-    exchangeable.
-    """
+    """Return the aligned matrix rows of two runs for a metric with exchangeable rows."""
     assert metric.is_exchangeable, metric.name
     return significance.Paired(metric, *aligned(metric, [a, b]))
 
 
 def aligned(metric: Metric, runs: Sequence[Measurements]) -> list[Floats]:
-    """Return the rows of each run, aligned so that row i of all runs belongs to the
-    same unit.
+    """Return the matrix rows of each run, aligned so that row i of all runs belongs to
+    the same unit (the resampled item).
 
-    If a run lacks a unit, its row is zero and does not count.
+    The row of a unit that a run lacks is zero and does not count.
     """
     resampled = [run.resampled for run in runs]
     every = [np.array(of_run, dtype=str) for of_run, _ in resampled]
@@ -51,14 +49,13 @@ def aligned(metric: Metric, runs: Sequence[Measurements]) -> list[Floats]:
         for run in runs
     ]
     if isinstance(metric, WeightedMetric):
-        # All runs have the same instances in the same order. Number the units across
-        # all runs.
+        # All runs have equal instances in equal order, so number units across runs.
         for rows, (of_run, _) in zip(own, resampled, strict=True):
             rows[:, 0] = np.searchsorted(
                 names, np.array(of_run, dtype=str)[rows[:, 0].astype(np.intp)]
             )
         return own
-    # Matrices of runs may differ in width. Missing columns are 0 and do not count.
+    # Matrices of runs may differ in width, and missing columns count as 0.
     spread = np.zeros((len(runs), len(names), max(rows.shape[1] for rows in own)))
     for side, (of_run, numbers), rows in zip(spread, resampled, own, strict=True):
         occurring = np.array(of_run, dtype=str)[np.unique(numbers)]
@@ -68,7 +65,7 @@ def aligned(metric: Metric, runs: Sequence[Measurements]) -> list[Floats]:
 
 @dataclass(frozen=True, kw_only=True)
 class RunsRead:
-    """Several runs on the same gold, and the common fields of the output."""
+    """Several runs on the same gold, and the fields of the output that all runs share."""
 
     metrics: list[Metric]
     measurements: list[Measurements]
@@ -191,9 +188,9 @@ def power(read: RunsRead, *, unit: str) -> dict[str, Any]:
     return {**read.described, **facts, "metrics": metrics}
 
 
-#: The result fields of a test of two runs in a board's file of tests.
+#: These fields of a board's file of tests contain the result of a test of two runs.
 FOUND = ("difference", "error", "low", "high", "p", "units")
-#: Number of pairs of runs that are tested together.
+#: One batch tests this many pairs of runs.
 AT_A_TIME = 32
 
 Tests = Sequence[Mapping[str, Any]]
@@ -202,8 +199,8 @@ Tests = Sequence[Mapping[str, Any]]
 def tests_again(
     metric: Metric, tests: Tests, measured: Callable[[int], Measurements]
 ) -> list[dict[str, float | None]]:
-    """Repeat each test with its number of exchanges and its seed. Return the results in
-    the order of ``tests``.
+    """Repeat each test of two runs with the test's number of exchanges and seed. Return
+    the results in the order of ``tests``.
     """
     again: list[dict[str, float | None]] = [{} for _ in tests]
     alike: dict[tuple[int, int], list[int]] = {}
@@ -234,8 +231,8 @@ def tests_again(
 def ranks_again(
     values: Mapping[int, float | None], tests: Tests
 ) -> dict[int, significance.Standing]:
-    """Return the ranks, keyed by run. Higher ``values`` are better. Two runs without a
-    test do not differ.
+    """Return the ranks of runs, keyed by run. Higher ``values`` are better. Two runs
+    without a test do not differ.
     """
     place = {run: number for number, run in enumerate(values)}
     p = np.ones((len(values), len(values)))

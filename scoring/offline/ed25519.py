@@ -8,7 +8,7 @@ numbers are integers modulo ``P``.
 import hashlib
 
 P = 2**255 - 19
-#: The order of the base point.
+#: The base point of the curve has this order.
 ORDER = 2**252 + 27742317777372353535851937790883648493
 _D = -121665 * pow(121666, -1, P) % P
 _ROOT_OF_MINUS_ONE = pow(2, (P - 1) // 4, P)
@@ -19,7 +19,7 @@ _NEUTRAL: Point = (0, 1, 1, 0)
 
 
 def is_signed(public_key: bytes, message: bytes, signature: bytes) -> bool:
-    """Return True if the signature is valid for this key and message.
+    """Return True if the Ed25519 signature is valid for this key and message.
 
     Return False for keys of small order, whose signatures are valid for every message.
     """
@@ -42,12 +42,14 @@ def is_signed(public_key: bytes, message: bytes, signature: bytes) -> bool:
 
 
 def _decode_point(text: bytes) -> Point | None:
-    """Return the point; None if the bytes do not encode a point (section 5.1.3)."""
+    """Return the curve point that the bytes encode, or None for other bytes (RFC 8032,
+    section 5.1.3).
+    """
     y = int.from_bytes(text, "little")
     is_odd, y = y >> 255, y & (1 << 255) - 1
     if y >= P:
         return None
-    # x² = (y² - 1) / (d · y² + 1); the sign bit selects one of the two roots.
+    # The sign bit selects one of both roots of x² = (y² - 1) / (d · y² + 1).
     square = (y * y - 1) * pow(_D * y * y + 1, -1, P) % P
     x = pow(square, (P + 3) // 8, P)
     if x * x % P != square:
@@ -71,7 +73,7 @@ def _sum(one: Point, other: Point) -> Point:
 def _times(
     scalar: int, point: Point, other_scalar: int = 0, other: Point = _NEUTRAL
 ) -> Point:
-    """Return the sum of both points, each multiplied by its scalar."""
+    """Return the sum of two curve points, each multiplied by a scalar."""
     summands = (_NEUTRAL, point, other, _sum(point, other))
     total = _NEUTRAL
     for bit in reversed(range(max(scalar, other_scalar).bit_length())):

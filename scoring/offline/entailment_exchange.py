@@ -28,8 +28,8 @@ EXAMPLE = '{"premise": "Title: Rain\\nIt rains.", "hypothesis": "It rains"}'
 def pending_pairs(
     metrics: Sequence[CitationMetric], pairs: Pairs, *, is_next_only: bool = False
 ) -> list[entailment.Pair]:
-    """Return the distinct undecided pairs that the metrics may need. ``is_next_only``
-    restricts them to pairs that the metrics need in any case.
+    """Return the distinct pairs without a label that the metrics may need.
+    ``is_next_only`` restricts the result to pairs that the metrics need in any case.
     """
     pending: dict[entailment.Pair, None] = {}
     for metric in {metric.statistic: metric for metric in metrics}.values():
@@ -41,7 +41,8 @@ def pending_pairs(
 
 
 def stop_where_pending(metrics: Sequence[Metric], pairs: Pairs, path: Path) -> None:
-    """Write the pending pairs to a file; pairs that are needed in any case are marked.
+    """Write the pending pairs to a file, and mark the pairs that are needed in any
+    case.
 
     Raises Pending if there are pending pairs, and Unavailable if judgements of the gold
     are missing.
@@ -86,8 +87,8 @@ def pair_line(pair: entailment.Pair) -> dict[str, str]:
 
 
 def read_pairs(path: Path) -> list[entailment.Pair]:
-    """Return the distinct pairs in file order. Raises InputRefused with all lines that
-    are no pairs.
+    """Return the distinct pairs of a file in order. Raises InputRefused with all lines
+    that are no pairs.
     """
     problems: list[Problem] = []
     pairs: dict[entailment.Pair, None] = {}
@@ -109,8 +110,8 @@ def decide(
     path: Path,
     progress: Callable[[int, int], None],
 ) -> tuple[int, int]:
-    """Append the model's labels to the file, batch by batch; return the numbers of new
-    and of existing labels.
+    """Append the model's labels to the file, batch by batch, and return the numbers of
+    new and of existing labels.
 
     If the function is interrupted, the next call continues after the last complete
     line.
@@ -134,7 +135,7 @@ def decide(
 
 
 def _read_labels(path: Path, model: str) -> entailment.EntailmentLabels | None:
-    """Return the labels of the file. First remove an incomplete last line, which an
+    """Return the labels of a label file. First remove an incomplete last line, which an
     interruption may leave. Raises OptionRefused.
     """
     if not path.exists():

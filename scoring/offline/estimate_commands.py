@@ -15,12 +15,12 @@ from tasks.types import OptionRefused, task_type
 if TYPE_CHECKING:
     from scoring.offline.estimates import Plan
 
-#: Kinds of units that people can label.
+#: People can label these kinds of units.
 ESTIMATED = ("nuggets", "citations", "claims")
 
 
 def write_estimates_sheet(args: argparse.Namespace) -> int:
-    """Write the sheet of judgements for people: JSON lines in the format of the
+    """Write the sheet of judgements for people as JSON lines in the format of the
     judgement ledger, without labels.
     """
     from scoring.offline.estimates import read_units, sheet_name, sheet_rows

@@ -24,17 +24,17 @@ from tasks.types.ledger import ASSIGNS, ENTAILS, SUPPORTS
 from tasks.types.positional_citations.questions import ScoredClaim
 
 NUGGETS, CITATIONS, CLAIMS = "nuggets", "citations", "claims"
-#: The kind of judgement for each kind of unit.
+#: Each kind of unit has a kind of judgement.
 KINDS = {NUGGETS: ASSIGNS, CITATIONS: SUPPORTS, CLAIMS: ENTAILS}
 Texts = Mapping[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Unit:
-    """A unit that can be sampled: its row in the matrices, its index within the row,
-    and the texts to judge.
+    """A unit that can be sampled, with the row in the matrices, the index within the
+    row, and the texts to judge.
 
-    ``key`` identifies the unit within its topic. A unit without texts has a known value
+    ``key`` identifies the unit within a topic. A unit without texts has a known value
     and needs no label.
     """
 
@@ -46,13 +46,13 @@ class Unit:
 
 
 def units_of(of: str, split: Split, pairs: Pairs) -> list[Unit]:
-    """Return the units of a run, in the order of its rows."""
+    """Return the units of a run that people can label, in the order of the run's rows."""
     return list(READERS[of](split, pairs))
 
 
 def _nuggets(split: Split, pairs: Pairs) -> Iterator[Unit]:
-    """Yield each nugget of each topic, and topics without nuggets. All runs have the
-    same units.
+    """Yield each nugget of each topic, and topics without nuggets. Nuggets are the same
+    units for all runs.
     """
     places: Counter[str] = Counter()
     reports: dict[str, str] = {}
@@ -69,7 +69,7 @@ def _nuggets(split: Split, pairs: Pairs) -> Iterator[Unit]:
             texts: tuple[Texts, ...] = ()
             if isinstance(answer, JudgedNugget) and topic.id in reports:
                 shown = {"topic": topic.title or topic.id, "report": reports[topic.id]}
-                # The second name of a part contains question and answer.
+                # The second name of a report's part has the question and answer.
                 texts = tuple(
                     {**shown, "nugget": part.names[1]} for part in gold.nugget.parts
                 )
@@ -110,7 +110,7 @@ def _citations(split: Split, pairs: Pairs) -> Iterator[Unit]:
 
 
 def _claims(split: Split, pairs: Pairs) -> Iterator[Unit]:
-    """Yield each claim of each response, with all pairs that may influence its
+    """Yield each claim of each response, with all pairs that may influence the claim's
     verdict.
     """
     places: Counter[str] = Counter()
@@ -128,7 +128,7 @@ def _claims(split: Split, pairs: Pairs) -> Iterator[Unit]:
 
 
 def pairs_of_case(case: Case) -> list[Pair]:
-    """Return all pairs of a claim: with all passages, with each passage alone, and with
+    """Return the pairs of a claim with all passages, with each passage alone, and with
     all passages except one.
     """
     pairs = [case.joint]
@@ -152,7 +152,7 @@ READERS: Mapping[str, Callable[[Split, Pairs], Iterator[Unit]]] = {
 def citation_credit(
     answers: Sequence[Any], unit: Unit, *, is_strict: bool
 ) -> float | None:
-    """Return the credit of a unit of `CITATIONS`; None if its citation has no label."""
+    """Return the credit of a citation, or None if the citation has no label."""
     citations = answers[unit.row].citations
     if not citations:
         return 0.0

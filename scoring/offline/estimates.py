@@ -62,8 +62,7 @@ from tasks.types.positional_citations.options import ENTAILMENT
 from tasks.types.problems import refuse
 
 PEOPLE = "people"
-#: If the judge agrees with people on a smaller share of labels, it saves few human
-#: labels.
+#: Below this share of agreement with people, a judge saves few human labels.
 USEFUL_AGREEMENT = 0.8
 
 
@@ -82,15 +81,15 @@ class Plan:
         return KINDS[self.of]
 
     def drawn(self, units: Sequence[Unit]) -> list[Unit]:
-        """Return the sampled units of a run, in the order of the sheet."""
+        """Return the sampled units of a run, in the order of the sheet for people."""
         by_key = {(unit.topic, unit.key): unit for unit in units}
         return [by_key[key] for key in drawn_units(by_key, self.labels, self.seed)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class LabelledRun:
-    """A run with a judge's labels: its rows, and the matrices of the estimated
-    metrics.
+    """A run with a judge's labels, with the run's rows and the matrices of the
+    estimated metrics.
     """
 
     name: str
@@ -105,7 +104,7 @@ def measures_of(
     task_type: TaskType, rules: str, options: Options, of: str
 ) -> dict[str, Metric]:
     """Return the metrics that human labels of this kind can correct. Raises
-    OptionRefused if there are none.
+    OptionRefused without such metrics.
     """
     metrics = {
         metric.name: metric
@@ -118,8 +117,8 @@ def measures_of(
 
 
 def read_units(scoring: Scoring, of: str) -> list[Unit]:
-    """Read the units of a run; no labels of a judge are needed. Raises InputRefused or
-    OptionRefused.
+    """Read the units of a run, for which no labels of a judge are needed. Raises
+    InputRefused or OptionRefused.
     """
     measures_of(scoring.task_type, scoring.rules, scoring.options, of)
     read = read_scored(scoring)
@@ -162,8 +161,8 @@ def _columns(metric: Metric) -> UnitColumns:
 
 
 def sheet_rows(plan: Plan, units: Iterable[Sequence[Unit]]) -> Iterator[dict[str, Any]]:
-    """Yield the lines of a sheet: the header, then the texts of each distinct
-    judgement, shuffled.
+    """Yield the header of a sheet, and then a line for each distinct judgement in
+    shuffled order.
 
     No line reveals the run of a text.
     """
@@ -184,8 +183,8 @@ def sheet_name(plan: Plan) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class PeoplesLabels:
-    """Human judgements from a file: ``rows`` for cited reports, ``entailed`` for the
-    pairs of claims.
+    """Human judgements from a file, as ``rows`` for cited reports and ``entailed`` for
+    the pairs of claims.
     """
 
     rows: Rows | None = None
@@ -193,8 +192,8 @@ class PeoplesLabels:
 
 
 def read_people_rows(path: Path, of: str) -> list[Judgement]:
-    """Read human judgements in the format of the judgement ledger: one file, or
-    concatenated files. Raises InputRefused.
+    """Read human judgements from one file, or concatenated files, in the format of the
+    judgement ledger. Raises InputRefused.
     """
     kind, lines = KINDS[of], io.StringIO()
     summary = read_judgements(path, path.name, lines, is_joined=True)
@@ -219,8 +218,8 @@ def labels_of_people(rows: Iterable[Judgement], of: str) -> PeoplesLabels:
 
 
 def pseudonymous_lines(rows: Sequence[Judgement], plan: Plan) -> Iterator[str]:
-    """Yield the lines of a file with labels and digests only, without texts, names and
-    times.
+    """Yield the lines of a file of judgements with labels and digests, but without
+    texts, names and times.
     """
     yield header_line(plan.kind, PEOPLE, sheet_name(plan))
     names: dict[str, str] = {}
@@ -233,7 +232,7 @@ def pseudonymous_lines(rows: Sequence[Judgement], plan: Plan) -> Iterator[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class _People:
-    """The rows of a run and its matrices, computed from human labels."""
+    """The rows and the matrices of a run, computed from human labels."""
 
     answers: Sequence[Any]
     matrices: Mapping[str, Floats]
@@ -283,8 +282,8 @@ def samples_of(
     people: PeoplesLabels,
     topics: Mapping[str, int],
 ) -> dict[str, Sample]:
-    """Return the sample of each metric. ``topics`` maps topics to numbers; all runs
-    share it.
+    """Return the sample of each metric. ``topics`` maps topics to numbers, which are
+    the same for all runs.
     """
     own = _labelled_by_people(scoring, run, people)
     return {
@@ -345,7 +344,9 @@ def _sample(
 
 
 def _row_value(rows: Floats, row: int, columns: UnitColumns) -> float | None:
-    """Return the value of a row; None if it has no weight or lacks a label."""
+    """Return the value of a row of a run's matrix, or None for a row without a weight
+    or label.
+    """
     weight = rows[row, columns.weight]
     if weight <= 0 or rows[row, columns.missing] > 0:
         return None

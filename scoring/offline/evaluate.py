@@ -46,15 +46,15 @@ from tasks.types.columns import Classes, present, renumbered
 from tasks.types.files import READING_VERSION
 from tasks.types.tokenizers import TOKENIZERS
 
-#: The reason for a missing score of a text metric, and the remedy.
+#: A text metric without a score has this reason, and a tokenizer is the remedy.
 WORDS_NOT_SEEN = "words-not-seen"
 NAME_A_TOKENIZER = f"the task may name a tokenizer ({', '.join(TOKENIZERS)})"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Resampling:
-    """The method of intervals. Intervals are not computed if ``resamples`` is 0. Only
-    bootstrap methods use the number of samples and the seed.
+    """The method for confidence intervals of scores. Intervals are not computed if
+    ``resamples`` is 0. Only bootstrap methods use the number of samples and the seed.
     """
 
     resamples: int = 1000
@@ -62,7 +62,7 @@ class Resampling:
     method: str = WILSON_JACKKNIFE
 
     def provenance(self, metric: Metric) -> dict[str, str | int | float]:
-        """Return the parts of a metric's signature that describe its interval."""
+        """Return the parts of a metric's signature that describe the metric's interval."""
         if self.resamples and self.method not in RESAMPLED:
             return {"interval": self.method, INTERVAL_VERSION: metric.interval_version}
         return {"resamples": self.resamples, "interval": self.method, "seed": self.seed}
@@ -70,7 +70,7 @@ class Resampling:
 
 @dataclass(frozen=True, kw_only=True)
 class Value:
-    """A metric's value on one run, unrounded. ``value`` is NaN where it is undefined."""
+    """A metric's value on one run, unrounded. ``value`` is NaN for undefined values."""
 
     value: float
     low: float | None
@@ -80,7 +80,7 @@ class Value:
     higher_is_better: bool | None
     column: str
     signature: str
-    #: The reason why the metric is disabled; else empty.
+    #: ``off`` is the reason why the metric is disabled, or an empty text.
     off: str = ""
 
     def as_dict(self) -> dict[str, Any]:
@@ -100,10 +100,10 @@ class Value:
 
 @dataclass(frozen=True, kw_only=True)
 class Measurements:
-    """The measurements of one run: the matrix of each statistic, the unit number of
-    each row, and the units' names.
+    """The measurements of one run, with the matrix of each statistic, the unit number
+    of each row, and the units' names.
 
-    If clusters are resampled, it also contains cluster numbers and names.
+    If clusters are resampled, the measurements also contain cluster numbers and names.
     """
 
     matrices: Mapping[str, Floats]
@@ -139,7 +139,7 @@ class Measurements:
 
 @dataclass(frozen=True, kw_only=True)
 class Scores(Measurements):
-    """All results of one run under one rule set, and the matrices behind them."""
+    """All results of one run under one rule set, and the matrices behind these results."""
 
     metrics: Mapping[str, Value]
     breakdowns: Mapping[str, Mapping[str, Mapping[str, dict[str, Any]]]]
@@ -169,15 +169,14 @@ def evaluate(  # noqa: PLR0913  (some are of a part)
     metrics = metrics_of(task_type, rules, options)
     statistics = known or matrices(metrics, pairs)
     labels = _labels_used(metrics, pairs, nonce)
-    # Use the whole gold: all parts of the split must have the same result.
+    # Use the whole gold, because all parts of the split must have the same result.
     by_statistic = {metric.statistic: metric for metric in metrics}
     reasons_off = {
         name: metric.unseen(pairs.gold) for name, metric in by_statistic.items()
     }
     own, pairs = _numbered_rows(statistics, pairs, rows)
     has_gold = present(pairs.gold)
-    # Under some official rules, a run that lacks all topics of a part has no rows
-    # there.
+    # Under some official rules, a run without the topics of a part has no rows there.
     is_empty = rows is not None and not len(rows)
     intervals: Sequence[Bounds | NoInterval | None] = [None] * len(metrics)
     if resampling.resamples and not is_empty:
@@ -234,7 +233,7 @@ def _intervals(
     metrics: Sequence[Metric], measurements: Measurements, resampling: Resampling
 ) -> Sequence[Bounds | NoInterval | None]:
     names, numbers = measurements.resampled
-    # Metrics with the same statistic share rows.
+    # Metrics with the same statistic share the rows of the statistic's matrix.
     sums = {
         name: unit_sums(stats, numbers) for name, stats in measurements.matrices.items()
     }
@@ -277,7 +276,9 @@ def _labels_used(
 def measured(
     metrics: Sequence[Metric], pairs: Pairs, rows: NDArray[np.intp] | None = None
 ) -> Measurements:
-    """Return the measurements. ``rows`` restricts them to a part of the split."""
+    """Return the measurements of a run. ``rows`` restricts the measurements to a part
+    of the split.
+    """
     return _numbered_rows(matrices(metrics, pairs), pairs, rows)[0]
 
 
@@ -302,7 +303,7 @@ def _numbered_rows(
 
 
 def numbered(column: Sequence[Any]) -> tuple[list[str], NDArray[np.intp]]:
-    """Return the sorted distinct names, and the index of each row's name."""
+    """Return the sorted distinct names of units, and the index of each row's name."""
     if isinstance(column, Classes):
         return column.names_and_numbers()
     names, numbers = np.unique(np.array(column, dtype=str), return_inverse=True)
@@ -333,14 +334,14 @@ def matrices(
 
 
 def counted_stats(metric: Metric, pairs: Pairs) -> Floats:
-    """Return the matrix of a metric. A disabled metric has a zero matrix: no row
-    counts, and all values are undefined.
+    """Return the matrix of a metric. A disabled metric has a zero matrix, in which no
+    row counts and all values are undefined.
     """
     stats = metric.instance_stats(pairs.gold, pairs.answers)
     return np.zeros_like(stats) if metric.unseen(pairs.gold) else stats
 
 
-#: Maps a statistic to the statistic that an earlier version of its metrics stored.
+#: An earlier version of a metric stored another statistic than the present version.
 EARLIER = {Moments.statistic: Moments.earlier_statistic}
 
 
@@ -401,8 +402,8 @@ def save_statistics(
 def load_statistics(
     source: Path | IO[bytes], only: Collection[str] | None = None
 ) -> Statistics:
-    """Load stored statistics. ``only`` restricts the matrices, which may be large, to
-    these statistics and to those that earlier versions stored instead.
+    """Load the stored statistics of a run. ``only`` restricts the matrices, which may
+    be large, to these statistics and to the statistics of earlier versions.
     """
     if only is not None:
         only = {*only, *(EARLIER[name] for name in only if name in EARLIER)}
@@ -437,7 +438,9 @@ def load_statistics(
 
 
 def load_names(source: Path | IO[bytes]) -> list[str] | None:
-    """Return the instance name of each row; None if the task type has no names."""
+    """Return the instance name of each row of the matrices, or None if the task type
+    has no names.
+    """
     with np.load(source, allow_pickle=False) as kept:
         return json.loads(kept["names"].tobytes()) if "names" in kept.files else None
 
@@ -450,7 +453,7 @@ def _as_bytes(content: object) -> NDArray[np.uint8]:
 
 Details = Mapping[str, Mapping[str, Any]]
 _TEXT, _ENDS = "details", "details_ends"
-#: Prefix of the texts in a statistics file.
+#: The texts in a statistics file begin with this prefix.
 _NAMES = '{"unit_names": '
 _DECODER = json.JSONDecoder()
 
@@ -458,8 +461,8 @@ _DECODER = json.JSONDecoder()
 def details_of(
     metrics: Sequence[Metric], answers: Sequence[Any]
 ) -> dict[str, dict[str, Any]]:
-    """Return the details of each unit, merged over the metrics. Metrics with the same
-    statistic have the same details.
+    """Return the details of each unit (such as verdicts on claims), merged over the
+    metrics. Metrics with the same statistic have the same details.
     """
     by_unit: dict[str, dict[str, Any]] = {}
     for metric in {metric.statistic: metric for metric in reversed(metrics)}.values():
@@ -469,8 +472,8 @@ def details_of(
 
 
 def packed(details: Details, unit_names: Sequence[str]) -> dict[str, NDArray[Any]]:
-    """Return the details as arrays: the concatenated JSON texts of the units, and the
-    end offset of each text. Empty without details.
+    """Return arrays with the concatenated JSON texts of the units' details and with the
+    end offset of each text. The result is empty without details.
     """
     if not details:
         return {}
@@ -502,7 +505,7 @@ def load_page(
 
 
 def described_units(source: Path | IO[bytes]) -> list[str]:
-    """Return the units with details, in order."""
+    """Return the units of a run with details, in order."""
     with np.load(source, allow_pickle=False) as kept:
         return [name for name, _, _ in _described(kept)]
 
@@ -510,7 +513,7 @@ def described_units(source: Path | IO[bytes]) -> list[str]:
 def load_details(
     source: Path | IO[bytes], units: Container[str]
 ) -> dict[str, dict[str, Any]]:
-    """Return the details of these units."""
+    """Return the stored details of these units."""
     with np.load(source, allow_pickle=False) as kept:
         return dict(_read(kept, [own for own in _described(kept) if own[0] in units]))
 
@@ -519,8 +522,7 @@ def _described(kept: NpzFile) -> list[tuple[str, int, int]]:
     if _TEXT not in kept.files:
         return []
     ends = kept[_ENDS].tolist()
-    # Decode only the unit names at the start of the texts, not the classes of all rows
-    # after them.
+    # Decode only the unit names at the start of the texts, not the classes after them.
     names: list[str] = _DECODER.raw_decode(
         kept["texts"].tobytes().decode(), len(_NAMES)
     )[0]
@@ -531,7 +533,7 @@ def _described(kept: NpzFile) -> list[tuple[str, int, int]]:
 def _read(
     kept: NpzFile, parts: Sequence[tuple[str, int, int]]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the details of these units in order. Data after the last unit is not
+    """Yield the stored details of these units in order. Data after the last unit is not
     decompressed.
     """
     if not parts:
@@ -546,18 +548,19 @@ def _read(
             yield name, json.loads(texts.read(end - begin))
 
 
-#: Maximum characters of each text.
+#: Each stored text has at most this many characters.
 MAX_TEXT = 3_000
-#: Maximum size of a run's stored instances. Instances beyond this size are not stored.
+#: A run's stored instances have at most this size, and further ones are not stored.
 MAX_BYTES = 6_000_000
-#: Maximum characters of a part of a gold or an answer, and maximum number of parts.
+#: A part of a gold or answer has at most MAX_PART characters.
+#: A gold or an answer has at most MAX_PARTS parts.
 MAX_PART, MAX_PARTS = 600, 200
 _INSTANCES, _INSTANCES_ENDS = "instances", "instances_ends"
 
 
 def packed_instances(instances: Iterable[ShownInstance]) -> dict[str, NDArray[Any]]:
-    """Return the instances as arrays: the concatenated JSON texts, and the end offset
-    of each text. Long texts are truncated.
+    """Return arrays with the concatenated JSON texts of the instances and with the end
+    offset of each text. Long texts are truncated.
     """
 
     texts: list[bytes] = []
@@ -578,7 +581,9 @@ def _short(text: str, most: int = MAX_TEXT) -> str:
 
 
 def _stored_instance(instance: ShownInstance) -> dict[str, Any]:
-    """Return the JSON values of an instance, without texts that its fields and parts already contain."""
+    """Return the JSON values of an instance, without texts that the fields and parts of
+    the instance already contain.
+    """
     values = asdict(instance)
     values |= {name: _short(values[name]) for name in ("given", "gold", "answer")}
     values["judged"] = [(outcome, _short(text)) for outcome, text in instance.judged]
@@ -620,7 +625,7 @@ class _Budget:
 
 
 def _given_text(fields: Mapping[str, Any]) -> str:
-    """Return the fields as one text, for search and tables."""
+    """Return the fields of an instance as one text, for search and tables."""
     return "\n".join(f"{name}: {_value_text(value)}" for name, value in fields.items())
 
 
@@ -633,8 +638,8 @@ def _value_text(value: Any) -> str:
 
 
 def load_instances(source: Path | IO[bytes]) -> dict[str, ShownInstance]:
-    """Return the stored instances, keyed by name; empty for old runs without stored
-    instances.
+    """Return the stored instances, keyed by name, or an empty mapping for old runs
+    without stored instances.
     """
     with np.load(source, allow_pickle=False) as kept:
         if _INSTANCES not in kept.files:

@@ -17,27 +17,25 @@ from tasks.types.clsumm.citances import FACETS, merged_facets, named_sentences
 from tasks.types.clsumm.topics import Topic
 from tasks.types.files import Files
 
-#: Significance level: the maximum share of gold files with a false report of a
-#: position.
+#: This significance level is the maximum share of gold files with a false report.
 SIGNIFICANT = 0.001
-#: Number of positions that are checked from the start of a list. The last position is
-#: also checked.
+#: Checks cover this many first positions of a list, and the last position.
 POSITIONS = 20
-#: Prefixes of metrics whose tokens consist of Latin letters and digits.
+#: Metrics with these prefixes count only tokens of Latin letters and digits.
 _LATIN_WORDS = ("rouge",)
-#: Minimum share of the gold's letters that tokens cover, and maximum letters of a text that is a single
-#: token.
+#: ROUGE tokens must cover at least the share LEAST_COVERED of the letters in the gold.
+#: A text that is a single ROUGE token has at most ONE_TOKEN letters.
 LEAST_COVERED, ONE_TOKEN = 0.5, 20
 _TOKENS_OF_ROUGE = re.compile("[a-z0-9]+")
 MAX_LINES = 20
-#: Maximum number of documents of a built-in type whose texts are compared.
+#: The texts of at most this many documents of a built-in type are compared.
 MAX_DOCUMENTS = 200_000
 
 
 @dataclass(frozen=True, kw_only=True)
 class GoldFinding:
-    """An anomaly of gold: the number of cases, the line numbers of the first cases, and
-    a message.
+    """An anomaly of gold, with the number of cases, the line numbers of the first
+    cases, and a message.
     """
 
     kind: str
@@ -47,8 +45,8 @@ class GoldFinding:
 
 
 class PlaceOfAnswers(NamedTuple):
-    """A position in lists of candidates that is right more often than by chance: the
-    rows in which it is right, and a message.
+    """A position in lists of candidates that is right more often than by chance, with
+    the rows of these right candidates and a message.
     """
 
     rows: list[int]
@@ -95,7 +93,9 @@ class UnseenWords(NamedTuple):
 def unseen_words(
     references: Sequence[Sequence[str]], metrics: Iterable[str]
 ) -> UnseenWords | None:
-    """Return the rows with words that ROUGE ignores; None if its tokens cover half of all letters."""
+    """Return the rows with words that ROUGE ignores, or None if ROUGE's tokens cover
+    half of all letters.
+    """
     blind = [name for name in metrics if name.startswith(_LATIN_WORDS)]
     rows = []
     letters = seen = 0
@@ -114,8 +114,8 @@ def unseen_words(
 
 
 def _coverage(texts: Iterable[str]) -> tuple[int, int, int]:
-    """Return the number of letters, the number of letters in ROUGE tokens, and the
-    number of tokens.
+    """Return the number of letters in the texts, the number of letters in ROUGE tokens,
+    and the number of tokens.
     """
     letters = seen = tokens = 0
     for text in texts:
@@ -134,7 +134,7 @@ class EqualTexts(NamedTuple):
 
 
 def equal_texts(texts: Mapping[str, str]) -> EqualTexts | None:
-    """Return the documents with equal canonical texts; None if all texts differ."""
+    """Return the documents with equal canonical texts, or None if all texts differ."""
     by_text: dict[str, list[str]] = defaultdict(list)
     for name, text in texts.items():
         if text:
@@ -169,8 +169,7 @@ def labels_absent(absent: Sequence[str]) -> GoldFinding:
     return GoldFinding(kind="label_absent", count=len(absent), message=message)
 
 
-#: A function from a task type, its gold files, the parsed gold and the names of its
-#: metrics to findings.
+#: A finder returns findings for a task type, gold files, parsed gold and metric names.
 Finder = Callable[[TaskType, Files, Split, Sequence[str]], Iterable[GoldFinding]]
 
 

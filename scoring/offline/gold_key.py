@@ -29,8 +29,8 @@ class GoldKey:
     reading: int = READING_VERSION
 
     def __post_init__(self) -> None:
-        """Validate the version numbers. Raises OptionRefused for versions of later
-        releases.
+        """Validate the versions of the digest rule and of the reading rules. Raises
+        OptionRefused for versions of later releases.
         """
         known = (
             ("--digest-rule", self.rule, DIGEST_RULE),
@@ -48,7 +48,7 @@ class GoldKey:
         """
         if not self.nonce or not (task_type.declared or task_type.candidate_order):
             return split
-        # Import here: rankings need numpy, and few commands read rankings.
+        # Import here, because rankings need numpy and few commands read rankings.
         from tasks.types.given_order import has_given_order, ordered_split
 
         if not has_given_order(task_type, self.nonce, self.reading):
@@ -56,13 +56,13 @@ class GoldKey:
         return ordered_split(task_type, split, self.nonce)
 
     def digest_of(self, split: Split) -> str:
-        """Return the digest that column keys contain."""
+        """Return the digest of the gold that column keys contain."""
         digest = split.digest_by(self.rule)
         return salted_digest(digest, self.nonce) if self.nonce else digest
 
     def printed(self, split: Split) -> dict[str, Any]:
-        """Return the description of the gold for command output: the plain digest and,
-        if a nonce exists, the HMAC.
+        """Return the plain digest of the gold and, if a nonce exists, the HMAC for
+        command output.
         """
         facts: dict[str, Any] = {
             "sha256": split.digest_by(self.rule),
@@ -88,7 +88,7 @@ class GoldKey:
         }
 
 
-#: The key of gold that is not stored on a site.
+#: Gold that is not stored on a site has this key.
 PLAIN_KEY = GoldKey()
 
 

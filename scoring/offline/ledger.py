@@ -60,19 +60,19 @@ _SHA256 = re.compile("sha256:[0-9a-f]{64}")
 _SHA1 = re.compile("sha1:[0-9a-f]{40}")
 #: Some databases and time zones cannot represent times outside these years.
 YEARS = (1900, 2999)
-#: Number of bytes of a row's digest, which is used to detect duplicate rows.
+#: A row's digest, which detects duplicate rows, has this many bytes.
 _SHORT = 16
 
 
 class Placed(NamedTuple):
-    """A judgement and its line number in the file."""
+    """A judgement and the judgement's line number in the file."""
 
     line: int
     row: Judgement
 
 
 class _Fault(Exception):
-    """A fault of a row: the actual value, and the expected form."""
+    """A fault of a ledger row, with the actual value and the expected form."""
 
     def __init__(self, message: str, expected: str = EXAMPLE) -> None:
         self.message, self.expected = message, expected
@@ -81,7 +81,7 @@ class _Fault(Exception):
 
 @dataclass
 class Summary:
-    """The number of rows in a file, and the values that all rows share."""
+    """The number of rows in a ledger file, and the values that all rows share."""
 
     kind: str = ""
     judge: str = ""
@@ -94,8 +94,8 @@ class Summary:
 def read_judgements(
     path: Path, shown: str, out: IO[str], *, is_joined: bool = False
 ) -> Summary:
-    """Write the distinct rows of a file to ``out``, in the format that `placed_rows`
-    reads.
+    """Write the distinct rows of a ledger file to ``out``, in the format that
+    `placed_rows` reads.
 
     The summary contains the problems. If ``is_joined`` is True, the file is a
     concatenation of several files with headers.
@@ -133,7 +133,7 @@ class _Reading:
         self._is_joined = is_joined
         self._common: Mapping[str, Any] = {}
         self._is_first = True
-        #: Labels, keyed by a short digest of items, person and repeat.
+        #: A short digest of items, person and repeat is the key of each label.
         self._labels: dict[bytes, str] = {}
 
     def begin_file(self) -> None:
@@ -141,7 +141,9 @@ class _Reading:
         self._common, self._is_first = {}, True
 
     def row(self, record: Mapping[str, Any]) -> Judgement | None:
-        """Return the row of a line; None for a line of shared values and for a duplicate row."""
+        """Return the row of a ledger line, or None for a line of shared values and for
+        a duplicate row.
+        """
         is_first, self._is_first = self._is_first or self._is_joined, False
         if record.keys() - {entailment.KEPT} == {"model"} or (
             is_first and "items" not in record and record.keys() <= FIELDS - {"texts"}
@@ -155,7 +157,9 @@ class _Reading:
         return row if self._is_new(row) else None
 
     def _header(self, record: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the shared values. In label files, the header contains the model."""
+        """Return the values in a header line, which all rows share. In label files, the
+        header contains the model.
+        """
         if "model" not in record:
             return record
         if not isinstance(record["model"], str):
@@ -363,7 +367,7 @@ def header_line(kind: str, judge: str, digest: str) -> str:
 
 
 def row_line(row: Judgement, **more: str) -> str:
-    """Return a row as a line of a file with a header. Empty values are omitted."""
+    """Return a row as a line of a ledger file with a header. Empty values are omitted."""
     value: dict[str, Any] = {"items": shown_items(row.items), "label": row.label}
     optional = {
         "by": row.by,

@@ -17,7 +17,7 @@ from tasks.types.base import (
     rows_by_name,
 )
 
-#: Number of decimals of a stored credit.
+#: Stored credits are rounded to this number of decimals.
 DIGITS = 4
 
 
@@ -27,8 +27,8 @@ def with_marks(
     metrics: Sequence[Metric],
     pairs: Pairs,
 ) -> Iterator[ShownInstance]:
-    """Yield instances with marks. Instances of task types without parts are not
-    changed.
+    """Yield instances with marks, which grade the parts of answers and gold. Instances
+    of task types without parts are not changed.
     """
     if not kind.has_parts:
         yield from shown
@@ -61,7 +61,7 @@ def with_marks(
 def _marks_of(
     metric: Metric, pairs: Pairs, count: int
 ) -> Sequence[Marks | None] | None:
-    """Return the metric's marks of the first ``count`` rows.
+    """Return the metric's marks (grades of parts) of the first ``count`` rows.
 
     Return None if the metric has no marks, is disabled, or cannot be computed.
     """
@@ -83,8 +83,8 @@ def _joined_marks(
 ) -> Marks:
     """Combine the marks of an instance's rows, which have one part each.
 
-    If several annotators' rows have the same part, its credit is the mean over these
-    rows.
+    If several annotators' rows have the same part, the part's credit is the mean over
+    these rows.
     """
     gold: dict[str, list[float]] = {}
     answer: dict[str, list[float]] = {}
@@ -111,8 +111,9 @@ def _mean_credits(
 
 
 def _of_parts(marks: Marks, instance: ShownInstance) -> Marks | None:
-    """Return the marks of the stored parts of gold and answer. They are empty if the
-    number of marks does not equal the number of parts. None if there is no credit.
+    """Return the marks of the stored parts of gold and answer. The marks are empty if
+    the number of marks does not equal the number of parts. A mark is None for a part
+    without credit.
     """
     gold = _credits_by_part(marks.gold, instance.gold_parts)
     answer = _credits_by_part(marks.answer, instance.answer_parts)

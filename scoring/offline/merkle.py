@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 
 Node = tuple[int, int]
-#: A function that returns the hashes of complete subtrees.
+#: The function returns the hashes of complete subtrees of the Merkle tree.
 Nodes = Callable[[Sequence[Node]], Mapping[Node, bytes]]
 EMPTY = hashlib.sha256(b"").digest()
 
@@ -24,7 +24,7 @@ def node_hash(left: bytes, right: bytes) -> bytes:
 
 
 def completed(index: int, leaf: bytes, nodes: Nodes) -> dict[Node, bytes]:
-    """Return the nodes that become complete when the leaf at this index is added,
+    """Return the Merkle tree nodes that become complete with the leaf at this index,
     including the leaf.
     """
     levels = (
@@ -43,7 +43,7 @@ def root(size: int, nodes: Nodes) -> bytes:
 
 
 def inclusion_path(index: int, size: int, nodes: Nodes) -> list[bytes]:
-    """Return the audit path of a leaf in the tree of the first ``size`` leaves,
+    """Return the audit path of a leaf in the Merkle tree of the first ``size`` leaves,
     starting at the leaf.
     """
     assert 0 <= index < size
@@ -111,10 +111,9 @@ def is_consistent(
 def _roots_of_path(
     value: bytes, place: int, size: int, path: Sequence[bytes]
 ) -> tuple[bytes, bytes] | None:
-    """Compute two roots from a hash at this position and its siblings in the path: with
-    left siblings only, and with all siblings.
+    """Compute a root from the left siblings in a path and a root from all siblings.
 
-    None if the path has the wrong length.
+    The result is None if the path has the wrong length.
     """
     old, new, last = value, value, size - 1
     for beside in path:
@@ -131,8 +130,8 @@ def _roots_of_path(
 
 
 def _hashes(parts: Sequence[tuple[int, int]], nodes: Nodes) -> list[bytes]:
-    """Return the hash over the leaves of each part (begin, end). The subtrees of all
-    parts are requested together.
+    """Return the hash over the Merkle tree's leaves of each part (begin, end). The
+    subtrees of all parts are requested together.
     """
     whole = [list(subtrees(begin, end)) for begin, end in parts]
     known = nodes([node for part in whole for node in part])
@@ -146,7 +145,7 @@ def _hashes(parts: Sequence[tuple[int, int]], nodes: Nodes) -> list[bytes]:
 
 
 def subtrees(begin: int, end: int) -> list[Node]:
-    """Return the largest complete subtrees that together contain the leaves from
+    """Return the largest complete Merkle subtrees that together contain the leaves from
     ``begin`` to ``end``.
     """
     found = []

@@ -15,18 +15,18 @@ from tasks.types.files import InputFile, open_input
 from tasks.types.problems import Unavailable, as_values, fatal, in_order
 from tasks.types.runs import read_run
 
-#: The file name of the sample run in a sandboxed process.
+#: The sample run has this file name in a sandboxed process.
 SAMPLE_RUN = "sample_run"
 PERCENT = 100
 
-#: Value and scale, keyed by rule set and metric.
+#: Rule set and metric are the keys of a score's value and scale.
 Scores = dict[str, dict[str, dict[str, float]]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """The official number, and our number on the official scale with the same number of
-    decimals.
+    """The official number, and this package's number on the official scale with the
+    same number of decimals.
     """
 
     measure: str
@@ -42,13 +42,14 @@ class Comparison:
         return not self.difference
 
 
-#: Decimal precision that suffices for all numbers that a form accepts.
+#: This decimal precision suffices for all numbers that a form accepts.
 MAX_PRECISION = 400
 
 
 def compared(measure: str, official: Decimal, value: float, scale: float) -> Comparison:
-    """Compare an official number with our value. Our value is compared unchanged, as a
-    share or as a percentage, whichever is closest to the official number.
+    """Compare an official number with this package's value. The value is compared
+    unchanged, as a share or as a percentage, whichever is closest to the official
+    number.
     """
     share = value / scale
     unit = Decimal(1).scaleb(int(official.as_tuple().exponent))
@@ -62,7 +63,7 @@ def scores_of_sample(
     task_files: Mapping[str, str], gold: Sequence[InputFile], filename: str
 ) -> dict[str, Any]:
     """Return value and scale of the sample run for each rule set and metric, and the
-    problems of its file.
+    problems of the sample's file.
 
     Raises InputRefused for an invalid declaration or gold.
     """
@@ -112,7 +113,9 @@ def scores_by_rules(task_type: TaskType, split: Split, run: Any) -> Scores:
 def comparisons(
     scores: Scores, measure: str, official: Decimal
 ) -> dict[str, Comparison]:
-    """Return the comparison under each rule set that includes the measure."""
+    """Return the comparison with the official number under each rule set that includes
+    the measure.
+    """
     return {
         rules: compared(
             measure, official, score[measure]["value"], score[measure]["scale"]

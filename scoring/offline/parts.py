@@ -39,8 +39,8 @@ _WRITTEN = re.compile(
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a split. ``share`` is the percentage of units in the public part;
-    ``seed`` or ``nonce`` determines the sample.
+    """The public or private part of a split. ``share`` is the percentage of units in
+    the public part, which ``seed`` or ``nonce`` samples.
     """
 
     name: str
@@ -61,8 +61,8 @@ class Part:
     def rows(self, task_type: TaskType, pairs: Pairs, whole: Pairs) -> Rows:
         """Return the rows of ``pairs`` that belong to the part.
 
-        ``whole`` contains all units of the gold. Units without gold belong to neither
-        part, even if a run answers them.
+        ``whole`` contains all units of the gold. Units without gold (reference answers)
+        belong to neither part, even if a run answers these units.
         """
         public = (
             drawn_units(task_type, whole, self.share, self.nonce)
@@ -76,7 +76,7 @@ class Part:
 
 
 def read_part(text: str) -> Part:
-    """Parse a part. Raises OptionRefused."""
+    """Parse the name of a part of a split. Raises OptionRefused."""
     if (written := _WRITTEN.fullmatch(text)) is None:
         raise OptionRefused(
             f"--part {text}: expected public or private, a share and a seed or the nonce of the draw: "
@@ -92,8 +92,8 @@ def read_part(text: str) -> Part:
 
 
 def opened_part(text: str, nonce: str) -> Part:
-    """Parse a part and replace the commitment by the nonce. Raises OptionRefused if the
-    nonce does not match the commitment.
+    """Parse the name of a part and replace the commitment by the nonce. Raises
+    OptionRefused if the nonce does not match the commitment.
     """
     head, _, drawn = text.rpartition("-")
     part = read_part(f"{head}-{nonce}" if drawn.startswith("c") and nonce else text)
@@ -112,8 +112,7 @@ def rows_of_part(
     options: Options,
 ) -> tuple[Rows, Rows]:
     """Return the rows of ``pairs`` in the part and in the other part."""
-    # Some official rules omit topics that the run lacks. The default rules include all
-    # topics.
+    # Some official rules omit topics that the run lacks, but the default rules do not.
     is_default = rules == task_type.default_rules
     whole = (
         pairs
@@ -124,8 +123,8 @@ def rows_of_part(
 
 
 def narrowed(pairs: Pairs, rows: Rows) -> Pairs:
-    """Return the pairs of these rows. Use them with matrices that were computed from
-    all pairs.
+    """Return the pairs of these rows, for use with matrices that were computed from all
+    pairs.
     """
     return replace(
         pairs,
@@ -162,8 +161,8 @@ def drawn_units(task_type: TaskType, whole: Pairs, share: int, nonce: str) -> se
 
 
 def public_units(task_type: TaskType, whole: Pairs, share: int, seed: int) -> set[str]:
-    """Return the public part as in earlier releases: a sample with a seed, stratified
-    by classes of the gold.
+    """Return the public part as in earlier releases, which is a sample with a seed,
+    stratified by classes of the gold.
 
     Strata are the classes of the first dimension whose classes contain several units.
     The sample depends on gold, units and seed, not on a run's answers.
@@ -180,7 +179,7 @@ def _systematic_sample(ordered: Sequence[str], share: int) -> set[str]:
     """Return a systematic sample of ``share`` per cent of the units, at equal
     distances.
     """
-    # Start in the middle of a step, to round the number of units correctly.
+    # The sample starts in the middle of a step, to round the number of units correctly.
     steps = itertools.pairwise(
         [(50 + place * share) // 100 for place in range(len(ordered) + 1)]
     )

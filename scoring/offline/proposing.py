@@ -39,17 +39,16 @@ from tasks.types.runs import read_run
 from tasks.types.tables import SUFFIXES, TABLES, TSV, TableForm, written_table
 from tasks.types.trivial import form_of
 
-#: The file name of an upload in a sandboxed process, and the function that the process
-#: runs.
+#: A sandboxed process reads the upload under this name and runs this function.
 UPLOAD, PROGRAM = "upload", "scoring.offline.proposing:propose"
-#: Key of the argument that allows the task's `measures.py` to run.
+#: The argument with this key allows the task's `measures.py` to run.
 RUNS_MEASURES = "runs_measures"
 ITSELF, DAMAGED = "gold", "damaged"
 #: In a damaged copy, every third answer belongs to another instance.
 DAMAGE = 3
-#: Minimum and maximum number of instances in a sample.
+#: A sample has at least and at most this many instances.
 FEW, MANY = 4, 8
-#: Number of documents in a sample's pool besides those in its gold.
+#: The pool of a sample has this many documents besides the documents in the gold.
 BESIDES = 5
 CARD_TEXT = """# {title}
 
@@ -79,8 +78,8 @@ Answer = dict[str, Any]
 
 
 def propose(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Propose a task. Called in a sandboxed process. ``task`` is the table of an
-    existing declaration, or None.
+    """Propose a task for uploaded gold, in a sandboxed process. ``task`` is the table
+    of an existing declaration, or None.
     """
     try:
         files = open_input(
@@ -101,7 +100,7 @@ def propose(given: Mapping[str, Any]) -> dict[str, Any]:
     told["card"] = task_files[CARD]
     try:
         refuse(found.lacks)
-        # Allow `measures.py` to run: this process ends after the proposal.
+        # This process may run `measures.py`, because it ends after the proposal.
         with trusted() if given.get(RUNS_MEASURES) else nullcontext():
             told["board"], told["files"] = previewed(task_files, found, files)
             read_files(told["files"], "")
@@ -113,8 +112,8 @@ def propose(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_folder(given: Mapping[str, Any]) -> list[Any]:
-    """Return the problems of a task folder's ``files`` as JSON values. Called in a
-    sandboxed process.
+    """Return the problems of a task folder's ``files`` as JSON values. A sandboxed
+    process calls this function.
     """
     files = given["files"]
     has_sample = any(name.startswith(f"{SAMPLE}/") for name in files)
@@ -137,7 +136,7 @@ class ProposedFolder:
 
 
 def folder_of(form: str, slug: str, gold: Path) -> ProposedFolder:
-    """Return the folder of the proposed task for gold. Raises InputRefused."""
+    """Return the task folder that is proposed for the gold. Raises InputRefused."""
     files = open_input(gold)
     try:
         found = look(form, slug, slug.replace("-", " ").capitalize(), files)
@@ -175,7 +174,7 @@ def previewed(
             run = InputFile("run.jsonl", "run.jsonl", partial(BytesIO, as_lines(lines)))
             answers, problems = read_run(task_type, [run], split.index, {})
         except ImportError:
-            # Skip a baseline whose packages this site lacks.
+            # The proposal skips a baseline whose packages this site lacks.
             continue
         if wrong := fatal(problems):
             raise InputRefused(wrong)
@@ -202,7 +201,7 @@ def previewed(
 
 def damaged(task: Mapping[str, Any], lines: Sequence[Answer]) -> list[Answer]:
     """Return answers that are wrong in every third instance. A wrong answer is another
-    instance's answer, or missing if the form does not allow such an answer.
+    instance's answer, or missing if the task form does not allow such an answer.
     """
     key = _id_key(task)
     moves = task["form"] in ("labels", "numbers", "text", "evidence") or (
@@ -211,8 +210,7 @@ def damaged(task: Mapping[str, Any], lines: Sequence[Answer]) -> list[Answer]:
     found = []
     for index, line in enumerate(lines):
         is_wrong = index % DAMAGE == 0
-        # Take the next instance with another answer, because neighbours often have
-        # equal answers.
+        # Take the next instance with a different answer, as neighbours are often equal.
         others = (
             {**lines[(index + by) % len(lines)], key: line[key]}
             for by in range(1, len(lines))
@@ -224,7 +222,7 @@ def damaged(task: Mapping[str, Any], lines: Sequence[Answer]) -> list[Answer]:
 
 
 def card(found: Found) -> str:
-    """Return a task card as a draft for organisers."""
+    """Return a draft of the task card (the description of a task) for organisers."""
     task = found.task
     shown = (
         ", ".join(f"`{name}`" for name in task["gold"].get("shown", ())) or "the ids"
@@ -249,8 +247,8 @@ def _id_key(task: Mapping[str, Any]) -> str:
 
 
 def _line(task: Mapping[str, Any], instance: Instance | None) -> Answer:
-    """Return a line of a run with the instance's gold answer; without an instance, an
-    example.
+    """Return a line of a run with the instance's gold answer, or an example without an
+    instance.
     """
     form, said, gold = task["form"], task.get("answer", {}), task["gold"]
     key, default = (
@@ -306,7 +304,9 @@ def _with_sample(
     content: Content,
     files: Sequence[InputFile],
 ) -> dict[str, str]:
-    """Return the folder with a sample of a few instances and computed scores."""
+    """Return the proposed task folder with a sample of a few instances and computed
+    scores.
+    """
     chosen: dict[str, Instance] = {}
     answers: set[str] = set()
     for index, instance in enumerate(content.instances):

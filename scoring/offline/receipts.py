@@ -21,15 +21,15 @@ from tasks.types.guarded.json_reader import read_json
 FORMAT, VERSION = "citeboard-receipt", 1
 FIELDS = ("task", "run", "gold", "scorer", "scores", "time")
 NONCE_BYTES = 32
-#: Prefixes of signed texts (domain separation).
+#: Signed texts begin with these prefixes, which separate the domains of signatures.
 ENTRY, HEAD, KEY = (
     b"citeboard receipt 1\n",
     b"citeboard log head 1\n",
     b"citeboard key 1\n",
 )
-#: Fields of a log head that its signature covers.
+#: The signature of a log head covers these fields.
 HEAD_PARTS = ("at", "root", "size")
-#: Fields of a metric's score that a receipt commits to.
+#: A receipt commits to these fields of a metric's score.
 NUMBERS = ("value", "infinite", "low", "high", "n", "column", "signature")
 
 Json = Mapping[str, Any]
@@ -69,8 +69,8 @@ def committed_scores(metrics: Mapping[str, Json]) -> dict[str, dict[str, Any]]:
 
 @dataclass
 class CheckedReceipt:
-    """The result of a check. ``faults`` are messages; ``opened`` maps opened fields to
-    their committed values.
+    """The result of checking a receipt. ``faults`` are messages, and ``opened`` maps
+    opened fields to the committed values.
     """
 
     faults: list[str] = field(default_factory=list)
@@ -83,8 +83,8 @@ class CheckedReceipt:
 
 
 def check_receipt(receipt: Json, keys: Collection[str]) -> CheckedReceipt:
-    """Check that one of these keys signed the receipt, and check its commitments and
-    its inclusion in the log.
+    """Check that one of these keys signed the receipt, and check the receipt's
+    commitments and inclusion in the log.
     """
     checked = CheckedReceipt()
     try:
@@ -172,8 +172,8 @@ def continues(before: Json, after: Json, path: Iterable[str]) -> bool:
 
 
 def keys_in(text: str) -> set[str]:
-    """Parse public keys: hexadecimal digits, one key per line, or the JSON list of a
-    site. Raises ValueError.
+    """Parse public keys from hexadecimal digits, one key per line, or from the JSON
+    list of a site. Raises ValueError.
     """
     try:
         words = [key["public"] for key in read_json(text)["keys"]]
@@ -189,8 +189,8 @@ def keys_in(text: str) -> set[str]:
 
 
 def trusted(pinned: Collection[str], listed: Iterable[Json]) -> set[str]:
-    """Return the pinned keys, and all listed keys that are connected to a pinned key by
-    a chain of signatures.
+    """Return the pinned public keys, and all listed keys that a chain of signatures
+    connects to a pinned key.
     """
     found = set(pinned)
     left = [key for key in listed if key["signed_by"]]

@@ -25,18 +25,18 @@ from tasks.types.runs import read_run
 from tasks.types.text import json_fault
 
 FOLDER, SCORES, RUN = "sample/", "scores.json", "run.jsonl"
-#: Placeholder for the sample's folder in its options.
+#: This placeholder stands for the sample's folder in the sample's options.
 PLACE = "{sample}"
 Files = Mapping[str, str]
-#: Maximum characters of a sample that pages show.
+#: Pages show at most this many characters of a sample.
 MAX_SHOWN = 1 << 18
-#: Number of digits to which scores must agree.
+#: Scores of a sample must agree to this number of digits.
 DIGITS = 9
 
 
 def faults(task_type: TaskType, files: Files, shown: str) -> list[Problem]:
-    """Return all problems of the sample. ``shown`` is the name of its folder in
-    messages.
+    """Return all problems of a task's sample. ``shown`` is the name of the sample's
+    folder in messages.
     """
     inside = (name.removeprefix(FOLDER) for name in files if FOLDER in name)
     names = {name.partition("/")[0].partition(".")[0] for name in inside}
@@ -76,7 +76,7 @@ def faults(task_type: TaskType, files: Files, shown: str) -> list[Problem]:
             replace(problem, file=problem.file or shown) for problem in refused.problems
         ]
     except Unavailable:
-        # Skip the comparison of scores if a model is not installed.
+        # If a model is not installed, scores of the sample are not compared.
         return []
     return _differences(expected_scores, found, place)
 
@@ -86,8 +86,8 @@ def _differences(
     found: Mapping[str, Mapping[str, Any]],
     place: str,
 ) -> list[Problem]:
-    """Return the differences between expected and computed scores. ``place`` is the
-    file name in messages.
+    """Return the differences between expected and computed scores of a sample.
+    ``place`` is the file name in messages.
     """
     told = []
     for rules, values in expected_scores.items():
@@ -118,11 +118,11 @@ def _differences(
 def sample_scores(
     task_type: TaskType, files: Files, shown: str = ""
 ) -> dict[str, dict[str, float]]:
-    """Return the scores for each rule set and metric.
+    """Return the sample's scores for each rule set and metric.
 
     Raises InputRefused, and Unavailable if a model is missing. Rule sets with metrics
-    of an official program are omitted: such programs only run for submissions on a
-    site.
+    of an official program are omitted, because such programs only run for submissions
+    on a site.
     """
     split = task_type.read_gold(
         sample_files(files, f"{FOLDER}gold", shown or FOLDER.rstrip("/")), {}
@@ -158,7 +158,7 @@ def written_scores(task_type: TaskType, files: Files) -> str:
 
 
 def _is_same(expected: object, value: float | None) -> bool:
-    """Return True if the values are equal up to rounding. Undefined values are null."""
+    """Return True if two scores are equal up to rounding. Undefined values are null."""
     if value is None or math.isnan(value):
         return expected is None
     if isinstance(expected, bool) or not isinstance(expected, int | float):
@@ -167,8 +167,8 @@ def _is_same(expected: object, value: float | None) -> bool:
 
 
 def public_sample(task_type: TaskType) -> Files:
-    """Return the sample of a declared task; empty unless the task declares the sample
-    public and the sample is small.
+    """Return the sample of a declared task, or nothing unless the task declares the
+    sample public and the sample is small.
     """
     if (declared := task_type.declared) is None or not declared.public_sample:
         return {}
@@ -184,7 +184,7 @@ def open_sample(
     """Return the gold files of the sample, the parsed gold and the options.
     ``has_files`` is False to remove options that refer to other files.
 
-    For a declared task, ``files`` are its public sample.
+    For a declared task, ``files`` are the public sample of the task.
     """
     if files:
         stated = task_type.checked_options({})
@@ -205,7 +205,7 @@ def open_sample(
 
 
 def example_answers(task_type: TaskType) -> list[str]:
-    """Return the lines of the sample's run; empty without a sample."""
+    """Return the lines of the sample's run, or no lines without a sample."""
     if files := public_sample(task_type):
         return files[f"{FOLDER}{RUN}"].splitlines()
     folder = shipped_folder(task_type.slug)
@@ -213,7 +213,7 @@ def example_answers(task_type: TaskType) -> list[str]:
 
 
 def shown_sample(task_type: TaskType, files: Files) -> Iterator[ShownInstance]:
-    """Yield the instances of the public sample with their answers."""
+    """Yield the instances of the public sample with the answers of the sample's run."""
     if (folder := shipped_folder(task_type.slug)) is None and not files:
         return
     gold, split, checked = open_sample(task_type, files)

@@ -40,16 +40,16 @@ class Scoring:
     method: str = METHODS[0]
     statistics: Path | None = None
     run_name: str | None = None
-    #: Output file for pending entailment pairs. A run with pending pairs is not scored.
+    #: A run with pending entailment pairs is not scored, and this file gets the pairs.
     pending: Path | None = None
-    #: The public or private part of the split to score; None for the whole split.
+    #: Only this part of the split is scored, or the whole split if None.
     part: "Part | None" = None
-    #: The data for the gold's digest in column keys.
+    #: The key has the data for the gold's digest in column keys.
     key: GoldKey = PLAIN_KEY
 
 
 def no_progress(step: str, done: float) -> None:
-    """Ignore the progress."""
+    """Ignore the progress that the scorer reports."""
 
 
 def read_split(
@@ -87,7 +87,7 @@ def check(  # noqa: PLR0913  (each is an option of the command)
     """Return the output of `check --json`.
 
     The run is checked against gold or public inputs. Raises InputRefused with all
-    problems if any problem is fatal; RunRefused if ``repairs`` is True.
+    problems if any problem is fatal, or RunRefused if ``repairs`` is True.
     """
     result: dict[str, Any] = {"task_type": task_type.slug, "options": dict(options)}
     if gold:
@@ -103,7 +103,7 @@ def check(  # noqa: PLR0913  (each is an option of the command)
     problems = read_run(task_type, files, index, options, name=run_name or str(run))[1]
     if repairs and fatal(problems):
         found = None
-        # Repairs need the packages of the scorer; checks do not.
+        # Repairs need the packages of the scorer, and checks do not.
         with suppress(ImportError):
             from tasks.types.repairs import repair
 
@@ -133,8 +133,8 @@ class ReadRun(NamedTuple):
         )
 
     def parts(self, scoring: Scoring, pairs: Pairs) -> "Sequence[Rows]":
-        """Return the rows of the requested part and those of the other part; empty if
-        the whole split is scored.
+        """Return the rows of the requested part of the split and the rows of the other
+        part, or nothing for a whole split.
         """
         if scoring.part is None:
             return ()
@@ -149,8 +149,8 @@ class ReadRun(NamedTuple):
 
 
 def read_scored(scoring: Scoring, progress: Progress = no_progress) -> ReadRun:
-    """Read gold and run. Raises InputRefused with all problems if any problem is
-    fatal.
+    """Read the gold and the run of a request. Raises InputRefused with all problems if
+    any problem is fatal.
     """
     progress("reading gold", 0.0)
     split = read_split(scoring.task_type, scoring.gold, scoring.options, scoring.key)
@@ -180,8 +180,8 @@ def score_read(
     progress: Progress = no_progress,
     share: tuple[float, float] = (0.4, 1.0),
 ) -> dict[str, Any]:
-    """Return the output of `score --json` for a parsed run. ``share`` is the range of
-    the reported progress.
+    """Return the output of `score --json` for a parsed run. The function reports
+    progress from the first to the second number in ``share``.
     """
     from scoring.metrics import metrics_of
     from scoring.offline.evaluate import Resampling, evaluate, matrices
@@ -250,8 +250,8 @@ def keep_statistics(
     instances: Iterable[ShownInstance] = (),
     kept: Pairs | None = None,
 ) -> None:
-    """Save the statistics. If only some rows were scored, ``kept`` are the pairs of
-    these rows.
+    """Save the statistics of a scored run. If only some rows were scored, ``kept`` are
+    the pairs of these rows.
     """
     from scoring.metrics import metrics_of
     from scoring.offline.evaluate import details_of, save_statistics
@@ -263,8 +263,8 @@ def keep_statistics(
 
 
 def printed(scoring: Scoring, split: Split, scores: "Scores") -> dict[str, Any]:
-    """Return the scores with task type, rules, options and gold. The caller sets
-    ``run``.
+    """Return the scores for output, with task type, rules, options and gold. The caller
+    sets the output's ``run``.
     """
     return {
         "task_type": scoring.task_type.slug,

@@ -11,7 +11,7 @@ from tasks.types import Problem
 from tasks.types.problems import alike
 
 RED, YELLOW, GREEN, BOLD = "31", "33", "32", "1"
-#: Seconds between updates of a progress bar, and before its first display.
+#: A progress bar is updated, and first displayed, after this number of seconds.
 _PAUSE = 0.1
 _WIDTH = 24
 _CLEAR = "\r\x1b[K"
@@ -47,8 +47,8 @@ def bar(
 ) -> Iterator[Done]:
     """Yield a function that updates a progress bar.
 
-    Its argument is the completed part of ``total``. Bytes (unit `B`) are displayed in
-    kB and MB. Nothing is written if standard error is not a terminal.
+    The argument of the function is the completed part of ``total``. Bytes (unit `B`)
+    are displayed in kB and MB. Nothing is written if standard error is not a terminal.
     """
     out = stream or sys.stderr
     if not is_terminal(out):
@@ -93,7 +93,9 @@ def _amount(number: float, unit: str) -> str:
 
 
 def score_lines(metrics: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Yield two lines for each metric: its value with the interval, and its signature."""
+    """Yield a line with value and interval and a line with the signature for each
+    metric.
+    """
     for name, value in metrics.items():
         yield f"{name:<40} {shown(value['value'], infinite=value.get('infinite', False))}  {between(value)}"
         yield f"{'':<40} {value['signature']}"
@@ -106,12 +108,14 @@ def shown(value: float | None, *, infinite: bool) -> str:
 
 
 def between(value: Mapping[str, Any]) -> str:
-    """Return the interval, or the reason why there is no interval or no value."""
+    """Return the interval of a score, or the reason why there is no interval or no
+    value.
+    """
     if off := value.get("off"):
         return f"switched off: {off}"
     if value["low"] is not None:
         return f"[{value['low']:.6f}, {value['high']:.6f}]"
-    # Import here: the module loads slowly, and many commands do not need it.
+    # Import here, because the module loads slowly and many commands do not need it.
     from scoring.stats.signature import NO_INTERVAL, provenance_of
 
     reason = value.get("no_interval") or provenance_of(value.get("signature", "")).get(
@@ -121,7 +125,9 @@ def between(value: Mapping[str, Any]) -> str:
 
 
 def problem_lines(problems: Iterable[Problem], stream: TextIO) -> Iterator[str]:
-    """Yield errors in red and warnings in yellow, if the stream shows colours."""
+    """Yield lines with errors in red and warnings in yellow, if the stream shows
+    colours.
+    """
     for problem, others in alike(problems):
         also = others.words
         if problem.fatal:
@@ -131,7 +137,7 @@ def problem_lines(problems: Iterable[Problem], stream: TextIO) -> Iterator[str]:
 
 
 def installed_version() -> str:
-    """Return the version of the installed wheel; "unreleased" in a checkout."""
+    """Return the version of the installed wheel, or "unreleased" in a checkout."""
     return str(
         getattr(sys.modules[__name__.partition(".")[0]], "__version__", "unreleased")
     )

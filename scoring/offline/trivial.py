@@ -59,18 +59,16 @@ from tasks.types.trivial_runs import (
     TrivialRuns,
 )
 
-#: The value of each metric as a share of its scale; None if undefined.
+#: Each metric's value is a share of the metric's scale, or None if undefined.
 Shares = dict[str, float | None]
-#: If a constant run reaches this share of a main metric, systems can hardly be
-#: distinguished.
+#: If a constant run reaches this share, the metric hardly distinguishes systems.
 CONSTANT_WINS = 0.9
-#: Maximum characters of the best constant answer that a site stores.
+#: A site stores at most this many characters of the best constant answer.
 MAX_ANSWER = 80
-#: Prefixes of CL-Summ metrics that a run with few right and no wrong answers can
-#: maximise.
+#: A run with few answers, all right, maximises CL-Summ metrics with these prefixes.
 _PARTS = ("facet_precision", "facet_recall")
-#: Limits for trivial runs while a user waits: the number of instances with texts, the
-#: number of other instances, and the total number of ranking candidates.
+#: While a user waits, trivial runs use MOST_TEXTS instances with texts, or MOST others.
+#: Trivial runs then use at most MOST_CANDIDATES ranking candidates in total.
 MOST_TEXTS, MOST, MOST_CANDIDATES = 200, 2_000, 200_000
 
 
@@ -82,9 +80,9 @@ class GoldReport:
     findings: list[GoldFinding]
     trivial: dict[str, Shares]
     best_constant: str = ""
-    #: Number of instances on which trivial runs were scored.
+    #: Trivial runs were scored on this number of instances.
     tried: int = 0
-    #: Number of rows read; None if rows were not counted.
+    #: The gold has this number of rows, or None if rows were not counted.
     rows: int | None = None
 
     def as_dict(self) -> dict[str, Any]:
@@ -99,8 +97,8 @@ class GoldReport:
 def report_on_gold(
     task_type: TaskType, gold: Sequence[Path], options: Mapping[str, str]
 ) -> GoldReport:
-    """Read the gold and score trivial runs on it. Raises InputRefused if the gold is
-    invalid.
+    """Read the gold and score trivial runs, such as constant answers, on the gold.
+    Raises InputRefused if the gold is invalid.
     """
     files = open_inputs(gold)
     split = task_type.gold_of(files, options)
@@ -115,8 +113,9 @@ def report_on_split(
     *,
     is_quick: bool = False,
 ) -> GoldReport:
-    """Score trivial runs and find anomalies. If ``is_quick`` is True, trivial runs use
-    a sample of the instances; anomalies always use all instances.
+    """Score trivial runs on a split and find anomalies in the gold. If ``is_quick`` is
+    True, trivial runs use a sample of the instances, but the search for anomalies uses
+    all instances.
     """
     trials = _Trials(task_type, files, split, options, is_quick=is_quick)
     shares, best = trials.all()
@@ -127,8 +126,7 @@ def report_on_split(
     findings += built_in_findings(task_type, files, split, names)
     competing = trials.metrics
     if form is None:
-        # A constant run can predict one facet for all citances and maximise these
-        # metrics.
+        # A constant run can maximise these metrics with one facet for all citances.
         competing = [one for one in competing if not one.name.startswith(_PARTS)]
     findings += _constant_wins(competing, shares.get(CONSTANT, {}), best)
     return GoldReport(
@@ -147,7 +145,7 @@ def quick_report(
     split: Split,
     options: Mapping[str, str],
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Return findings and the scores of trivial runs, in the format that a site
+    """Return findings on gold and the scores of trivial runs, in the format that a site
     stores.
     """
     report = report_on_split(task_type, files, split, options, is_quick=True)
@@ -215,7 +213,9 @@ class _Trials:
         ]
 
     def all(self) -> tuple[dict[str, Shares], str]:
-        """Return the shares of each valid run, and the best constant answer."""
+        """Return each valid trivial run's share of each metric's scale, and the best
+        constant answer.
+        """
         shares: dict[str, Shares] = {}
         constants: dict[str, Shares] = {}
         draws: list[Shares] = []
@@ -240,8 +240,8 @@ class _Trials:
         return shares, best
 
     def _runs(self) -> Iterator["_Run"]:
-        """Yield the runs one after another to save memory: a declared task may have
-        many instances.
+        """Yield the trivial runs one after another to save memory, because a declared
+        task may have many instances.
         """
         yield _Run(EMPTY, EMPTY, [])
         if self.built_in is not None:
@@ -271,7 +271,9 @@ class _Trials:
         return tuple(ranks)
 
     def _scored(self, files: Sequence[InputFile]) -> Shares | None:
-        """Return the shares of a run; None if the task refuses the run."""
+        """Return a trivial run's share of each metric's scale, or None if the task
+        refuses the run.
+        """
         try:
             run, problems = self.task_type.read_run(
                 files, self.split.index, self.options
@@ -280,7 +282,7 @@ class _Trials:
                 return None
             pairs = self.task_type.pairs_of(self.split, run, self.rules, self.options)
         except (InputRefused, KeyError, TypeError):
-            # Some forms do not allow missing answers, so the empty run is invalid.
+            # Some task forms do not allow missing answers, so the empty run is invalid.
             return None
         shares: Shares = {}
         for metric in self.metrics:
@@ -311,8 +313,8 @@ def _constant_wins(
 ) -> Iterator[GoldFinding]:
     """Yield a finding if a constant run scores near the top of a measure.
 
-    A metric of one class counts only if it ranks: a constant run always has full recall
-    of its class.
+    A metric of one class counts only if the metric ranks, because a constant run always
+    has full recall of one class.
     """
     won = {
         metric.name: share
@@ -362,8 +364,8 @@ class _Anomalies:
         """Yield a finding for each position of candidate lists that contains the answer
         more often than by chance.
 
-        A pool shared by all instances is skipped, because some of its documents may
-        naturally be right often.
+        A pool shared by all instances is skipped, because some documents of the pool
+        may naturally be right often.
         """
         lists = candidate_lists(self.form, self.content.instances)
         if not lists:
@@ -490,8 +492,8 @@ class _Anomalies:
 
 
 def _quotes_match(instance: Instance, name: str, text_field: str) -> bool | None:
-    """Return False if the texts of the spans differ from the quotations in the field;
-    None if the field contains no quotations.
+    """Return False if the texts of the spans differ from the quotations in the field,
+    or None without quotations.
     """
     quotes, text = instance.record.get(name), str(at_path(instance.record, text_field))
     if not isinstance(quotes, list) or not quotes or len(quotes) != len(instance.gold):

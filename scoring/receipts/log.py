@@ -32,8 +32,8 @@ from tasks.types.base import printed_options
 
 
 class KeyLost(Refused):
-    """The signing key is unavailable. Receipts then remain unsigned, but scores are
-    published.
+    """An error about an unavailable signing key, without which receipts remain unsigned
+    and scores are published.
     """
 
 
@@ -47,8 +47,8 @@ class Signer:
 
 
 def signer() -> Signer:
-    """Return the signer for the current key. Create the first key if there is none.
-    Raises KeyLost.
+    """Return the signer of receipts for the current key. Create the first key if no key
+    exists. Raises KeyLost.
 
     The caller must have locked the log.
     """
@@ -64,7 +64,9 @@ def current_key() -> SigningKey | None:
 
 
 def why_lost() -> str:
-    """Explain why receipts cannot be signed; empty if a key exists or can be created."""
+    """Explain why receipts cannot be signed, or return an empty text if a key exists or
+    can be created.
+    """
     current = current_key()
     try:
         if settings.RECEIPT_KEY:
@@ -129,7 +131,7 @@ def _public_key(private: Ed25519PrivateKey) -> str:
     return private.public_key().public_bytes_raw().hex()
 
 
-#: The maximum number of entries appended in one transaction.
+#: One transaction appends at most this many entries to the log of receipts.
 AT_A_TIME = 500
 log = logging.getLogger(__name__)
 
@@ -182,7 +184,9 @@ def openings_of(receipt: Receipt) -> dict[str, dict[str, str]]:
 
 
 def give_places() -> int:
-    """Sign the waiting entries, append them to the log, and return their number."""
+    """Sign the waiting receipts, append the receipts to the log, and return the number
+    of appended receipts.
+    """
     total = 0
     while LogEntry.objects.filter(index=None).exists():
         try:
@@ -195,11 +199,11 @@ def give_places() -> int:
 
 
 def replace() -> SigningKey:
-    """Replace the signing key. The new key signs the current head of the log. Raises
-    Refused.
+    """Replace the signing key of receipts. The new key signs the current head of the
+    log. Raises Refused.
     """
     with transaction.atomic():
-        # Called with the log locked.
+        # The caller has locked the log of receipts.
         if settings.RECEIPT_KEY:
             raise Refused(
                 _(
@@ -212,9 +216,9 @@ def replace() -> SigningKey:
 
 
 def keep_up() -> int:
-    """Append waiting entries, and return their number.
+    """Append waiting receipts to the log, and return the number of appended receipts.
 
-    At the first start, this creates the first key and signs the empty log.
+    At the first start, the function creates the first key and signs the empty log.
     """
     if head() is None:
         with transaction.atomic():
@@ -278,7 +282,9 @@ def _place(node: merkle.Node) -> int:
 
 
 def head() -> dict[str, Any] | None:
-    """Return the latest signed head of the log; None before the first key exists."""
+    """Return the latest signed head of the log of receipts, or None before the first
+    key exists.
+    """
     row = LogHead.objects.select_related("key").exclude(key=None).first()
     if row is None or row.key is None:
         return None

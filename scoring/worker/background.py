@@ -25,8 +25,8 @@ from tasks.types.problems import capped
 
 Kind, State = BackgroundJob.Kind, BackgroundJob.State
 
-#: Time from the end of a job until its row and files are deleted. The time is shorter
-#: for archives and papers, especially if a newer file replaces them.
+#: The row and the files of a job are deleted this long after the end of the job.
+#: Archives and papers are deleted earlier, especially if a newer file replaces them.
 KEPT = dt.timedelta(days=30)
 PAPERS_KEPT, REPLACED_KEPT = dt.timedelta(days=7), dt.timedelta(hours=1)
 MAX_SWEPT = 20
@@ -70,8 +70,8 @@ def ask(
     upload: Upload | None = None,
     queue: str = Job.LIGHT,
 ) -> BackgroundJob:
-    """Queue a job and return it. If the same user has an equal unfinished job, return
-    that job.
+    """Queue a background job and return the job. If the same user has an equal
+    unfinished job, return that job.
     """
     digest = ""
     if upload:
@@ -138,10 +138,11 @@ def complete(
     file: str = "",
     problems: Sequence[Problem] = (),
 ) -> bool:
-    """Save the result and end the job in one transaction. Return False if another
-    worker took over the job.
+    """Save the result of a background job and end the job in one transaction. Return
+    False if another worker took over the job.
 
-    ``problems`` is read after ``record`` has run, because ``record`` may append to it.
+    ``problems`` is read after ``record`` has run, because ``record`` may append to
+    ``problems``.
     """
     with transaction.atomic():
         if not engine.end_lease(
@@ -195,8 +196,7 @@ def forget_old(now: dt.datetime | None = None) -> int:
         newest.add(view)
     forgotten = {job.pk: job for job in old}
     for job in forgotten.values():
-        # Delete the row first. A file without a row is harmless; a row without its file
-        # would be broken.
+        # Delete the row first, because a row without its file would be broken.
         job.job.delete()
         if job.file:
             storage.statistics.delete(job.file)

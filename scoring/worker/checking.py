@@ -29,7 +29,9 @@ def accept_checked(job: Job, scorer: Scorer, result: Mapping[str, Any]) -> bool:
 
 
 def _read_header(submission: Submission, folder: Path) -> Callable[[], None] | None:
-    """Read the metadata in the run's file unless an earlier step did. Raises RunFailed."""
+    """Read the metadata in the run's file unless an earlier step has read the metadata.
+    Raises RunFailed.
+    """
     try:
         return read_late(submission, copied_run(submission, folder), folder)
     except RunRejected as refused:

@@ -34,14 +34,13 @@ from tasks.types.problems import JUDGEMENTS_LACKING
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = (sys.executable, "-P", "-s", "-m", "scoring.worker.confined")
 MAX_TOLD = 5
-#: Start of the message for a run that waits for a package or model.
+#: The message for a run that waits for a package or model starts with this text.
 NOT_YET = "It cannot be scored yet:"
-#: Prefix of the line in which the offline scorer prints the reason for its exit.
+#: The offline scorer prints the reason for its exit in a line with this prefix.
 SAID = "python -m scoring: "
-#: The number of seconds to wait until the server reports that a scorer has ended.
+#: The server reports the end of a scorer within this many seconds.
 FAREWELL = 2.0
-#: Environment variables that a scorer inherits. It inherits no others, so that no
-#: secrets reach it.
+#: A scorer inherits only these environment variables, so that it gets no secrets.
 PASSED_ON = (
     "CITEBOARD_CACHE_DIR",
     "CITEBOARD_CACHE_MB",
@@ -54,14 +53,14 @@ PASSED_ON = (
     "TZ",
     "XDG_CACHE_HOME",
 )
-#: Models must be installed already; a scorer downloads nothing.
+#: Models must be installed already, because a scorer downloads nothing.
 OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 
 
 class RunFailed(Exception):
     """An error that would occur again if the run were scored again.
 
-    The message is for the run's team; ``problems`` are problems of the run's file.
+    The message is for the run's team, and ``problems`` are problems of the run's file.
     """
 
     def __init__(
@@ -76,8 +75,8 @@ class RunFailed(Exception):
 
 
 class OurFault(RunFailed):
-    """The site, not the uploaded file, caused the failure: the scorer's inputs or
-    code may be damaged.
+    """An error that the site and not the uploaded file caused, for example by damaged
+    inputs or code of the scorer.
     """
 
 
@@ -101,8 +100,8 @@ class ScorerWaits(JobWaits):
 
 
 class PairsPending(ScorerWaits):
-    """Entailment labels are missing; the scorer lists their pairs in the file
-    ``pending``.
+    """An error about missing entailment labels, whose pairs the scorer lists in the
+    file ``pending``.
     """
 
     def __init__(self, pending: int, pairs: int) -> None:
@@ -111,8 +110,8 @@ class PairsPending(ScorerWaits):
 
 
 def waits_for_supply(missing: str) -> Exception:
-    """Return an exception that names the missing resource and the people who must
-    supply it.
+    """Return an exception that names the missing package or model and the people who
+    must supply it.
     """
     supplier = "Those who run the site have to supply it"
     if missing == JUDGEMENTS_LACKING:
@@ -124,18 +123,19 @@ def waits_for_supply(missing: str) -> Exception:
 
 @dataclass(frozen=True)
 class ScorerCommand:
-    """A command of the offline scorer, with the exceptions to raise when it fails."""
+    """A command of the offline scorer, with the exceptions to raise when the command
+    fails.
+    """
 
     arguments: Sequence[str]
     doing: str
     fault: str
     refused: Callable[[Sequence[Mapping[str, Any]], int], RunFailed]
-    #: True if the command computes measures that the task itself defines.
+    #: The command computes measures that the task itself defines.
     runs_measures: bool = False
-    #: The source of the official program if the command runs one; else empty.
+    #: The text is the source of the official program, or empty without a program.
     program: str = ""
-    #: A function that returns the exception for a missing package or model, given the
-    #: name.
+    #: This function returns the exception for the name of a missing package or model.
     unavailable: Callable[[str], Exception] = waits_for_supply
 
 
@@ -143,7 +143,7 @@ _server: ForkServer | None = None
 
 
 def scorer_server() -> ForkServer:
-    """Return the scorer server of this process; start one if none answers."""
+    """Return the scorer server of this process, or start a server if no server answers."""
     global _server  # noqa: PLW0603  (there is one of them in a process)
     wanted = tuple(COMMAND), environment()
     if _server is not None and (
@@ -198,8 +198,8 @@ class Scorer:
         self._deadline = time.monotonic() + self.limits.wall_seconds
 
     def ended(self, *, within: float) -> bool:
-        """Wait up to ``within`` seconds. Return True if the process ended or exceeded
-        the time limit of a step.
+        """Wait up to ``within`` seconds. Return True if the scorer's process ended or
+        exceeded the time limit of a step.
         """
         assert self._line is not None
         if select.select([self._line], [], [], within)[0]:
@@ -290,8 +290,7 @@ class Scorer:
     def close(self) -> None:
         if self._line is not None:
             with self._line as line:
-                # Wait until the server has ended the process, because its folder is
-                # deleted next.
+                # Wait until the server has ended the process that uses the folder.
                 with suppress(OSError):
                     line.shutdown(socket.SHUT_WR)
                 while heard(line, FAREWELL):
@@ -300,7 +299,7 @@ class Scorer:
 
     @property
     def _code(self) -> int | None:
-        # The last line has the exit status and the CPU seconds.
+        # The last line has the exit status and the CPU seconds of the scorer.
         how = self._heard.partition(b"\n")[2].partition(b" ")[0]
         return int(how) if how.lstrip(b"-").isdigit() else None
 
@@ -320,8 +319,8 @@ class _Told:
         self.path, self.progress = path, 0.0
         self.problems: list[dict[str, Any]] = []
         self.more = 0
-        #: Numbers of pending pairs and of all pairs, by rule set. If the scorer has a
-        #: single rule set, its key is empty.
+        #: Each rule set has a number of pending pairs and a number of all pairs.
+        #: The key is empty if the scorer has a single rule set.
         self.pending: dict[str, tuple[int, int]] = {}
         self.words: list[str] = []
         self._read = 0
@@ -385,8 +384,7 @@ def refusal(
 def environment() -> dict[str, str]:
     return {
         "CITEBOARD_MODELS_DIR": str(settings.MODELS_DIR),
-        # Without this setting, joblib would try to create semaphores, fail, and print
-        # long warnings.
+        # Without this setting, joblib fails to create semaphores and prints warnings.
         "JOBLIB_MULTIPROCESSING": "0",
         "LANG": "C.UTF-8",
         "PATH": os.defpath,
@@ -401,7 +399,7 @@ def environment() -> dict[str, str]:
 
 LOCK = "lock"
 NEW, LOCKED = "new-", "scorer-"
-#: The age in seconds after which an unlocked folder is abandoned.
+#: An unlocked folder is abandoned after this age in seconds.
 SAFE_AGE = 3600.0
 
 
@@ -409,7 +407,7 @@ class ScorerFolder:
     """A locked folder for one scorer.
 
     Call `close` to delete the folder. If the process is killed first,
-    `remove_leftovers` deletes it.
+    `remove_leftovers` deletes the folder.
     """
 
     def __init__(self, work: Path) -> None:
@@ -426,8 +424,7 @@ class ScorerFolder:
 def remove_leftovers(work: Path) -> int:
     removed = 0
     for folder in work.glob(f"{LOCKED}*"):
-        # Another process may have removed the folder, and some file systems have no
-        # locks.
+        # Another process may have removed the folder, or the file system has no locks.
         with suppress(OSError), (folder / LOCK).open("r+b") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             remove_folder(folder)

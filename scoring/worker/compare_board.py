@@ -28,11 +28,11 @@ from tasks.jobs.work import JobWaits, take_jobs
 from tasks.models import Gold, Job, Phase
 from tasks.models.seasons import bump_version
 
-#: Seconds after which the job yields to other jobs, and target seconds per batch of
-#: comparisons.
+#: The comparison of a board yields to other jobs after LONGEST seconds.
+#: A batch of comparisons should take MOMENT seconds.
 LONGEST, MOMENT = 10.0, 0.1
 
-#: Intervals by dimension, class and metric name.
+#: Dimension, class and metric name are the keys of intervals.
 Found = Mapping[str, Mapping[str, Mapping[str, Bounds | None]]]
 
 log = logging.getLogger(__name__)
@@ -43,7 +43,7 @@ compare_board = take_jobs
 
 def compare(job: Job) -> None:
     """Compute the missing comparisons of a board. If time is up or a more urgent job
-    waits, leave the rest to a later job.
+    waits, leave the remaining comparisons to a later job.
     """
     order: BoardOrder = row_of(job)
     until = time.monotonic() + LONGEST
@@ -70,8 +70,7 @@ def compare(job: Job) -> None:
                 )
                 for gold in golds.values()
             )
-            # Estimate from the last batch how many comparisons fit into the target
-            # time.
+            # The duration of the last batch determines the size of the next batch.
             fitting = int(at_a_time * MOMENT / max(time.monotonic() - began, 0.001))
             at_a_time = max(1, min(fitting, 2 * at_a_time, comparisons.AT_A_TIME))
             if not has_found and any(
@@ -81,8 +80,7 @@ def compare(job: Job) -> None:
                 has_found = True
                 _renew(job)
                 if not any(missing.left for missing in missing_by_gold.values()):
-                    # Ranks depend on all comparisons: read the board again to store its
-                    # final ranks.
+                    # Read the board again, as its final ranks need all comparisons.
                     left_by_gold.clear()
             if not has_found and any(
                 some_classes(phase, order.rules, gold) for gold in golds.values()
@@ -94,8 +92,7 @@ def compare(job: Job) -> None:
         except comparisons.StatisticsAway as reason:
             raise JobWaits(str(reason)) from reason
         if not has_found:
-            # If no comparison was missing, reading the board has already stored the
-            # final ranks.
+            # If no comparison was missing, the final ranks have already been stored.
             if finish(order, job, phase.version):
                 return
         elif time.monotonic() > until or any(
@@ -108,8 +105,8 @@ def compare(job: Job) -> None:
 
 
 class Left:
-    """The missing comparisons at one version of a board. For each row, the value has
-    the rows to compare with this row.
+    """The missing comparisons at one version of a board. The key is a row of the board,
+    and the value has the rows to compare with this row.
     """
 
     def __init__(
@@ -149,7 +146,7 @@ class Left:
                 self.pairs.setdefault(second, set()).add(first)
 
     def take(self, one: int, others: Collection[int]) -> None:
-        """Remove pairs that need no comparison any longer."""
+        """Remove pairs of rows that need no comparison any longer."""
         for row, rest in ((one, others), *((other, (one,)) for other in others)):
             self.pairs[row].difference_update(rest)
             if not self.pairs[row]:
@@ -198,8 +195,8 @@ def _compare_some(
         unreadable.add(one)
         left.take(one, left.pairs[one].copy())
     else:
-        # Save only while this worker holds the lease. The new version invalidates
-        # cached pages.
+        # Save the results only while this worker holds the lease of the job.
+        # The new version of the phase invalidates cached pages.
         with transaction.atomic():
             comparisons.save_comparisons(results)
             _renew(job)
@@ -269,8 +266,7 @@ def give_intervals(evaluation: Evaluation) -> None:
         same = Evaluation.objects.filter(
             pk=evaluation.pk, statistics=evaluation.statistics
         )
-        # If the evaluation was rescored in the meantime, a later batch computes its
-        # intervals.
+        # A later batch computes the intervals if the evaluation was rescored meanwhile.
         if same.select_for_update().update(has_class_intervals=True):
             keep_intervals(evaluation, found)
 

@@ -33,8 +33,8 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class _Missing:
-    """The missing results of one mean: its interval, and its comparisons with
-    ``others``.
+    """The missing results of one mean over seeds, which are the interval and the
+    comparisons with ``others``.
     """
 
     board: Board
@@ -44,8 +44,8 @@ class _Missing:
 
 
 class MissingMeans:
-    """The missing results of all means of a phase at one version. The boards are read
-    once.
+    """The missing results of all means over seeds of a phase at one version. The boards
+    are read once.
     """
 
     def __init__(self, phase: Phase, rules: str, gold: Gold) -> None:
@@ -84,8 +84,8 @@ class MissingMeans:
 def some_means(
     phase: Phase, rules: str, gold: Gold, missing_by_gold: dict[int, MissingMeans]
 ) -> bool:
-    """Compute one batch of missing results of means. Return False if none is missing.
-    Raises StatisticsAway.
+    """Compute one batch of missing results of means over seeds. Return False if no
+    result is missing. Raises StatisticsAway.
 
     The list of missing results is read again if the set of runs on the board may have
     changed, and before the function returns False.
@@ -204,7 +204,7 @@ class _StoredRows:
         return self.of(self.mean)
 
     def of(self, row: Row) -> list[Statistics]:
-        """Return the statistics of each run of the row. Raises Unreadable."""
+        """Return the statistics of each run of a row of the board. Raises Unreadable."""
         runs = [self.evaluations[run.evaluation] for run in row.runs or [row]]
         return [_rows_of(evaluation, self.metric) for evaluation in runs]
 

@@ -70,8 +70,7 @@ SYSTEM = (
 )
 #: GPU devices, and information about their driver.
 GPUS = ("dev/nvidia*", "dev/dri", "proc/driver/nvidia")
-#: Library folders with files that must be locked for reading. `urlextract` locks its
-#: list of domains.
+#: Libraries lock files in these folders, for example the domain list of `urlextract`.
 LOCKED = ("urlextract/data",)
 _ABSOLUTE_PATH = re.compile(r"(?:^|[=:])(/.*)")
 
@@ -82,8 +81,8 @@ class ScorerServer(Server):
     def confine(self, order: Order) -> None:
         os.environ["TMPDIR"] = tempfile.tempdir = str(Path.cwd())
         uses_kernel = order.arguments["uses_kernel"]
-        # Start the processes for measures and the program first. This process then
-        # gives up the right to start processes; the others have fewer rights.
+        # Start the less privileged processes for measures and for the program first.
+        # This process then gives up the right to start processes.
         measured = _measuring(order) if order.arguments["runs_measures"] else not_here
         program = order.arguments["program"]
         run = _program_runner(program, order.limits) if program else not_here
@@ -151,8 +150,8 @@ def _measuring(order: Order) -> Callable[[Call], Floats]:
 
 
 def computed(pool: Pool, limits: Limits, call: Call) -> Floats:
-    """Compute a call in a sandboxed process that can read only this call. Raises
-    MeasureFailed.
+    """Compute a measure's call in a sandboxed process that can read only this call.
+    Raises MeasureFailed.
     """
     work = Work(
         program=MEASURE,

@@ -75,7 +75,7 @@ def compute(call: Call | ProgramCall) -> Floats:
     """Compute a measure that the task defines, in a sandboxed process. Raises
     NoMeasure.
 
-    Pages never run an official program; it runs only when a run is scored.
+    An official program runs only when a run is scored, and never for a page.
     """
     try:
         if isinstance(call, ProgramCall):
@@ -99,9 +99,10 @@ def free_slug(season: Season, title: str) -> str:
 
 
 def phase_tables(season: Season) -> list[dict[str, Any]]:
-    """Return the phases for a new task of the season, as tables of the season file.
+    """Return the phases for a new task of the season, as the tables that a season file
+    has.
 
-    They are copied from the first task that has phases, or else from the season's
+    The tables are copied from the first task that has phases, or else from the season's
     planned phases. In a public season, finished phases are left out, and inputs are not
     released before a phase opens.
     """
@@ -119,8 +120,8 @@ def phase_tables(season: Season) -> list[dict[str, Any]]:
 
 
 def begun(season: Season, tables: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the slugs of the phases that would open at once. Only public seasons have
-    any.
+    """Return the slugs of the phases that would open at once. Only phases of public
+    seasons open at once.
     """
     now = timezone.now()
     if not season.is_public:
@@ -129,7 +130,7 @@ def begun(season: Season, tables: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def splits_of(tables: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the splits of the phases. The default split for gold comes first."""
+    """Return the splits of the phases. The default split for gold is the first split."""
     splits = list(dict.fromkeys(table.get("split", SPLIT) for table in tables))
     return sorted(splits or [SPLIT], key=lambda split: split != SPLIT)
 
@@ -175,7 +176,7 @@ def new_task(
     closes: dt.datetime | None = None,
     by: User,
 ) -> Task:
-    """Create a task with its gold and phases, and queue its baselines."""
+    """Create a task with gold and phases, and queue the baselines of the task."""
     assert task_type.declared is not None
     slug = task_type.declared.name
     split = split or splits_of(phase_tables(season))[0]
@@ -215,7 +216,7 @@ def packed_gold(
     *,
     encoding: str = "",
 ) -> KeptGold:
-    """Read a file of the gold storage as gold for a task that does not exist yet."""
+    """Read a file in the gold storage as gold for a task that does not exist yet."""
     assert task_type.declared is not None
     task = Task(season=season, slug=task_type.declared.name)
     return _packed(task, task_type, stored, filename, by, encoding=encoding)
@@ -259,7 +260,7 @@ def change_task(
 ) -> bool:
     """Save the changed declaration. Return True if runs are scored again.
 
-    If scores change, each split gets a new version of its gold.
+    If scores change, each split gets a new gold version.
     """
     # A preceding rehearsal was rolled back: read the task again.
     task = Task.objects.select_related("season", "declaration").get(pk=task.pk)
@@ -312,7 +313,9 @@ def change_task(
 
 
 def declare_as_before(task: Task, before: Mapping[str, Any], by: User) -> None:
-    """Restore a task's earlier declaration and read its gold again, in a transaction."""
+    """Restore a task's earlier declaration and read the task's gold again, in a
+    transaction.
+    """
     is_other = before["type"] != task.type
     Task.objects.filter(pk=task.pk).update(**before)
     task.refresh_from_db()

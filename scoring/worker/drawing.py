@@ -21,7 +21,7 @@ from tasks.types.digests import NONCE_BYTES
 
 def draw_again(*, phase: Phase, by: User) -> Phase:
     """Resample the public part with a secret seed, for all running phases that share
-    it, and rescore their runs.
+    the part, and rescore the runs of these phases.
 
     Raises Refused if the seed is secret already, or if the phase accepts no more runs.
     """

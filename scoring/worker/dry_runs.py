@@ -19,7 +19,9 @@ from tasks.models import Gold, Submission
 
 
 def dry_score(run: Submission, scoring: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the scores by metric. Raises the scorer's exception if scoring fails."""
+    """Return the scores of a trial run by metric. Raises the scorer's exception if
+    scoring fails.
+    """
     with closing(ready_scorer()) as scorer:
         command = child.ScorerCommand(
             [

@@ -28,8 +28,8 @@ BEGUN_AGAIN = "The scorer failed by a fault that is not the run's; it begins aga
 
 
 def end_job(job: Job, reason: Exception) -> None:
-    """End the job and record the reason. After a fault of the site, restart the job
-    with a fresh copy of the gold.
+    """End the scoring job and record the reason. After a fault of the site, restart the
+    job with a fresh copy of the gold.
     """
     if isinstance(reason, OurFault) and job.attempt < settings.MAX_ATTEMPTS:
         forget_gold(job.gold)
@@ -49,8 +49,7 @@ def end_without_result(job: Job, scorer: Scorer, gathered: Gathered | None) -> N
     if gathered is None or not isinstance(verdict, PairsPending):
         end_job(job, verdict)
         return
-    # The job waits for labels. If labels arrived during scoring, the job resumes at
-    # once.
+    # The job waits for labels, and resumes at once if labels arrived during scoring.
     pending = scorer.folder / pending_file(job)
     has_waited = retry_on_database_error(wait_for_labels, job, verdict, pending)
     if not has_waited:

@@ -63,7 +63,7 @@ def import_labels(
     season: Season | None = None,
     model: str = "",
 ) -> Imported:
-    """Store the labels of a file and queue the runs that wait for them. Raises
+    """Store the labels of a file and queue the runs that wait for these labels. Raises
     FileRefused.
     """
     given = read_file(path, filename, model, by)
@@ -80,7 +80,7 @@ def share_labels(*, season: Season, model: str, by: User) -> Imported:
     """Share the season's labels of a model with all seasons, and queue the waiting
     runs.
 
-    Either all labels are shared or none.
+    The function shares either all labels or no label.
     """
     [*_others, shared] = shared_all = share(
         season=season, name=model, kind=ENTAILS, by=by
@@ -184,13 +184,12 @@ PATIENCE = dt.timedelta(days=1)
 
 
 def wait_for_labels(job: Job, found: PairsPending, pairs: Path) -> bool:
-    """Suspend the job until its pairs have labels. Return False if another worker took
-    over the job.
+    """Suspend the scoring job until the job's pairs have labels. Return False if
+    another worker took over the job.
     """
     deciding = deciding_judges(job)
     assert deciding, f"job {job.pk} asks for no kept labels"
-    # Store the file beside the statistics of the run. It is deleted when the job is
-    # scored.
+    # The file of pairs is stored beside the run's statistics until the job is scored.
     name = f"{job.submission_id}/job-{job.pk}-pairs-{secrets.token_hex(4)}.jsonl.gz"
     packed = pairs.with_suffix(".gz")
     with pairs.open("rb") as lines, gzip.open(packed, "wb") as out:
@@ -218,7 +217,8 @@ def wait_for_labels(job: Job, found: PairsPending, pairs: Path) -> bool:
 def deciding_judges(job: Job) -> list[Judge]:
     """Return the judges whose labels the job uses, in order of precedence.
 
-    Create the season's own judge, which comes first, if it does not exist.
+    Create the season's own judge, which has the highest precedence, if the judge does
+    not exist.
     """
     name = entailment.stored_model(job.options)
     if name is None:
@@ -239,13 +239,13 @@ def pairs_in(path: Path) -> Iterator[entailment.Pair]:
 
 
 def resume_waiting(judge: Judge, *, is_unsure: bool = False) -> int:
-    """Delete the pending rows of pairs that now have labels, and resume their jobs.
-    Return the number of resumed jobs.
+    """Delete the pending rows of pairs that now have labels, and resume the jobs that
+    waited for these pairs. Return the number of resumed jobs.
     """
     said = Judgement.objects.standing().filter(items=OuterRef("items"))
     decided = said.filter(judge=judge).exclude(label=NO_LABEL)
-    # Skip pairs for which a judge of higher precedence has a row without a label: the
-    # job would wait again at once.
+    # Skip pairs on which a judge of higher precedence has a row without a label.
+    # A job that resumed for a skipped pair would wait again at once.
     first = said.filter(
         _goes_before(judge), judge__name=judge.name, judge__kind=judge.kind
     )

@@ -34,7 +34,7 @@ ALL_UNITS = 10**9
 
 @dataclass(frozen=True, kw_only=True)
 class Sampling:
-    """The parameters of a sample.
+    """The parameters of a sample of units that people label.
 
     ``of`` is the kind of unit that people label, and ``labels`` is the number of units
     sampled from each run.
@@ -50,7 +50,9 @@ class Sampling:
 
 
 def sheet_of(sampling: Sampling) -> bytes:
-    """Return the content of the sheet. Raises RunFailed if no sheet can be made."""
+    """Return the content of the sheet for people. Raises RunFailed if no sheet can be
+    made.
+    """
     with closing(ready_scorer()) as scorer:
         return _sheet(scorer, sampling).read_bytes()
 
@@ -122,8 +124,8 @@ def all_rows(sampling: Sampling) -> Iterator[Iterator[dict[str, Any]]]:
 
 
 def forms_of(row: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the digests by which the ledger may identify a pair; older logs contain the
-    SHA-1 of the premise.
+    """Yield the digests by which the ledger may identify a pair, since older logs
+    contain the SHA-1 of the premise.
     """
     premise, hypothesis = row["texts"]["premise"], row["texts"]["hypothesis"]
     yield f"{digest_of(premise)} {digest_of(hypothesis)}"

@@ -30,8 +30,8 @@ Versions = Mapping[int, int]
 
 
 def gathered_for(job: Job) -> Gathered | None:
-    """Return an empty collection of judgements for a job; None if the job does not use
-    the ledger.
+    """Return an empty collection of judgements for a job, or None if the job does not
+    use the judgement ledger.
     """
     is_scored = job.kind == Job.Kind.SCORE
     return Gathered(job) if is_scored and entailment.stored_model(job.options) else None
@@ -67,7 +67,7 @@ class Gathered:
 
     def add(self, pending: Path) -> bool:
         """Look up the pairs that a scorer lacked. Return True if the ledger has labels
-        for some of them.
+        for some of these pairs.
         """
         self.deciding = deciding_judges(self._job)
         self._seen = versions_of(self.deciding)
@@ -143,5 +143,5 @@ def _digest(items: str, found: Decision) -> bytes:
 
 
 def digest_of_rows(digests: Mapping[str, bytes]) -> str:
-    """Return a digest of all rows that does not depend on their order."""
+    """Return a digest of all judgement rows that does not depend on the order of rows."""
     return hashlib.sha256(b"".join(sorted(digests.values()))).hexdigest()

@@ -49,15 +49,16 @@ from tasks.jobs import engine, interruptions
 from tasks.types.ledger import NO_LABEL, Judgement
 from tasks.types.problems import Unavailable
 
-#: The maximum number of texts that a job reports because they seem to instruct the
-#: judge.
+#: A job reports at most this many texts that seem to instruct the judge.
 MAX_ADDRESSING = 20
 #: The number of questions that a local model receives per round.
 LOCAL_ROUND = 2_000
 
 
 class JudgingStops(Exception):
-    """No more questions can be asked; the message gives the reason."""
+    """An error about a judge that can get no more questions, with the reason in the
+    message.
+    """
 
 
 @dataclass(frozen=True)
@@ -90,8 +91,8 @@ def _row_of(job: BackgroundJob) -> PhaseJudge:
 
 
 def estimated(job: BackgroundJob) -> dict[str, Any]:
-    """Return the number of open questions of a judge and their approximate cost. Ask no
-    question.
+    """Return the number of open questions of a judge and their approximate cost. The
+    function asks no question.
     """
     row = _row_of(job)
     judge = offered_judges().judges.get(row.name)
@@ -152,8 +153,7 @@ class _Asking:
         self._is_over_budget = False
         self._total = pairs_open(row)
         self._reserved: dict[str, Decimal] = {}
-        #: The totals of the last successful transaction. Only the job with the lease
-        #: changes them.
+        #: Only the job with the lease changes the totals of the last transaction.
         self._totals = _Totals.of(row)
 
     def run(self) -> dict[str, Any]:
@@ -297,8 +297,7 @@ class _Asking:
             row.reserved = _rounded_up(in_flight)
             row.save()
         self._totals, self._reserved = totals, reserved
-        # The budget may suffice again once the reservations of running requests are
-        # released.
+        # The budget may suffice again once running requests release their reservations.
         self._is_over_budget = is_over and not reserved
         self._numbers.update(_counts(answers))
         return [question for question, _most in wanted if question.items in reserved]
@@ -309,13 +308,11 @@ class _Asking:
     def _store(
         self, row: PhaseJudge, totals: _Totals, answers: Sequence[Answer]
     ) -> None:
-        # Assign totals instead of increasing the stored values, so that a transaction
-        # that is repeated after its commit has no second effect.
+        # Assign totals, because adding would count a repeated transaction twice.
         row.spent, row.replies = totals.spent, totals.replies
         row.unlabelled, row.failures = totals.unlabelled, dict(totals.failures)
         if self._has_terms_of(row):
-            # Discard answers to an earlier prompt or model: they must not be mixed with
-            # newer answers.
+            # Discard answers to an earlier prompt or model instead of mixing answers.
             self._append([one for answer in answers for one in self._rows(answer)])
 
     def _append(self, rows: Sequence[Judgement]) -> None:

@@ -40,7 +40,7 @@ from tasks.types.problems import InputRefused, Unavailable
 
 @dataclass(frozen=True)
 class Offer:
-    """The judges in the operator's file. If the file is invalid, the error in the file."""
+    """The judges in the operator's file, or the error in an invalid file."""
 
     judges: Mapping[str, DeclaredJudge]
     fault: str = ""
@@ -58,9 +58,7 @@ def offered_judges() -> Offer:
 
 
 def named_judge(phase: Phase) -> str:
-    """Return the judge named in the options of the phase's task; empty if they name
-    none.
-    """
+    """Return the judge named in the options of the phase's task, or an empty text."""
     return entailment.stored_model(phase.task.options) or ""
 
 
@@ -72,12 +70,12 @@ def agreed_judges(phase: Phase) -> QuerySet[PhaseJudge]:
 def agree(
     *, phase: Phase, prompt: Prompt | None, budget: Decimal | None, by: User | None
 ) -> PhaseJudge:
-    """Record the organisers' consent: the site may ask the judge that the phase's task
+    """Record the organisers' consent that the site asks the judge that the phase's task
     names.
 
-    If only the budget changes, the date of the consent stays, and with it the set of
-    runs that may be sent. Raises Refused if the operator does not offer the judge, or
-    if the season has answers of this judge to other questions.
+    If only the budget changes, the date of the consent and the set of runs that may be
+    sent do not change. Raises Refused if the operator does not offer the judge, or if
+    the season has answers of this judge to other questions.
     """
     judge = offered_judges().judges.get(named_judge(phase))
     if judge is None:
@@ -95,8 +93,7 @@ def agree(
             row.agreed_at, row.ended_at, row.source = now, None, None
             row.agreed_by = by
         elif not row.sends_texts:
-            # Keep the stored digest, because it includes the weights that a worker
-            # read.
+            # Keep the stored digest, which includes the weights that a worker read.
             terms["digest"] = row.digest
         for name, value in terms.items():
             setattr(row, name, value)
@@ -205,7 +202,7 @@ def dismiss(*, phase: Phase, by: User) -> PhaseJudge:
 def ask_for_judging(row: PhaseJudge) -> BackgroundJob:
     """Queue the open questions of a judge, or return its unfinished job.
 
-    The job belongs to no user, so that each judge has at most one.
+    The job belongs to no user, so that each judge has at most one job.
     """
     season = row.phase.task.season
     given = {"judge": row.pk}
@@ -213,8 +210,8 @@ def ask_for_judging(row: PhaseJudge) -> BackgroundJob:
 
 
 def ask_for_estimate(row: PhaseJudge, by: User) -> BackgroundJob:
-    """Queue an estimate of the number of open questions and their cost. No question is
-    asked.
+    """Queue an estimate of the number of open questions and their cost. The estimate
+    asks no question.
     """
     given = {"judge": row.pk, "dry_run": True}
     season = row.phase.task.season
@@ -249,8 +246,8 @@ def pairs_open(row: PhaseJudge) -> int:
 
 
 def unsent_runs(row: PhaseJudge) -> int:
-    """Return the number of waiting runs that were submitted before the consent. Their
-    texts are not sent.
+    """Return the number of waiting runs that were submitted before the consent. Texts
+    of these runs are not sent to the judge.
     """
     if not row.sends_texts:
         return 0

@@ -68,7 +68,7 @@ T = TypeVar("T")
 
 
 def in_parts(values: Iterable[T], size: int = AT_ONCE) -> Iterator[list[T]]:
-    """Yield the values in batches."""
+    """Yield any values in batches."""
     left = iter(values)
     while part := list(islice(left, size)):
         yield part
@@ -76,8 +76,8 @@ def in_parts(values: Iterable[T], size: int = AT_ONCE) -> Iterator[list[T]]:
 
 @dataclass(frozen=True, kw_only=True)
 class Imported:
-    """The result of an import: the judge, the row of the import, and the numbers of new
-    rows, known rows and resumed runs.
+    """The result of an import of judgements, with the judge, the row of the import, and
+    the numbers of new rows, known rows and resumed runs.
     """
 
     judge: Judge
@@ -100,7 +100,9 @@ class GivenRows:
         weakref.finalize(self, os.close, handle)
 
     def labelled(self) -> GivenRows:
-        """Return the rows that have a label; a form for people may have empty lines."""
+        """Return the rows that have a label, because a form for people may have empty
+        lines.
+        """
         rows = GivenRows(
             os.dup(self._handle),
             self.summary,
@@ -171,8 +173,8 @@ def _sent(path: Path, filename: str, by: User) -> tuple[int, Summary]:
 def import_judgements(
     *, path: Path, filename: str, by: User | None, season: Season | None, judge: str
 ) -> Imported:
-    """Store all rows of a file or none; rows that exist already are skipped. Raises
-    FileRefused.
+    """Store all rows of a file of judgements or no row, and skip rows that exist
+    already. Raises FileRefused.
     """
     return store(read_file(path, filename, judge, by), season=season, by=by)
 
@@ -259,8 +261,8 @@ def append(source: JudgementImport, rows: Sequence[Row]) -> None:
 
 
 def close_import(source: JudgementImport) -> None:
-    """Store the digest of an import's rows, and mark the scores that are outdated
-    because of the rows.
+    """Store the digest of an import's rows, and mark the scores that the rows make
+    outdated.
     """
     digest = hashlib.sha256()
     rows = source.judgements.order_by("pk").values_list(
@@ -331,8 +333,7 @@ def _count(source: JudgementImport, *, added: int, known: int) -> None:
         )
         if added >= LARGE:
             after_commit(update_statistics, Judgement._meta.db_table)  # noqa: SLF001  (public by name)
-        # Imports check scores after their commit, and scores check imports after
-        # theirs.
+        # Imports check scores, and scores check imports, each after their own commit.
         after_commit(_mark_outdated, source)
 
 
@@ -384,7 +385,7 @@ def _contradictions(
 def share(*, season: Season, name: str, kind: str, by: User) -> list[Imported]:
     """Share the season's rows of a judge with all seasons. Raises FileRefused.
 
-    Either all rows are shared or none.
+    The function shares either all rows or no row.
     """
     own = list(Judge.objects.filter(name=name, kind=kind, season=season).order_by("pk"))
     if not own:
@@ -424,8 +425,7 @@ def _share(own: Judge, season: Season, by: User) -> Imported:
         added, last = added + len(some), some[-1].pk
         for row in some:
             row.pk, row.judge, row.source = None, shared, source
-            # A rationale may quote the season's gold, which organisers of other seasons
-            # may not see.
+            # A rationale may quote gold, which other seasons' organisers may not see.
             row.rationale = ""
         Judgement.objects.bulk_create(some)
     _count(source, added=added, known=known)
@@ -441,7 +441,9 @@ def withdraw(
     by: User | None,
     season: Season | None = None,
 ) -> None:
-    """Withdraw an import, and record this in the history of the season or judge."""
+    """Withdraw an import of judgements, and record the withdrawal in the history of the
+    season or judge.
+    """
     with transaction.atomic():
         judge = Judge.objects.select_for_update().get(pk=source.judge_id)
         source.refresh_from_db()
@@ -534,8 +536,8 @@ def rows_of(judge: Judge, before: Sequence[Judge]) -> QuerySet[Judgement]:
 
 @dataclass(frozen=True)
 class Decision:
-    """The judgements on one pair: the effective label, and the rows and imports that
-    determine this label.
+    """The judgements on one pair, with the effective label, and the rows and imports
+    that determine this label.
     """
 
     judge: int

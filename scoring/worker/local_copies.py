@@ -26,8 +26,7 @@ from tasks.models import Gold, Submission
 from tasks.types import Problem
 from tasks.types.problems import from_values
 
-#: The maximum number of cached gold files. The least recently used file is deleted
-#: first.
+#: The least recently used file is deleted beyond this number of cached gold files.
 MAX_GOLD = 40
 
 
@@ -43,7 +42,7 @@ def storage_in_use() -> Iterator[None]:
 
 
 class FileRefused(Refused):
-    """The file is refused; none of its content was stored."""
+    """An error about a refused file, of which no content was stored."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = list(problems)
@@ -71,8 +70,8 @@ def sent(
     by: User | None,
     files: Mapping[str, bytes] | None = None,
 ) -> Iterator[Done]:
-    """Yield the result of the process and the files that it wrote. The files are
-    deleted when the block ends.
+    """Yield the result of the confined process and the files that the process wrote.
+    The files are deleted when the block ends.
     """
     named, limits = {"filename": filename}, limits_for_organisers()
     try:
@@ -97,8 +96,8 @@ def work_folder() -> Path:
 
 
 def gold_copy(gold: Gold) -> Path:
-    """Return the path of a local copy of the gold. Several workers may call this at the
-    same time.
+    """Return the path of a local copy of the gold. Several workers may call the
+    function at the same time.
     """
     return stored_gold(gold.file)
 
@@ -110,8 +109,7 @@ def stored_gold(stored: str) -> Path:
         return path
     with storage_in_use(), tempfile.TemporaryDirectory(dir=path.parent) as draft:
         copy = storage.local_copy(storage.gold, stored, Path(draft))
-        # If another process stored the file first, do not replace it: a scorer may be
-        # reading it.
+        # Keep a file that another process stored, because a scorer may be reading it.
         try:
             path.hardlink_to(copy)
         except FileExistsError:
@@ -137,7 +135,7 @@ def _place_of(stored: str) -> Path:
 
 
 def run_copy(submission: Submission, folder: Path) -> Path:
-    """Copy the run to a folder of its own, and return its path.
+    """Copy the run to a new folder, and return the path of the copy.
 
     The team's file name thus cannot conflict with other files. Raises RunFailed if the
     stored file is damaged.

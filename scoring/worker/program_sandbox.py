@@ -31,12 +31,11 @@ from scoring.metrics.base import Floats
 from scoring.metrics.official_run import PROGRAM, numbers_in, place, scores_in
 from tasks.types.declared.official_program import imported, program_of
 
-#: Paths in the folder of the process: the pickled call, and the folder that the program
-#: sees as `/app`.
+#: The process folder contains the pickled call and the program's folder `/app`.
 CALL, APP = "call", "app"
 ENTRY = "scoring.worker.program_sandbox:answer"
-#: Packages that the server imports if the program imports them. The user `nobody` may
-#: be unable to read them later.
+#: The server imports those of these packages that the program imports.
+#: The user `nobody` may be unable to read the packages later.
 READY = (
     "nltk",
     "numpy",
@@ -55,14 +54,14 @@ OURS = ("scoring.worker.program_sandbox", "csv", "pickle")
 SITE_PACKAGES = frozenset({"citeboard", "scoring", "tasks"})
 #: Limits on the files that a program may write. Scorers have separate limits.
 FILE_MB, TOTAL_MB, TOTAL_FILES, OPEN_FILES = 64, 256, 1_000, 32
-#: The time limit for one run of the program is the scorer's time limit divided by this
-#: number. The program runs twice, and the scorer needs time to report.
+#: The limit of one program run is the scorer's time limit divided by this number.
+#: The program runs twice, and the scorer needs time to report.
 SHARE_OF_TIME = 4
 
 
 def sandbox(text: str, *, root: Path, work_folder: Path) -> Pool:
-    """Return a process pool that can run the program. ``root`` is the folder of the
-    site's code.
+    """Return a process pool that can run the task's official program. ``root`` is the
+    folder of the site's code.
     """
     heads = {name.partition(".")[0] for name in imported(program_of(text))}
     ready = [name for name in READY if name.partition(".")[0] in heads]
@@ -99,8 +98,8 @@ def limits_of_program(limits: Limits) -> Limits:
 
 
 def computed(pool: Pool, limits: Limits, call: official.ProgramCall) -> Floats:
-    """Return the scores of a program as an array of shape (columns,). Raises
-    ProgramFailed.
+    """Return the scores that a task's official program computes, as an array of shape
+    (columns,). Raises ProgramFailed.
 
     The program runs twice, and fails if the scores differ.
     """
@@ -150,8 +149,8 @@ _ERRORS = frozenset(
 
 
 class _OwnModules(MetaPathFinder, Loader):
-    """Imports the program's own modules by relative path. `importlib` would convert the
-    paths to absolute paths.
+    """Imports modules of an official program by relative path. `importlib` would
+    convert the paths to absolute paths.
     """
 
     def __init__(self, folder: str) -> None:
@@ -192,9 +191,11 @@ def _can_be_opened(path: str) -> bool:
 
 
 def _forget_site_modules() -> dict[str, ModuleType]:
-    """Remove the site's modules from the imported ones, and return them.
+    """Remove the site's modules from the imported modules, and return the removed
+    modules.
 
-    Programs often have modules named `scoring` or `tasks`, which they would not get.
+    Programs often have modules named `scoring` or `tasks`, which imported modules of
+    the site would hide.
     """
     own = {
         name: module
@@ -207,8 +208,8 @@ def _forget_site_modules() -> dict[str, ModuleType]:
 
 
 def answer(_arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Run the program in this confined process. Return its scores or the kind of its
-    failure.
+    """Run the program in this confined process. Return the program's scores or the kind
+    of the program's failure.
     """
     # The user `nobody` may be unable to open this folder by its absolute path.
     home, app = os.open(".", os.O_RDONLY | os.O_DIRECTORY), Path(APP)
@@ -216,8 +217,7 @@ def answer(_arguments: Mapping[str, Any]) -> dict[str, Any]:
     path = str(Path.cwd() / APP)
     seen_as = path if _can_be_opened(path) else ".."
     if seen_as == "..":
-        # `os.path.abspath` and `realpath` then return relative paths, which can be
-        # opened.
+        # `os.path.abspath` and `realpath` then return relative paths that open.
         os.getcwd = lambda: "."
     call: official.ProgramCall = pickle.loads(Path(CALL).read_bytes())  # noqa: S301  (our own process wrote it)
     Path(CALL).unlink()

@@ -33,8 +33,8 @@ def publish(
     seconds: float,
     gathered: Gathered | None = None,
 ) -> bool:
-    """Store the result and end the job. Return False if another worker took over the
-    job.
+    """Store the result of a scoring job and end the job. Return False if another worker
+    took over the job.
 
     ``gathered`` is the collection of judgements that the scorer received.
     """
@@ -82,17 +82,16 @@ def _publish_scores(
 
 def keep_statistics(job: Job, path: Path) -> str:
     """Store the statistics of a scored run, and return the name of the stored file."""
-    # Names of files are never reused. A name in a database backup therefore always
-    # denotes the same content.
+    # File names are never reused, so that names in database backups keep their content.
     name = f"{job.submission_id}/job-{job.pk}-{job.attempt}-{secrets.token_hex(4)}.npz"
     with local_copies.storage_in_use(), path.open("rb") as content:
         return storage.statistics.save(name, File(content))
 
 
 def discard_statistics(name: str) -> None:
-    """Delete statistics unless an evaluation refers to them.
+    """Delete stored statistics unless an evaluation refers to the statistics.
 
-    The commit may have succeeded although the connection failed.
+    The commit of the evaluation may have succeeded although the connection failed.
     """
     if not Evaluation.objects.filter(statistics=name).exists():
         storage.statistics.delete(name)

@@ -41,8 +41,8 @@ log = logging.getLogger(__name__)
 Metrics = Mapping[str, Mapping[str, Any]]
 #: Fields of a withheld score that are stored for organisers.
 KEPT = ("value", "low", "high", "n", "scale")
-#: The number of the team's earlier runs that a run is compared with, and the number of
-#: instances above which no comparison is made.
+#: A run is compared with at most EARLIER previous runs of the same team.
+#: Runs with more than MAX_ROWS instances are not compared with previous runs.
 EARLIER, MAX_ROWS = 4, 20_000
 #: A run with so small a share of answers reveals the gold of single instances.
 SMALL_SHARE = 0.02
@@ -50,8 +50,7 @@ SMALL_SHARE = 0.02
 NEAR_COPY = 0.01
 #: Minimum number of units for the correlation of two runs.
 MIN_UNITS = 20
-#: Correct answers of two systems correlate more strongly than this; random answers do
-#: not.
+#: Correct answers of two systems correlate more than this value, unlike random answers.
 UNRELATED, MIN_UNRELATED = 0.2, 3
 
 
@@ -78,7 +77,7 @@ def drawn_part(phase: Phase) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Told:
-    """The published part of a result.
+    """The published part of a scoring's result.
 
     ``untold`` has the scores that only organisers see, and ``step`` is the standard
     error, rounded to a coarse grid.
@@ -91,16 +90,15 @@ class Told:
     probe: str = ""
     untold: Mapping[str, Any] = field(default_factory=dict)
     step: float = math.nan
-    #: The number of instances in the split or its scored part, if scores may be
-    #: withheld.
+    #: If scores may be withheld, this is the size of the split or of its scored part.
     instances: int = 0
 
 
 def told_of(job: Job, result: Mapping[str, Any], path: Path) -> Told:
-    """Return the published part of a result.
+    """Return the published part of a scoring's result.
 
-    Call this before the transaction that saves the result. There, `by_ladder` may
-    withhold more.
+    The caller has not yet opened the transaction that saves the result. In the
+    transaction that saves the result, `by_ladder` may withhold more scores.
     """
     phase, run = job.submission.phase, job.submission
     # The scorer reports the part: it may have started before the phase closed.
@@ -137,8 +135,7 @@ def told_of(job: Job, result: Mapping[str, Any], path: Path) -> Told:
         try:
             told = replace(told, probe=probe(job, metric, statistics, part))
         except Exception:
-            # The result is only a hint for organisers, so that an error must not stop
-            # the run.
+            # The probe is only a hint for organisers, so errors must not stop the run.
             log.exception(
                 "Job %s: whether the run looks like a probe is not known", job.pk
             )
@@ -159,7 +156,9 @@ def told_of(job: Job, result: Mapping[str, Any], path: Path) -> Told:
 
 
 def ranking_of(metrics: Mapping[str, Any], rank_by: str) -> str:
-    """Return the name of the ranking metric; the first metric if the rule set lacks it."""
+    """Return the name of the ranking metric, or of the first metric if the rule set
+    lacks the ranking metric.
+    """
     return rank_by if rank_by in metrics else next(iter(metrics))
 
 
@@ -218,8 +217,8 @@ def _short(metrics: Metrics) -> dict[str, dict[str, Any]]:
 
 
 def _without(told: Told, reason: str) -> dict[str, dict[str, Any]]:
-    """Return the metrics without their values, and without the counts and parts of
-    signatures that reveal them.
+    """Return the metrics without values, and without the counts and parts of signatures
+    that reveal values.
     """
     nothing = {
         "n": told.instances,
@@ -245,8 +244,8 @@ def _with_enough(
     answered: NDArray[np.bool_],
     least: int,
 ) -> dict[str, Any]:
-    """Hide the scores of classes with few answers, and of classes from which these
-    could be computed.
+    """Hide the scores of classes with few answers, and of classes that would reveal the
+    hidden scores.
     """
     shown = {}
     for dimension, numbers in breakdowns.items():
@@ -263,8 +262,8 @@ def _with_enough(
 
 
 def probe(job: Job, metric: Metric, run: Statistics, part: str) -> str:
-    """Return why the run looks like an attempt to probe the gold, with counts; empty if
-    it does not.
+    """Return why the run looks like an attempt to probe the gold, with counts, or an
+    empty result for other runs.
     """
     count, total = int(run.answered.sum()), len(run.answered)
     if count <= max(1, SMALL_SHARE * total) < total:

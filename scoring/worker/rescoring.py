@@ -153,7 +153,7 @@ def score_again(*, submission: Submission, by: User | None) -> int:
 
 
 def stop(*, phase: Phase, by: User | None) -> int:
-    """Delete queued rescoring jobs. Running jobs finish."""
+    """Delete queued rescoring jobs. Running rescoring jobs finish."""
     with transaction.atomic():
         going = Rescore.objects.filter(phase=phase, ended_at=None, stopped_at=None)
         was_going = going.update(stopped_at=timezone.now())
@@ -194,8 +194,7 @@ def fill_up(*phases: Phase) -> int:
         while _waiting() < MAX_WAITING and going.exists():
             if gold is not None and rescore(order.phase, most=AT_A_TIME):
                 continue
-            # Restart each job with outdated scores once per order. The order ends when
-            # no such job is left.
+            # An order restarts each job with outdated scores once, and then ends.
             done = (
                 _asked_again(order.phase, gold).filter(started_at__lt=order.asked_at)
                 if gold
@@ -211,10 +210,10 @@ def fill_up(*phases: Phase) -> int:
 def follow_release() -> int:
     """Request rescoring for stale phases, and return their number.
 
-    A phase is stale in three cases: the rules for withholding scores have changed;
-    scores rest on the rule-based parser although a better parser is installed; or,
-    while the phase accepts runs, a metric has a newer version. A closed phase keeps the
-    scores of earlier metric versions.
+    A phase is stale if the rules for withholding scores have changed, if scores rest on
+    the rule-based parser although a better parser is installed, or if a metric has a
+    newer version while the phase accepts runs. A closed phase keeps the scores of
+    earlier metric versions.
     """
     limited = Q(public_part__isnull=False) | Q(ladder=True)
     limited |= Q(min_answered__isnull=False) | Q(min_answered_share__isnull=False)
@@ -304,8 +303,8 @@ def told_or_parsed_otherwise(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
 def outdated(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
     """Return evaluations of scored runs whose scores are outdated.
 
-    They lack the current version of a metric or interval, would now publish other
-    scores, or use withdrawn judgements.
+    Outdated evaluations lack the current version of a metric or interval, would now
+    publish other scores, or use withdrawn judgements.
     """
     task = phase.task
     options = task.task_type.checked_options(task.options)
@@ -338,8 +337,8 @@ def outdated(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
 
 
 def _judged_since(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
-    """Return evaluations that newer judgements made outdated. They are rescored only on
-    request.
+    """Return evaluations that newer judgements made outdated. Such evaluations are
+    rescored only on request.
     """
     used = UsedJudgements.objects.filter(is_current=True, outdated_at__isnull=False)
     return _of_today(phase, gold).filter(pk__in=used.values("evaluation"))
@@ -472,11 +471,11 @@ def publish_gold(
     again: bool = False,
     read_again: bool = False,
 ) -> list[NewGold]:
-    """Store gold as the next version of each split. Use one file for all splits of a
-    season or a task.
+    """Store gold (reference answers) as the next version of each split. Use one file
+    for all splits of a season or a task.
 
     Content that equals the current version makes no new version, unless ``read_again``
-    asks to parse it with the current rules.
+    asks to parse the content with the current rules.
     """
     with transaction.atomic(), nothing_early(splits[0][0].season, by=by):
         made = publish_packed(

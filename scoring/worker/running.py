@@ -41,11 +41,11 @@ class RunJobs:
         self._gathered = retry_on_database_error(gathered_for, self.all[0])
 
     def score(self, scorer: Scorer) -> None:
-        """Run the scorer to its end, publish each result and end each job.
+        """Run the scorer to the end, publish each result and end each scoring job.
 
-        Jobs remain unfinished if the ledger has judgements that the scorer lacked; the
-        caller then starts another scorer. If this method raises an exception, the
-        caller must end the unfinished jobs.
+        If the ledger has judgements that the scorer lacked, jobs remain unfinished and
+        the caller starts another scorer. If this method raises an exception, the caller
+        must end the unfinished jobs.
         """
         command = scorer_command(self.all, scorer.folder, self._gathered)
         task = self.all[0].submission.phase.task
@@ -85,7 +85,7 @@ class RunJobs:
 
     def _has_more(self, scorer: Scorer) -> bool:
         """Look up the judgements that the scorer lacked. Return True if the ledger has
-        some.
+        some of these judgements.
         """
         has_more = False
         if self._gathered is None:
@@ -102,7 +102,7 @@ class RunJobs:
             end_job(self.unfinished.pop(0), reason)
 
     def _jobs_of(self, result: Mapping[str, Any]) -> list[Job]:
-        """Return the unfinished jobs that the result belongs to."""
+        """Return the unfinished jobs that a result of the scorer belongs to."""
         if len(self.all) == 1:
             # The results of checks and baselines name no rule set.
             return list(self.unfinished)
@@ -110,7 +110,7 @@ class RunJobs:
         return [job for job in self.unfinished if base_rules(job.rules) == rules]
 
     def _renew_leases(self, scorer: Scorer) -> None:
-        """Renew the lease of each unfinished job; end the jobs that lost their lease."""
+        """Renew the lease of each unfinished job, and end the jobs that lost the lease."""
         for job in list(self.unfinished):
             heartbeat = partial(engine.heartbeat, job, progress=scorer.progress)
             if not default_on_database_error(heartbeat, otherwise=True):
@@ -155,7 +155,7 @@ class RunJobs:
 
 
 def _publish_or_end(job: Job, publishing: Callable[[], bool]) -> None:
-    """Publish a result; if this fails, end the job with the reason."""
+    """Publish a result of the scorer, or end the job with the reason for a failure."""
     try:
         is_published = publishing()
     except DATABASE_ERRORS:

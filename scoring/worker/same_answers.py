@@ -9,7 +9,7 @@ from tasks.types import Problem
 
 
 def tell_same_answers(evaluation: Evaluation) -> None:
-    """Warn a team that it submitted the same answers before in a different file."""
+    """Warn a team that has submitted the same answers before in a different file."""
     run = evaluation.submission
     earlier = (
         _with_same_answers(evaluation)
@@ -35,8 +35,8 @@ def tell_same_answers(evaluation: Evaluation) -> None:
 def mark_same_answers(evaluation: Evaluation) -> None:
     """Mark runs of several teams that have the same answers.
 
-    Uploads of identical files are marked in the same way. Call this after the commit,
-    so that other transactions see the evaluation.
+    Uploads of identical files are marked in the same way. The caller must have
+    committed the evaluation, so that other transactions see the evaluation.
     """
     same = _with_same_answers(evaluation)
     mark_alike(Submission.objects.filter(pk__in=same.values("submission")))

@@ -44,6 +44,5 @@ def _run_scorer(jobs: RunJobs) -> None:
             with span("scorer", rule_sets=len(jobs.all)):
                 jobs.score(scorer)
         except Stopping as reason:
-            # End the jobs first: a stopping process may have no time to close the
-            # scorer.
+            # End the jobs before the scorer, as a stopping process has little time.
             jobs.end_unfinished(reason)

@@ -52,8 +52,7 @@ def limits_for(task: Task, rule_sets: int = 1) -> Limits:
     )
     return Limits(
         cpu_seconds=seconds,
-        # On a busy machine, the wall time exceeds the CPU time through no fault of the
-        # run.
+        # On a busy machine, wall time exceeds CPU time through no fault of the run.
         wall_seconds=2 * seconds,
         memory_mb=memory_mb,
         file_mb=1024,
@@ -72,10 +71,10 @@ def pending_file(job: Job) -> str:
 def scorer_command(
     jobs: Sequence[Job], folder: Path, gathered: Gathered | None = None
 ) -> child.ScorerCommand:
-    """Return the command for jobs of one run and one kind.
+    """Return the scorer's command for jobs of one run and one kind.
 
-    ``gathered`` has the judgements of the run if it uses the ledger. Raises RunFailed
-    or ScorerWaits if files are missing.
+    ``gathered`` has the judgements of a run that uses the judgement ledger. Raises
+    RunFailed or ScorerWaits if files are missing.
     """
     job = jobs[0]
     if job.kind == Job.Kind.WRITE:
@@ -129,8 +128,8 @@ def _baseline_command(job: Job, folder: Path) -> child.ScorerCommand:
 
 
 def _cannot_be_computed(missing: str) -> child.RunFailed:
-    """Return the failure of a baseline. Organisers can restart it when the resource is
-    installed.
+    """Return the failure of a baseline, which organisers can restart when the missing
+    package or model is installed.
     """
     return child.RunFailed(
         f"The baseline cannot be computed: {missing}. Those who run the site have to supply it."
@@ -194,8 +193,8 @@ def _score_command(
 
 
 def _program_of(jobs: Sequence[Job]) -> str:
-    """Return the source of the jobs' official program; empty if they have none. Raises
-    ScorerWaits.
+    """Return the source of the jobs' official program, or an empty text without a
+    program. Raises ScorerWaits.
     """
     task_type = jobs[0].submission.phase.task.task_type
     if not any(task_type.runs_program(job.rules) for job in jobs):
@@ -230,8 +229,8 @@ def _rule_set_arguments(jobs: Sequence[Job], folder: Path) -> list[str]:
 def _impossible(
     failure: str, otherwise: str, problems: Sequence[Mapping[str, Any]], more: int
 ) -> child.RunFailed:
-    """Return a failure with the scorer's first problem; without problems, use
-    `otherwise`.
+    """Return a failure with the scorer's first problem, or with the text `otherwise`
+    without problems.
     """
     reason = problems[0]["message"] if problems else otherwise
     return child.RunFailed(f"{failure}: {reason}.")

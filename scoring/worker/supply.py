@@ -13,8 +13,8 @@ from tasks.types.judge_views import further_judges
 
 
 def needs_of(task: Task) -> list[Requirement]:
-    """Return the distinct requirements of the task's rule sets, with their state on
-    this machine.
+    """Return the distinct requirements of the task's rule sets, with the state of each
+    requirement on this machine.
     """
     try:
         options = task.task_type.checked_options(task.options)

@@ -24,12 +24,11 @@ from tasks.types.runs import read_run
 
 
 def tried(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the problems of the answer. Without problems, return the instance and its
-    values by rule set and metric.
+    """Return the problems of an answer to the sample. Without problems, return the
+    instance and the instance's values by rule set and metric.
     """
     kind, name = task_type(given["task_type"]), given["filename"]
-    # Leave out options with files, because these files contain parses of the sample's
-    # own answers.
+    # Leave out options with files, which contain parses of the sample's own answers.
     gold, split, options = open_sample(kind, given["sample"], has_files=False)
     try:
         file = open_input(Path(UPLOAD), shown=name)
@@ -38,8 +37,7 @@ def tried(given: Mapping[str, Any]) -> dict[str, Any]:
         return {"problems": as_values(in_order(refused.problems))}
     named = None
     if given["sample"] and isinstance(answers, dict):
-        # For the other instances use the answers of the sample, since a task form may
-        # need all of them.
+        # A task form may need all instances, so the sample answers the other instances.
         named, run = set(answers), sample_files(given["sample"], f"{FOLDER}{RUN}")
         answers = {**read_run(kind, run, split.index, options)[0], **answers}
         problems = [problem for problem in problems if problem.line]
@@ -104,8 +102,8 @@ def _values(
 def _value(metric: Metric, pairs: Pairs, rows: list[int], units: Any) -> dict[str, Any]:
     """Return the value of a metric.
 
-    If there is none, ``lacks`` gives the reason: a missing model, a program that does
-    not run here, or a metric that needs whole runs.
+    Without a value, ``lacks`` has the reason, which is a missing model, a program that
+    does not run here, or a metric that needs whole runs.
     """
     if not (metric.is_decomposable and metric.is_exchangeable):
         return {"value": None, "lacks": "run"}

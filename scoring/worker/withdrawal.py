@@ -10,10 +10,10 @@ from tasks.models import Phase, Season
 
 @dataclass(frozen=True, kw_only=True)
 class Withdrawn:
-    """A withdrawn import.
+    """A withdrawn import of judgements.
 
-    ``runs`` is the number of runs whose scores used it, and ``frozen`` the number of
-    phases whose frozen boards keep their scores.
+    ``runs`` is the number of runs whose scores used the import, and ``frozen`` the
+    number of phases whose frozen boards keep these scores.
     """
 
     source: JudgementImport
@@ -28,7 +28,9 @@ def withdraw_import(
     by: User | None,
     season: Season | None = None,
 ) -> Withdrawn:
-    """Withdraw the import. Frozen boards keep their scores and mention the withdrawal."""
+    """Withdraw an import of judgements. Frozen boards keep their scores and mention the
+    withdrawal.
+    """
     ledger.withdraw(source=source, reason=reason, by=by, season=season)
     used = UsedJudgements.objects.filter(imports=source, is_current=True)
     phases = list(

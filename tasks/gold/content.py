@@ -31,7 +31,8 @@ BLINDED = 8
 
 def note_content(gold: Gold, digests: bytes, held: bytes, papers: bytes) -> None:
     """Store digests of the gold, keyed with a secret outside of the database, and count
-    the instances that the gold shares with other gold. Call this in a transaction.
+    the instances that the gold shares with other gold. The caller must open a
+    transaction.
     """
     key, key_name = _key()
     if connection.vendor == "postgresql":
@@ -52,8 +53,8 @@ def note_content(gold: Gold, digests: bytes, held: bytes, papers: bytes) -> None
     content, _ = GoldContent.objects.update_or_create(
         gold=gold, defaults=facts, create_defaults=of_new
     )
-    # Results of comparisons remain valid for gold under another key or without digests,
-    # until this gold is read again.
+    # Gold with digests under another key, or without digests, cannot be compared.
+    # Earlier results of comparisons stay valid for such gold until it is read again.
     anew = Q(gold=gold, other__content__key=key_name) | Q(
         other=gold, gold__content__key=key_name
     )
@@ -84,8 +85,8 @@ def note_content(gold: Gold, digests: bytes, held: bytes, papers: bytes) -> None
             "papers": len(own_papers & their_own),
         }
         pairs = ((gold.pk, other), (other, gold.pk)) if any(counts.values()) else ()
-        # Without this restriction, a person could upload gold in a season without
-        # organisers and find out answers by comparison with other gold.
+        # A person could upload gold in a season without organisers.
+        # The comparison with other gold must not reveal answers to this person.
         are_the_same = own_people == organisers.get(
             place, frozenset()
         ) and own_people.issuperset(content.organisers + their_organisers)
@@ -99,7 +100,7 @@ def note_content(gold: Gold, digests: bytes, held: bytes, papers: bytes) -> None
 
 
 def organisers_by_season() -> dict[int, frozenset[int]]:
-    """Return the organisers of each season. Seasons that only staff manage are missing."""
+    """Return the organisers of each season, without seasons that only staff manage."""
     people: dict[int, set[int]] = {}
     rows = Organiser.objects.filter(role=Organiser.Role.ORGANISER).values_list(
         "season", "user"
@@ -133,14 +134,16 @@ def part_from_strangers(season: Season) -> list[int]:
 
 
 def is_read_through() -> bool:
-    """Return True if all digests use the current key. Digests can only be compared
-    under the same key.
+    """Return True if all digests of instances use the current key. Digests can only be
+    compared under the same key.
     """
     return not GoldContent.objects.exclude(key=_key()[1]).exists()
 
 
 def shown_by(gold: Gold) -> set[bytes]:
-    """Return keyed digests of the public part of each scored instance, without answers."""
+    """Return keyed digests of the public part (without answers) of each scored
+    instance.
+    """
     content = GoldContent.objects.filter(gold=gold, key=_key()[1]).first()
     return _public_digests(_pairs(bytes(content.digests))) if content else set()
 

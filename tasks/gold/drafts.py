@@ -13,10 +13,9 @@ from django.utils import timezone
 from citeboard.core import storage
 
 FOLDER = "drafts"
-#: Forms sign the name of a draft. The signature is valid for this time.
+#: Forms sign the name of a draft, and the signature is valid for this time.
 MAX_AGE = dt.timedelta(days=1)
-#: Drafts are removed after this time. The time is longer than MAX_AGE because each step
-#: of a form signs the name again.
+#: Drafts outlive one signature, because each step of a form signs the name again.
 KEPT_FOR = 2 * MAX_AGE
 
 log = logging.getLogger(__name__)
@@ -30,7 +29,7 @@ def keep_draft(path: Path) -> str:
 
 
 def remove_old_drafts(now: dt.datetime | None = None) -> int:
-    """Remove expired drafts, and return their number."""
+    """Remove expired drafts of uploaded gold, and return the number of removed drafts."""
     before = (now or timezone.now()) - KEPT_FOR
     old = [
         entry.name for entry in storage.gold.entries(FOLDER) if entry.modified < before

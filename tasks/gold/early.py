@@ -27,8 +27,7 @@ MAX_REASON = 500
 #: A dotted name, because scoring imports tasks and not the other way round.
 BUDGETS = "scoring.results.board.budget_limits.state_of"
 BUDGET = "budget"
-#: The fields with which organisers confirm an action. In the API they are query
-#: parameters.
+#: Organisers confirm an action with these form fields or API query parameters.
 GOING_ON = ("let_out_task", "let_out_reason")
 SHOWN = "rehearsed"
 WORDS = {
@@ -43,8 +42,8 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Early:
-    """A breach of an embargo: the phase, the kind of content, the end of the embargo,
-    and the splits whose phases withhold the content.
+    """A breach of an embargo, with the phase, the kind of content, the end of the
+    embargo, and the splits whose phases withhold the content.
     """
 
     phase: Phase
@@ -125,8 +124,8 @@ class OverBudget:
 
 
 class EmbargoBreach(refusals.Refused):
-    """An error: the action would disclose content before the end of an embargo or
-    beyond a budget. ``told`` lists these disclosures.
+    """An error about an action that would disclose content before the end of an embargo
+    or beyond a budget. ``told`` lists these disclosures.
     """
 
     def __init__(self, told: Sequence[Early | OverBudget]) -> None:
@@ -163,8 +162,8 @@ class EmbargoBreach(refusals.Refused):
 
 
 class UnequalPart(refusals.Refused):
-    """An error: the public part of a split would contain instances that are private in
-    another phase. Organisers cannot confirm such an action.
+    """An error about a public part of a split that would contain instances that are
+    private in another phase. Organisers cannot confirm such an action.
     """
 
 
@@ -223,8 +222,8 @@ _going_on: ContextVar[GoingOn | None] = ContextVar("going_on", default=None)
 
 @contextmanager
 def going_on(task: str, reason: str) -> Iterator[None]:
-    """Permit the block to disclose content. ``task`` must be the name of the affected
-    task, and a reason is required.
+    """Permit the code in the block to disclose content despite an embargo. ``task``
+    must be the name of the affected task, and a reason is required.
     """
     token = _going_on.set(
         GoingOn(task.strip(), reason.strip()[:MAX_REASON]) if task or reason else None
@@ -237,8 +236,8 @@ def going_on(task: str, reason: str) -> Iterator[None]:
 
 @contextmanager
 def nothing_early(season: Season, *, by: User | None) -> Iterator[None]:
-    """Undo the changes in the block if they disclose content too early or exceed a
-    budget, unless an organiser has confirmed the disclosure.
+    """Undo the changes in the block if the changes disclose content too early or exceed
+    a budget, unless an organiser has confirmed the disclosure.
 
     Raises EmbargoBreach. Raises UnequalPart if the public parts of the same content
     differ.
@@ -269,8 +268,8 @@ def nothing_early(season: Season, *, by: User | None) -> Iterator[None]:
 def not_told_early(
     phase: Phase, people: Iterable[User], kinds: Iterable[Kind], *, by: User
 ) -> None:
-    """Require that these people may currently see this content of the gold. Call this
-    in a transaction. Raises EmbargoBreach.
+    """Require that these people may currently see this content of the gold. The caller
+    must open a transaction. Raises EmbargoBreach.
     """
     running = Phase.objects.on_gold_of(phase).filter(closes__gt=timezone.now())
     teams = Membership.objects.filter(
@@ -292,8 +291,8 @@ def not_free_yet(phase: Phase, kinds: Iterable[Kind]) -> list[Early]:
 def go_on(
     season: Season, told: Sequence[Early | OverBudget], *, by: User | None
 ) -> None:
-    """Record the confirmed disclosures. Call this in a transaction. Raises
-    EmbargoBreach if the disclosures were not confirmed.
+    """Record the disclosures that organisers confirmed. The caller must open a
+    transaction. Raises EmbargoBreach if the disclosures were not confirmed.
     """
     if not told:
         return
@@ -322,9 +321,9 @@ def go_on(
 
 @dataclass(frozen=True)
 class _State:
-    """The state of a season's embargoes. The keys are phases and kinds of content:
-    disclosed content, content that is disclosed despite the embargo of another phase,
-    and hidden content.
+    """The state of a season's embargoes. The keys are phases and kinds of disclosed
+    content, of content that is disclosed despite the embargo of another phase, and of
+    hidden content.
     """
 
     shown: dict[tuple[int, Kind], Phase]
@@ -356,7 +355,7 @@ def _state(season: Season) -> _State:
 
 def kept_back(phases: Iterable[Phase]) -> list[Early]:
     """Return the content that a phase shows now or when it opens, although another
-    phase withholds it for longer.
+    phase withholds the content for longer.
     """
     found, now = [], timezone.now()
     for phase in looked_up(phases):

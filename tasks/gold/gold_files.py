@@ -60,7 +60,7 @@ MAX_IN_MEMORY = 8 << 20
 
 
 class EarlierGold(refusals.Refused):
-    """An error: the content equals an older version, which was corrected later.
+    """An error about gold that equals an older version, which was corrected later.
     Publishing this content again requires an explicit request.
     """
 
@@ -107,7 +107,7 @@ def prepare_for(
     options: Mapping[str, str],
     folder: Path,
 ) -> PreparedGold:
-    """Read the files of gold.
+    """Read the uploaded files of gold.
 
     If the content equals the present version, use the reading version of the present
     version, otherwise the current one. Raises InputRefused.
@@ -131,7 +131,7 @@ def keep_uploaded_gold(
     reading: int = READING_VERSION,
     encoding: str = "",
 ) -> KeptGold:
-    """Read an uploaded gold file in a sandboxed process and store it."""
+    """Read an uploaded gold file in a sandboxed process and store the gold."""
     with prepared_upload(
         task.task_type,
         task.options,
@@ -161,7 +161,7 @@ def prepared_upload(
     the end of the block. Raises InputRefused.
 
     If ``inputs`` is given, the file is an archive with this number of inputs. Each
-    input is in a folder with a number as its name.
+    input is in a folder that has a number as name.
     """
     arguments = {
         # Pass all files of a declared task, since participants get some of these files.
@@ -201,8 +201,7 @@ def prepared_upload(
 
 def keep_gold(prepared: PreparedGold) -> KeptGold:
     folder = prepared.folder
-    # File names are visible in the URLs of a bucket. Because of the HMAC, people cannot
-    # derive the file names from the gold.
+    # URLs of a bucket show file names, and the HMAC hides the gold behind the names.
     named = salted_hmac("tasks.gold.files", prepared.digest, algorithm="sha256")
     digest = named.hexdigest()
     stored = {"file": packing.GOLD, "index": packing.INDEX, "public": packing.PUBLIC}
@@ -235,9 +234,9 @@ def record_gold(
     again: bool = True,
     anew: bool = False,
 ) -> tuple[Gold, bool]:
-    """Return the version with this content, and True if the version is new. If ``anew``
-    is True, always create a version, because scores against the same content will
-    differ.
+    """Return the gold version with this content, and True if the version is new. If
+    ``anew`` is True, always create a version, because scores against the same content
+    will differ.
     """
     with transaction.atomic():
         # Two simultaneous loads would assign the same number.
@@ -395,7 +394,7 @@ def _has_kit(name: str) -> bool:
 
 def has_kit(gold: Gold) -> bool:
     """Return True if the archive of the inputs has additional files for participants.
-    False if the archive is missing or damaged.
+    Return False if the archive is missing or damaged.
     """
     try:
         return _has_kit(gold.public)
@@ -449,7 +448,7 @@ def _key_of(season: int, kept: KeptGold) -> dict[str, Any]:
 
 def open_archive(gold: Gold) -> IO[bytes]:
     """Return the archive of the gold including the nonce. The user must have permission
-    for both.
+    for the gold and the nonce.
     """
     archive = tempfile.SpooledTemporaryFile(MAX_IN_MEMORY)  # noqa: SIM115  (the caller closes it)
     with storage.gold.open(gold.file) as stored:
@@ -469,8 +468,8 @@ def gold_change(before: Gold | None, after: Gold) -> audit.Change:
 
 
 def index_of(gold: Gold) -> Index:
-    """Return the index that validates uploads. All callers share the object and must
-    not change it.
+    """Return the gold's index of instances that validates uploaded runs. All callers
+    share the index and must not change the index.
     """
     return _index(gold.index)
 
@@ -510,8 +509,8 @@ def _store_file(path: Path, folder: str) -> str:
 
 
 def seal_gold(*, gold: Gold, reason: str, by: User) -> Gold:
-    """Seal the gold. Only organisers can then get the files and instances, whatever the
-    phases disclose.
+    """Seal the gold, so that only organisers can get the files and instances, whatever
+    the phases disclose.
     """
     with transaction.atomic():
         sealed = _lock_gold(gold, reason)
@@ -524,8 +523,8 @@ def seal_gold(*, gold: Gold, reason: str, by: User) -> Gold:
 
 
 def delete_gold(*, gold: Gold, reason: str, by: User) -> Gold:
-    """Delete the files of the gold unless another version uses them. If a split has
-    phases, the newest version of the split cannot be deleted.
+    """Delete the files of a gold version unless another version uses these files. If a
+    split has phases, the newest version of the split cannot be deleted.
     """
     with transaction.atomic():
         with early.nothing_early(gold.task.season, by=by):

@@ -18,13 +18,13 @@ from tasks.types import InputRefused
 from tasks.types.files import DAMAGE, METHODS, NESTED, InputFile, listed_files
 from tasks.types.guarded.encodings import GZIP
 
-#: Archives in archives are opened to this depth: a zip in a zip in a zip.
+#: Archives in archives are opened to this depth, which is a zip in a zip in a zip.
 MAX_DEPTH = 3
-#: The maximum numbers of files and bytes in all archives of a kit, at all depths.
+#: All archives of a kit together contain at most these numbers of files and bytes.
 MAX_FILES, MAX_BYTES = 20_000, 1 << 29
 _ZIP, _ZIP_END = b"PK\x03\x04", b"PK\x05\x06"
 _TAR, _TAR_AT = b"ustar", 257
-#: The first bytes of archives that are not opened.
+#: Archives that begin with these bytes are not opened.
 _CLOSED = (
     b"7z\xbc\xaf\x27\x1c",
     b"Rar!\x1a\x07",
@@ -33,7 +33,7 @@ _CLOSED = (
     b"\x28\xb5\x2f\xfd",
 )
 _BEGIN = 512
-#: The end record of a zip archive and the longest comment after this record.
+#: The end record and the longest comment of a zip archive have this many bytes.
 _END = 22 + (1 << 16)
 _NOT_READ = "an archive that is not looked into"
 
@@ -41,7 +41,7 @@ Open = Callable[[], IO[bytes]]
 
 
 class Unopened(Exception):
-    """The archive cannot be looked into, for the reason in the message."""
+    """An error about an archive that cannot be read, with the reason in the message."""
 
 
 @dataclass
@@ -54,9 +54,9 @@ class KitFiles:
     copies: int = 0
 
     def inside(self, file: InputFile, depth: int = 0) -> Iterator[InputFile]:
-        """Yield the file and the files in it, at all depths. Of a gzip file, yield the
-        content alone. A yielded file can be read until the next one is requested.
-        Raises Unopened.
+        """Yield the file of a kit and the files in this file, at all depths. Of a gzip
+        file, yield the content alone. A yielded file can be read until the next file is
+        requested. Raises Unopened.
         """
         begin, end = self._ends(file, is_inner=depth > 0)
         is_zip = _ZIP_END in end
@@ -153,8 +153,8 @@ def _extracted(archive: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
 
 
 def digest_of(file: InputFile) -> bytes:
-    """Return a digest of a text that ignores line endings and empty lines; for a binary
-    file, a digest of its bytes.
+    """Return a digest of a text that ignores line endings and empty lines, or a digest
+    of the bytes of a binary file.
     """
     digest = sha256()
     try:
@@ -168,5 +168,5 @@ def digest_of(file: InputFile) -> bytes:
     return digest.digest()
 
 
-#: The digest of a file without text.
+#: A file without text has this digest.
 NO_TEXT = sha256().digest()

@@ -42,9 +42,9 @@ from tasks.types.files import (
 )
 from tasks.types.references import referenced
 
-#: The files of packed gold. `CONTENT` contains two digests of each scored instance: of
-#: the public part and of the whole. `HELD` contains digests of all content, including
-#: unscored content. `PAPERS` contains digests of papers or other groups of instances.
+#: `CONTENT` has digests of the public part and of the whole of each scored instance.
+#: `HELD` contains digests of all content, including unscored content.
+#: `PAPERS` contains digests of papers or of other groups of instances.
 FILES = (
     "gold.zip",
     "index.json",
@@ -54,26 +54,23 @@ FILES = (
     "papers.bin",
 )
 GOLD, INDEX, PUBLIC, CONTENT, HELD, PAPERS = FILES
-#: Maximum number and total bytes of additional files that participants get with the
-#: inputs.
+#: Participants get at most this many additional files and bytes with the inputs.
 MAX_KIT_FILES, MAX_KIT = 1_000, 256 << 20
-#: Maximum number of bytes that are read from a file with a nonce.
+#: At most this many bytes are read from a file with a nonce.
 MAX_NONCE = 200
-#: Bytes of each of the two digests of an instance.
+#: Each of the two digests of an instance has this many bytes.
 DIGEST = 16
 Finding = dict[str, Any]
-#: Dotted name of the function that scores trivial runs. It is not imported, because
-#: tasks must not import scoring.
+#: Tasks must not import scoring, so the scorer of trivial runs has a dotted name.
 TRIVIAL_REPORT = "scoring.offline.trivial:quick_report"
-#: Maximum length of quoted texts, and maximum number of instances that a finding names.
+#: Quotes have at most MAX_QUOTE characters, and findings name MAX_NAMED instances.
 MAX_QUOTE, MAX_NAMED = 80, 5
-#: Maximum number of examined instances, since their digests stay in memory.
+#: At most this many instances are examined, since their digests stay in memory.
 MAX_LOOKED_AT = 200_000
-#: A label with fewer than ``FEW`` instances is reported. If there are more than
-#: ``MAX_LABELS`` labels, no label is reported, since the labels are not classes.
+#: A label with fewer than ``FEW`` instances is reported.
+#: More than ``MAX_LABELS`` labels are not classes, so no label is reported then.
 FEW, MAX_LABELS = 5, 50
-#: A finding is reported if at least this share of the instances contains the answer in
-#: a public field.
+#: A finding is reported if a public field has the answer in this share of instances.
 MUCH = 0.5
 _UNSEEN = re.compile(
     r"^\s|\s$|[\x00-\x1f\x7f\u00ad\u200b-\u200f\u2028-\u202e\u2060\ufeff]"
@@ -83,19 +80,17 @@ _UNSEEN = re.compile(
 @dataclass(frozen=True, kw_only=True)
 class PreparedGold:
     folder: Path
-    #: The plain digest under each digest rule. The keys are texts because of JSON.
+    #: Each digest rule has a plain digest, and rules are texts because of JSON.
     digests: dict[str, str]
     instances: int
     statistics: list[dict[str, Any]]
     findings: list[Finding]
     trivial: dict[str, Any]
-    #: The number of rows, objects or lines in the files, or None if they are not
-    #: counted.
+    #: The number of rows, objects or lines in the files is None if nothing counts them.
     rows: int | None = None
-    #: The version of the reading rules.
+    #: The parser reads gold under this version of the reading rules.
     reading: int = READING_VERSION
-    #: The nonce from an archive that a site exported, if the archive contains this
-    #: content.
+    #: This nonce is from an exported archive that contains the same content.
     nonce: str = ""
 
     @property
@@ -108,8 +103,8 @@ class PreparedGold:
 
 
 def nonce_of(paths: Iterable[Path], digest: str) -> str:
-    """Return the nonce from an exported archive if the content has this digest,
-    otherwise an empty text.
+    """Return the nonce from an exported archive if the archive's content has this
+    digest, otherwise an empty text.
 
     The nonce of other content is not used, since that content may have been released.
     """
@@ -202,8 +197,8 @@ def prepare_gold(
     folder: Path,
     kit: Sequence[InputFile] = (),
 ) -> PreparedGold:
-    """Write the packed files into ``folder``. Participants get the files of ``kit``
-    unchanged. Raises InputRefused.
+    """Write the packed files of gold into ``folder``. Participants get the files of
+    ``kit`` unchanged. Raises InputRefused.
     """
     checked = task_type.checked_options(options)
     split = task_type.gold_of(files, checked)
@@ -346,8 +341,8 @@ def refuse_kit(
     kit: Sequence[InputFile], gold: Sequence[InputFile], folder: Path
 ) -> None:
     """Raise InputRefused if the additional files for participants are too many or too
-    large, or if one of them is a file of the gold, also within archives. Line endings
-    and empty lines make no difference. ``folder`` is for copies of archives.
+    large, or contain a file of the gold, also within archives. The comparison with gold
+    files ignores line endings and empty lines. ``folder`` is for copies of archives.
     """
     if len(kit) > MAX_KIT_FILES:
         message, expected = f"{len(kit):,} files", f"at most {MAX_KIT_FILES:,}"
@@ -380,7 +375,7 @@ def refuse_kit(
         raise InputRefused(found)
 
 
-#: The earliest time that a zip archive can store.
+#: A zip archive cannot store an earlier time.
 NO_TIME = (1980, 1, 1, 0, 0, 0)
 ORDINARY_FILE = 0o100644 << 16
 

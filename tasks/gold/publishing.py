@@ -20,10 +20,9 @@ from tasks.gold.secrecy import Kind, hidden_until, inputs_are_free, looked_up
 from tasks.models import Claim, Gold, GoldOverlap, GoldPublication, Phase
 from tasks.models.seasons import bump_version
 
-#: Minimum number of shared instances for a notification. A smaller number would reveal
-#: single texts.
+#: A notification needs this many shared instances, as fewer would reveal single texts.
 TOLD_FROM = 20
-#: Minimum number of shared instances for a claim, in per cent of the smaller gold.
+#: A claim needs shared instances of at least this per cent of the smaller gold.
 CLAIMED_FROM = 5
 
 
@@ -134,8 +133,8 @@ def _given_out_before(publication: GoldPublication) -> Iterable[Gold]:
 
 
 def _make_claim(earlier: GoldPublication, later: GoldPublication) -> None:
-    """Create a claim. The claim is binding at once, unless staff must decide on the two
-    seasons.
+    """Create a claim of a season on a later season. The claim is binding at once,
+    unless staff must decide on the two seasons.
     """
     season, other = earlier.gold.task.season, later.gold.task.season
     # A later season cannot restrict gold that was public before.

@@ -26,8 +26,7 @@ class Kind(StrEnum):
     GOLD = "gold"
 
 
-#: Fields of other phases that determine embargoes. Cache keys of pages include these
-#: fields.
+#: These fields of other phases determine embargoes and are part of page cache keys.
 ASKED = (
     "board",
     "board_then",
@@ -43,10 +42,9 @@ ASKED = (
     "frozen_until",
     "gold_from",
 )
-#: The end of an embargo that never ends.
+#: An embargo that never ends has this end.
 NEVER = dt.datetime.max.replace(tzinfo=dt.UTC)
-#: Kinds of information that contain scores of runs. A frozen board also withholds these
-#: kinds.
+#: These kinds of information contain scores of runs, so a frozen board withholds them.
 _NUMBERS = (Kind.OWN, Kind.CLASSES, Kind.OTHERS)
 
 
@@ -56,7 +54,7 @@ def hidden_until(phase: Phase, kind: Kind, at: dt.datetime) -> dt.datetime | Non
     """
     if kind is Kind.INPUTS:
         return _future_or_none(phase.inputs_released_at, at)
-    # A team's page shows the class results of a run next to its scores.
+    # A team's page shows the class results of a run next to the scores of the run.
     is_own = kind in (Kind.OWN, Kind.CLASSES)
     is_shown = phase.shows_scores if is_own else phase.shows_measures
     end = phase.closes if phase.has_end else NEVER
@@ -83,19 +81,18 @@ def _future_or_none(instant: dt.datetime, at: dt.datetime) -> dt.datetime | None
 
 @dataclass(frozen=True)
 class Holder:
-    """Another split with some of the same content. Contains the phases of this split
-    and the versions of gold that share instances.
+    """Another split with some of the same content, with the phases of this split and
+    the versions of gold that share instances.
     """
 
     task: int
     split: str
     phases: tuple[Phase, ...]
-    #: ``versions`` share scored instances. The files of ``held`` contain some of the
-    #: same content.
+    #: ``versions`` are gold versions that share scored instances.
+    #: ``held`` are gold versions whose files contain some of the same content.
     versions: frozenset[int] = frozenset()
     held: frozenset[int] = frozenset()
-    #: True if another organiser's season published the texts first; see
-    #: `tasks.gold.publishing`.
+    #: A claim exists if another organiser's season published the same texts first.
     is_claim: bool = False
 
     def sharing(self, kind: Kind) -> frozenset[int]:
@@ -160,8 +157,7 @@ class Secrecy:
                 else None
             )
             if end is not None:
-                # A claim must not identify the other season, not even by the end of its
-                # embargo.
+                # The end of a claim's embargo must not identify the other season.
                 found.append((NEVER if holder.is_claim else end, holder))
         let_out = self.phase.let_out
         found = [
@@ -206,8 +202,8 @@ class Secrecy:
 
     @property
     def older(self) -> frozenset[int]:
-        """Return older versions whose embargo may differ from that of the newest
-        version.
+        """Return older gold versions whose embargo may differ from the embargo of the
+        newest version.
         """
         return self.sealed.union(*(holder.held for holder in self.elsewhere)) - {
             self.newest
@@ -219,7 +215,7 @@ class Secrecy:
         withhold instances.
         """
         own = self.phase.task.min_class_size
-        # A sealed version may be withheld although its split has no other phases.
+        # A sealed version may be withheld although the split has no other phases.
         binding = (holder.phases[:1] for _, holder in self.binding(Kind.INSTANCES))
         return max(
             [
@@ -297,8 +293,8 @@ def phase_by_address(season: str, task: str, phase: str) -> Phase | None:
 
 
 def secrecy_of(phase: Phase) -> Secrecy:
-    """Return the embargoes of a phase. They are loaded from the database once per
-    object.
+    """Return the embargoes of a phase. The embargoes are loaded from the database once
+    per object.
     """
     secrecy: Secrecy = looked_up([phase])[0].__dict__["secrecy"]
     return secrecy
@@ -433,15 +429,15 @@ def inputs_free_at(phase: Phase) -> dt.datetime:
 
 
 def shows_scores(phase: Phase) -> bool:
-    """Return True if teams see the scores of their own runs: the phase shows the
-    scores, and no other phase withholds them.
+    """Return True if teams see the scores of their own runs, because the phase shows
+    the scores and no other phase withholds the scores.
     """
     return phase.shows_scores and secrecy_of(phase).is_free(Kind.OWN)
 
 
 def own_runs_show(phase: Phase) -> str:
-    """Return what teams see of their own runs, taking embargoes of other phases into
-    account.
+    """Return the information that teams see on their own runs under the embargoes of
+    other phases.
     """
     kept_back = phase.shows_scores and not shows_scores(phase)
     return Phase.OwnRuns.SCORED if kept_back else phase.own_runs_show

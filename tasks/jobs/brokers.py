@@ -77,13 +77,12 @@ class Pipe:
     def is_heard(self, *, within: float) -> bool:
         if self._end is None:
             with suppress(OSError):
-                # The pipe is renamed after opening, because pipes without a reader are
-                # removed.
+                # Pipes without a reader are removed, so open the pipe before renaming.
                 private_folder(settings.WORK_DIR)
                 _pipes().mkdir(mode=0o700, exist_ok=True)
                 draft = _pipes() / f"{secrets.token_hex(8)}.new"
                 os.mkfifo(draft, 0o600)
-                # Also open the pipe for writing, so that it is never closed.
+                # The pipe is also opened for writing, so that the pipe is never closed.
                 end = os.open(draft, os.O_RDWR | os.O_NONBLOCK)
                 draft.rename(draft.with_suffix(".pipe"))
                 self._end = end
@@ -101,8 +100,8 @@ def bell() -> Bell:
 
 
 def ring() -> None:
-    """Notify the groups in the transaction that adds the wake-up. The notification and
-    the wake-up are committed or rolled back together.
+    """Notify the worker groups in the transaction that adds the wake-up. The
+    notification and the wake-up are committed or rolled back together.
     """
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
@@ -124,19 +123,19 @@ def _ring_pipes() -> None:
                 pipe.unlink(missing_ok=True)
             continue
         try:
-            # A full pipe needs no further bytes: its reader will wake up.
+            # A full pipe needs no further bytes, because its reader will wake up.
             with suppress(BlockingIOError):
                 os.write(end, b".")
         finally:
             os.close(end)
 
 
-#: Times in seconds. The timeout for Redis includes one second of waiting for a wake-up.
-#: The second number is the pause after Redis did not answer. The third is the polling
-#: interval of groups without notifications.
+#: The Redis timeout in seconds includes one second of waiting for a wake-up.
+#: Workers pause for PAUSE seconds after Redis did not answer.
+#: Groups without notifications look for work every LOOK seconds.
 PATIENCE, PAUSE, LOOK = 3.0, 5.0, 1.0
-#: Seconds after which every process has noticed that Redis is available again. From
-#: then on, all processes send wake-ups to Redis.
+#: After this many seconds, every process has noticed that Redis is available again.
+#: From this time on, all processes send wake-ups to Redis.
 SETTLED = 30.0
 
 Wakes = list[tuple[Any, bytes | str]]
@@ -144,7 +143,7 @@ _AWAY: Any = object()
 
 
 def _database_answers(action: Callable[[], Any]) -> Any:
-    """Call the action. Return None while the database is unavailable, because an
+    """Call the action, or return None while the database is unavailable, because an
     exception would end the queue process again and again.
     """
     answer = default_on_database_error(
@@ -166,8 +165,7 @@ class DatabaseWakes(ORM):
             waiting = self.get_connection().filter(
                 key=self.list_key, lock__lte=from_now()
             )
-            # Lock the row until the end of this transaction. A process that fetches the
-            # row later sees the changes of this transaction.
+            # Lock the row, so that a process that fetches it later sees these changes.
             same = waiting.select_for_update(skip_locked=True).order_by("pk").first()
             row = same or self.get_connection().create(
                 key=self.list_key, payload=task, lock=from_now()
@@ -205,17 +203,15 @@ class RedisWakes(Redis):
     the row of the job remains.
     """
 
-    #: Redis key of a set with the names of all used lists. Groups that serve all queues
-    #: read this set.
+    #: Groups that serve all queues read this Redis set of the names of used lists.
     LISTS: ClassVar[str] = f"django_q:{Conf.PREFIX}:lists"
-    #: All objects of the process share this state, so that only one caller waits for an
-    #: unavailable Redis.
+    #: All objects of a process share this time, so only one waits for a missing Redis.
     away_until: ClassVar[float] = -SETTLED
     _sign: SignOfLife | None = None
 
     @staticmethod
     def get_connection(list_key: str | None = None) -> redis.Redis:
-        # Try a second time, because the server may have closed an idle connection.
+        # Redis may have closed an idle connection, so there are two attempts.
         waits: dict[str, Any] = dict.fromkeys(
             ("socket_timeout", "socket_connect_timeout"), PATIENCE
         )
@@ -260,7 +256,7 @@ class RedisWakes(Redis):
     def _fetched(self) -> Wakes | None:
         lists = [f"django_q:{queue}:q" for queue in settings.QUEUES]
         lists = lists or [self.list_key, *sorted(self.connection.smembers(self.LISTS))]
-        # Wait for at most one second, because new lists may be created in the meantime.
+        # The call waits at most one second, because new lists may be created meanwhile.
         wake = self.connection.blpop(lists, 1)
         return [(None, wake[1])] if wake else None
 

@@ -19,8 +19,7 @@ from tasks.models import Delivery, Job, Webhook
 State = Job.State
 
 MAX_AT_ONCE, BUDGET_SECONDS = 50, 15
-#: Pauses in seconds before further attempts. After the last attempt, the delivery
-#: fails.
+#: Further attempts follow after these pauses in seconds, and then the delivery fails.
 PAUSES = (60, 300, 1800, 7200, 21_600, 86_400)
 MAX_ERROR = 300
 

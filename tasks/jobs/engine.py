@@ -41,8 +41,7 @@ from tasks.models import Job, WorkerGroup
 
 State = Job.State
 
-#: The function that a wake-up calls. It is a dotted name instead of an import, because
-#: the package scoring imports the package tasks.
+#: A wake-up calls this function, which has a dotted name to avoid a circular import.
 WAKE = "tasks.jobs.work.take_jobs"
 KINDS = {
     **dict.fromkeys(Job.OF_RUNS, "tasks.jobs.leases.RUNS"),
@@ -53,11 +52,10 @@ KINDS = {
     Job.Kind.WEBHOOK: "tasks.jobs.deliveries.DELIVERIES",
 }
 
-#: Maximum number of jobs for which one sweep wakes workers again. A worker that takes
-#: such a job wakes the next worker.
+#: One sweep wakes workers again for at most this many jobs.
+#: A worker that takes such a job wakes the next worker.
 MAX_WOKEN = 20
-#: Maximum time in seconds before a waiting job is tried again. The actual time may be
-#: longer by one interval of sweeps.
+#: A waiting job is tried again within this many seconds plus one interval of sweeps.
 MAX_WAIT = 300
 
 log = logging.getLogger(__name__)
@@ -66,12 +64,11 @@ log = logging.getLogger(__name__)
 class Kind:
     """The properties of one kind of work."""
 
-    #: Dotted name of the function that does the work. If the name is empty, sweeps
-    #: process due jobs.
+    #: The function with this dotted name does the work, or sweeps do if it is empty.
     handler = ""
     model: type[models.Model] | None = None
     related: tuple[str, ...] = ()
-    #: Lease in seconds. If 0, the lease in the settings is used.
+    #: A lease has this many seconds, or 0 for the lease in the settings.
     lease = 0
     is_given_up = True
     lost_reason = "The worker that was at it was gone."
@@ -100,7 +97,7 @@ def kind_of(job: Job) -> Kind:
 
 
 class JobLost(Exception):
-    """An error: another worker has the job, or the job's related row was deleted."""
+    """An error about a job that another worker has, or whose related row was deleted."""
 
 
 def row_of(job: Job) -> Any:
@@ -127,7 +124,7 @@ def new_job(kind: Job.Kind, priority: Job.Priority, **facts: Any) -> Job:
 
 
 def wake(job: Job) -> None:
-    """Wake a worker. Call this in the transaction that makes a job ready.
+    """Wake a worker. The caller is in the transaction that makes a job ready.
 
     If the queue is in the database, the wake-up is committed or rolled back with the
     row. Redis is not part of the transaction, so the wake-up is sent on commit. If
@@ -154,11 +151,10 @@ def leased(job: Job) -> QuerySet[Job]:
 
 
 def claim(number: int, owner: str, jobs: QuerySet[Job] | None = None) -> Job | None:
-    """Claim the job with this id and count the attempt. Return None if the job is not
-    queued or not among ``jobs``.
+    """Claim the job with this id and count the attempt. Return None for a job that is
+    not queued or not among ``jobs``.
     """
-    # The condition on the state is part of the UPDATE, so PostgreSQL checks the
-    # condition again after waiting for a lock.
+    # PostgreSQL checks the state in the UPDATE again after waiting for a lock.
     same = Job.all_kinds.filter(pk=number, state=State.QUEUED)
     same = same if jobs is None else same.filter(pk__in=jobs.order_by().values("pk"))
     facts: dict[str, Any] = {
@@ -166,8 +162,8 @@ def claim(number: int, owner: str, jobs: QuerySet[Job] | None = None) -> Job | N
         "lease_expires_at": from_now(settings.LEASE_SECONDS),
     }
     facts |= {"attempt": F("attempt") + 1, "started_at": from_now(), "woken_at": None}
-    # Give the current turn to jobs that were passed over. The turns of a season never
-    # decrease.
+    # Jobs that were passed over get the current turn.
+    # The turns of a season never decrease.
     present = Subquery(
         present_turns(season=OuterRef("season"), priority=OuterRef("priority"))[:1]
     )
@@ -195,8 +191,7 @@ def claim_next(owner: str, group: str) -> Job | None:
     # Most duplicate wake-ups end here, before any row is locked.
     while claimable(group).exists():
         with transaction.atomic():
-            # The lock lasts until the end of the transaction, so processes of one group
-            # claim jobs one after the other.
+            # Processes of one group claim jobs one after the other under this lock.
             if not WorkerGroup.objects.select_for_update().filter(name=group).exists():
                 note_group(group)
                 WorkerGroup.objects.select_for_update().get(name=group)
@@ -222,7 +217,7 @@ def wake_next(job: Job) -> None:
 
 
 def heartbeat(job: Job, **facts: object) -> bool:
-    """Renew the lease. Return False if this worker lost the job."""
+    """Renew the lease of a running job. Return False if this worker lost the job."""
     seconds = kind_of(job).lease or settings.LEASE_SECONDS
     return bool(leased(job).update(lease_expires_at=from_now(seconds), **facts))
 
@@ -255,7 +250,7 @@ def release(job: Job) -> bool:
 
 
 def defer(job: Job, reason: str, *, until: dt.datetime | None = None) -> bool:
-    """Let the job wait for a missing dependency. Sweeps resume it after increasing
+    """Let the job wait for a missing dependency. Sweeps resume the job after increasing
     intervals.
     """
     waited = (timezone.now() - job.created_at).total_seconds()
@@ -287,8 +282,8 @@ def resume(job: Job) -> bool:
 
 
 def crashed(job: Job, reason: str) -> bool:
-    """Handle a job that ended without a result: queue the job again, or fail the job
-    after the last attempt.
+    """Queue a job that ended without a result again, or fail the job after the last
+    attempt.
     """
     kind = kind_of(job)
     if kind.is_given_up and job.attempt >= settings.MAX_ATTEMPTS:
@@ -399,7 +394,7 @@ class PostedKind(Kind):
 
     @property
     def due(self) -> QuerySet[Job]:
-        # Add a second, since SQLite stores times with milliseconds only.
+        # SQLite drops microseconds, so jobs that are due within a second count.
         now = database_now() + dt.timedelta(seconds=1)
         due = Job.all_kinds.filter(kind=self.name, state=State.QUEUED, due_at__lte=now)
         return due.order_by("due_at", "pk")

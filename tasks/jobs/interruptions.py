@@ -77,7 +77,7 @@ def check() -> None:
 def held_back() -> Iterator[None]:
     """Defer SIGTERM until the end of the block."""
     if threading.current_thread() is not threading.main_thread():
-        # Only the main thread can handle signals.
+        # Only the main thread of a process can handle signals.
         yield
         return
     before = signal.signal(signal.SIGTERM, lambda *_: _asked.set())

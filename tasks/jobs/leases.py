@@ -27,19 +27,16 @@ log = logging.getLogger(__name__)
 
 State, Status = Job.State, Submission.Status
 
-#: The status of a submission changes with the job only if the present status is one of
-#: these. Scored runs keep their status during rescoring, and so do cancelled and
-#: withdrawn runs.
+#: The status of a submission follows the job only from one of these statuses.
+#: Scored, cancelled and withdrawn runs keep their status during rescoring.
 FOLLOWING = (*Submission.MOVING, Status.FAILED)
-#: If a job refuses a run after the deadline, the team can submit a replacement within
-#: this number of minutes.
+#: After the deadline, teams can replace a refused run within this many minutes.
 REPLACE_MINUTES = 15
 NO_RULES = ""
-#: Statuses of runs that are rescored. Failed and cancelled runs are not rescored: they
-#: did not use up one of the team's tries, but a score would.
+#: Runs with these statuses are rescored.
+#: Failed and cancelled runs used up no try, but a score would use up a try.
 SCORED_AGAIN = (*Submission.MOVING, Status.SCORED)
-#: Matches baseline submissions whose run has not been computed. Such runs are scored
-#: after the computation.
+#: These baselines are scored later, after the computation of their runs.
 UNWRITTEN = Q(kind=Submission.Kind.BASELINE, file="")
 
 
@@ -50,7 +47,7 @@ def lacks_supply() -> Exists:
     """Match runs whose scoring waits for an administrator, for example to install a
     package.
 
-    Missing entailment labels are not included, because jobs produce them.
+    Runs without entailment labels are not included, because jobs produce these labels.
     """
     return Exists(
         Job.objects.filter(
@@ -60,8 +57,8 @@ def lacks_supply() -> Exists:
 
 
 def is_unsupplied() -> Q:
-    """Match the same runs as `lacks_supply`, in a query that starts from the few
-    waiting jobs.
+    """Match runs that wait for an administrator, like `lacks_supply`, in a query that
+    starts from the few waiting jobs.
     """
     waiting = Job.objects.filter(state=State.WAITING, pending_labels=None)
     return Q(pk__in=waiting.values("submission"))
@@ -79,8 +76,7 @@ class Runs(Kind):
         if state == State.WAITING:
             others = Job.objects.filter(submission=job.submission_id, gold=job.gold_id)
             done = others.filter(kind=Job.Kind.SCORE, state=State.DONE)
-            # The scores under an additional judge do not replace the scores that
-            # determine ranks.
+            # Scores under an additional judge do not replace the ranking scores.
             if done.exclude(rules__contains=OF_JUDGE).exists():
                 _publish_other_rule_sets(job)
                 return
@@ -111,7 +107,7 @@ def options_digest(options: Mapping[str, str]) -> str:
 
 def create_jobs(submission: Submission, gold: Gold) -> list[Job]:
     """Create jobs that score the run against the gold under each rule set of the task.
-    Return only the new jobs.
+    Return only the new scoring jobs.
     """
     jobs = [
         _job(submission, gold, rules, sets_status=position == 0)
@@ -204,8 +200,7 @@ def complete(job: Job, record: Callable[[], object]) -> bool:
                     **team, has_failed=True, status=Status.FAILED
                 )
                 failed.filter(number__lt=job.submission.number).update(has_failed=False)
-                # Use the time when the first job was created, because runs that an
-                # organiser or the demo loads may have older dates.
+                # Use the job's creation time, because loaded runs may have older dates.
                 arrived = job.submission.jobs.aggregate(first=Min("created_at"))
                 seconds = (database_now() - arrived["first"]).total_seconds()
                 tallies.observe(tallies.UPLOAD_TO_SCORE, job.queue, max(seconds, 0.0))
@@ -225,8 +220,8 @@ def accept(
     """End the check of a run and create the scoring jobs in one transaction."""
     submission = job.submission
     with transaction.atomic():
-        # Lock the team's entry, as submissions do. Then either rescoring with new gold
-        # includes this run, or this run is scored with the new gold.
+        # Lock the team's entry, as submissions do.
+        # Either rescoring with new gold includes this run, or this run uses new gold.
         if submission.team is not None:
             lock_entry(submission.phase, submission.team)
         if not end_lease(
@@ -276,14 +271,12 @@ def fail(
         if job.kind == Job.Kind.CHECK and problems and job.submission.team_id:
             late = LateReading.objects.filter(submission=job.submission_id).first()
             if late is not None and not late.is_named:
-                # The sender did not name the task, and the file does not have the
-                # format of this one.
+                # The sender named no task, and the file has another task's format.
                 status = Status.CANCELLED
             elif not job.submission.phase.is_late(
                 job.submission.begun_at or job.submission.submitted_at
             ):
-                # If a run replaced another run after the deadline, the run cannot be
-                # replaced again.
+                # A run that replaced a run after the deadline cannot be replaced again.
                 facts["replace_until"] = from_now(60 * REPLACE_MINUTES)
         _sync_submission_status(job, status, reason, **facts)
         Submission.objects.filter(pk=job.submission.pk).update(has_failed=True)
@@ -311,8 +304,8 @@ def rescore(phase: Phase, most: int | None = None) -> list[Job]:
     """
     rules = phase.task.rules
     with transaction.atomic():
-        # Every submission locks the entry of its team. Locking all entries waits for
-        # submissions in progress. Later submissions use the new gold.
+        # Lock all entries to wait for submissions in progress, which lock an entry.
+        # Later submissions use the new gold.
         list(
             Registration.objects.select_for_update()
             .filter(season=phase.task.season_id)

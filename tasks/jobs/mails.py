@@ -59,12 +59,12 @@ NOTIFICATIONS = Mails(
 INVITATIONS = Mails(Job.Kind.INVITATION, MailedInvitation, "team", "created_by")
 KINDS = (NOTIFICATIONS, INVITATIONS)
 
-#: Maximum number of e-mails per sweep, and maximum duration in seconds, because sweeps
-#: also do other work.
+#: A sweep sends at most MAX_AT_ONCE e-mails for at most BUDGET_SECONDS seconds.
+#: The limits leave time for the other work of a sweep.
 MAX_AT_ONCE, BUDGET_SECONDS = 200, 20
-#: Pause between two e-mails to the same person. E-mails about dates are not delayed.
+#: E-mails to a person are this time apart, except for e-mails about dates.
 TOGETHER = dt.timedelta(minutes=10)
-#: If the mail server refuses an address this many times, the address is not used again.
+#: An address that the mail server refused this many times is not used again.
 MAX_REFUSALS = 6
 MAX_ERROR = 300
 SHOWN = 50
@@ -84,8 +84,8 @@ class MailState:
 
 
 def send_mails() -> int:
-    """Send due e-mails and return their number. Stop if the mail server does not
-    answer.
+    """Send due e-mails and return the number of sent e-mails. Stop if the mail server
+    does not answer.
     """
     sent, until = 0, time.monotonic() + BUDGET_SECONDS
     connection = get_connection()
@@ -111,8 +111,7 @@ def send_mails() -> int:
                 if not _is_refusal(trouble):
                     log.warning("The mail server does not answer: %s", error)
                     _end(together, state=State.QUEUED, reason=error, due_at=pause)
-                    # Postpone all due e-mails, so that only one connection is attempted
-                    # per pause.
+                    # Postpone all due e-mails, so that each pause has one connection.
                     for kind in KINDS:
                         kind.due.order_by().update(due_at=pause)
                     break
@@ -125,8 +124,7 @@ def send_mails() -> int:
                 state = State.FAILED if job.attempt >= MAX_REFUSALS else State.QUEUED
                 _end(together, state=state, reason=error, due_at=pause)
             except ValueError as unwritable:
-                # The clause for OSError precedes this clause, since a refused
-                # certificate has both exception classes.
+                # A refused certificate has both classes, so OSError is handled first.
                 error = f"no mail can be written to this address: {type(unwritable).__name__}"
                 _end(together, state=State.FAILED, reason=error)
             else:
@@ -145,8 +143,8 @@ def _end(together: Sequence[tuple[Job, Any]], **facts: Any) -> None:
 def _claim_due_mails(
     job: Job, row: Notification | MailedInvitation
 ) -> list[tuple[Job, Any]]:
-    """Claim all due e-mails to the same person in order to send them together. If the
-    last e-mail to the person was too recent, postpone the job and return no e-mails.
+    """Claim all due e-mails to the same person in order to send one e-mail. If the last
+    e-mail to the person was too recent, postpone the job and return no e-mails.
     """
     taken: list[tuple[Job, Any]] = [(job, row)]
     if isinstance(row, MailedInvitation) or row.kind in OF_DATES or not TOGETHER:
@@ -169,8 +167,8 @@ def _claim_due_mails(
     if last is not None and last + TOGETHER > database_now():
         end_lease(job, state=State.QUEUED, due_at=last + TOGETHER, is_counted=False)
         return []
-    # The cause of an e-mail may be undone for some time. After this time, an e-mail
-    # waits for later e-mails whose cause can still be undone.
+    # The cause of an e-mail can be undone for some time.
+    # An older e-mail waits for later e-mails whose cause can still be undone.
     if row.created_at + TOGETHER <= database_now():
         others = own.filter(
             job__state=State.QUEUED, created_at__lte=row.created_at + TOGETHER
@@ -327,7 +325,7 @@ def notification_mail(*told: Notification) -> EmailMessage:
             _("Stop these e-mails: %(address)s")
             % {"address": f"{settings.BASE_URL}{path}"}
         )
-    # A title may contain names that users chose. The subject must be a single line.
+    # A title may contain names that users chose, and a subject must be a single line.
     subject = " ".join(words[0].title.split())
     if len(told) > 1:
         subject = _("%(first)s, and %(more)s more") % {
@@ -335,8 +333,7 @@ def notification_mail(*told: Notification) -> EmailMessage:
             "more": len(told) - 1,
         }
     headers = {
-        # The id is the same in each attempt, so that mail programs show a repeated
-        # e-mail only once.
+        # Each attempt has the same id, so that mail programs show an e-mail only once.
         "Message-ID": f"<notification-{told[0].pk}@{urlsplit(settings.BASE_URL).hostname}>",
         "Auto-Submitted": "auto-generated",
     }

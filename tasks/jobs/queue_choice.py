@@ -29,13 +29,14 @@ from citeboard.core.writability import is_writable
 from tasks.jobs.interruptions import default_on_database_error
 from tasks.models import Job, Submission, Task, WorkerGroup
 
-#: Times in seconds: the time between two heartbeats, the time without a heartbeat after
-#: which a group counts as stopped, and the time after which a stopped group is deleted.
+#: Worker groups send a heartbeat every PACE seconds.
+#: A group counts as stopped after MAX_SILENCE seconds without a heartbeat.
+#: A stopped group is deleted after FORGOTTEN seconds.
 PACE, MAX_SILENCE, FORGOTTEN = 5.0, 60, 24 * 60 * 60
 
 
 class SignOfLife:
-    """The heartbeat of a worker group. The process that fetches wake-ups writes it."""
+    """The heartbeat of a worker group, which the process that fetches wake-ups writes."""
 
     def __init__(self, group: int) -> None:
         self._name = group_name(group)
@@ -113,7 +114,7 @@ class Watchdog:
 
 
 LIGHT, MODELS, GPU = Job.LIGHT, "models", "gpu"
-#: A dotted name instead of an import, because scoring depends on tasks.
+#: Scoring depends on tasks, so tasks name this function of scoring by a dotted name.
 NEEDS_MODELS = "scoring.metrics.needs_models"
 #: A run is heavy if recent runs of the same phase took at least this time.
 HEAVY = dt.timedelta(seconds=20)
@@ -121,8 +122,8 @@ RECENT = 5
 
 
 def queue_of(task: Task) -> str:
-    """Return the queue that organisers have set. By default, the queue depends on
-    whether the task's metrics need models.
+    """Return the job queue that organisers have set for the task. By default, the queue
+    depends on whether the task's metrics need models.
     """
     if task.queue:
         return task.queue
@@ -165,15 +166,14 @@ def facts_of(submission: Submission, kind: Job.Kind) -> dict[str, object]:
         submission=submission
     )
     own = before.order_by("-turn").values_list("turn", flat=True).first()
-    # Use the turn after the team's latest turn. If this turn has passed, use the
-    # current turn.
+    # Use the turn after the team's latest turn, or the current turn if that has passed.
     turn = max(0 if own is None else own + 1, present_turns(**facts).first() or 0)
     facts |= {"team": submission.team_id or 0, "turn": turn}
     return {"queue": queue, "is_heavy": is_heavy(submission, queue, kind), **facts}
 
 
 def present_turns(**of: Any) -> QuerySet[Job, int]:
-    """Return the turns of jobs that have started, the latest first."""
+    """Return the turns (fair shares) of jobs that have started, the latest turn first."""
     begun = Job.objects.filter(started_at__isnull=False, **of).order_by("-started_at")
     return begun.values_list("turn", flat=True)
 
@@ -182,12 +182,12 @@ def present_turns(**of: Any) -> QuerySet[Job, int]:
 MEMORY = 3600
 MAX_TURN = 2**31 - 1
 NEVER = dt.datetime.min.replace(tzinfo=dt.UTC)
-#: SQL conditions without parameters, so that databases use the partial index.
+#: SQL conditions have no parameters, so that databases use the partial index.
 _IS = "state = 'queued'", "state = 'running'"
 QUEUED, RUNNING = (RawSQL(state, (), BooleanField()) for state in _IS)  # noqa: S611  (texts of our own)
-#: SQL that finds the first queued job of each group along an index. SQLite scans equal
-#: rows when it compares row values, so the values must be distinct. The query names the
-#: index because SQLite would otherwise sort all waiting jobs.
+#: The SQL finds the first queued job of each group along an index.
+#: SQLite scans equal rows when it compares row values, so values must be distinct.
+#: The query names the index, because SQLite would otherwise sort all waiting jobs.
 _GROUP, _ORDER = (", ".join(names) for names in (Job.GROUP, Job.ORDER))
 _SAME = ", ".join(f"nullif(job.{name}, NULL)" for name in Job.GROUP)
 _FIRST = f"ORDER BY {_GROUP}, {_ORDER} LIMIT 1"
@@ -209,8 +209,8 @@ def served() -> QuerySet[Job]:
     return waiting.filter(queue__in=settings.QUEUES) if settings.QUEUES else waiting
 
 
-#: Kinds of work that take long. A group runs at most `CITEBOARD_WORKERS` jobs of each
-#: such kind at once, so that light runs do not wait.
+#: A group runs at most `CITEBOARD_WORKERS` long jobs of each of these kinds at once.
+#: The limit on long jobs keeps light jobs from waiting.
 LONG = {
     "long": Q(kind=Job.Kind.BACKGROUND) | Q(kind__in=Job.OF_RUNS, is_heavy=True),
     "comparing": Q(kind=Job.Kind.COMPARE),
@@ -224,8 +224,7 @@ def claimable(group: str) -> QuerySet[Job]:
     jobs = heads(served())
     if not settings.FAST_LANE:
         return jobs
-    # One process may claim all rule sets of a run. Therefore processes are counted, not
-    # jobs.
+    # One process may claim all rule sets of a run, so count processes instead of jobs.
     at_work = Job.all_kinds.filter(
         RUNNING, lease_owner__gt="", lease_owner__startswith=group
     ).aggregate(
@@ -251,7 +250,7 @@ def heads(jobs: QuerySet[Job]) -> QuerySet[Job]:
 
 def in_turn(jobs: QuerySet[Job]) -> list[Job]:
     """Return the first job of each group of jobs, in the order in which workers take
-    them.
+    jobs.
     """
     begun = Job.objects.filter(
         season=OuterRef("season"), started_at__gt=from_now(-MEMORY)
@@ -271,14 +270,13 @@ def in_turn(jobs: QuerySet[Job]) -> list[Job]:
     return sorted(rows, key=lambda job: seasons[job.priority, job.season])
 
 
-#: Positions above this number are not computed, so that the computation takes constant
-#: time.
+#: Positions above this number are not computed, to limit the computation time.
 MAX_PLACE = 100
 
 
 def place_in_queue(submission: Submission) -> int | None:
-    """Return the position in the queue, from 1, at most MAX_PLACE + 1. Return None if
-    the run is not queued.
+    """Return the run's position in the queue, from 1, at most MAX_PLACE + 1. Return
+    None if the run is not queued.
     """
     job = (
         submission.jobs.filter(sets_status=True, state=Job.State.QUEUED)
@@ -300,8 +298,7 @@ def place_in_queue(submission: Submission) -> int | None:
     own: list[int] = []
     others = Counter[tuple[int, int]]()
     for first in firsts:
-        # Use `IN`, because SQLite does not use the index for comparisons of truth
-        # values.
+        # SQLite uses the index for `IN`, but not for comparisons of truth values.
         group = {f"{name}__in": [getattr(first, name)] for name in Job.GROUP}
         waiting = Job.all_kinds.filter(QUEUED, sets_status=True, **group).order_by(
             *Job.ORDER
@@ -316,8 +313,7 @@ def place_in_queue(submission: Submission) -> int | None:
         return None  # A worker has taken the job in the meantime.
     mine, place = order.index((job.priority, job.season)), len(own)
     for position, key in enumerate(order):
-        # Jobs of other seasons with the same priority alternate with jobs of this
-        # season.
+        # Jobs of seasons with the same priority alternate with this season's jobs.
         turns = MAX_PLACE if key[0] < job.priority else len(own) - (position > mine)
         place += min(others[key], turns)
     return min(place, MAX_PLACE + 1)

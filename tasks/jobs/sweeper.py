@@ -15,7 +15,7 @@ from tasks.jobs.engine import expire_lost, move_each, orphaned, resume, wake_aga
 from tasks.jobs.queue_choice import FORGOTTEN
 from tasks.models import Job, WorkerGroup
 
-#: A wake-up is considered lost if it was fetched more than this time ago.
+#: A wake-up that was fetched more than this time ago is considered lost.
 WAKE_LIFE = dt.timedelta(hours=2)
 SIGN_OF_LIFE = "last-sweep"
 
@@ -40,9 +40,9 @@ def sweep(now: dt.datetime | None = None) -> Swept:
     swept = Swept(
         expire_lost(now), move_each(waiting, resume), wake_again(before=now - lease / 2)
     )
-    # The queue keeps a wake-up until a worker acknowledges it. If the worker died, the
-    # queue would repeat the wake-up after a week. Fetched wake-ups have a lock that
-    # ends after the retry time. New wake-ups have no future lock.
+    # If a worker dies, the queue repeats an unacknowledged wake-up after a week.
+    # The lock of a fetched wake-up ends after the retry time.
+    # New wake-ups have no future lock.
     handed_out = now + dt.timedelta(seconds=Conf.RETRY)
     OrmQ.objects.filter(
         lock__gt=now + WAKE_LIFE, lock__lt=handed_out - WAKE_LIFE
@@ -52,8 +52,7 @@ def sweep(now: dt.datetime | None = None) -> Swept:
     try:
         caches["queue"].set(SIGN_OF_LIFE, database_now(), timeout=None)
     except Exception:
-        # Only the command `doctor` reads the time of the last sweep. The sweep itself
-        # has succeeded.
+        # Only the command `doctor` reads the time of the last sweep, which succeeded.
         log.warning("The sweep could not leave a sign of life", exc_info=True)
     if swept != Swept():
         log.info("Swept: %s", swept)

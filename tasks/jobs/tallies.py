@@ -13,7 +13,7 @@ from django.db.models import Count, F, Q, Sum
 
 from tasks.models import Tallied, Tally
 
-#: Upper bounds of the histogram's buckets in seconds. The last bucket is unbounded.
+#: Buckets of the histogram have these upper bounds in seconds, the last bucket none.
 BUCKETS = (0.5, 1, 2, 5, 10, 30, 60, 300, 1800)
 
 JOB_SECONDS, UPLOAD_TO_SCORE = "job_seconds", "upload_to_score_seconds"
@@ -21,7 +21,7 @@ LEASES_LOST, BEGUN_AGAIN = "leases_lost", "jobs_begun_again"
 
 
 def count(name: str, label: str = "", *, place: int = 0, total: float = 0.0) -> None:
-    """Increment a counter in the transaction of the event. Call this as late as
+    """Increment a counter in the transaction of the event. Callers increment as late as
     possible, because the counter stays locked.
     """
     key = {"name": name, "label": label, "place": place}
@@ -43,8 +43,8 @@ def counted(name: str) -> dict[str, int]:
 
 
 def histogram(name: str) -> dict[str, tuple[list[int], float]]:
-    """Return for each label the cumulative counts of the buckets with the total count
-    last, and the sum of seconds.
+    """Return for each label of a histogram the cumulative counts of the buckets with
+    the total count last, and the sum of seconds.
     """
     numbers: dict[str, list[int]] = {}
     sums: dict[str, float] = {}
@@ -59,14 +59,14 @@ def histogram(name: str) -> dict[str, tuple[list[int], float]]:
     }
 
 
-#: Kinds of rows in ``Tallied``: runs, runs by day, and jobs. Days are in UTC.
+#: ``Tallied`` has rows for runs, for runs by day in UTC, and for jobs.
 RUNS, DAYS, JOBS = "run", "day", "job"
 KEY = ("what", "phase", "team", "day", "queue", "state")
-#: Maximum number of rows that one statement deletes. SQLite does not accept many more.
+#: One statement deletes at most this many rows, near the limit of SQLite.
 AT_ONCE = 5000
 
-# Runs are counted for each team and day. The day may be unknown. Jobs of runs are
-# counted for each queue.
+# Runs are counted for each team and day, which may be unknown.
+# Jobs of runs are counted for each queue.
 _RUN = """
     SELECT 'run' AS what, {row}phase_id AS phase, COALESCE({row}team_id, 0) AS team,
         CAST(NULL AS date) AS day, '' AS queue, {row}status AS state, {sign}1 AS number,
@@ -101,8 +101,8 @@ CREATE TABLE IF NOT EXISTS tasks_tallied (
 
 
 def watch(connection: BaseDatabaseWrapper) -> None:
-    """Create missing triggers that count rows. SQLite drops triggers when it rebuilds a
-    table.
+    """Create missing triggers that count rows. SQLite drops triggers when a table is
+    rebuilt.
     """
     is_postgresql = connection.vendor == "postgresql"
     with transaction.atomic(connection.alias), connection.cursor() as cursor:
@@ -198,8 +198,8 @@ def number_of_runs(which: Q) -> int:
 
 
 def add_up() -> None:
-    """Merge rows with the same key. The next sweep merges rows of concurrent
-    transactions.
+    """Merge rows of counters with the same key. The next sweep merges rows of
+    concurrent transactions.
     """
     if (
         not Tallied.objects.values(*KEY)

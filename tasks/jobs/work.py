@@ -21,13 +21,13 @@ log = logging.getLogger(__name__)
 
 
 class JobWaits(Exception):
-    """An error: the job must wait because something is missing. The message names the
-    missing thing.
+    """An error about a job that must wait for a missing dependency, which the message
+    names.
     """
 
 
 class JobDied(Exception):
-    """An error: the process of the job ended without a message."""
+    """An error about a job whose process ended without a message."""
 
 
 def take_next() -> bool:
@@ -39,8 +39,8 @@ def take_next() -> bool:
 
 
 def take_jobs(*_: object) -> None:
-    """Take jobs until there are no jobs that this worker group may take. Arguments are
-    ignored: wake-ups of earlier releases name a job.
+    """Take jobs until there are no jobs that this worker group may take. The function
+    ignores arguments, because wake-ups of earlier releases name a job.
     """
     while take_next():
         pass
@@ -82,8 +82,7 @@ def _claimed_and_done(claim: Callable[[], Job | None]) -> bool:
                 finally:
                     request_id.reset(token)
         except interruptions.DATABASE_ERRORS as reason:
-            # The claim of this worker remains until the lease ends. Then a sweep queues
-            # the job again.
+            # A sweep queues the job again after the end of this worker's lease.
             message = "The database failed while a worker was at job %s: %s"
             log.error(message, job and job.pk, one_line(reason))  # noqa: TRY400  (not worth a traceback)
             return False

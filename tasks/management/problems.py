@@ -12,7 +12,7 @@ from tasks.types import InputRefused
 from tasks.types.problems import Problem, alike, capped, counted
 
 LET_OUT = "the task's name, where something may be known of its gold before its time; --reason says why"
-#: The exit code of refused input, which is the same as in the offline scorer.
+#: Refused input ends a command with this exit code, as in the offline scorer.
 REFUSED = 2
 
 

@@ -16,11 +16,10 @@ from tasks.types.declared import folder, official_program, own_measures
 
 
 class Declaration(models.Model):
-    """A task folder. A row never changes: a changed folder becomes a new row."""
+    """A task folder. A row never changes, and a changed folder becomes a new row."""
 
     digest = models.CharField(max_length=64, primary_key=True)
-    #: `declared:NAME@`, followed by a prefix of the digest of the files that determine
-    #: scores.
+    #: The slug is `declared:NAME@` and a digest prefix of the files that affect scores.
     slug = models.CharField(max_length=120, db_index=True)
     files: models.JSONField[dict[str, str]] = models.JSONField()
     kept_at = models.DateTimeField(auto_now_add=True)

@@ -46,8 +46,7 @@ class Job(models.Model):
         POST = 5, "an e-mail or an event"
 
     LIGHT: ClassVar[str] = "light"
-    #: The queue of requests to judge models, whose endpoints may be outside of the
-    #: site.
+    #: Requests to judge models, whose endpoints may be off-site, are in this queue.
     JUDGES: ClassVar[str] = "judges"
 
     class State(models.TextChoices):
@@ -61,8 +60,8 @@ class Job(models.Model):
     MOVING: ClassVar[tuple[State, ...]] = (State.QUEUED, State.RUNNING, State.WAITING)
 
     kind = models.CharField(max_length=10, choices=Kind, default=Kind.SCORE)
-    #: Null for jobs without a run. The object of such a job has a column ``job``, which
-    #: refers to the job.
+    #: Jobs without a run have no submission.
+    #: The object of a job without a run has a column ``job`` that refers to the job.
     submission: models.ForeignKey[Submission, Submission] = models.ForeignKey(  # type: ignore[misc]
         Submission, on_delete=CASCADE, null=True, blank=True, related_name="jobs"
     )
@@ -130,13 +129,11 @@ class Job(models.Model):
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
-    #: `all_kinds` contains all jobs. `objects` contains only jobs of runs, which pages
-    #: and statistics show.
+    #: `all_kinds` has all jobs, and `objects` the jobs of runs, which pages show.
     all_kinds: ClassVar[models.Manager[Job]] = models.Manager()
     objects: ClassVar[JobsOfRuns] = JobsOfRuns()
 
-    #: The fields that divide queued jobs into groups, and the order of jobs within a
-    #: group.
+    #: GROUP divides queued jobs into groups, and ORDER sorts the jobs of a group.
     GROUP: ClassVar[tuple[str, ...]] = (
         "queue",
         "kind",
@@ -310,10 +307,10 @@ class Tally(models.Model):
 
 class Tallied(models.Model):
     """A change in the number of runs or jobs with a certain key. The sum of all rows
-    with this key is the present number.
+    with one key is the present number of runs or jobs.
 
-    Triggers insert rows (`tasks.jobs.tallies`), and a sweep merges them. The table is
-    unmanaged, so backups and moves omit it, and restored runs are counted again.
+    Triggers insert rows (`tasks.jobs.tallies`), and a sweep merges rows. The table is
+    unmanaged, so backups and moves omit the table, and restored runs are counted again.
     """
 
     what = models.CharField(max_length=3)

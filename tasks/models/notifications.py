@@ -67,8 +67,8 @@ class Channel(models.TextChoices):
 
 
 OF_OUTCOMES = (Kind.SCORED, Kind.RESCORED, Kind.CONFIRM)
-#: Kinds that only members of the team receive, and kinds that only the season's
-#: organisers and helpers receive.
+#: Only the team's members receive notifications of the kinds in FOR_MEMBERS.
+#: Only organisers and helpers receive notifications of the kinds in FOR_ORGANISERS.
 FOR_MEMBERS = (
     *OF_OUTCOMES,
     Kind.FAILED,
@@ -190,8 +190,8 @@ class NotificationChoice(models.Model):
 
 
 class Webhook(models.Model):
-    """A URL that receives deliveries. The secret of the webhook is not stored: it is
-    derived from ``nonce`` and the site's key.
+    """A URL that receives deliveries. The secret of the webhook is derived from
+    ``nonce`` and the site's key, and not stored.
     """
 
     season = models.ForeignKey(Season, on_delete=CASCADE, related_name="webhooks")

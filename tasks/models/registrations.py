@@ -54,8 +54,8 @@ def name_to_others(season: Season, team: Team) -> str:
 
 
 class Registration(models.Model):
-    """A team's entry in a season. If organisers have decided on the entry and it is not
-    approved, it was refused.
+    """A team's entry in a season. An entry that organisers have decided on without
+    approval was refused.
     """
 
     season = models.ForeignKey(Season, on_delete=CASCADE, related_name="registrations")
@@ -109,7 +109,7 @@ class Registration(models.Model):
 
 
 class JoinRequest(models.Model):
-    """A request to join a team of a season; any member may answer it."""
+    """A request to join a team of a season, which any member may answer."""
 
     team = models.ForeignKey(Team, on_delete=CASCADE, related_name="join_requests")
     user = models.ForeignKey(User, on_delete=CASCADE, related_name="join_requests")
@@ -187,8 +187,8 @@ class MergeProposal(models.Model):
 
 
 class Terms(models.Model):
-    """A version of the terms. A version never changes: after a change of the text,
-    everybody must accept a new version.
+    """A version of a season's terms. A version never changes, because everybody must
+    accept a new version after a change of the text.
     """
 
     season = models.ForeignKey(Season, on_delete=CASCADE, related_name="terms")
@@ -215,7 +215,9 @@ class Terms(models.Model):
 
 
 class TermsAcceptance(models.Model):
-    """A person's acceptance of a version. ``name`` is the person's name at that time."""
+    """A person's acceptance of a version of the terms. ``name`` is the person's name at
+    that time.
+    """
 
     terms = models.ForeignKey(Terms, on_delete=CASCADE, related_name="acceptances")
     user = models.ForeignKey(

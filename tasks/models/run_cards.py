@@ -10,8 +10,8 @@ YES_OR_NO = {"no": _("no"), "yes": _("yes")}
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """A field with English texts. ``label`` and ``help`` are translated into the user's
-    language.
+    """A field of a form with English texts. ``label`` and ``help`` are translated into
+    the user's language.
     """
 
     name: str
@@ -31,11 +31,11 @@ class Asked:
 class CardField(Asked):
     """A field of the run card.
 
-    Its value is a text, a short text (``is_short``), a URL (``is_link``), a month or
-    day (``is_date``), names separated by commas (``is_list``), or one of ``values``.
-    ``marked`` maps some values to labels that a board shows. If ``names_team`` is True,
-    the field may reveal the team, and pages show the field only together with the
-    team's name.
+    The field's value is a text, a short text (``is_short``), a URL (``is_link``), a
+    month or day (``is_date``), names separated by commas (``is_list``), or one of
+    ``values``. ``marked`` maps some values to labels that a board shows. If
+    ``names_team`` is True, the field may reveal the team, and pages show the field only
+    together with the team's name.
     """
 
     values: Mapping[str, str] = field(default_factory=dict)
@@ -145,7 +145,7 @@ CARD = {
         ),
     )
 }
-#: The value that states an empty list.
+#: A run card states an empty list by this value.
 NONE = "none"
 METHOD, COSTS = "method", "costs"
 REQUIRABLE = {

@@ -32,19 +32,17 @@ from tasks.types.digests import (
     salted_digest,
 )
 
-#: Minimum size of a class whose score is shown. The score of a smaller class would
-#: reveal single instances.
+#: A class needs this many instances, or its score would reveal single instances.
 MIN_CLASS_SIZE = 5
-#: A disclosure rule: a new score is shown only if it is better by more than a standard
-#: error.
+#: The Ladder shows a new score only if it is better by more than a standard error.
 LADDER = "ladder"
-#: The parts of a split. The offline scorer uses the same names.
+#: A split has these parts, and the offline scorer uses the same names.
 PARTS = ("public", "private")
 SEASON_DATES = ("results_at", "papers_until", "camera_ready_until", "workshop_at")
 ASKED_FROM_NOW = _(
     "Organisers alone export it. Of those who have accepted already another version asks it."
 )
-#: Minimum memory of a scoring process, which cannot start with less.
+#: A scoring process cannot start with less memory.
 MIN_MEMORY_MB = 256
 
 
@@ -77,8 +75,8 @@ class SeasonQuerySet(models.QuerySet["Season"]):
         )
 
     def current_first(self) -> SeasonQuerySet:
-        """Order seasons: open seasons by next deadline, then future seasons, past
-        seasons, and seasons with only published results.
+        """Order open seasons by next deadline before future seasons, past seasons, and
+        seasons with only published results.
         """
         now = timezone.now()
         phases = Phase.objects.filter(task__season=OuterRef("pk")).order_by()
@@ -99,14 +97,14 @@ class SeasonQuerySet(models.QuerySet["Season"]):
         )
 
 
-#: The name of a data set on the Hugging Face Hub: its owner and its name.
+#: A data set on the Hugging Face Hub is named by its owner and its name.
 HUB_DATASET = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,95}/[A-Za-z0-9][A-Za-z0-9_.-]{0,95}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
     """Properties of a field that organisers set. Season files, forms, the API and
-    cached pages use them.
+    cached pages use these properties.
     """
 
     label: str | Promise = ""
@@ -116,11 +114,10 @@ class Setting:
     most: int | None = None
     page: str = "settings"
     in_api: bool = False
-    #: True if board pages depend on the field. The cache key of the pages then includes
-    #: the field.
+    #: If board pages depend on the field, cache keys of the pages include the field.
     on_board: bool = True
     is_cloned: bool = True
-    #: True if runs are rescored after a change of the field.
+    #: A change of the field causes runs to be rescored.
     changes_numbers: bool = False
 
 
@@ -588,7 +585,7 @@ class PhaseQuerySet(models.QuerySet["Phase"]):
         return self.filter(Q(task=phase.task_id, split=phase.split) | Exists(same))
 
 
-#: Maximum length in characters, which is enough for about fifty versions.
+#: This length in characters is enough for about fifty versions.
 MAX_CHANGED = 400
 
 
@@ -816,8 +813,8 @@ class Phase(Configured):
     )
     version = models.PositiveBigIntegerField(default=1, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
-    #: The newest versions of the board. Each version is listed with the only team whose
-    #: runs changed, such as ` 41:7 42:0`. The team is 0 if no runs changed.
+    #: ``changed`` lists the newest versions of the board, such as ` 41:7 42:0`.
+    #: Each version has the only team whose runs changed, or 0 if no runs changed.
     changed = models.CharField(
         max_length=MAX_CHANGED, default="", db_default="", editable=False
     )
@@ -890,8 +887,8 @@ class Phase(Configured):
         return self.title
 
     def changed_since(self, version: int) -> set[int] | None:
-        """Return the teams whose runs changed after the version. Return None if
-        something else may have changed.
+        """Return the teams whose runs changed after this version of the board. Return
+        None if other data may have changed.
         """
         known = {
             int(at): int(team) for at, team in re.findall(r"(\d+):(\d+)", self.changed)
@@ -964,20 +961,22 @@ class Phase(Configured):
 
     @property
     def takes_seeds(self) -> bool:
-        """Return True if the phase accepts seeds. Phases with the Ladder or monthly
-        ranks accept no seeds.
+        """Return True if the phase accepts seeds (repeated runs of one system). Phases
+        with the Ladder or monthly ranks accept no seeds.
         """
         return not (self.ladder or self.has_monthly_ranks)
 
     @property
     def seeds(self) -> str:
-        """Return a setting: runs may, must or must not be seeds of a system."""
+        """Return the setting by which runs may, must or must not be seeds (repetitions)
+        of a system.
+        """
         return self.task.seeds if self.takes_seeds else Task.Seeds.REFUSED
 
     @property
     def has_monthly_ranks(self) -> bool:
         """Return True if runs are ranked by the private part on the first day of each
-        month. This is the case in phases without an end.
+        month. Only phases without an end have monthly ranks.
         """
         return bool(self.public_part) and not self.has_end
 
@@ -1024,7 +1023,7 @@ class Phase(Configured):
     @property
     def own_runs_show(self) -> str:
         """Return the information that a team gets on the team's runs. If everybody sees
-        more than the setting allows, the team sees this too.
+        more than the setting allows, the team sees this information too.
         """
         if self.shows_measures:
             return self.OwnRuns.SCORES

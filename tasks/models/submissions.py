@@ -84,7 +84,7 @@ class Submission(models.Model):
         "scored",
         "withdrawn",
     )
-    #: Statuses that change without any action of a user.
+    #: Runs leave these statuses without any action of a user.
     MOVING: ClassVar[tuple[str, ...]] = ("checking", "queued", "scoring", "waiting")
     TEAMLESS: ClassVar[tuple[str, ...]] = ("baseline", "human")
 
@@ -180,12 +180,12 @@ class Submission(models.Model):
     exclusion_reason = models.TextField(
         blank=True, default="", db_default="", help_text="Its team reads it."
     )
-    # Organisers need to look at a failed run only if this flag is set.
     is_alike = models.BooleanField(
         default=False,
         db_default=False,
         help_text="Another team sent the same file, or the same answers.",
     )
+    # Organisers need to look at a failed run only if this flag is set.
     has_failed = models.BooleanField(
         default=False,
         db_default=False,
@@ -201,7 +201,7 @@ class Submission(models.Model):
             models.Index(
                 fields=["team", "submitted_at", "id"], name="submission_of_team"
             ),
-            # A covering index of the query that counts runs per day.
+            # The query that counts runs per day reads only this covering index.
             models.Index(
                 fields=["phase", "submitted_at", "id", "status", "team", "size"],
                 name="submission_by_day",
@@ -259,8 +259,8 @@ class Submission(models.Model):
 
 
 class LateReading(models.Model):
-    """Data of a run that was submitted while no process was free to read it. The row is
-    deleted after reading.
+    """Data of a run that was submitted while no process was free to read the run. The
+    row is deleted after reading.
     """
 
     submission = models.OneToOneField(
@@ -280,8 +280,8 @@ class LateReading(models.Model):
 
 
 class ExtraTries(models.Model):
-    """Extra tries of a team. They increase the phase's total limit, and the daily limit
-    on the day of the extra tries.
+    """Extra tries of a team. Extra tries increase the phase's total limit, and the
+    daily limit on the day of the extra tries.
     """
 
     phase = models.ForeignKey(Phase, on_delete=CASCADE, related_name="extra_tries")
@@ -312,8 +312,7 @@ class TeamFigure(models.Model):
     submission = models.ForeignKey(
         Submission, on_delete=CASCADE, related_name="team_figures"
     )
-    #: The phase is also stored here, so that a single query finds boards without
-    #: reported values.
+    #: The phase is stored here, so that one query finds boards without such values.
     phase = models.ForeignKey(Phase, on_delete=CASCADE, related_name="team_figures")
     name = models.CharField(max_length=40)
     value = models.FloatField()

@@ -36,8 +36,8 @@ MAX_MESSAGE = 2000
 
 
 class EntryRefused(refusals.Refused):
-    """The team or the person cannot enter the season at present. The message gives the
-    reason.
+    """An error about a team or person who cannot enter the season at present, with the
+    reason in the message.
     """
 
 
@@ -49,8 +49,7 @@ def register_team(
     *, season: Season, team: Team, by: User | None = None, message: str = ""
 ) -> Registration:
     with transaction.atomic():
-        # Lock the team before the season, as everywhere, because a person may be
-        # joining the team at the same time.
+        # Lock a team before a season, because a person may be joining the team.
         membership.locked(team)
         season = Season.objects.select_for_update().get(pk=season.pk)
         if (
@@ -188,8 +187,8 @@ def refuse_team(*, registration: Registration, by: User, reason: str) -> None:
 def take_decision_back(
     *, season: Season, team: int, facts: Mapping[str, Any]
 ) -> Registration:
-    """Undo a decision on an entry. The previous state comes from the data in the
-    history. Raises EntryRefused.
+    """Undo a decision on an entry. The history contains the previous state of the
+    entry. Raises EntryRefused.
     """
     changed = (
         Registration.objects.select_for_update()
@@ -237,7 +236,9 @@ def change_entry(*, season: Season, entry: str, by: User) -> Season:
 
 
 def change_entry_list(*, season: Season, addresses: str, by: User) -> Season:
-    """Change the list of addresses that may enter. Existing entries remain."""
+    """Change the list of e-mail addresses that may enter the season. Existing entries
+    remain.
+    """
     lines = entry_lines(addresses.splitlines())
     return _change(
         season, by, "list-changed", {"entry_list": "\n".join(lines)}, lines=len(lines)
@@ -360,7 +361,7 @@ MAX_LENGTH = 30_000
 
 
 class NotTheTerms(refusals.Refused):
-    """The accepted version of the terms is not the current one."""
+    """An error about an accepted version of the terms that is not the current version."""
 
 
 def current_terms(season: Season) -> Terms | None:
@@ -382,8 +383,7 @@ def terms_to_accept(season: Season, user: object) -> Terms | None:
         return None
     least = terms.number
     if terms.counts_from and terms.counts_from > timezone.now():
-        # Until the new version applies, people who accepted the previous version need
-        # not accept the new one.
+        # Until the new version applies, accepted terms of the previous version suffice.
         in_force = (
             Terms.objects.filter(season=season)
             .exclude(counts_from__gt=timezone.now())
@@ -436,7 +436,7 @@ def publish_terms(
 def accept_terms(
     *, season: Season, number: int, user: User, **given: str
 ) -> TermsAcceptance:
-    """Accept the terms once. Missing answers come from the profile.
+    """Accept the terms once, with missing answers from the person's profile.
 
     Raises NotTheTerms if another version was published meanwhile. Raises
     ValidationError for missing answers.
@@ -497,8 +497,8 @@ def entry_lines(lines: Iterable[str]) -> tuple[str, ...]:
 
 MAX_REQUEST = 1000
 MAX_WAITING = 5
-#: Maximum number of requests per person and day, including withdrawn requests, since
-#: each request notifies the whole team.
+#: A person may make this many requests per day, including withdrawn requests.
+#: The limit exists because each request notifies the whole team.
 MAX_A_DAY = 20
 
 
@@ -532,8 +532,8 @@ def ask_to_join(*, season: Season, team: Team, user: User, message: str) -> Join
                 "%(number)s requests of yours wait for an answer; take one back first"
             )
             raise EntryRefused(words % {"number": MAX_WAITING})
-        # Do not reveal the team's other seasons. The other seasons are checked when a
-        # member answers the request.
+        # Check only this season, as an error would reveal the team's other seasons.
+        # The other seasons are checked when a member answers the request.
         check_joining(team, user, only=season)
         said = plain_text.plain_paragraphs(message)
         asked = JoinRequest.objects.create(

@@ -89,7 +89,7 @@ def may_create_seasons(user: object) -> bool:
 
 
 def season_to_organise(user: object, season: str) -> Season:
-    """Return a season that the user organises. Raises Http404 for all others."""
+    """Return a season that the user organises. Raises Http404 for all other seasons."""
     return _season_for_whom(user, season, may_organise)
 
 
@@ -182,7 +182,9 @@ def merge_proposal_of(team: Team, number: int) -> MergeProposal:
 
 
 class NoSuchPlace(LookupError):
-    """An error: no object has this name. The message lists the existing names."""
+    """An error about a name that no object of the season has, with the existing names
+    in the message.
+    """
 
 
 def task_at(address: str) -> Task:
@@ -229,8 +231,8 @@ WORDS = gettext_lazy(
 
 
 class SecondFactorMiddleware:
-    """Redirects organisers without a second factor to the page that sets it up. Until
-    then, their API tokens are refused.
+    """Redirects organisers without a second factor to the page that sets it up. API
+    tokens of organisers without a second factor are refused.
     """
 
     def __init__(self, get_response: GetResponse) -> None:

@@ -12,8 +12,7 @@ from tasks.models import Task
 from tasks.types import task_types
 from tasks.types.registry import card_text
 
-#: Titles of card sections: one section has a heading for each rule set, the other
-#: describes the format.
+#: The card section RULES has a heading per rule set, and FORMAT describes the files.
 RULES, FORMAT = "Rules", "Format"
 SENTENCES = {
     "citation-recommendation": _(
@@ -43,10 +42,10 @@ SENTENCES = {
         "Answer a question from passages, with a mark behind each claim that names its passage."
     ),
 }
-#: Maximum number of characters. Longer sentences of cards are not shown.
+#: Longer sentences of task cards, in characters, are not shown.
 MAX_SENTENCE = 240
-#: Match a section "### `official`", and a list item that begins with names of rule sets
-#: or options.
+#: The expression matches sections of rule sets, such as "### `official`".
+#: The expression also matches list items that begin with rule sets or options.
 _OF_RULES_OR_OPTION = re.compile(
     r"^### (?P<rules>`[\w-]+`)\n(?:(?!#{1,3} ).*\n?)*"
     r"|^- (?:\*\*.+?\*\* \((?P<of>`[\w-]+`(?:, `[\w-]+`)*)\)"
@@ -60,8 +59,8 @@ class Card:
     text: str
 
     def html(self, task: Task) -> SafeString:
-        """Return the card without the rule sets that the task lacks, and without unset
-        options.
+        """Return the task card as HTML without the rule sets that the task lacks, and
+        without unset options.
         """
 
         def part(found: re.Match[str]) -> str:
@@ -97,14 +96,16 @@ def card_of_type(task_type: str) -> Card:
 
 
 def sentence_of(task: Task) -> str:
-    """Return a sentence that describes the task. It comes from the organisers, the task
-    type or the card. Return an empty text if there is no sentence.
+    """Return a sentence that describes the task. The sentence is from the organisers,
+    the task type or the card. Return an empty text if there is no sentence.
     """
     return task.sentence or str(SENTENCES.get(task.type, "")) or opening(card(task))
 
 
 def opening(card: Card) -> str:
-    """Return the first sentence below the title, without Markdown syntax."""
+    """Return the first sentence below the title of a task card, without Markdown
+    syntax.
+    """
     text = re.sub(r"\A\s*# .*\n+", "", card.text)
     paragraph = " ".join(text.strip().partition("\n\n")[0].split())
     if paragraph.startswith(("#", "|", "-", "<", "```")):

@@ -18,7 +18,7 @@ from tasks.models.seasons import bump_versions
 from tasks.registration.entries import EntryRefused, approve_team
 from tasks.seasons.access import may_organise
 
-#: Kinds of changes that are visible to everybody on the season's pages.
+#: Everybody can see these kinds of changes on the season's pages.
 OF_EVERYBODY = (
     "phase-moved",
     "phase-opened",
@@ -49,7 +49,7 @@ def concerning(season: Season, teams: list[Team]) -> QuerySet[AuditEntry]:
     return history(season).filter(Q(action__in=OF_EVERYBODY) | about_teams | about_runs)
 
 
-#: The action of an entry that records the exclusion of a team.
+#: An entry with this action records the exclusion of a team.
 REFUSED = "team-refused"
 
 
@@ -68,7 +68,7 @@ def undo(*, season: Season, entry: AuditEntry, by: User) -> None:
                 approve_team(registration=registration, by=by)
         else:
             with transaction.atomic(), nothing_early(season, by=by):
-                # The restored row keeps its earlier state.
+                # The restored row keeps the state that the row had before.
                 bump_versions(season)
                 audit.restore(entry=entry, by=by)
     except (audit.NotRestored, EntryRefused) as refused:

@@ -109,7 +109,7 @@ def _require_another(organiser: Organiser, by: User) -> None:
 
 PATH = "/first-organiser/"
 GOOD_FOR = dt.timedelta(days=1)
-#: The maximum number of valid tokens. Tokens become invalid when an organiser exists.
+#: A season has at most this many valid tokens, until an organiser exists.
 MAX_TOKENS = 10
 
 
@@ -122,8 +122,8 @@ def is_awaited() -> bool:
 
 @sensitive_variables("secret")
 def how_to_begin() -> str:
-    """Return instructions with a new token. Return an empty text if an organiser
-    exists.
+    """Return instructions for the first organiser with a new token. Return an empty
+    text if an organiser exists.
     """
     if not is_awaited():
         return ""
@@ -144,7 +144,7 @@ def make_first_organiser(*, secret: str, email: str, name: str, password: str) -
     with transaction.atomic():
         tokens = list(FirstOrganiserToken.objects.select_for_update().order_by("pk"))
         since = timezone.now() - GOOD_FOR
-        # Compare all tokens, so that timing reveals nothing.
+        # The check compares all tokens, so that timing reveals nothing.
         is_good = sum(
             [
                 compare_digest(token.digest, digest) and token.made_at > since

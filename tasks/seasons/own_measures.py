@@ -28,8 +28,8 @@ class MeasuresRefused(refusals.Refused):
 
 
 def bring_measures(text: str, *, by: User | None, season: Season | None = None) -> None:
-    """Store measures of a task. Staff must approve the measures before the site runs
-    them. ``by`` is None for the operator of the site.
+    """Store the `measures.py` of a task. Staff must approve the measures before the
+    site runs them. ``by`` is None for the operator of the site.
 
     Raises MeasuresRefused.
     """
@@ -65,7 +65,7 @@ def carrier_warnings(text: str) -> list[str]:
 
 def bring_program(text: str, *, by: User | None, season: Season | None = None) -> None:
     """Store an official program. Staff must approve the program, even if this site
-    cannot run it.
+    cannot run the program.
     """
     if may_be_run(text):
         return
@@ -126,9 +126,10 @@ def _warnings_of(text: str) -> tuple[str, ...]:
 
 
 def program_warnings(row: MeasuresFile) -> Sequence[str]:
-    """Return a sentence for each resource that a waiting program needs and this machine does not provide.
+    """Return a sentence for each resource that a waiting program needs and this machine
+    does not provide.
 
-    A sandboxed process parses the program.
+    A sandboxed process parses the official program.
     """
     if row.approved_at is not None or not row.is_program:
         return ()
@@ -139,8 +140,8 @@ def program_warnings(row: MeasuresFile) -> Sequence[str]:
 
 
 def decide_measures(*, measures: MeasuresFile, decision: str, by: User) -> MeasuresFile:
-    """Approve measures or withdraw the approval. Without approval, runs of tasks with
-    these measures wait.
+    """Approve measures or withdraw the approval. Runs of tasks with measures without an
+    approval wait.
     """
     with transaction.atomic():
         row = MeasuresFile.objects.select_for_update().get(pk=measures.pk)
@@ -162,7 +163,7 @@ def decide_measures(*, measures: MeasuresFile, decision: str, by: User) -> Measu
 
 
 def tell_organisers(task: Task, why: Problem) -> None:
-    """Record a failure in the season's history, once per reason."""
+    """Record a failure of a measure in the season's history, once per reason."""
     facts = {"task": task.title, "why": str(why)}
     if (
         not audit.history(task.season)

@@ -224,8 +224,7 @@ def reveal_frozen(*, phase: Phase, by: User) -> Phase:
         changed = locked_phase(phase)
         if not changed.is_frozen(now):
             raise Refused(_("the board is not frozen"))
-        # If a freeze has just begun, it ends slightly later, because a database
-        # constraint requires this order.
+        # A database constraint requires that a new freeze ends after its beginning.
         assert changed.frozen_from is not None
         until = max(now, changed.frozen_from + dt.timedelta(microseconds=1))
         return _freeze(changed, changed.frozen_from, until, by)

@@ -29,11 +29,10 @@ from tasks.seasons.organisers import add_organiser
 from tasks.types import task_types
 
 TASK = "main"
-#: The maximum number of earlier seasons whose tasks are offered. The newest seasons are
-#: offered.
+#: The form offers the tasks of at most this many of the newest earlier seasons.
 MAX_EARLIER = 20
-#: The percentage of a split that is public in a phase without an end. The gold of such
-#: a phase may leak (`bench/leak.py`).
+#: In a phase without an end, this percentage of a split is public.
+#: The gold of a phase without an end may leak, as `bench/leak.py` shows.
 PUBLIC_PART = 30
 
 
@@ -153,8 +152,8 @@ def season_from(
     """Create a season from a preset.
 
     ``task_type`` contains names of task types, or of existing tasks as `SEASON/TASK`,
-    separated by commas. All tasks get the same phases. A season without tasks stores
-    the phases for later tasks.
+    separated by commas. All tasks of the new season get the same phases. A season
+    without tasks stores the phases for later tasks.
     """
     try:
         zone = zone_of(time_zone)
@@ -249,11 +248,11 @@ def forget(model: type[Configured], table: dict[str, Any]) -> None:
             table.pop(model.key(name), None)
 
 
-#: The number of days that moves a date to the same day of the week one year later.
+#: This many days later, a date is on the same day of the week one year later.
 A_YEAR = 364
 MAX_DAYS = 20 * 365
 
-#: Fields of settings through which organisers disclose data after a phase.
+#: Organisers disclose data after a phase through these fields of settings.
 LET_OUT = (
     "board",
     "board_from",

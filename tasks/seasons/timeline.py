@@ -13,17 +13,15 @@ from django.utils.translation import gettext as _, pgettext
 from tasks.models import Phase, Season
 from tasks.seasons.phase_acts import planned_ends
 
-#: Dates further away than this are not drawn to scale, so that a phase without an end
-#: does not compress all other phases.
+#: Later dates are not drawn to scale, or endless phases would compress all others.
 FURTHEST = dt.timedelta(days=400)
-#: Minimum distance between two marks in per cent, so that labels do not overlap.
+#: Two marks have at least this distance in per cent, so that labels do not overlap.
 BETWEEN_MARKS = 12
-#: Possible distances between marks of the scale, in days or months. The first distance
-#: that leads to few enough marks is used.
+#: The scale uses the first distance in days or months that gives few enough marks.
 DAYS, MONTHS = (1, 2, 7, 14), (1, 2, 3, 6, 12)
 MAX_MARKS = 4
-#: If the longest phase is this many times longer than the shortest, the scale is
-#: compressed: lengths are raised to this power.
+#: The scale is compressed if a phase is UNEVEN times longer than the shortest phase.
+#: A compressed scale raises lengths to the power POWER.
 UNEVEN, POWER = 20, 1 / 3
 LAST_MARK = 88  # per cent from the left, so that its label ends within the line
 

@@ -7,10 +7,10 @@ from tasks.models import Submission
 
 
 def mark_alike(runs: QuerySet[Submission]) -> None:
-    """Mark the runs if they belong to several teams.
+    """Mark identical runs if several teams submitted these runs.
 
-    Call this after the commit: before the commit, two simultaneous transactions cannot
-    see each other's runs.
+    The caller must have committed the runs, because two simultaneous transactions
+    cannot see each other's runs.
     """
     if runs.values("team").distinct().count() < 2:
         return

@@ -31,8 +31,8 @@ def repaired_bundle(
     """Yield the repair of a file with refused parts. The repaired copy exists until the
     end of the block.
 
-    The copy is offered only if each task of ``parts`` can score it. ``phase`` is the
-    name of the phase in each task.
+    The copy is offered only if each task of ``parts`` can score the copy. ``phase`` is
+    the name of the phase in each task.
     """
     with ExitStack() as copies:
         repair = _each_repaired(parts, upload, by, encoding, copies)

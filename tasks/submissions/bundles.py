@@ -27,8 +27,8 @@ from tasks.types.problems import capped, from_values, merged
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """The result of reading the file for one task: the run and its warnings, or the
-    refusal.
+    """The result of reading the file for one task, which is the run with warnings, or
+    the refusal.
     """
 
     phase: Phase
@@ -62,8 +62,7 @@ class Part:
         }
 
 
-#: Reasons to refuse a file, in order: a faulty part, then missing fields or exhausted
-#: limits of other runs.
+#: A file is refused for a faulty part before missing fields or exhausted limits.
 WEIGHTS: tuple[tuple[type[refusals.RunNotTaken], ...], ...] = (
     (refusals.RunRejected,),
     (refusals.CardIncomplete, refusals.QuotaExceeded),
@@ -71,8 +70,8 @@ WEIGHTS: tuple[tuple[type[refusals.RunNotTaken], ...], ...] = (
 
 
 class BundleRefused(refusals.RunNotTaken):
-    """An error: a file for several tasks was refused because of at least one part.
-    ``parts`` describes each part.
+    """An error about a file for several tasks that was refused because of at least one
+    part. ``parts`` describes each part.
 
     ``repair`` describes a possible repair of the file for API clients, or is None.
     """
@@ -147,8 +146,8 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
     team_figures: Mapping[str, object] | None = None,
     warnings: Sequence[Problem] = (),
 ) -> Bundle:
-    """Submit a file to several tasks: to the named tasks, or to each task whose format
-    occurs in the file. Each task gets one run, which uses up one try.
+    """Submit a file to the named tasks, or to each task whose format occurs in the
+    file. Each task gets one run, which uses up one try.
     """
     said = run_card.Metadata(
         description=details.description, card=run_card.checked_card(card or {})
@@ -169,8 +168,7 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
         parts = [_with_card(part, own[part.phase.task.type]) for part in parts]
     except PoolFull:
         unread = submit.unread_facts(metadata, is_named=bool(tasks))
-        # One phase for each possible task; without named tasks, only phases that accept
-        # a run.
+        # Each possible task has one phase, which must accept runs if no task was named.
         meant, nothing = (
             open_phases(season, phase, tasks, upload.begun_at),
             submit.unread_findings(),
@@ -190,8 +188,7 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
     _refuse(parts)
     is_read = all(part.findings.is_read for part in parts)
     with stored_run(upload, sha256, is_checked=is_read) as stored, transaction.atomic():
-        # Lock the team's entry in the season, so that the team's submissions to all
-        # phases are counted one after the other.
+        # Lock the team's entry to count submissions to all phases one after the other.
         lock_entry(parts[0].phase, team)
         if before := _sent_before(season, team, details, sha256):
             discard(stored.file)
@@ -214,8 +211,7 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
             submitted_at=at,
             idempotency_key=details.idempotency_key,
         )
-        # The key belongs to the bundle. In a phase it could conflict with another use
-        # of the key.
+        # The key belongs to the bundle, and could conflict with another key in a phase.
         nameless = replace(details, idempotency_key="")
         for part in parts:
             again = submit.sent_again(part.phase, team, stored.sha256)

@@ -12,7 +12,7 @@ from tasks.models import Season, Submission
 def check_look(season: Season, team: Team, name: str, *, field: str = "system") -> None:
     """Raise ValidationError if a name resembles the name of another team's system.
 
-    ASCII names are exempt, since other names would imitate them.
+    ASCII names are exempt, since other names would imitate ASCII names.
     """
     others: QuerySet[Submission] = Submission.objects.filter(
         phase__task__season=season

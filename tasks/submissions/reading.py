@@ -79,8 +79,8 @@ def tasks_meant(given: Mapping[str, Any]) -> dict[str, Any]:
     meant: dict[str, bool | None] = {}
     problems: list[Problem] = []
     try:
-        # Reading version 1 accepts every file that other versions accept. The check of
-        # each task follows.
+        # Version 1 of the reading rules accepts every file that other versions accept.
+        # A check for each task follows this first look at the file.
         files = open_input(Path(UPLOAD), shown=given["filename"], reading=1)
         for chosen in map(task_type, given["task_types"]):
             meant[chosen.slug] = chosen.accepts(files) if chosen.accepts else None
@@ -136,7 +136,7 @@ def unpacked_size(path: Path) -> int:
 
 
 def _size_in_gzip(path: Path) -> int:
-    """Return the size that a gzip file states at its end. Return 0 for other files."""
+    """Return the size that a gzip file states at the end, or 0 for other files."""
     with path.open("rb") as file:
         if file.read(len(GZIP)) != GZIP or file.seek(0, 2) < 4:
             return 0
@@ -151,11 +151,11 @@ _PUBLICATION = {
     "dblp": "",
     "url": "",
 }
-#: A key in `ir_metadata`. The object under this key contains fields of the run card.
+#: The object under this key in `ir_metadata` contains fields of the run card.
 RUN_CARD = "run card"
-#: The maximum length of one value in the description.
+#: One value in the description has at most this many characters.
 MAX_VALUE = 400
-#: Tracking programs also write series of measurements.
+#: Tracking programs also write series of measurements, so files may be this large.
 MAX_FILE = 1 << 18
 _MARKS = (b"ir_metadata.start", b"ir_metadata.end")
 _AMOUNT = re.compile(r"(\d{1,15}(?:\.\d{1,15})?) (\w{1,5})")
@@ -166,7 +166,9 @@ Said = dict[str, Any]
 
 
 class MetadataUnreadable(Exception):
-    """An error: the file is not `ir_metadata`. The message is a clause for the sender."""
+    """An error about a file that is not `ir_metadata`, with a clause for the sender as
+    message.
+    """
 
 
 def said_in_header(files: Sequence[InputFile]) -> Said:
@@ -212,7 +214,9 @@ def said_of(metadata: Mapping[str, Any]) -> Said:
 
 
 def parsed_metadata(text: bytes) -> Mapping[str, Any]:
-    """Return the names and values of a file or a header. Raises MetadataUnreadable."""
+    """Return the names and values of metadata in a file or a header. Raises
+    MetadataUnreadable.
+    """
     try:
         found = read_yaml(text)
     except Unreadable as fault:

@@ -15,12 +15,12 @@ from tasks.types.problems import capped, counted
 
 
 class RunNotTaken(Refused):
-    """An error: the run was not stored, and no try was used up."""
+    """An error about a run that was not stored and used up no try."""
 
 
 class RunUnusable(RunNotTaken):
-    """An error: the upload cannot be a run. If ``problems`` is empty, the message
-    describes the problem.
+    """An error about an upload that cannot be a run. If ``problems`` is empty, the
+    message describes the problem.
     """
 
     status = 422
@@ -38,8 +38,8 @@ class RunUnusable(RunNotTaken):
 
 
 class RunRejected(RunUnusable):
-    """An error: the file cannot be read or cannot be a run. ``more`` is the number of
-    fatal problems that are not listed.
+    """An error about a file that cannot be read or cannot be a run. ``more`` is the
+    number of fatal problems that are not listed.
 
     ``repair`` describes possible repairs for API clients.
     """
@@ -65,7 +65,7 @@ class RunRejected(RunUnusable):
 
 
 class CardIncomplete(RunUnusable):
-    """An error: required fields of the run card are missing. ``missing`` contains the
+    """An error about missing required fields of the run card. ``missing`` contains the
     names of these fields.
     """
 
@@ -79,8 +79,8 @@ class CardIncomplete(RunUnusable):
 
 
 class QuotaExceeded(RunNotTaken):
-    """An error: the team has no tries left. ``renews_at`` is the time of the next try,
-    or None if there will be none.
+    """An error about a team without tries left. ``renews_at`` is the time of the next
+    try, or None if no further try follows.
     """
 
     status = 429
@@ -113,8 +113,8 @@ class StorageUsed(RunNotTaken):
 
 
 class PhaseClosed(RunNotTaken):
-    """An error: the phase does not accept runs now. ``late_by`` is the time between the
-    end of the phase and the beginning of the upload.
+    """An error about a phase that does not accept runs now. ``late_by`` is the time
+    between the end of the phase and the beginning of the upload.
     """
 
     def __init__(
@@ -155,8 +155,8 @@ class NotRegistered(RunNotTaken):
 
 
 class InputsNotReleased(RunNotTaken):
-    """An error: the team may not have the inputs yet. Checks are also refused, because
-    a check could reveal the inputs.
+    """An error about a team that may not have the inputs yet. Checks are also refused,
+    because a check could reveal the inputs.
     """
 
     def __init__(self, at: dt.datetime | None) -> None:

@@ -30,9 +30,9 @@ from tasks.types.problems import from_values
 from tasks.types.repairs import ARCHIVE
 from tasks.types.runs import RIGHT_TASK
 
-#: Maximum number of other phases that check whether they accept the file.
+#: At most this many other phases check whether they accept the file.
 MAX_PHASES = 6
-#: Maximum size in bytes of a repaired text that an API response includes.
+#: An API response includes a repaired text up to this size in bytes.
 MAX_IN_ANSWER = 100_000
 SALT = "kept-run"
 
@@ -61,8 +61,8 @@ class Repair:
         ]
 
     def content(self) -> str | None:
-        """Return the text of the repaired file. Return None for archives and long
-        files, and if there is no repair.
+        """Return the text of the repaired file. Return None for archives, for long
+        files, and without a repair.
         """
         upload = self.upload
         if upload is None or upload.size > MAX_IN_ANSWER:
@@ -171,8 +171,8 @@ def _key(place: Place) -> str:
 
 
 def keep(place: Place, upload: Upload, by: User, team: Team) -> str:
-    """Store a file for an hour, and return a signed token for the sender. Return an
-    empty text if the team's storage is full.
+    """Store a repaired file for an hour, and return a signed token for the sender.
+    Return an empty text if the team's storage is full.
     """
     if not team_storage.has_room(team, upload.size):
         return ""
@@ -186,7 +186,8 @@ def keep(place: Place, upload: Upload, by: User, team: Team) -> str:
 def forget(token: str) -> None:
     """Remove the file of the token after the file was submitted as a run.
 
-    Call `kept` first: this function does not check the place and the user of the token.
+    The caller must first call `kept`, because `forget` does not check the place and the
+    user of the token.
     """
     storage.runs.delete(signing.loads(token, salt=SALT)["stored"])
 

@@ -36,8 +36,8 @@ Status = Submission.Status
 
 
 class NotInThisState(refusals.Refused):
-    """An error: the action is not possible in the run's state. The message names
-    possible actions.
+    """An error about an action that is not possible in the run's state. The message
+    names possible actions.
     """
 
 
@@ -75,8 +75,7 @@ def withdraw(submission: Submission, user: User, reason: str = "") -> Submission
             by=user,
             reason=reason,
         )
-        # The team's earlier failures need the organisers' attention again, unless a
-        # later run was scored.
+        # Earlier failures need attention again, unless a later run was scored.
         own.filter(status=Status.FAILED, number__lt=submission.number).update(
             has_failed=True
         )
@@ -93,7 +92,7 @@ def revoke_run(submission: Submission, user: User, reason: str = "") -> Submissi
 
 
 def accept_late(submission: Submission, user: User, reason: str) -> Submission:
-    """Accept a late run as if it were in time. A repeated call changes nothing."""
+    """Accept a late run like a run in time. A repeated call changes nothing."""
     with transaction.atomic():
         late = Submission.objects.filter(pk=submission.pk, is_late=True)
         if late.update(
@@ -177,8 +176,7 @@ def _move(
 def _set_status(
     submission: Submission, status: Status, allowed: tuple[str, ...], reason: str
 ) -> int:
-    # Lock jobs before runs, as everywhere, because a worker that records results uses
-    # this order.
+    # Lock jobs before runs, because workers that record results use this order.
     list(submission.jobs.select_for_update().order_by("pk"))
     moved = Submission.objects.filter(pk=submission.pk, status__in=allowed).update(
         status=status, status_since=timezone.now(), reason=reason
@@ -217,14 +215,15 @@ def _set_exclusion(
     return submission
 
 
-#: Remove a run from every board, or reinstate the run. A disqualified run is also removed
-#: from comparisons. A new reason replaces the earlier reason.
+#: `disqualify` removes a run from every board and from comparisons.
+#: `hide` removes a run from every board, and `reinstate` undoes the removal.
+#: A new reason replaces the earlier reason.
 disqualify = partial(_set_exclusion, exclusion=Exclusion.DISQUALIFIED)
 hide = partial(_set_exclusion, exclusion=Exclusion.HIDDEN)
 reinstate = partial(_set_exclusion, exclusion="")
 
-#: Statuses of runs that teams can select. Unscored runs are included, because there may
-#: be no time to wait for scores at the deadline.
+#: Teams can select runs with these statuses.
+#: Unscored runs are included, because scores may arrive after the deadline.
 MAY_BE_CHOSEN = (*Submission.MOVING, Submission.Status.SCORED)
 
 
@@ -290,9 +289,9 @@ def check_priority(phase: Phase, kind: str, place: int | None) -> None:
 
 
 def give_priority(submission: Submission, place: int | None) -> None:
-    """Move the run to a position among its team's runs, by default the last.
+    """Move the run to a position among the team's runs, by default the last position.
 
-    Call this in the transaction that stores the run.
+    The caller is in the transaction that stores the run.
     """
     others = list(
         in_priority(submission.phase, submission.team).exclude(pk=submission.pk)
@@ -355,8 +354,7 @@ def describe_run(
         "links": plain_text.checked_links(links),
         "card": submission.card if card is None else checked_card(card),
     }
-    # Fields that were empty before may remain empty, since the phase may have required
-    # them later.
+    # Empty fields may stay empty, since the phase may have required the fields later.
     stood = Metadata(description=submission.description, card=submission.card)
     missing = missing_from(submission.phase, stood)
     gone = missing_from(
@@ -483,8 +481,8 @@ def _note(given: ExtraTries, by: User, key: str, change: audit.Change) -> None:
 def acknowledge(
     *, run: Submission, job: Job | None = None, note: str, by: User
 ) -> Acknowledgement:
-    """Acknowledge the failure of a run, or of its ``job`` that could not rescore it. A
-    repeated call changes nothing.
+    """Acknowledge the failure of a run, or of a ``job`` that could not rescore the run.
+    A repeated call changes nothing.
     """
     note = plain_text.one_line(note)
     message = _("the note has %(found)s characters; at most %(most)s are allowed")

@@ -36,8 +36,7 @@ from tasks.submissions import refusals, uploads
 from tasks.types import Options, Problem, TaskType
 from tasks.types.problems import fatal, from_values
 
-#: The module with the functions that read runs. Each function runs in a sandboxed
-#: process.
+#: The functions of this module read runs, each in a sandboxed process.
 READING = "tasks.submissions.reading"
 READER = f"{READING}:metadata"
 _DATE = re.compile(
@@ -208,8 +207,8 @@ def read_metadata(
 
 
 def metadata_of_header(task_type: TaskType, said: Mapping[str, Any]) -> Metadata:
-    """Return the description in the header of a run. Invalid values are ignored, since
-    scores do not depend on the description.
+    """Return the description in the header of a run. The function ignores invalid
+    values, since scores do not depend on the description.
     """
     return _metadata(task_type, said, _valid_values(checked_card, said["card"]))
 
@@ -449,8 +448,8 @@ def measures_for(task_type: TaskType) -> tuple[TeamMeasure, ...]:
 def checked_figures(
     task_type: TaskType, given: Mapping[str, object]
 ) -> dict[str, float]:
-    """Return the reported values by name, without empty values. Raises ValidationError
-    with every invalid field.
+    """Return the values that a team reports by name, without empty values. Raises
+    ValidationError with every invalid field.
     """
     known = {measure.name: measure for measure in measures_for(task_type)}
     found: dict[str, float] = {}

@@ -16,7 +16,9 @@ from tasks.submissions.looks import check_look
 
 
 def check_declared(phase: Phase, team: Team, seeds_of: str) -> None:
-    """Raise ValidationError if a run of the phase cannot be a seed of this system, or must be one of some."""
+    """Raise ValidationError if a run of the phase cannot be a seed (repetition) of this
+    system, or must be a seed of a system.
+    """
     fault = ""
     if not seeds_of:
         if phase.seeds == Task.Seeds.NEEDED:
@@ -35,8 +37,8 @@ def check_declared(phase: Phase, team: Team, seeds_of: str) -> None:
 
 
 def may_declare(submission: Submission) -> bool:
-    """Return True if the phase accepts seeds now and the team may change whether the
-    run is a seed.
+    """Return True if the phase accepts seeds now and the team may make the run a seed,
+    or independent.
     """
     phase, now = submission.phase, timezone.now()
     is_offered = phase.seeds != Task.Seeds.REFUSED or bool(submission.seeds_of)

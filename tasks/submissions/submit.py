@@ -118,8 +118,7 @@ def submit_run(  # noqa: PLR0913  (each is a field of the form)
         return before
     check_look(phase.task.season, team, details.system)
     seeds.check_declared(phase, team, details.seeds_of)
-    # These reasons to refuse a run are checked before the file is read, and again under
-    # the lock.
+    # Check the entry before reading the file, and again under the lock.
     check_entry(phase, team, timezone.now(), upload.begun_at, upload.size)
     require_terms(phase.task.season, user)
     unread = None
@@ -190,8 +189,9 @@ def submit_earlier_run(
     """Queue a run that a team submitted on another platform. Dates and limits of the
     phase are ignored.
 
-    ``enter`` returns the team. It is called in the transaction that stores the run, so that a refused run
-    creates no team. If the team has a run with the same file in the phase, return that run.
+    ``enter`` returns the team. ``enter`` is called in the transaction that stores the
+    run, so that a refused run creates no team. If the team has a run with the same file
+    in the phase, return that run.
     """
     details = run_card.checked_details(
         system=system,
@@ -285,8 +285,8 @@ def check_entry(
     begun: dt.datetime | None = None,
     size: int = 0,
 ) -> dict[str, Any]:
-    """Check deadlines and limits. Return True if the run is late. ``begun`` is the time
-    when the upload started; deadlines are checked for this time.
+    """Check deadlines and limits of the phase. Return True if the run is late.
+    ``begun`` is the time when the upload started, for which deadlines are checked.
     """
     check_registered(phase.task.season, team)
     begun = min(begun or at, at)
@@ -373,8 +373,8 @@ def queue_run(
     replaced: Submission | None = None,
     **facts: Any,
 ) -> Submission:
-    """Create the submission and the jobs that score it against the current gold. Call
-    this in a transaction.
+    """Create the submission and the jobs that score the run against the current gold.
+    The caller must open a transaction.
     """
     earlier = Submission.objects.filter(phase=phase, team=facts["team"])
     last = earlier.aggregate(last=Max("number"))["last"] or 0
@@ -516,7 +516,7 @@ def unread_facts(metadata: Upload | None, *, is_named: bool = True) -> dict[str,
     if metadata is None:
         return {"is_named": is_named}
     with metadata.path.open("rb") as file:
-        # Read one byte more than allowed, so that the reader reports the excess.
+        # One more byte than allowed is read, so that the reader reports the excess.
         content = file.read(reading.MAX_FILE + 1)
     return {
         "metadata": content,

@@ -12,8 +12,8 @@ from citeboard.core import storage
 from citeboard.teams.models import Team
 from tasks.models import Submission
 
-#: The folder of kept files, and the time during which a kept file can be submitted.
-#: After this time, files without a run are removed.
+#: A kept file in this folder can be submitted within this time in seconds.
+#: Kept files without a run are removed after this time.
 KEPT, KEPT_SECONDS = "kept", 3_600
 
 

@@ -36,7 +36,7 @@ from citeboard.core.upload_queue import UploadQueue
 from tasks.models import Submission
 from tasks.submissions import team_storage
 
-#: In bytes, since that is how file systems count.
+#: File systems count the length of names in bytes.
 MAX_NAME = 100
 MAX_SUFFIX = 12
 
@@ -56,7 +56,7 @@ class UploadTooLarge(refusals.Refused):
 class Upload:
     path: Path
     filename: str
-    #: The arrival time of the first byte, or None if unknown.
+    #: The first byte arrived at this time, or at an unknown time if None.
     begun_at: dt.datetime | None = None
     network: str = ""
 
@@ -82,8 +82,8 @@ def _shortened(text: str, most: int) -> str:
 
 
 class DiskUploadHandler(TemporaryFileUploadHandler):
-    """Writes uploaded files to disk as they arrive. The size of one request is limited
-    to the maximum size of a run.
+    """Writes uploaded files to disk during the upload. The size of one request is
+    limited to the maximum size of a run.
     """
 
     def __init__(self, request: HttpRequest | None = None) -> None:
@@ -127,7 +127,7 @@ def network_of(request: HttpRequest) -> str:
 
 @contextmanager
 def received(file: UploadedFile[Any]) -> Iterator[Upload]:
-    """Yield the received file, after waiting in the upload queue."""
+    """Yield the received file of a run, after waiting in the upload queue."""
     account = getattr(file, "account", None) or getattr(file, "network", "")
     megabytes = (file.size or 0) / MEGABYTE
     with upload_queue().turn(str(account), megabytes), _receive_file(file) as upload:
@@ -169,15 +169,15 @@ def upload_limit() -> int:
 
 #: Abandoned files are removed if they have not changed for this time.
 SAFE_AGE = dt.timedelta(hours=1)
-#: Stored runs are in folders. The name of a folder is the beginning of the checksum.
+#: The first two characters of a stored run's checksum name the folder of the run.
 FOLDERS = [f"{number:02x}" for number in range(256)]
 
 log = logging.getLogger(__name__)
 
 
 def remove_abandoned(now: dt.datetime | None = None) -> int:
-    """Remove partial files, and stored files without a row: in one folder, and refused
-    files.
+    """Remove partial files, and stored files without a row, in one folder and among
+    refused files.
     """
     folders = (random.choice(FOLDERS), team_storage.KEPT)  # noqa: S311
     removed = remove_half_uploads(now)
@@ -203,8 +203,7 @@ def remove_unnamed_runs(folder: str, now: dt.datetime | None = None) -> int:
     old = [
         entry.name for entry in storage.runs.entries(folder) if entry.modified < before
     ]
-    # Query the rows after listing the files. A row that is written later belongs to a
-    # newer file.
+    # Query rows after listing files, because a later row belongs to a newer file.
     named = set(Submission.objects.filter(file__in=old).values_list("file", flat=True))
     unnamed = [name for name in old if name not in named]
     for name in unnamed:

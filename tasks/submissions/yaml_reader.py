@@ -14,18 +14,18 @@ from tasks.types.guarded.limits import (
     within_size,
 )
 
-#: At each level of brackets, the parser looks ahead by 1,024 characters.
+#: The parser looks ahead by 1,024 characters at each level of brackets.
 YAML = Limits(size=1 << 18, depth=20, digits=60)
 
 
-#: Maximum number of nodes in an aliased value, and maximum number of aliases in a text.
+#: An aliased value has at most MAX_ANCHORED nodes, and a text MAX_ALIASES aliases.
 MAX_ANCHORED, MAX_ALIASES = 50, 1_000
 
 
 def read_yaml(
     text: str | bytes, limits: Limits = YAML, *, takes_aliases: bool = False
 ) -> Any:
-    """Return the value of a text. Raises Unreadable.
+    """Return the value of a YAML text. Raises Unreadable.
 
     Aliases are refused unless ``takes_aliases`` is True. Small aliased values are then
     copied.
@@ -49,8 +49,8 @@ def read_yaml(
 
 
 class _Loader(yaml.SafeLoader):
-    """A loader with limits: aliases and long numbers can make a short text very large,
-    and nesting can make it slow.
+    """A YAML loader with limits, because aliases and long numbers can make a short text
+    very large, and nesting can make a text slow.
     """
 
     limits = YAML
@@ -90,12 +90,12 @@ class _Loader(yaml.SafeLoader):
 
 
 class _AliasLoader(_Loader):
-    """A loader that copies aliased values. An aliased value must not contain an alias,
-    so the size of the result is limited.
+    """A YAML loader that copies aliased values. An aliased value must not contain an
+    alias, so the size of the result is limited.
     """
 
     _aliases = 0
-    #: Number of nodes since the current anchor; None outside of anchors.
+    #: The parser counts nodes since the current anchor, or None outside of anchors.
     _anchored: int | None = None
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:

@@ -18,7 +18,7 @@ from tasks.types.forms.shapes import BETWEEN, label_text
 from tasks.types.jsonlines import as_lines
 
 TABLES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson")
-#: Names of files that cannot contain answers.
+#: Files with these names cannot contain answers.
 _NO_ANSWERS = re.compile(
     r"\.(?:py|pyc|md|html?|ya?ml|png|jpe?g|gif|pdf|ipynb|npy|npz|pkl|zip|gz|exe|jar|sh|"
     r"info|name|log|docx?)$|(?:^|/)(?:readme|metadata|licen[sc]e)[^/]*$",
@@ -27,18 +27,17 @@ _NO_ANSWERS = re.compile(
 _SAMPLE = re.compile(r"predict|submission|answer|result|output|sample", re.IGNORECASE)
 MAX_ROWS, MAX_BYTES, MAX_WIDTH = 2_000_000, 1 << 28, 100
 ID, LABEL, SCORE, TEXT, ROW, INPUT = "id", "label", "score", "text", "row", "input"
-#: The field name of the answer for each task form. Gold and runs that the importer
-#: writes use this name.
+#: For each task form, the importer writes the answer under this field name.
 FIELDS = {"labels": LABEL, "numbers": SCORE, "text": TEXT}
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Lines:
-    """A file with one line per instance: a value, or a vector of numbers.
+    """A file with one line per instance, which is a value or a vector of numbers.
 
     ``ids`` are the values of the first column if that column numbers the lines.
-    Otherwise they are the line numbers.
+    Otherwise ``ids`` are the line numbers.
     """
 
     file: InputFile
@@ -72,7 +71,7 @@ def is_answer_file(file: InputFile) -> bool:
 
 
 def read_answers(file: InputFile) -> Answers | None:
-    """Return the answers in a file; None if it contains none."""
+    """Return the answers in a file of a bundle, or None for a file without answers."""
     lines = read_lines(file)
     if lines is not None:
         return lines
@@ -100,7 +99,7 @@ def read_lines(file: InputFile) -> Lines | None:
             values = tuple(own[1:] for own in cells)
             return Lines(file, values, tuple(own[0] for own in cells))
         return Lines(file, tuple(cells)) if max(widths) <= MAX_WIDTH else None
-    # Do not parse tables with a header here.
+    # Another function parses tables with a header.
     if file.suffix in (".csv", ".tsv"):
         return None
     return Lines(file, tuple((row,) for row in rows))
@@ -153,8 +152,8 @@ def is_one_hot(answers: Lines) -> bool:
 
 
 def rows_of(answers: Lines, form: str) -> list[Row] | None:
-    """Return the lines as records of gold or of a run; None if the form does not allow
-    them.
+    """Return the lines of a file as records of gold or of a run, or None if the task
+    form does not allow such records.
     """
     field_name = FIELDS.get(form)
     if field_name is None or (form == "text" and answers.width > 1):
@@ -191,7 +190,9 @@ def _number_rows(answers: Lines) -> Iterator[Row]:
 
 
 def as_run(answers: Lines, form: str) -> bytes | None:
-    """Return the answers as a run in JSON lines; None if the answers do not fit the form."""
+    """Return the answers as a run in JSON lines, or None if the answers do not fit the
+    task form.
+    """
     rows = rows_of(answers, form)
     if rows is None:
         return None
@@ -200,7 +201,7 @@ def as_run(answers: Lines, form: str) -> bytes | None:
 
 
 def chosen(files: Iterable[InputFile], words: frozenset[str]) -> list[Answers]:
-    """Return the answers found in the files.
+    """Return the answers found in the files of a bundle.
 
     If several files have answers, prefer files whose names occur in ``words``, the
     strings of the scoring program.
@@ -228,7 +229,7 @@ def common_prefix(first: str, second: str) -> int:
 
 def best_named(found: Sequence[Lines], gold: Lines) -> Lines | None:
     """Return the file whose name shares the longest prefix with the name of the gold
-    file; None if two files share equally long prefixes.
+    file, or None if two files share equally long prefixes.
     """
     ordered = sorted(
         found, key=lambda own: -common_prefix(own.file.base, gold.file.base)
@@ -243,8 +244,8 @@ def best_named(found: Sequence[Lines], gold: Lines) -> Lines | None:
 
 
 def inputs_for(gold: Lines, public: Iterable[InputFile]) -> Lines | None:
-    """Return the public file that has one input per line for the instances; None unless
-    exactly one file matches.
+    """Return the public file that has one input per line for the instances of the gold,
+    or None unless exactly one file matches.
     """
     found = []
     for file in public:
@@ -297,8 +298,8 @@ def predictions(
 def samples(
     bundle: BundleFiles, kit: Iterable[InputFile], gold: Lines
 ) -> Iterator[tuple[str, Lines]]:
-    """Yield the sample submissions of a bundle: files and archives with names such as
-    `sample` or `submission`.
+    """Yield the sample submissions of a bundle, which are files and archives with names
+    such as `sample` or `submission`.
 
     Archives in the starting ``kit`` may have any name.
     """

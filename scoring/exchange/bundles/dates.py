@@ -17,11 +17,15 @@ MONTHS, HALF_A_DAY = 12, 12
 
 
 class NoDate(ValueError):
-    """The value is not a date; the message contains the value."""
+    """An error about a value that is not a date, with a message that contains the
+    value.
+    """
 
 
 def read_date(value: object) -> dt.datetime:
-    """Parse a date. Dates without a time zone are in UTC. Raises NoDate."""
+    """Parse a date of a bundle's description. Dates without a time zone are in UTC.
+    Raises NoDate.
+    """
     if isinstance(value, dt.datetime):
         return _in_utc(value)
     if isinstance(value, dt.date):

@@ -54,7 +54,7 @@ from tasks.types.problems import fatal
 from tasks.types.runs import read_run
 
 PROGRAM = "scoring.exchange.bundles.drafting:draft"
-#: Measures for which lower values are better.
+#: Lower values of these measures are better.
 LOWER = frozenset({"mse", "rmse", "mae", "log_loss", "brier_score", "hamming_loss"})
 OF_A_LABEL = ("precision", "recall", "f1")
 NOT_RECOGNISED = "the scoring program is not recognised"
@@ -62,17 +62,16 @@ MAX_SAMPLES = 6
 HAS_KIT = (
     f"The archive of the inputs has files of the organisers in the folder `{KIT}`."
 )
-#: The separator between the key path and the file name in an organiser's choice of
-#: gold.
+#: This separator is between the key path and the file in an organiser's choice of gold.
 CHOOSES = "="
 Values = dict[str, Any]
 
 
 def draft(given: Mapping[str, Any]) -> Values:
-    """Draft a season.
+    """Draft a season from a bundle.
 
-    Return the report, the tables of the season file, the texts of task folders, and the
-    paths of gold files.
+    Return the report of the import, the tables of the season file, the texts of task
+    folders, and the paths of gold files.
     """
     report = Report()
     season: Values = {}
@@ -118,21 +117,25 @@ def _storable(value: Any) -> Any:
 
 @dataclass
 class _Split:
-    """The gold of one split of a task, and the phases whose runs are scored against it."""
+    """The gold (reference answers) of one split of a task, and the phases whose runs
+    are scored against this gold.
+    """
 
     name: str
     source: BundleTask
     gold: Answers
     phases: list[BundlePhase] = field(default_factory=list)
-    #: ``files`` are in a format that declared tasks can read. ``rows`` are records that
-    #: the importer has converted from files in other formats.
+    #: ``files`` are input files in a format that declared tasks can read.
+    #: ``rows`` are records that the importer has converted from files in other formats.
     files: list[InputFile] = field(default_factory=list)
     rows: list[Values] = field(default_factory=list)
 
 
 @dataclass
 class _Task:
-    """A task of the draft. Its splits have the same form and the same measures."""
+    """A task of the drafted season, whose splits have the same task form and the same
+    measures.
+    """
 
     title: str
     description: str
@@ -150,12 +153,12 @@ class _Drafting:
         chosen_gold: Sequence[str],
     ) -> None:
         self.bundle, self.competition, self.report = bundle, competition, report
-        #: For each key path of the description: the gold file that the organiser chose.
+        #: Each key path of the description has the gold file that the organiser chose.
         self._chosen_gold = dict(map(self._choice_in, chosen_gold))
-        #: For each key path of the description: the files that could be the gold.
+        #: Each key path of the description has the files that could be the gold.
         self.choices: dict[str, Values] = {}
-        #: ``files`` maps file names to texts of the draft; ``parts`` has the names of
-        #: files in the working folder of the process.
+        #: ``files`` maps each file name of the draft to the text of the file.
+        #: ``parts`` contains the names of files in the working folder of the process.
         self.files: dict[str, str] = {}
         self.parts: dict[str, str] = {}
         self._slugs = {"organise", "published", *task_types()}
@@ -163,7 +166,7 @@ class _Drafting:
         self._forms: dict[tuple[str, ...], str] = {}
         self._tasks: list[_Task] = []
         self._secrets: Secrets | None = None
-        #: Key paths of the phases whose public files are already in an archive.
+        #: An archive already has the public files of the phases with these key paths.
         self._with_kits: set[str] = set()
         self.phase_slugs: dict[str, str] = {}
         for phase in competition.phases:
@@ -197,8 +200,8 @@ class _Drafting:
         return {"season": season, "tasks": tasks}
 
     def tasks(self) -> list[_Task]:
-        """Return the tasks of the draft. If phases differ in form or measures, phases
-        with the same form and measures become one task.
+        """Return the tasks of the drafted season. If phases differ in form or measures,
+        phases with the same form and measures become one task.
         """
         phases, tasks = self.competition.phases, self.competition.tasks
         self._require_results()
@@ -283,8 +286,9 @@ class _Drafting:
     def _choice_in(self, item: str) -> tuple[str, str]:
         """Return the key path and the file name of a choice `PLACE=FILE`.
 
-        Both may contain the separator. The key path is the longest one that the
-        description has, or the text before the first separator.
+        The key path and the file name may contain the separator. The key path is the
+        longest key path that the description has, or the text before the first
+        separator.
         """
         parts = item.split(CHOOSES)
         places = self._places_of_gold()
@@ -395,8 +399,7 @@ class _Drafting:
         for column in columns:
             own = program.by_key.get(column.key)
             if own is None and column in own_columns and column is own_columns[0]:
-                # If the program computes only one measure, that measure belongs to the
-                # first column, whatever the key of the column is.
+                # A program's only measure belongs to the first column under any key.
                 every = [*program.by_key.values(), *rest]
                 own = every[0] if len({one.name for one in every}) == 1 else None
             if own is None:
@@ -527,7 +530,7 @@ class _Drafting:
         has_inputs = any(INPUT in row for own in rows for row in own)
         for split in task.splits if has_inputs else ():
             for row in split.rows:
-                # For a split without inputs, only the ids are published.
+                # A split without inputs publishes only the ids of instances.
                 row.setdefault(INPUT, "")
             split.files = _as_file(split.rows)
         table["gold"] = {
@@ -547,8 +550,7 @@ class _Drafting:
             table["answer"] = answer
             table["dimensions"] = [{"name": field_name, "field": field_name}]
         elif task.form == "numbers":
-            # Runs may contain values outside the gold's range, as on the other
-            # platform.
+            # The other platform allows runs with values outside the range of the gold.
             table["answer"] = {}
 
     def _declare_measures(self, task: _Task, table: Values) -> None:

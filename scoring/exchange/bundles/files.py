@@ -15,7 +15,7 @@ from tasks.types.files import InputFile, Limits, open_input
 LIMITS = Limits(files=20_000, nests_anywhere=True, reads_kit=True)
 INNER = Limits(files=20_000, bytes=1 << 28, nests_anywhere=True, reads_kit=True)
 MAX_INNER = 200
-#: The maximum size in bytes of a text that is read as a whole.
+#: The importer reads texts up to this size in bytes as a whole.
 MAX_TEXT = 1 << 20
 DESCRIPTION = ("competition.yaml", "competition.yml")
 _DATA_ID = re.compile(
@@ -24,7 +24,9 @@ _DATA_ID = re.compile(
 
 
 class BundleFiles:
-    """Files by their path relative to the folder of `competition.yaml`."""
+    """The files of a bundle, keyed by the path relative to the folder of
+    `competition.yaml`.
+    """
 
     def __init__(self, path: Path, shown: str) -> None:
         files = open_input(path, shown=shown, limits=LIMITS)
@@ -63,7 +65,7 @@ class BundleFiles:
         return []
 
     def unpacked(self, file: InputFile) -> list[InputFile]:
-        """Return the files in an archive; for other files, return the file itself.
+        """Return the files in an archive, or the file itself if the file is no archive.
         Raises InputRefused.
         """
         key = file.shown, file.name
@@ -90,8 +92,8 @@ class BundleFiles:
 
 
 def common_folder(names: Sequence[str]) -> str:
-    """Return the top folder that contains all files, with a trailing slash; empty if
-    there is none.
+    """Return the top folder that contains all files, with a trailing slash, or an empty
+    text without such a folder.
     """
     heads = {PurePosixPath(name).parts[0] for name in names}
     has_files = any("/" not in name for name in names)
@@ -99,7 +101,7 @@ def common_folder(names: Sequence[str]) -> str:
 
 
 def text_of(file: InputFile) -> str | None:
-    """Return the text of a file; None if it is too large, damaged or binary."""
+    """Return the text of a file, or None for a large, damaged or binary file."""
     try:
         parts, size = [], 0
         for chunk in file.chunks():

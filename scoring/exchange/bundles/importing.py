@@ -31,7 +31,7 @@ from tasks.seasons.file.sent import Load, season_in_zip
 from tasks.seasons.file.tables import document
 from tasks.types import InputRefused, Problem
 
-#: The action of the history entry with the report of the import.
+#: The history entry with this action contains the report of the import.
 IMPORTED = "bundle-imported"
 #: Season settings that a draft may contain. A bundle cannot set people or visibility.
 SEASON_KEYS = ("title", "summary", "registration", "time_zone", "terms")
@@ -53,7 +53,8 @@ class Choice:
 
 @dataclass(frozen=True)
 class Draft:
-    """A report and the values of a season file.
+    """The draft of a season, with the report of the import and the values of a season
+    file.
 
     ``values`` is None if the bundle cannot be imported.
     """
@@ -79,11 +80,11 @@ def drafted(
     title: str = "",
     gold: Sequence[str] = (),
 ) -> Iterator[Draft]:
-    """Yield the draft of a bundle. Its season.zip is deleted when the block ends.
-    Raises InputRefused.
+    """Yield the draft of a bundle. The season.zip of the draft is deleted when the
+    block ends. Raises InputRefused.
 
-    Each item of ``gold`` has the form `PLACE=FILE`. It chooses one of several possible
-    gold files for the key at the path PLACE.
+    Each item of ``gold`` has the form `PLACE=FILE`. An item chooses FILE among several
+    possible gold files for the key at the path PLACE.
     """
     given = {"filename": filename, "gold": _checked_choices(gold)}
     with tempfile.TemporaryDirectory(prefix="citeboard-bundle-") as scratch:
@@ -116,7 +117,8 @@ def drafted(
 
 
 def _checked_choices(items: Sequence[str]) -> list[str]:
-    """Return the choices of gold. Raises InputRefused for a text of another form.
+    """Return the organiser's choices of gold files. Raises InputRefused for a choice of
+    another form than `PLACE=FILE`.
 
     Key paths and file names may contain the separator, so only the confined process,
     which reads the description, splits a choice.
@@ -137,7 +139,7 @@ def _opener(path: Path) -> Callable[[], IO[bytes]]:
 
 
 def report_of(lines: Sequence[Mapping[str, Any]]) -> list[Line]:
-    """Return the lines of a report, sorted by verdict."""
+    """Return the lines of an import's report, sorted by verdict."""
     own = [
         Line(str(line["verdict"]), str(line["place"]), str(line["message"]))
         for line in lines[:MAX_LINES]
@@ -176,7 +178,9 @@ def loading(draft: Draft, *, by: User | None) -> Iterator[Load]:
 
 
 def make_season(draft: Draft, *, filename: str, by: User | None) -> Loaded:
-    """Create the season, and store the report in its history. Raises InputRefused."""
+    """Create the drafted season, and store the import's report in the season's history.
+    Raises InputRefused.
+    """
     with loading(draft, by=by) as load:
         loaded = load()
     left = sum(line.verdict == DECIDE for line in draft.report)
@@ -204,8 +208,8 @@ def is_from_bundle(season: Season) -> bool:
 
 
 def kept_report(season: Season) -> list[Line]:
-    """Return the import report of a season that was created from a bundle; empty for
-    other seasons.
+    """Return the import report of a season that was created from a bundle, or an empty
+    report for other seasons.
     """
     entry = history(season).filter(action=IMPORTED).order_by("pk").first()
     if entry is None or not entry.facts:
@@ -215,7 +219,7 @@ def kept_report(season: Season) -> list[Line]:
 
 
 def headings() -> dict[str, str]:
-    """Return the headings of the sections of a report, in order of verdict."""
+    """Return the headings of the sections of an import's report, in order of verdict."""
     words = (
         _("Prevents the import"),
         _("Decisions for you"),
@@ -226,7 +230,7 @@ def headings() -> dict[str, str]:
 
 
 def parts_of(report: Sequence[Line]) -> list[tuple[str, list[Line]]]:
-    """Return the lines of a report grouped by heading."""
+    """Return the lines of an import's report, grouped by heading."""
     named = [
         (words, [line for line in report if line.verdict == verdict])
         for verdict, words in headings().items()

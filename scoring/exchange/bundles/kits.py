@@ -19,15 +19,16 @@ from tasks.types import InputRefused
 from tasks.types.files import KIT, InputFile
 from tasks.types.guarded.json_reader import read_json
 
-#: Folder of the kit for public data. The folder of the starting kit contains this
-#: folder.
+#: Kits store public data in this folder, which is in the folder of the starting kit.
 PUBLIC_DATA = "public_data"
 _PARTED = (re.compile(r"[,\t;]"), re.compile(r"\s+"))
 
 
 @dataclass
 class Secrets:
-    """The reference data of a bundle: digests of its files, and the columns of its gold."""
+    """The reference data of a bundle, with digests of the files and with the columns of
+    the gold (the reference answers).
+    """
 
     digests: set[bytes] = field(default_factory=set)
     columns: set[tuple[str, ...]] = field(default_factory=set)
@@ -43,7 +44,7 @@ class Secrets:
         self.columns.add(tuple(" ".join(own) for own in gold.values))
 
     def add_column(self, table: InputFile, name: str) -> None:
-        """Add the gold's answers, which are a column of the table."""
+        """Add the gold's answers, which are a column of the gold's table."""
         if lines := raw_lines(table):
             columns = _named_columns([row for (row,) in lines.values])
             self.columns |= {column for own, column in columns if own == name}
@@ -107,9 +108,9 @@ def files_to_give_out(
 ) -> list[InputFile]:
     """Return the files to publish with a split, with their paths in the kit.
 
-    A split's inputs are published with its first phase. Files of its later phases are
-    left out, because they would be published too early. ``done`` are the key paths of
-    phases whose files are published with another split.
+    A split's inputs are published with its first phase. Files of later phases of the
+    split are left out, because these files would be published too early. ``done`` are
+    the key paths of phases whose files are published with another split.
     """
     first, *later = sorted(phases, key=lambda phase: phase.opens)
     found: dict[str, InputFile] = {}
@@ -149,8 +150,8 @@ def files_to_give_out(
 
 @dataclass(frozen=True)
 class _Given:
-    """A public file of a phase. It has the path of its key in the description, and the
-    path of the file in the kit.
+    """A public file of a phase. The object has the path of the file's key in the
+    description, and the path of the file in the kit (the files for participants).
     """
 
     place: str

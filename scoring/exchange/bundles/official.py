@@ -28,7 +28,7 @@ from tasks.types.guarded.json_reader import read_json
 from tasks.types.problems import Problem
 
 RULES = "with-program"
-#: Table formats that the site can write for a program.
+#: The site can write tables for a program in these formats.
 TABLES = ("csv", "tsv", "jsonl")
 CARD = (
     f"### `{RULES}`\n\nThe numbers of the organisers' own program, `program.json`, beside those of this"
@@ -42,7 +42,7 @@ _NO_PART = re.compile(
 @dataclass(frozen=True)
 class Offer:
     """The text of a `program.json`, the table `[task.program]`, and the measures and
-    titles of its rule set.
+    titles of the program's rule set.
     """
 
     text: str
@@ -61,12 +61,12 @@ def offer(
     place: str,
     report: Report,
 ) -> Offer | None:
-    """Propose the program as an official program. Return None and report the reason if
-    the site cannot run it.
+    """Propose the bundle's scoring program as an official program. Return None and
+    report the reason if the site cannot run the program.
 
     ``answers`` is the answer file of a sample submission, which has the name that the
-    program expects. It is None without a sample. ``fields`` is the table `[task.gold]`
-    of the draft.
+    program expects. ``answers`` is None for a bundle without a sample. ``fields`` is
+    the table `[task.gold]` of the draft.
     """
     layout, reason = _layout(gold, answers, fields, program)
     keys = _keys(program, columns)
@@ -147,10 +147,10 @@ def _reason_against_lines(gold: Lines) -> str:
 def _reason_against_table(
     gold: InputFile, answers: InputFile, fields: Mapping[str, Any], program: Program
 ) -> str:
-    """Return the reason why the program could not read tables that the site writes;
-    empty if it could.
+    """Return the reason why the program cannot read tables that the site writes, or an
+    empty text.
 
-    The tables have two columns: the id of the instance, and the value.
+    The tables have a column for the id of the instance and a column for the value.
     """
     kind = gold.suffix.removeprefix(".")
     if fields.get("delimiter") or not isinstance(fields["field"], str):

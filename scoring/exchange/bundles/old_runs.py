@@ -23,7 +23,7 @@ from tasks.types.problems import as_values
 PROGRAM = "scoring.exchange.bundles.old_runs:read"
 SCORES = "scores.csv"
 MAX_RUNS, MAX_COLUMNS, MAX_NAME = 2_000, 20, 80
-#: Column names of a score list that contain the team or the run.
+#: Score lists have these column names for the team or the run.
 TEAMS = ("team", "teamname", "user", "username", "participant", "owner", "submittedby")
 RUNS = ("run", "submission", "file", "filename", "id", "submissionid", "system")
 
@@ -51,8 +51,8 @@ class _Score:
 
 
 def read(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the runs in the uploaded file. The keys `form` and `instances` of
-    ``given`` describe the gold against which the runs are scored.
+    """Return the runs of another platform in the uploaded file. The keys `form` and
+    `instances` of ``given`` describe the gold against which the runs are scored.
     """
     try:
         files = open_input(Path(UPLOAD), shown=given["filename"], limits=LIMITS)
@@ -91,8 +91,7 @@ def _below_base(files: Sequence[InputFile]) -> list[InputFile]:
     else:
         base = common_folder([file.name for file in files])
         rest = [file.name.removeprefix(base) for file in files]
-        # If the only folder contains neither archives nor subfolders, it is the folder
-        # of a team.
+        # A single folder without archives and subfolders is the folder of one team.
         base = (
             base if any("/" in name or name.endswith(".zip") for name in rest) else ""
         )

@@ -6,7 +6,7 @@ Scripts, styles, images and forms are removed. This module does not import Djang
 import re
 from html.parser import HTMLParser
 
-#: Elements whose content is removed, and elements that start a paragraph.
+#: The converter removes the content of some elements, and others start a paragraph.
 _NOTHING = frozenset({"script", "style", "head", "template", "noscript", "svg", "form"})
 _BLOCKS = frozenset(
     {"p", "div", "section", "article", "ul", "ol", "table", "blockquote", "pre", "dl"}
@@ -18,7 +18,9 @@ _ADDRESS = re.compile(r"(?:https?://|mailto:)[^\s<>()]+", re.IGNORECASE)
 
 
 def markdown_of(html: str) -> str:
-    """Return the page as Markdown. Headings, lists, links and emphasis are kept."""
+    """Return an HTML page of a bundle as Markdown. Headings, lists, links and emphasis
+    are kept.
+    """
     writer = _Writer()
     writer.feed(html)
     writer.close()
@@ -56,7 +58,7 @@ class _Writer(HTMLParser):
         if tag in _NOTHING:
             self._ignored += 1
         elif tag == "body":
-            # The end tag of `head` is optional.
+            # HTML allows to omit the end tag of `head`.
             self._ignored = 0
         return not self._ignored
 
@@ -101,7 +103,7 @@ class _Writer(HTMLParser):
         return f"{indent}{self._lists[-1]}."
 
     def _begin_link(self, address: str) -> None:
-        # Links of other schemes become plain text.
+        # The converter turns links of other schemes into plain text.
         if _ADDRESS.fullmatch(address) and not self._address:
             self._address = address
             self.parts.append("[")

@@ -25,8 +25,7 @@ ENTRIES = (
     "scoring_program.py",
 )
 MAX_SOURCES, MAX_DEPTH = 100, 20
-#: The number of characters at the end of a text in which the importer searches for
-#: keys.
+#: The importer searches this many characters at the end of a text for keys.
 MAX_TEXT = 500
 _COMMAND = re.compile(r"^[ \t]*command[ \t]*:(.{1,1000})$", re.MULTILINE)
 _PYTHON = re.compile(r"(?:.*/)?python(\d(?:\.\d+)?)?$")
@@ -34,7 +33,7 @@ _PRINT = re.compile(
     r"^[ \t]*(?:print[ \t]+[^\s(=]|exec[ \t]+['\"\w]|except[ \t]+[\w.]+[ \t]*,)",
     re.MULTILINE,
 )
-#: Names of columns that report consumed resources and not measures.
+#: Columns with these names report consumed resources and not measures.
 DURATION = re.compile(r"duration|time|elapsed|memory|\bmem\b|cpu", re.IGNORECASE)
 SURE, LIKELY = "sure", "likely"
 Options = Mapping[str, Any]
@@ -72,8 +71,8 @@ class Program:
 
 
 def read_program(files: Sequence[InputFile], place: str, report: Report) -> Program:
-    """Return the measures of a scoring program. Raises Prevented if it is not written
-    in Python 3.
+    """Return the measures of a scoring program. Raises Prevented for a program that is
+    not written in Python 3.
     """
     command = command_of(files)
     entry = _entry(files, command, place)
@@ -111,7 +110,7 @@ def read_program(files: Sequence[InputFile], place: str, report: Report) -> Prog
 
 
 def command_of(files: Sequence[InputFile]) -> str:
-    """Return the command in the program's metadata; empty if there is none."""
+    """Return the command in the program's metadata, or an empty text without a command."""
     for file in files:
         if file.name in METADATA:
             match = _COMMAND.search(text_of(file) or "")
@@ -167,8 +166,8 @@ def _ndcg(said: Options) -> Any:
 
 
 SKLEARN, SCIPY = "sklearn.metrics", "scipy.stats"
-#: For each library function: the task form, and the measure. The measure is a name, or
-#: a callable that derives the measure from the arguments of the call.
+#: Each library function has a task form and a measure.
+#: A measure is a name, or a callable that derives the measure from call arguments.
 CALLS: Mapping[str, tuple[str, str | Callable[[Options], Any]]] = {
     f"{SKLEARN}.accuracy_score": ("labels", "accuracy"),
     f"{SKLEARN}.balanced_accuracy_score": ("labels", "balanced_accuracy"),
@@ -199,7 +198,7 @@ CALLS: Mapping[str, tuple[str, str | Callable[[Options], Any]]] = {
     "seqeval.metrics.precision_score": ("tags", "entity_precision"),
     "seqeval.metrics.recall_score": ("tags", "entity_recall"),
 }
-#: Functions with several results, and the measure of each result.
+#: These functions return several results, and each result is a measure.
 SEVERAL: Mapping[str, tuple[str, tuple[str, ...]]] = {
     f"{SKLEARN}.precision_recall_fscore_support": (
         "labels",
@@ -208,7 +207,7 @@ SEVERAL: Mapping[str, tuple[str, tuple[str, ...]]] = {
 }
 ROUGE = {"rouge1": "rouge_1", "rouge2": "rouge_2"}
 ROUGE |= {"rougeL": "rouge_l", "rougeLsum": "rouge_lsum"}
-#: Measures of the site by their names in trec_eval.
+#: The program trec_eval has other names for these measures of the site.
 TREC = {
     "map": "map",
     "recip_rank": "mrr",
@@ -217,7 +216,7 @@ TREC = {
     "Rprec": "r_precision",
 }
 TREC_CUTS = {"ndcg_cut": "ndcg", "recall": "recall", "P": "precision"}
-#: Regular expressions for names of functions that suggest a measure.
+#: Function names that match these expressions suggest a measure.
 NAMED = (
     (r"mean_reciprocal_rank|mrr|reciprocal_rank", "ranking", "mrr"),
     (r"mean_average_precision|mapk|map_score|average_precision", "ranking", "map"),
@@ -229,8 +228,7 @@ NAMED = (
     (r"rouge_?l(?:_score)?", "text", "rouge_l"),
     (r"exact_match(?:_score)?", "text", "exact_match"),
 )
-#: Functions that return their first argument in another form. The result is still the
-#: same measure.
+#: These functions only convert their first argument, so the measure stays the same.
 _WRAPPERS = frozenset({"float", "round", "str", "np.float64", "numpy.float64"})
 _MEANS = frozenset(
     {"numpy.mean", "numpy.average", "statistics.mean", "statistics.fmean"}
@@ -250,7 +248,7 @@ class _Source:
     ) -> None:
         self.trees, self.entry, self.texts = trees, entry, texts
         self.imports = {name: _imports(tree) for name, tree in trees.items()}
-        #: Definitions by module and function name.
+        #: Names of the module and of the function are the key of a definition.
         self.functions = {
             (name, node.name): node
             for name, tree in trees.items()
@@ -317,8 +315,8 @@ class _Source:
         return reached
 
     def resolve(self, module: str, name: str) -> tuple[str, str] | None:
-        """Return the module and name of the program's function that a name refers to;
-        None for other names.
+        """Return the module and name of the program's function that a name refers to,
+        or None for other names.
         """
         if (module, name) in self.functions:
             return module, name
@@ -342,8 +340,7 @@ class _Scope:
     def __init__(self, source: _Source, module: str, body: Sequence[ast.stmt]) -> None:
         self.source, self.module, self.body = source, module, body
         self.assigned: dict[str, list[ast.expr]] = {}
-        #: For each name that is unpacked from a call: the call, and the index of the
-        #: result in the returned tuple.
+        #: ``unpacked`` maps an unpacked name to the call and the index of the result.
         self.unpacked: dict[str, tuple[ast.expr, int]] = {}
         for node in self.nodes():
             if isinstance(node, ast.Assign):
@@ -351,7 +348,9 @@ class _Scope:
                     self._assign(target, node.value)
 
     def nodes(self) -> Iterator[ast.AST]:
-        """Yield the nodes of the statements without nested functions and classes."""
+        """Yield the syntax nodes of the scope's statements without nested functions and
+        classes.
+        """
         waiting: list[ast.AST] = list(reversed(self.body))
         while waiting:
             node = waiting.pop()
@@ -369,7 +368,7 @@ class _Scope:
                     self.unpacked[own.id] = (value, place)
 
     def written(self) -> Iterator[tuple[str, ast.expr]]:
-        """Yield the keys and values of dictionaries that the statements fill."""
+        """Yield the keys and values of dictionaries that the scope's statements fill."""
         for node in self.nodes():
             if isinstance(node, ast.Dict):
                 for key, value in zip(node.keys, node.values, strict=True):
@@ -385,8 +384,8 @@ class _Scope:
                 yield from _printed(node)
 
     def measure(self, value: ast.expr, depth: int = 0) -> Recognised | None:
-        """Return the measure that an expression computes; None if the expression is not
-        recognised.
+        """Return the measure that an expression computes, or None for an unknown
+        expression.
         """
         if depth > MAX_DEPTH:
             return None
@@ -460,7 +459,7 @@ class _Scope:
         return self._made(value, form, _averaged(parts[place]))
 
     def recognised(self, node: ast.AST) -> Iterator[Recognised]:
-        """Yield the measures that one node computes."""
+        """Yield the measures that one node of the program's syntax tree computes."""
         if isinstance(node, ast.Call):
             name = self._whole(node.func)
             if known := CALLS.get(name):
@@ -530,8 +529,8 @@ class _Scope:
         )
 
     def _formula(self, node: ast.expr) -> str:
-        """Return the measure that a formula such as `np.mean((a - b) ** 2)` computes;
-        empty if unknown.
+        """Return the measure that a formula such as `np.mean((a - b) ** 2)` computes,
+        or an empty text if the formula is unknown.
         """
         if isinstance(node, ast.Call) and len(node.args) == 1:
             name, inner = self._whole(node.func), node.args[0]
@@ -561,7 +560,7 @@ class _Scope:
 
     def _mean_of(self, node: ast.expr) -> str:
         if isinstance(node, ast.Name):
-            # Look up the formula assigned to the name.
+            # The name refers to the formula that an earlier statement assigns.
             values = self.assigned.get(node.id, ())
             return self._formula(values[-1]) if values else ""
         if _is_equality(node):

@@ -20,11 +20,10 @@ from tasks.types.files import InputFile
 from tasks.types.guarded.limits import Limits, Unreadable
 
 YAML = Limits(size=1 << 18, depth=20, digits=60)
-#: Opening date of phases without a date. An organiser must replace it by the actual
-#: date.
+#: Phases without a date get this opening date, which an organiser must replace.
 UNDATED = dt.datetime(2097, 1, 1, tzinfo=dt.UTC)
 MAX_PHASES, MAX_TASKS, MAX_TITLE = 50, 50, 120
-#: The maximum length in characters of a season's summary and terms.
+#: The summary and the terms of a season have at most this many characters.
 MAX_PAGES = 50_000
 HTML = (".html", ".htm")
 COUNTING = {
@@ -40,7 +39,7 @@ Values = Mapping[str, Any]
 
 @dataclass(kw_only=True)
 class BundleTask:
-    """A task of the bundle with gold and programs.
+    """A task of the bundle with gold (the reference answers) and programs.
 
     ``runs_code`` is True if participants submit programs.
     """
@@ -98,8 +97,8 @@ class Competition:
 
 
 def read_competition(files: BundleFiles, report: Report) -> Competition:
-    """Parse the description. Raises Prevented, or InputRefused if an archive in the
-    bundle cannot be read.
+    """Parse the description of a competition bundle. Raises Prevented, or InputRefused
+    if an archive in the bundle cannot be read.
     """
     try:
         said = read_yaml(files.description.read(), YAML, takes_aliases=True)
@@ -184,8 +183,8 @@ class _Reader:
         return opens or UNDATED
 
     def close_phases(self, phases: Sequence[BundlePhase]) -> None:
-        """If the end of a phase is missing, use the start of the next phase. Report
-        phases that end before they begin.
+        """Give each phase without an end the start of the next phase as end. Report
+        phases with an end before the beginning.
         """
         ending = [phase for phase in phases if phase.closes is not None]
         for phase, later in pairwise(phases):

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-#: Verdicts on a line of the description: the draft contains the value, the draft omits
-#: the value, an organiser must decide, or the bundle cannot be imported.
+#: The draft contains an UNDERSTOOD value and omits a LEFT_OUT value of the bundle.
+#: An organiser must decide on a DECIDE value, and a PREVENTS value stops the import.
 UNDERSTOOD, LEFT_OUT, DECIDE, PREVENTS = "understood", "left-out", "decide", "prevents"
 VERDICTS = (PREVENTS, DECIDE, LEFT_OUT, UNDERSTOOD)
 MAX_LINES, MAX_MESSAGE = 1_000, 600
@@ -13,7 +13,7 @@ MAX_LINES, MAX_MESSAGE = 1_000, 600
 
 @dataclass(frozen=True)
 class Line:
-    """A line of the report.
+    """A line of an import's report.
 
     ``place`` is the path of a key in the description, or the name of a file.
     """
@@ -24,7 +24,7 @@ class Line:
 
 
 class Prevented(Exception):
-    """The bundle cannot be imported, for the reason in the message."""
+    """An error about a bundle that cannot be imported, with the reason in the message."""
 
     def __init__(self, place: str, message: str) -> None:
         self.line = Line(PREVENTS, place, message[:MAX_MESSAGE])

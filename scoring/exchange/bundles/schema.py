@@ -10,7 +10,7 @@ from typing import Any
 from scoring.exchange.bundles.report import DECIDE, LEFT_OUT, UNDERSTOOD, Report
 
 CODABENCH, CODALAB = "Codabench", "CodaLab"
-#: Placeholder in key paths for a key that the author of the bundle chooses.
+#: In key paths, this placeholder replaces a key that the author of the bundle chooses.
 ANY = "*"
 
 
@@ -222,7 +222,7 @@ KEYS: Mapping[str, tuple[Key, ...]] = {
     CODABENCH: CODABENCH_KEYS,
     CODALAB: CODALAB_KEYS,
 }
-#: Paths of tables whose keys the author of the bundle chooses.
+#: The author of the bundle chooses the keys of the tables with these paths.
 _CHOSEN = (
     "html",
     "phases",
@@ -235,8 +235,8 @@ MAX_PATHS = 20_000
 
 
 def paths_of(description: Any, layout: str) -> Iterator[tuple[str, Any]]:
-    """Yield the path and value of each entry of a description, up to the maximum
-    number.
+    """Yield the path and value of each entry of a bundle's description, up to the
+    maximum number.
 
     Paths are written as in CODABENCH_KEYS.
     """
@@ -260,7 +260,9 @@ def paths_of(description: Any, layout: str) -> Iterator[tuple[str, Any]]:
 
 
 def note_keys(description: Any, layout: str, report: Report) -> None:
-    """Report each key that is left out, that needs a decision, or that is unknown."""
+    """Report each key of the description that is left out, that needs a decision, or
+    that is unknown.
+    """
     known = {key.path: key for key in KEYS[layout]}
     for path, value in paths_of(description, layout):
         key = known.get(path)

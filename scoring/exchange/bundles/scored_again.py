@@ -38,7 +38,7 @@ from tasks.submissions.uploads import Upload, checksum
 from tasks.types import InputRefused, Problem
 from tasks.types.problems import capped, from_values
 
-#: The maximum number of problems listed for one run.
+#: The report lists at most this many problems of one run.
 MAX_PROBLEMS_OF_RUN = 5
 
 
@@ -72,8 +72,8 @@ class _Old:
 
 
 def phase_for_old_runs(phase: Phase) -> Phase:
-    """Return the phase. Raises NotScoredAgain unless it belongs to a declared task with
-    gold.
+    """Return the phase for runs of another platform. Raises NotScoredAgain unless the
+    phase belongs to a declared task with gold.
     """
     if Gold.objects.current(phase) is None or phase.task.task_type.declared is None:
         words = _("runs are rescored on a declared task whose split has gold")
@@ -84,7 +84,9 @@ def phase_for_old_runs(phase: Phase) -> Phase:
 def score_again(
     *, phase: Phase, path: Path, filename: str, by: User | None
 ) -> ScoredAgain:
-    """Queue the runs in a zip and store their old scores. Raises InputRefused if the zip cannot be read."""
+    """Queue the runs in a zip and store the old scores of the runs. Raises InputRefused
+    for an unreadable zip.
+    """
     done_again = queue_old_runs(
         phase=phase, path=path, filename=filename, by=by, order=secrets.token_hex(8)
     )
@@ -130,7 +132,9 @@ def queue_old_runs(
 def finish(
     phase: Phase, done_again: ScoredAgain, filename: str, by: User | None
 ) -> None:
-    """Save the old scores and a history entry. The caller must have opened a transaction."""
+    """Save the old scores of the queued runs and a history entry. The caller must have
+    opened a transaction.
+    """
     if by is not None and done_again.old_scores:
         _keep_scores(phase, done_again, filename, by)
     if done_again.runs:
@@ -223,13 +227,13 @@ def _queue(
 def _team(phase: Phase, name: str, by: User | None) -> Team:
     """Return the season's team with this name, or create a team without members.
 
-    Raises ValidationError if the team has members or has not entered this season:
-    organisers may not act for such a team.
+    Raises ValidationError if the team has members or has not entered this season,
+    because organisers may not act for such a team.
     """
     if team := _entered(phase.task.season_id, name):
         return team
-    # Lock the season: concurrent requests could create a team twice, or give two teams
-    # the same pseudonym.
+    # Lock the season, so that concurrent requests do not create one team twice.
+    # The lock also prevents that two teams get the same pseudonym.
     season = Season.objects.select_for_update().get(pk=phase.task.season_id)
     if team := _entered(season.pk, name):
         return team

@@ -29,10 +29,11 @@ def verify(
     progress: Callable[[float], None] = lambda done: None,
     keys: Collection[str] = (),
 ) -> Verified:
-    """Verify an archive.
+    """Verify an archive of a season.
 
     Without ``keys``, receipts are verified with the public keys in the archive. Raises
-    InputRefused if the folder is not an archive or refers to files outside of it.
+    InputRefused if the folder is not an archive or refers to files outside of the
+    folder.
     """
     season = read_season(archive)
     verified = Verified()

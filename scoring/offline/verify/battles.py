@@ -10,14 +10,14 @@ from scoring.offline.verify.report import Verified
 from scoring.stats.battles import board_of
 from tasks.types import InputRefused
 
-#: A reason for not checking a number.
+#: This message is the reason for not checking a number of a board of battles.
 OTHER_METHOD = "another version computed the board of battles"
-#: Names of interval bounds, which are compared to fewer digits.
+#: Interval bounds have these names and are compared to fewer digits.
 ENDS = ("low", "high")
 
 
 def check_battles(archive: Path, season: Mapping[str, Any], verified: Verified) -> None:
-    """Compare all numbers of each battle board with numbers recomputed from its
+    """Compare all numbers of each battle board with numbers recomputed from the board's
     judgements.
     """
     for task in season["tasks"]:

@@ -14,7 +14,7 @@ TaskAndPhase = tuple[str, str]
 
 
 def check_digest(gold: Gold, read: Mapping[str, Any], verified: Verified) -> None:
-    """Compare the plain digest and the HMAC of the gold files with those in the
+    """Compare the plain digest and the HMAC of the gold files with the values in the
     archive.
     """
     archived = gold.get("plain_sha256", gold["sha256"])
@@ -33,8 +33,8 @@ def check_digest(gold: Gold, read: Mapping[str, Any], verified: Verified) -> Non
 
 
 def check_draws(season: Season, verified: Verified) -> dict[TaskAndPhase, str]:
-    """Check the commitments whose nonces the archive contains. Return the nonces, keyed
-    by task and phase.
+    """Check the commitments to samples whose nonces the archive contains. Return the
+    nonces of samples, keyed by task and phase.
     """
     nonces = {}
     for task in season["tasks"]:

@@ -21,7 +21,7 @@ from scoring.offline.verify.scores import Rescored
 from tasks.types import InputRefused, OptionRefused
 from tasks.types.problems import Unavailable
 
-#: The reasons why estimates are not checked.
+#: These messages are the reasons why estimates are not checked.
 NO_RUN = "estimates of runs that are not computed again"
 NO_JUDGE = "estimates whose judge is not in the archive"
 NUMBERS = ("judge", "estimated", "low", "high", "judge_weight", "worth", "labels")
@@ -60,8 +60,8 @@ def check_estimates(
 
 
 def _scorings(entry: Mapping[str, Any], rescored: Rescored) -> dict[str, Scoring]:
-    """Return the scorings of runs with the sheet's rules and gold, keyed by run
-    name.
+    """Return the recomputed scorings of runs with the sheet's rules and gold, keyed by
+    run name.
     """
     return {
         str(run): replace(scoring, run_name=str(run))
@@ -91,7 +91,9 @@ Key = tuple[str, str, str]
 
 
 def _lines(measures: Mapping[str, Any]) -> dict[Key, Mapping[str, Any]]:
-    """Return the estimates, keyed by metric and run, or by metric and two runs."""
+    """Return the archived estimates, keyed by metric and run, or by metric and two
+    runs.
+    """
     return dict(_keyed(measures))
 
 

@@ -13,15 +13,17 @@ FORMAT, FORMAT_VERSION = "citeboard-season-archive", 1
 
 
 class FileMissing(Exception):
-    """The archive refers to a file that it does not contain."""
+    """An error about a file that the archive refers to but does not contain."""
 
 
 class OutsideArchive(InputRefused):
-    """The archive refers to a file outside of its folder."""
+    """An error about a reference of the archive to a file outside of the archive's
+    folder.
+    """
 
 
 def tests_of(board: str) -> str:
-    """Return the path of a board's paired tests."""
+    """Return the archive's path of a board's paired tests."""
     return board.replace("boards/", "tests/", 1)
 
 
@@ -72,9 +74,9 @@ def existing(archive: Path, name: str) -> Path:
 
 
 def changed_files(archive: Path) -> Iterator[str]:
-    """Yield a message for each file that is missing or has a wrong checksum."""
+    """Yield a message for each archived file that is missing or has a wrong checksum."""
     try:
-        # Files whose name is not UTF-8 are reported as missing.
+        # The report counts files whose name is not UTF-8 as missing.
         lines = (
             existing(archive, CHECKSUMS)
             .read_text(encoding="utf-8", errors="replace")

@@ -25,7 +25,7 @@ def check_judgements(
     """Compare the labels from each judgement file with the labels used for scores.
 
     No judge is called. Judgements of the season take precedence over shared judgements,
-    so scores must use all of them.
+    so scores must use all judgements of the season.
     """
     said: dict[str, dict[str, str]] = defaultdict(dict)
     for entry in season.get("judgements", ()):

@@ -23,9 +23,9 @@ from scoring.offline.verify.report import Verified
 from scoring.offline.verify.scores import ENDS, OLD_METRIC, Rescored
 from scoring.stats.seeds import mean_difference, mean_interval
 
-#: Columns of a board's test file with the results of comparing a mean with another row.
+#: These columns of a test file have the results of comparing a mean with another row.
 FOUND_OF_MEANS = ("difference", "error", "df", "low", "high", "p", "units")
-#: The reason why a number is not checked.
+#: This message is the reason why the interval of a mean is not checked.
 NO_INTERVAL = "the site gave these means no interval"
 
 Board = Mapping[str, Any]
@@ -34,12 +34,12 @@ Tests = Sequence[Mapping[str, Any]]
 
 
 def runs_of(row: Row) -> list[int]:
-    """Return the submission ids of a row: all runs of a mean, or the single run."""
+    """Return the submission ids of all runs of a mean, or the id of a row's single run."""
     return [run["submission"] for run in row.get("runs") or [row]]
 
 
 class Repeated:
-    """The rescored runs of a board. Their rows are computed once per metric."""
+    """The rescored runs of a board, whose rows are computed once per metric."""
 
     def __init__(self, board: Board, rescored: Rescored) -> None:
         self.rules: str = board["rules"]
@@ -60,7 +60,7 @@ class Repeated:
         return [evaluations[run, self.rules]["metrics"][name] for run in runs]
 
     def why_not(self, runs: Sequence[int], name: str) -> str:
-        """Return the reason why the numbers of these runs cannot be recomputed; else an
+        """Return the reason why the numbers of these runs cannot be recomputed, or an
         empty text.
         """
         evaluations = self.rescored.evaluations
@@ -80,7 +80,9 @@ class Repeated:
 def check_means(
     path: str, board: Board, rescored: Rescored, verified: Verified
 ) -> None:
-    """Compare each mean with the values of its runs, and recompute its interval."""
+    """Compare each mean over seeds with the values of the mean's runs, and recompute
+    the interval.
+    """
     repeated = Repeated(board, rescored)
     metrics = {column["name"]: column["metric"] for column in board["columns"]}
     for row in board["rows"]:
@@ -130,8 +132,8 @@ def repeat_tests_of_means(
     rescored: Rescored,
     verified: Verified,
 ) -> int | None:
-    """Return the number of comparisons that cannot be repeated; None if the comparisons
-    use another metric than the board.
+    """Return the number of comparisons of means that cannot be repeated, or None if the
+    comparisons use another metric than the board.
     """
     repeated = Repeated(board, rescored)
     not_repeated = 0

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from scoring.stats.interval_methods import WILSON_JACKKNIFE
 from scoring.stats.signature import INTERVAL_VERSION, provenance_of
 
-#: Packages whose results differ in the last digits between machines.
+#: Results of these packages differ in the last digits between machines.
 MODELS = {"torch", "transformers"}
 
 Evaluation = Mapping[str, Any]
@@ -15,7 +15,7 @@ Evaluation = Mapping[str, Any]
 
 class Numbers(NamedTuple):
     """The numbers of a metric or of a class, keyed by name. ``is_model`` is True if a
-    model computes them.
+    model computes the numbers.
     """
 
     values: dict[str, Any]
@@ -26,7 +26,7 @@ NO_NUMBERS = Numbers({}, is_model=False)
 
 
 def numbers(evaluation: Evaluation) -> Iterator[tuple[str, Numbers]]:
-    """Yield the path and the numbers of each metric and each class."""
+    """Yield the archive's path and the numbers of each metric and each class."""
     models = {}
     for name, metric in evaluation["metrics"].items():
         models[name] = uses_model(metric)
@@ -40,8 +40,8 @@ def numbers(evaluation: Evaluation) -> Iterator[tuple[str, Numbers]]:
 
 
 def number_parts(cell: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    """Return the value of a cell, which may be infinite, and the fields with these
-    names.
+    """Return the value of an archived cell, which may be infinite, and the fields with
+    these names.
     """
     value = math.inf if cell.get("infinite") else cell["value"]
     return {"value": value, **{name: cell[name] for name in names}}

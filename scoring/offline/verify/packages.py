@@ -17,8 +17,8 @@ from tasks.types.problems import Unavailable
 def compare_with_packages(
     head: str, scoring: Scoring, printed: Mapping[str, Numbers], verified: Verified
 ) -> None:
-    """Compare each value with that of a package that implements the metric, unless the
-    package computed the archived value.
+    """Compare each value with the value from a package that implements the metric,
+    unless the package computed the archived value.
     """
     if scoring.options.get(ENGINE.name, PACKAGE) == PACKAGE:
         return

@@ -19,7 +19,7 @@ from scoring.offline.verify.scores import (
 )
 from scoring.stats.significance import APPROXIMATE, MAX_EXACT_UNITS, SEED, trials_for
 
-#: Reasons for not checking a number.
+#: These messages are the reasons for not checking a paired test.
 NOT_REPEATED = "not all paired tests behind them can be repeated"
 MODEL_TESTS = "they rest on a model, whose last digits differ from machine to machine"
 
@@ -45,8 +45,8 @@ def has_sound_tests(
     tests_of_means: Tests,
     verified: Verified,
 ) -> bool:
-    """Report faults of the tests. Return False if ranks cannot be computed from the
-    tests.
+    """Report faults of archived paired tests. Return False if ranks cannot be computed
+    from the tests.
     """
     means = {run for run, row in rows.items() if row.get("runs")}
     pairs = math.comb(len(rows), 2)
@@ -79,7 +79,7 @@ def has_sound_tests(
 def repeatable_tests(
     board: Board, rows: Rows, tests: Tests, tested_metric: str, rescored: Rescored
 ) -> Repeatable:
-    """Return the tests whose runs were both rescored with the gold of the board."""
+    """Return the paired tests whose runs were both rescored with the gold of the board."""
     rules, gold = board["rules"], board["gold"]["sha256"]
     evaluations = {
         run: rescored.evaluations[run, rules]
@@ -111,8 +111,8 @@ def repeat_tests(
     rescored: Rescored,
     verified: Verified,
 ) -> bool:
-    """Repeat the tests and report differences. Return False if the tests do not use the
-    ranking metric.
+    """Repeat the paired tests of a board and report differences. Return False if the
+    tests do not use the ranking metric.
     """
     rules = board["rules"]
     metric = tested_metric_of(
@@ -150,8 +150,8 @@ def tested_metric_of(
     rescored: Rescored,
     verified: Verified,
 ) -> Metric | None:
-    """Return the ranking metric. If the tests use another metric, report this and
-    return None.
+    """Return the ranking metric of a board. If the tests use another metric, report the
+    other metric and return None.
     """
     first = rescored.scorings[run, board["rules"]]
     ranking = metrics_of(first.task_type, first.rules, first.options)[0]
@@ -179,8 +179,8 @@ def version_number(archived: Mapping[str, Any]) -> float:
 def metric_of_today(
     rules: str, name: str, runs: Sequence[int], rescored: Rescored
 ) -> Metric | None:
-    """Return the current metric with this name; None without runs, or if the metric
-    does not exist.
+    """Return the current metric with this name, or None without runs or without such a
+    metric.
     """
     for run in runs[:1]:
         scoring = rescored.scorings[run, rules]

@@ -17,7 +17,7 @@ from scoring.offline.verify.paired_tests import (
 from scoring.offline.verify.report import VALUE_DIGITS, Verified
 from scoring.offline.verify.scores import Rescored
 
-#: A reason for not checking a number.
+#: This message is the reason for not checking ranks.
 NO_TESTS = "the archive does not hold the paired tests that ranks and groups rest on"
 RANKED = ("rank", "rank_low", "rank_high", "group")
 
@@ -56,7 +56,7 @@ def check_ranks(
     if means_left is None:
         return
     not_repeated += means_left
-    # The rank depends only on values; rank ranges and groups depend on tests.
+    # Rank ranges and groups depend on tests, but the rank depends only on values.
     names = RANKED[:1] if not_repeated else RANKED
     left_out = len(RANKED) - len(names)
     verified.unchecked[repeatable.why_not_others] += len(rows) * left_out
@@ -76,7 +76,9 @@ def check_ranks(
 
 
 def _ranking_values(board: Board, rows: Rows, metric: str) -> dict[int, float | None]:
-    """Return the rounded values, keyed by run. The sign makes higher values better."""
+    """Return the rounded values of the ranking metric, keyed by run. The sign of the
+    values makes higher values better.
+    """
     [column] = [column for column in board["columns"] if column["name"] == metric]
     sign = -1 if column["higher_is_better"] is False else 1
     values: dict[int, float | None] = {}

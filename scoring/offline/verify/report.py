@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-#: Significant digits to which values and interval bounds must agree, and decimals to
-#: which values computed by a model must agree.
+#: Values and interval bounds must agree to these numbers of significant digits.
+#: Values that a model computed must agree to MODEL_DECIMALS decimals.
 VALUE_DIGITS, INTERVAL_DIGITS, MODEL_DECIMALS = 12, 10, 5
 
 
@@ -15,16 +15,16 @@ VALUE_DIGITS, INTERVAL_DIGITS, MODEL_DECIMALS = 12, 10, 5
 class Verified:
     equal: int = 0
     unequal: int = 0
-    #: A message for each number that differs, and for each other fault.
+    #: Each number that differs, and each other fault, has a message.
     differing: list[str] = field(default_factory=list)
-    #: Number of unchecked values for each reason.
+    #: Each reason for not checking a value has the number of unchecked values.
     unchecked: Counter[str] = field(default_factory=Counter)
-    #: Number of values that a package confirms, keyed by package and version.
+    #: A package with a version has the number of values that the package confirms.
     witnessed: Counter[str] = field(default_factory=Counter)
-    #: Number of values that a missing package could confirm, keyed by package.
+    #: A missing package has the number of values that the package could confirm.
     unwitnessed: Counter[str] = field(default_factory=Counter)
-    #: Recomputed digests of gold, with their names, and the number of samples with a
-    #: valid commitment.
+    #: ``digests`` contains the recomputed digests of gold with their names.
+    #: ``draws`` counts the samples with a valid commitment.
     digests: set[str] = field(default_factory=set)
     draws: int = 0
     receipts: int = 0
@@ -48,8 +48,8 @@ class Verified:
         *,
         is_model: bool = False,
     ) -> None:
-        """Compare numbers by name. A number that one of both mappings lacks is
-        different.
+        """Compare archived and recomputed numbers by name. A number that one of both
+        mappings lacks is different.
         """
         for name in dict.fromkeys([*archived, *expected]):
             one, other = archived.get(name), expected.get(name)
@@ -62,8 +62,8 @@ class Verified:
                 )
 
     def summary(self) -> list[str]:
-        """Return lines with differences, unchecked numbers and receipts. The last line
-        counts equal numbers.
+        """Return the report's lines with differences, unchecked numbers and receipts.
+        The last line of the report counts equal numbers.
         """
         counted = {
             **{f"not checked, {why}": count for why, count in self.unchecked.items()},
@@ -109,7 +109,9 @@ class Verified:
 
 
 def is_same(part: str, one: object, other: object, *, is_model: bool = False) -> bool:
-    """Return True if two numbers are equal to the precision required for their kind."""
+    """Return True if two numbers are equal to the precision that the kind of number
+    requires.
+    """
     if not isinstance(one, int | float) or not isinstance(other, int | float):
         return one is None and other is None
     if part == "n":

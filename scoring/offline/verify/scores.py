@@ -27,7 +27,7 @@ from tasks.types import InputRefused, OptionRefused, TaskType, UnknownTaskType
 from tasks.types.declared.own_measures import MeasureFailed
 from tasks.types.problems import Unavailable
 
-#: Reasons for not checking a number.
+#: These messages are the reasons for not checking a number.
 OLD_INTERVALS = "intervals of another version, which is not computed here"
 OLD_METRIC = "numbers of an earlier version of the metric, which is not computed here"
 NO_GOLD = "the gold is not in the archive"
@@ -45,7 +45,7 @@ RunAndRules = tuple[int, str]
 
 @dataclass
 class Rescored:
-    """The evaluations of an archive, and the scorings that recomputed them."""
+    """The evaluations of an archive, and the scorings that recomputed the evaluations."""
 
     evaluations: dict[RunAndRules, Evaluation] = field(default_factory=dict)
     scorings: dict[RunAndRules, Scoring] = field(default_factory=dict)
@@ -59,8 +59,9 @@ def check_evaluation(
     draw: str,
     verified: Verified,
 ) -> Scoring | None:
-    """Recompute and compare an evaluation. Return its scoring, or None if it cannot be
-    recomputed. ``draw`` is the nonce of the part's sample, or empty.
+    """Recompute and compare an archived evaluation. Return the recomputed scoring, or
+    None if nothing can be recomputed. ``draw`` is the nonce of the part's sample, or
+    empty.
     """
     printed = dict(numbers(evaluation))
     count = sum(len(place.values) for place in printed.values())
@@ -103,7 +104,7 @@ def check_board(
 ) -> None:
     """Compare the scores of a board with the evaluations in the archive."""
     metrics = {column["name"]: column["metric"] for column in board["columns"]}
-    # For means over seeds, check the scores of their runs.
+    # The check of a mean over seeds compares the scores of the runs behind the mean.
     rows = [run for row in board["rows"] for run in row.get("runs") or [row]]
     for row in rows:
         verified.unchecked["teams report them"] += len(row["team_reported"])
@@ -125,7 +126,9 @@ def check_board(
 def _check_columns(
     head: str, evaluation: Evaluation, again: Evaluation, verified: Verified
 ) -> None:
-    """Check that run file and column keys are the same."""
+    """Check that the archive and the recomputation have the same run file and column
+    keys.
+    """
     if evaluation["run"]["sha256"] != again["run"]["sha256"]:
         verified.differs(f"{head}: not the file that was scored")
     for name, metric in evaluation["metrics"].items():
@@ -154,7 +157,7 @@ def _compare_numbers(
             verified.unchecked[OLD_INTERVALS] += len(ENDS)
             values = _without_interval(values)
             expected_values = _without_interval(expected_values)
-        # Archives omit classes with few instances.
+        # Archives omit the scores of classes with few instances.
         if values or not place.startswith("breakdowns"):
             verified.compare(
                 f"{head} {place}", values, expected_values, is_model=archived.is_model
@@ -168,8 +171,8 @@ def _without_interval(values: Mapping[str, Any]) -> dict[str, Any]:
 def _places_of_earlier_versions(
     evaluation: Evaluation, again: Evaluation, printed: Mapping[str, Numbers]
 ) -> dict[str, str]:
-    """Return the paths of numbers whose computation has changed since, with the
-    reason.
+    """Return the paths of numbers whose computation has changed since the archive was
+    made, with the reason.
     """
     old = {
         name
@@ -185,7 +188,9 @@ def _uncomparable_places(
     printed: Mapping[str, Numbers],
     expected: Mapping[str, Numbers],
 ) -> dict[str, str]:
-    """Return the paths of withheld, rounded and withdrawn numbers, with the reason."""
+    """Return the paths of withheld, rounded and withdrawn numbers in the archive, with
+    the reason.
+    """
     by_label = tuple(f"breakdowns {dimension} " for dimension in kind.label_dimensions)
     reasons = {
         place: WITHDRAWN

@@ -49,7 +49,9 @@ def scoring_of(
 
 
 def _task_type_of(archive: Path, slug: str) -> TaskType:
-    """Return a built-in type, or the declared type whose files are in the archive."""
+    """Return a built-in task type, or the declared task type whose files are in the
+    archive.
+    """
     folders = [
         task.get("folder")
         for task in read_season(archive)["tasks"]
@@ -71,7 +73,7 @@ def _task_type_of(archive: Path, slug: str) -> TaskType:
 
 
 def _local_options(archive: Path, evaluation: Evaluation) -> dict[str, str]:
-    """Return the options with paths to files of the archive.
+    """Return the task's options with paths to files of the archive.
 
     Raises Unavailable if an option refers to another file.
     """

@@ -28,7 +28,7 @@ from tasks.models import Phase, Registration, Submission
 from tasks.types.jsonlines import as_lines, well_formed
 from tasks.types.text import nfc
 
-#: States of unscored runs that are compared if the phase has battles but no scores.
+#: Unscored runs in these states are compared if the phase has battles but no scores.
 WAITING = (
     Submission.Status.QUEUED,
     Submission.Status.SCORING,
@@ -51,8 +51,8 @@ COLUMNS = (
 
 
 def compared_runs(phase: Phase, at: dt.datetime | None = None) -> QuerySet[Submission]:
-    """Return the runs that a battle board may show: not withdrawn, not excluded, not
-    late.
+    """Return the runs that a battle board may show, which are not withdrawn, not
+    excluded and not late.
 
     ``at`` is the time of a frozen board. A frozen board includes runs that were
     withdrawn or failed later, but not runs that organisers have excluded.
@@ -77,8 +77,8 @@ def compared_runs(phase: Phase, at: dt.datetime | None = None) -> QuerySet[Submi
 
 
 def unique_names(runs: Iterable[Submission]) -> dict[int, str]:
-    """Return a name for each run: the system, and the run's id if several runs have the
-    same system.
+    """Name each run by the system, and by the run's id if several runs have the same
+    system.
     """
     systems = {run.pk: _name(run.system) for run in runs}
     counts = Counter(systems.values())
@@ -91,11 +91,11 @@ def unique_names(runs: Iterable[Submission]) -> dict[int, str]:
 def runs_by_name(
     runs: Sequence[Submission], preferred: Iterable[int] = ()
 ) -> dict[str, Submission]:
-    """Return the runs, keyed by the names that files may use: the system, or system and
-    id.
+    """Return the runs, keyed by the system or by system and id, which are the names in
+    files.
 
-    If a system has several runs, its name refers to its only run in ``preferred``;
-    without such a run, the name is omitted.
+    If a system has several runs, the system's name refers to its only run in
+    ``preferred``, and is omitted without such a run.
     """
     named = {f"{_name(run.system)} #{run.pk}": run for run in runs}
     first = set(preferred)
@@ -119,7 +119,7 @@ def published_sheets(phase: Phase, at: dt.datetime | None = None) -> QuerySet[Sh
 
 
 def judge_names(sheets: QuerySet[Sheet]) -> dict[int, str]:
-    """Return the judges' names for exports. Programs keep their names; people get
+    """Return the judges' names for exports. Programs keep their names, and people get
     pseudonyms.
     """
     names: dict[int, str] = {}
@@ -133,7 +133,7 @@ def judge_names(sheets: QuerySet[Sheet]) -> dict[int, str]:
 
 @dataclass(frozen=True)
 class Line:
-    """A row of the board. ``team`` is empty if it must stay anonymous."""
+    """A row of the board of battles. ``team`` is empty if the team must stay anonymous."""
 
     run: Submission
     team: str
@@ -155,8 +155,8 @@ class BattleBoard:
 
     @cached_property
     def facts(self) -> dict[str, Any]:
-        """Return the results as ``python -m scoring battles`` prints them for the
-        exported judgements.
+        """Return the results that ``python -m scoring battles`` prints for the exported
+        judgements.
         """
         return as_facts(self.board)
 
@@ -191,7 +191,9 @@ class BattleBoard:
         return csv_text(*lines)
 
     def as_rows(self) -> str:
-        """Return the judgements as JSON lines for ``python -m scoring battles``."""
+        """Return the judgements of battles as JSON lines for ``python -m scoring
+        battles``.
+        """
         return as_lines(
             {
                 "topic": own.topic,
@@ -219,7 +221,8 @@ def board_of_sheets(
     has_teams: bool,
     at: dt.datetime | None = None,
 ) -> BattleBoard | None:
-    """Return the board of these sheets; None without judgements of valid runs.
+    """Return the board of battles from these sheets, or None without judgements of
+    valid runs.
 
     ``at`` is the time of a frozen board.
     """
@@ -246,16 +249,16 @@ def board_of_sheets(
 
 
 def shown_runs(phase: Phase, audience: Audience) -> tuple[int, ...]:
-    """Return the ids of runs that the audience's board may include. Cache keys contain
-    them, because the phase version does not change with every run.
+    """Return the ids of runs that the audience's board of battles may include. Cache
+    keys contain the ids, because the phase version does not change with every run.
     """
     runs = compared_runs(phase, frozen_at(phase, audience))
     return tuple(runs.values_list("pk", flat=True))
 
 
 def battles_for(phase: Phase, audience: Audience) -> BattleBoard | None:
-    """Return the battle board for the audience; None if the audience may not see
-    one.
+    """Return the battle board for the audience, or None if the audience may not see the
+    board.
     """
     if visibility_of_battles(phase, audience) != Visibility.SCORES:
         return None
@@ -272,5 +275,5 @@ def has_battles(phase: Phase, audience: Audience) -> bool:
     if visibility_of_battles(phase, audience) != Visibility.SCORES:
         return False
     at = frozen_at(phase, audience)
-    # A sheet has no board while the runs that it compares are not scored.
+    # A sheet has no board while the runs that the sheet compares are not scored.
     return _preferences(published_sheets(phase, at), compared_runs(phase, at)).exists()

@@ -24,10 +24,10 @@ from tasks.models import Phase, Task
 from tasks.types import OptionRefused, task_types
 from tasks.types.references import MetricRef, referenced
 
-#: Assumed number of teams that share their scores.
+#: The leak budget assumes that this many teams share their scores.
 COLLUDING = 5
 A_DAY = dt.timedelta(days=1)
-#: Maximum number of rank publications per year on a private part.
+#: Ranks on a private part are published at most this many times per year.
 MOST_RANKS = 12
 
 
@@ -64,10 +64,10 @@ def amount_in_words(bits: float | None) -> str:
 class Item:
     """One kind of information that a phase reveals to a team.
 
-    ``bits`` is None if it can reveal all of the gold. ``tries`` is the number of runs,
-    or of rank publications; None if unlimited. ``is_foreign`` marks a phase of other
-    organisers, whose name is not shown. ``is_known`` marks scores on a public part,
-    which is assumed to be known.
+    ``bits`` is None if the information can reveal all of the gold (reference answers).
+    ``tries`` is the number of runs, or of rank publications, and None if unlimited.
+    ``is_foreign`` marks a phase of other organisers, whose name is not shown.
+    ``is_known`` marks scores on a public part, which is assumed to be known.
     """
 
     phase: Phase
@@ -134,15 +134,15 @@ def total(items: Iterable[Item]) -> float | None:
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """The phase whose budget is computed. ``part`` is the source whose public part is
-    assumed to be known.
+    """The phase whose leak budget is computed. ``part`` is the source whose public part
+    of the gold teams are assumed to know.
     """
 
     own: Source
     part: Source | None
-    #: Number of registered teams, keyed by season.
+    #: ``teams`` maps each season to the number of registered teams.
     teams: dict[int, int]
-    #: Class sizes, keyed by phase. All views of a request share this cache.
+    #: ``class_sizes`` maps each phase to class sizes for all views of a request.
     class_sizes: dict[int, list[int]]
 
     @property
@@ -156,8 +156,8 @@ class View:
 
     @property
     def until(self) -> dt.datetime:
-        """Return the time when the phase stops accepting runs; for a phase without an
-        end, a year ahead.
+        """Return the time when the phase stops accepting runs, which is a year ahead
+        for a phase without an end.
         """
         year = dt.timedelta(days=A_YEAR)
         return min(self.phase.takes_runs_until, max(self.phase.opens, now()) + year)
@@ -183,8 +183,8 @@ class View:
         return self.class_sizes[pk]
 
     def outlives(self, source: Source) -> bool:
-        """Return True if the phase accepts runs for at least a day after the source has
-        ended.
+        """Return True if the phase accepts runs for at least a day after the end of the
+        source's phase.
         """
         return source.phase.takes_runs_until + A_DAY <= self.until
 
@@ -235,9 +235,10 @@ def _items_of_scores(source: Source, view: View) -> Iterator[Item]:
 def _items_of_parts(source: Source, view: View) -> Iterator[Item]:
     """Yield the items of a phase with a public part.
 
-    The public part costs nothing if it equals the public part of the budget's phase;
-    otherwise its scores count. Ranks reveal information on the private part. Final
-    scores also do, if the budget's phase accepts runs after this phase has ended.
+    The public part costs nothing if it equals the public part of the budget's phase.
+    Otherwise the scores on the public part count. Ranks reveal information on the
+    private part. Final scores also reveal information, if the budget's phase accepts
+    runs after this phase has ended.
     """
     shared = min(source.shared, view.secret)
     is_known = view.part is not None and is_same_part(view.part, source)
@@ -252,7 +253,9 @@ def _items_of_parts(source: Source, view: View) -> Iterator[Item]:
 def _items_by_rules(
     source: Source, view: View, kind: ItemKind, most: int, *, is_known: bool = False
 ) -> Iterator[Item]:
-    """Yield one item for each rule set. A score is over at most ``most`` instances."""
+    """Yield one budget item for each rule set. A score is over at most ``most``
+    instances.
+    """
     tries, classes = tries_of(source.phase), view.classes_of(source)
     for rules, metrics in _metric_counts(source.phase.task).items():
         sizes = [source.gold.instances] * metrics + classes
@@ -272,8 +275,8 @@ def _items_by_rules(
 
 
 def _metric_counts(task: Task) -> dict[str, int]:
-    """Return the number of scores for each rule set; empty for a task that this site
-    cannot score.
+    """Return the number of scores for each rule set, or an empty mapping for a task
+    that this site cannot score.
     """
     if not task.declaration_id and task.type not in task_types():
         return {}
@@ -289,8 +292,8 @@ def _metric_counts(task: Task) -> dict[str, int]:
 
 
 def _calibration_numbers(metrics: Iterable[MetricRef]) -> int:
-    """Return the number of calibration results on the page of a run: one per bin, and
-    two over all bins.
+    """Return the number of calibration results on the page of a run, which is one per
+    bin and two over all bins.
 
     The run's confidences determine the instances of each bin.
     """
@@ -337,8 +340,8 @@ def tries_of(phase: Phase) -> int | None:
 
 
 def _class_sizes(source: Source) -> list[int]:
-    """Return the class size of each class result that a team sees. Sizes come from the
-    newest scored run.
+    """Return the class size of each class result that a team sees. The newest scored
+    run determines the class sizes.
     """
     phase = source.phase
     scored = Evaluation.objects.filter(gold=source.gold, withheld="").order_by("-pk")

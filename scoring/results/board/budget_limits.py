@@ -22,19 +22,19 @@ from scoring.results.board.same_content import is_equal_draw
 from tasks.gold.early import OverBudget, UnequalPart
 from tasks.models import GoldOverlap, Phase, Season
 
-#: Maximum number of items in a message, the largest first.
+#: A message lists at most this many items, the largest first.
 MAX_NAMED = 8
 
 
 class Sum(NamedTuple):
-    """A comparable number of bits. Unbounded items exceed any number of bits."""
+    """A comparable sum of bits. Unbounded items of a budget exceed any number of bits."""
 
     unbounded: int
     bits: float
 
 
 class Part(NamedTuple):
-    """The percentage of a phase's public part, and the public commitment to its
+    """The percentage of a phase's public part, and the public commitment to the part's
     sample.
     """
 
@@ -63,10 +63,9 @@ class BudgetState:
     def exceeded_since(self, before: "BudgetState") -> list[OverBudget]:
         """Return the budgets that are exceeded now and were not exceeded before.
 
-        Raises UnequalPart. Three kinds of phases are allowed with a warning on their
-        page: a phase that shares content with no other phase, a phase that was created
-        together with all others, and a phase of a draft season that contains all
-        others.
+        Raises UnequalPart. Some phases get a warning on their page instead of an error.
+        Such a phase shares content with no other phase, was created together with all
+        phases with the content, or is in a draft season with all these phases.
         """
         self._refuse_unequal(before)
         earlier = {
@@ -93,7 +92,7 @@ class BudgetState:
         known = {parts for _, _, parts in before.unequal}
         for phase, other, parts in self.unequal:
             if parts not in known:
-                # The earlier phase determines the expected part.
+                # The earlier of both phases determines the expected public part.
                 later, first = sorted((phase, other), key=lambda one: -one.pk)
                 raise UnequalPart(_unequal_in_words(later, first))
 
@@ -121,7 +120,7 @@ def _tellers(budget: Budget) -> set[int]:
 
 def _sum(items: Iterable[Item]) -> Sum:
     bits = [item.bits for item in items]
-    # Round to a thousandth of a bit: the order of summation must have no effect.
+    # Sums are rounded to 0.001 bits, so that the order of summation has no effect.
     return Sum(bits.count(None), round(math.fsum(filter(None, bits)), 3))
 
 

@@ -67,8 +67,8 @@ def phase_page(
 
 
 def board_version(phase: Phase) -> tuple[object, ...]:
-    """Return the values that boards of the phase depend on, as of the time when the
-    phase was read.
+    """Return the values that boards of the phase depend on, at the time when the phase
+    was read.
     """
     at, task = now(), phase.task
     return (
@@ -82,8 +82,8 @@ def board_version(phase: Phase) -> tuple[object, ...]:
 
 
 def page_key(request: HttpRequest, query: object, *facts: object) -> str:
-    """Return the cache key of a page. ``query`` must contain all parameters that the
-    view reads, and no others.
+    """Return the cache key of a page. ``query`` must contain exactly the parameters
+    that the view reads.
     """
     is_part = bool(request.headers.get("HX-Request"))
     foot = settings.PRIVACY_NOTICE, settings.IMPRINT
@@ -129,7 +129,7 @@ def made_response(
     content_type: str = HTML,
     seconds: int = SECONDS,
 ) -> HttpResponse:
-    """Return a newly rendered page. Cache the page if all visitors share it."""
+    """Return a newly rendered page. Cache the page if all visitors share the page."""
     instruments.PAGES.labels("made").inc()
     content = page.content.encode() if isinstance(page.content, str) else page.content
     if request.COOKIES.get("messages"):
@@ -141,8 +141,7 @@ def made_response(
             response["Cache-Control"] = "private, no-cache"
         response["Vary"] = VARY
         return response
-    # Cache keys change with activity. If the page hides activity, use a digest of its
-    # content as ETag.
+    # Cache keys change with activity, so pages that hide activity get a digest as ETag.
     if not page.hides_activity:
         entry = entry._replace(tag=f'"{key}"')
     caches["pages"].set(key, entry, seconds)

@@ -45,10 +45,9 @@ from scoring.stats.significance import ALPHA
 from scoring.tools.baselines import Baseline, baselines
 from tasks.submissions.run_card import TeamMeasure
 
-#: Maximum number of points with names.
+#: A chart names at most this many points.
 MAX_NAMED = 12
-#: Maximum number of rows in a chart of a whole board. The table below the chart
-#: contains all rows.
+#: A chart of a whole board has at most this many rows, and the table has all rows.
 MAX_DRAWN = 40
 
 
@@ -84,8 +83,8 @@ def heat_map(
 ) -> HeatMap:
     """Return the heat map of a class table.
 
-    ``leading`` maps a class to the evaluation that is significantly best. ``label`` is
-    the name of a publication's metric.
+    ``leading`` maps a class to the evaluation with significantly the best score.
+    ``label`` is the name of a publication's metric.
     """
 
     def text(name: str, row: System) -> str:
@@ -104,7 +103,7 @@ def heat_map(
         [table.value(name.label, row) for row in table.systems]
         for name in table.classes
     ]
-    # End the colour scale at the largest value, to make differences visible.
+    # The colour scale ends at the largest value, to make differences visible.
     highest = max(
         (value for line in values for value in line if value is not None),
         default=table.scale,
@@ -131,7 +130,7 @@ def system_bars(table: ClassTable, label: str = "") -> Bars:
             value=table.value(name, row), low=low, high=high, text=table.text(name, row)
         )
 
-    # A class without a value is omitted; the table below the chart explains why.
+    # The chart omits a class without a value, and the table below gives the reason.
     labels = [
         name.label for name in table.classes if table.mean(name.label) is not None
     ]
@@ -166,7 +165,7 @@ def quality_against(
         if (cost := figures.value(row, measure)) is not None
     ]
     costs = [point.x.value for point in points if point.x.value is not None]
-    # Use a logarithmic axis if costs differ by orders of magnitude and none is 0.
+    # The axis is logarithmic if costs differ by orders of magnitude and none is 0.
     is_wide = bool(costs) and min(costs) > 0 and max(costs) >= 20 * min(costs)
     series = [PointSeries(name=point.name, points=[point]) for point in points]
     if len(points) > MAX_SERIES:
@@ -232,8 +231,8 @@ def history(
     higher_is_better: bool = True,
     published: tuple[str, float] | None = None,
 ) -> Scatter:
-    """Return a chart of the runs in the order of submission, with the best value so
-    far. ``published`` adds a horizontal line.
+    """Return a chart of a phase's runs in the order of submission, with the best value
+    so far. ``published`` adds a horizontal line.
     """
     runs = [
         Point(
@@ -290,7 +289,7 @@ def best_so_far(
     return best
 
 
-#: Degrees of freedom of the t quantiles that correct intervals for several classes.
+#: The t quantiles that correct intervals for several classes have this many degrees.
 WIDENING_DF = 4
 MIN_CLASSES = 2
 
@@ -307,11 +306,11 @@ class ClassMean(NamedTuple):
 
 
 def class_means(table: ClassTable) -> list[ClassMean]:
-    """Return the means of the classes in which every system has an interval.
+    """Return the mean over systems of each class in which every system has an interval.
 
     Averaging interval bounds is valid for any dependence between systems. Bonferroni's
-    correction for the number of classes widens the intervals. It uses quantiles of
-    Student's t with few degrees of freedom, which is conservative.
+    correction for the number of classes widens the intervals. The correction uses
+    quantiles of Student's t with few degrees of freedom, which is conservative.
     """
     found = []
     for name in table.classes:
@@ -388,8 +387,8 @@ _INSTEAD = {
 
 
 def fixed_in_words(table: ClassTable) -> str:
-    """Return sentences about classes whose gold fixes the value: the reason, and a
-    metric that is valid there.
+    """Return sentences about classes whose gold fixes a metric's value, with the reason
+    and with a metric that is valid in the class.
     """
     by_reason: dict[FixedClass, list[str]] = {}
     for label, own in table.fixed.items():
@@ -461,10 +460,10 @@ def without_intervals(table: ClassTable, pending: Collection[int]) -> str:
     """Return sentences about systems without an interval, with classes and reasons.
 
     ``pending`` are the evaluations whose intervals are being computed. Classes with a
-    fixed value are omitted; they have a separate sentence.
+    fixed value are omitted, because `fixed_in_words` describes these classes.
     """
     names = [name.label for name in table.classes if name.label not in table.fixed]
-    #: Systems, keyed by reason and classes.
+    #: ``lacking`` maps a reason and the classes without an interval to systems.
     lacking: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for row in table.systems:
         by_reason: dict[str, list[str]] = {}
@@ -526,8 +525,8 @@ class Pairing:
 
     @property
     def finding(self) -> str:
-        """Return a sentence: whether the differences of the systems have the direction
-        that the paper reports, and their size.
+        """Return a sentence on the size of the systems' differences and on the
+        direction that the paper reports.
         """
         if not self.finds or not self.points:
             return ""
@@ -610,7 +609,7 @@ def pairings_of(board: Board) -> list[Pairing]:
     return pairings
 
 
-#: Maximum number of columns drawn as lines. The table contains all columns.
+#: The chart draws at most this many columns as lines, and the table has all columns.
 DRAWN = 3
 
 

@@ -12,15 +12,15 @@ from scoring.models import BoardOrder, Evaluation
 from tasks.jobs.engine import Kind, begin_anew, end_lease, leased, new_job, wake
 from tasks.models import Job, Phase
 
-#: Maximum number of boards that one periodic run queues.
+#: One periodic run queues the comparisons of at most this many boards.
 MAX_ASKED = 20
 
 
 class Boards(Kind):
     handler = "scoring.worker.compare_board.compare"
     model, related = BoardOrder, ("job",)
-    #: Lease in seconds, longer than the longest comparison. A failed comparison
-    #: restarts after this time.
+    #: The lease in seconds is longer than the longest comparison of a board.
+    #: A failed comparison of a board restarts after the lease.
     lease = 120
 
 
@@ -46,9 +46,10 @@ def order_of(phase_id: int, rules: str) -> BoardOrder:
 
 
 def ask(phase_id: int, rules: str) -> bool:
-    """Queue the comparison of a board; return False if it is already queued.
+    """Queue the comparison of a board, or return False if a comparison is already
+    queued.
 
-    A running job is notified and checks for new rows before it ends.
+    A running comparison is notified and checks for new rows before the end.
     """
     job, first = order_of(phase_id, rules).job, Job.Priority.COMPARISON
     same = Job.all_kinds.filter(pk=job.pk)
@@ -90,8 +91,8 @@ def classes_seen(phase_id: int) -> list[tuple[str, dt.datetime | None]]:
 
 
 def finish(order: BoardOrder, job: Job, version: int) -> bool:
-    """Mark the comparison as complete at this version. Return False if a new request
-    arrived; the job is then repeated.
+    """Mark the comparison of a board as complete at this version. Return False if a new
+    request arrived, which repeats the job.
     """
     facts = {
         "state": Job.State.DONE,
@@ -106,7 +107,7 @@ def finish(order: BoardOrder, job: Job, version: int) -> bool:
 
 
 def give_way(job: Job, priority: Job.Priority) -> None:
-    """Queue the job again after all waiting jobs of its priority."""
+    """Queue the job of a comparison again after all waiting jobs of the same priority."""
     facts = {"state": Job.State.QUEUED, "created_at": from_now(), "priority": priority}
     with transaction.atomic():
         if end_lease(job, is_counted=False, **facts):

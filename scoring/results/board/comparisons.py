@@ -32,8 +32,8 @@ from scoring.results.board.seeds import MeanRows
 from scoring.stats import significance
 from tasks.models import Gold, Phase, Submission
 
-#: Number of evaluations that are compared with an evaluation in one batch, which shares
-#: random exchanges; fewer if they have more than MAX_ROWS rows.
+#: A batch compares this many evaluations with another, with shared random exchanges.
+#: A batch has fewer evaluations if the evaluations have more than MAX_ROWS rows.
 AT_A_TIME, MAX_ROWS = 32, 2_000_000
 
 log = logging.getLogger(__name__)
@@ -46,18 +46,18 @@ class Unreadable(Exception):
 
 
 class StatisticsAway(Unreadable):
-    """The statistics cannot be read because the storage is temporarily unavailable."""
+    """An error about a run's statistics that the storage cannot provide at the moment."""
 
 
 class WithheldStatistics(Unreadable):
-    """The statistics are withheld: the phase currently hides classes and instances of
-    the run.
+    """An error about withheld statistics, because the phase currently hides classes and
+    instances of the run.
     """
 
 
 @contextmanager
 def open_statistics(evaluation: Evaluation) -> Iterator[IO[bytes]]:
-    """Open the statistics for a page. Raises WithheldStatistics."""
+    """Open a run's stored statistics for a page. Raises WithheldStatistics."""
     if evaluation.withheld:
         raise WithheldStatistics(evaluation.pk)
     with storage.statistics.open(evaluation.statistics) as kept:
@@ -143,8 +143,8 @@ def _rows_of(evaluation: Evaluation, metric: Metric) -> Measurements:
 
 
 def save_comparisons(rows: Sequence[Comparison]) -> int:
-    """Save the comparisons whose evaluations were not rescored since they were read.
-    Return their number. Must be called in a transaction.
+    """Save the comparisons whose evaluations were not rescored since the comparison,
+    and return the number of saved comparisons. The caller must open a transaction.
     """
     assert transaction.get_connection().in_atomic_block
     read = {
@@ -189,8 +189,8 @@ def save_comparisons(rows: Sequence[Comparison]) -> int:
 def with_too_few_trials(
     evaluations: Collection[int], metric: str
 ) -> set[tuple[int, int]]:
-    """Return the pairs that need more trials because the board has grown: their p-value
-    could become significant.
+    """Return the pairs of runs that need more trials because the board has grown, since
+    the p-value could become significant.
     """
     comparisons = len(evaluations) - 1
     most = max(
@@ -211,12 +211,12 @@ def with_too_few_trials(
     }
 
 
-#: The p-value of two rows without a comparison; they count as not different.
+#: This p-value means that two rows have no comparison and count as not different.
 NOT_YET = math.inf
 
 
 def known_pairs(evaluations: Collection[int], metric: str) -> QuerySet[Comparison]:
-    """Return the unordered comparisons between these evaluations."""
+    """Return the stored comparisons between these evaluations, in no order."""
     return Comparison.objects.filter(
         metric=metric, first__in=evaluations, second__in=evaluations
     ).order_by()
@@ -225,15 +225,15 @@ def known_pairs(evaluations: Collection[int], metric: str) -> QuerySet[Compariso
 def p_values(
     evaluations: Sequence[int], metric: str, means: MeanRows | None = None
 ) -> Floats:
-    """Return the symmetric matrix of p-values between rows.
+    """Return the symmetric matrix of p-values between rows of a board.
 
-    A p-value is `NOT_YET` before the comparison, and NaN if it is undefined. Rows in
-    ``means`` use the comparisons of means.
+    A p-value is `NOT_YET` before the comparison, and NaN for an undefined p-value. Rows
+    in ``means`` use the comparisons of means.
     """
     count = len(evaluations)
     p = np.full((count, count), NOT_YET)
     np.fill_diagonal(p, math.nan)
-    # Read only values: a board of 200 rows has 19,900 comparisons.
+    # Read values instead of objects, as a board of 200 rows has 19,900 comparisons.
     pairs = known_pairs(evaluations, metric).values_list("first_id", "second_id", "p")
     found = np.array(list(pairs), float).reshape(-1, 3)
     order = np.argsort(evaluations)
@@ -255,8 +255,8 @@ WAYS = (VALUE, SIGNIFICANCE)
 
 @dataclass(frozen=True, kw_only=True)
 class FirstTwo:
-    """The comparison of the first two rows, and the probability that their order
-    remains with twice as many units.
+    """The comparison of a board's first two rows, and the probability that the order of
+    both rows remains with twice as many units (resampled items).
     """
 
     units: int
@@ -283,7 +283,7 @@ def compute_ranks(
     means: MeanRows | None = None,
     is_settled: bool = False,
 ) -> Ranks:
-    """Return the possible ranks of the rows, which are sorted best first.
+    """Return the possible ranks of a board's rows, which are sorted best first.
 
     Higher ``values`` are better. If ``is_settled``, the probability of the order is
     computed with shrinkage over all rows, as when the board was settled.
@@ -350,8 +350,8 @@ def _first_two(
     differ: bool,
     equal: float,
 ) -> FirstTwo:
-    """Compare the first two rows. ``shrinking`` are the rows whose range of ranks
-    overlaps that of the first row.
+    """Compare the first two rows of a board. ``shrinking`` are the rows whose range of
+    ranks overlaps that of the first row.
     """
     pair = known_pairs(two, metric).get()
     chance = None
@@ -381,8 +381,8 @@ def told_apart(
     metric: str,
     means: MeanRows | None = None,
 ) -> NDArray[np.bool_]:
-    """Return a matrix: ``[i, j]`` is True if row j is significantly better than row i,
-    as in the ranks of the board.
+    """Return a matrix, in which ``[i, j]`` is True if row j is significantly better
+    than row i, as in the ranks of the board.
     """
     merits = np.array([-math.inf if value is None else value for value in values])
     return significance.surely_above(merits, p_values(rows, metric, means))
@@ -392,9 +392,10 @@ def told_apart(
 class Separation:
     """The number of units and tests of a board, and the test of its first two rows.
 
-    ``unit`` is the field's resampling unit. If the first two rows do not differ
-    significantly, ``p`` is the uncorrected p-value of their test, and ``order_chance``
-    is the probability that their order remains with twice as many units.
+    ``unit`` names the task's resampling unit, for example topic. If the first two rows
+    do not differ significantly, ``p`` is the uncorrected p-value of their test, and
+    ``order_chance`` is the probability that their order remains with twice as many
+    units.
     """
 
     unit: str
@@ -462,16 +463,16 @@ def separation(first_two: FirstTwo, *, unit: str, rows: int) -> Separation:
     )
 
 
-#: Multiples of the test set's size for which the power is reported.
+#: The power is reported for these multiples of the test set's size.
 TIMES = (1, 2, 4)
-#: Number of newest runs that are compared with each other.
+#: The estimate of power compares this many of the newest runs with each other.
 MAX_RUNS = 4
 
 
 @dataclass(frozen=True, kw_only=True)
 class GoldPower:
-    """The power of a gold version. ``error`` is the typical standard error of a
-    difference over ``units`` units, for the ranking metric.
+    """The statistical power of tests on a gold version. ``error`` is the typical
+    standard error of a difference over ``units`` units, for the ranking metric.
     """
 
     unit: str
@@ -519,8 +520,9 @@ class GoldPower:
 
 
 def gold_power(gold: Gold, phase: Phase | None = None) -> GoldPower | None:
-    """Return the power for the ranking metric and rules, estimated from runs of the
-    phase or of all phases. None unless two runs have a measurable difference.
+    """Return the power of tests for the ranking metric and rules, estimated from runs
+    of the phase or of all phases. The power is None unless two runs have a measurable
+    difference.
     """
     task = gold.task
     if not task.rules:
@@ -549,8 +551,7 @@ def gold_power(gold: Gold, phase: Phase | None = None) -> GoldPower | None:
                 statistics_of(evaluation, [metric.statistic])
                 for evaluation in evaluations
             ]
-            # During rescoring, runs may have matrices of different versions; do not
-            # compare these.
+            # During rescoring, do not compare matrices of different metric versions.
             own = metric.as_stored(*(run.matrices for run in runs))
             both = itertools.combinations(runs if own else (), 2)
             pairs = [paired(own or metric, a, b) for a, b in both]

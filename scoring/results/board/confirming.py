@@ -34,8 +34,8 @@ State = ResultConfirmation.State
 
 @dataclass(frozen=True)
 class Result:
-    """The result of a run. ``has_fallen`` is True if scores have changed since the
-    team's confirmation.
+    """The result of a run that a team confirms. ``has_fallen`` is True if scores have
+    changed since the team's confirmation.
     """
 
     run: CountingRun
@@ -74,8 +74,8 @@ class Confirmation:
 
     @property
     def sentence(self) -> str:
-        """Return the state for tables and citations, in English for all readers and
-        without a full stop.
+        """Return the state of the confirmation for tables and citations, in English for
+        all readers and without a full stop.
         """
         with translation.override(middleware.ENGLISH):
             return f"Results are {self.words}"
@@ -86,7 +86,9 @@ class Confirmation:
 
     @property
     def stored_words(self) -> str:
-        """Return the state for files, whose instants keep their form, and snapshots their digests."""
+        """Return the state of the confirmation for files, in which times keep their
+        form and snapshots their digests.
+        """
         if self.official_since is not None:
             since = f"{stored_minute(self.official_since)} UTC"
             return _("official since %(time)s") % {"time": since}
@@ -116,7 +118,7 @@ def results_of(phase: Phase) -> list[Result]:
         evaluation__gold=gold,
         evaluation__rules__in=phase.task.rules,
     ).order_by("evaluation_id")
-    # Lines of the last evaluation, keyed by run and rule set.
+    # Run and rule set are the key of the lines of the last evaluation.
     last: dict[tuple[int, str], tuple[int, list[str]]] = {}
     for pk, rules, evaluation, metric, value, is_infinite in scores.values_list(
         "evaluation__submission",
@@ -152,7 +154,7 @@ def results_of(phase: Phase) -> list[Result]:
 
 def official_since(phase: Phase, results: Collection[Result]) -> dt.datetime | None:
     """Return the time when organisers ended the confirmation, or when the last result
-    was confirmed; None if results are not official.
+    was confirmed, and None before that time.
     """
     if phase.confirmation_ended_at is not None:
         return phase.confirmation_ended_at
@@ -172,8 +174,8 @@ def teams_confirmed(results: Collection[Result]) -> tuple[int, int]:
 
 
 def confirmation_of(board: Board) -> Confirmation | None:
-    """Return the confirmation of a board's results. None if the phase requires no
-    confirmation or is not over, or if the reader sees no current board.
+    """Return the confirmation of a board's results. The result is None if the phase
+    requires no confirmation or is not over, or if the reader sees no current board.
     """
     phase = board.phase
     if (
@@ -197,7 +199,7 @@ def confirmation_of(board: Board) -> Confirmation | None:
 
 
 def why_not(phase: Phase) -> str:
-    """Return the reason why no team can confirm results now; empty if teams can."""
+    """Return the reason why no team can confirm results now, or an empty text."""
     if not phase.confirms_results:
         return _("%(phase)s does not ask teams to confirm their results") % {
             "phase": phase

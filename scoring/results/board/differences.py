@@ -31,10 +31,10 @@ from scoring.stats.breakdown import CROSSED, NO_CLASS, classes
 from tasks.gold.secrecy import secrecy_of
 from tasks.models import Phase, run_cards
 
-#: Maximum number of rows in a chart. The table contains all chosen rows.
+#: A chart has at most this many rows, and the table contains all chosen rows.
 MAX_IN_HEAT_MAP = 40
 CHOSEN_AT_FIRST = 5
-#: Value of the dimension parameter that selects all dimensions.
+#: This value of the dimension parameter selects all dimensions.
 EVERY = "all"
 
 
@@ -71,15 +71,14 @@ class ClassTable:
     infinite: frozenset[tuple[str, int]] = frozenset()
     withheld: Mapping[tuple[str, int], str] = field(default_factory=dict)
     hidden: Sequence[str] = ()
-    #: Classes whose gold determines the value. Their values are not shown.
+    #: The gold determines the values of these classes, so the values are not shown.
     fixed: Mapping[str, "FixedClass"] = field(default_factory=dict)
-    #: False for tables of publications, and for boards settled by versions without
-    #: verdicts.
+    #: Tables of publications, and boards settled without verdicts, are not tested.
     is_tested: bool = False
 
     @property
     def lines(self) -> list[Class]:
-        """Return the classes, then the hidden classes."""
+        """Return the shown classes of the table, and then the hidden classes."""
         return [*self.classes, *(Class(label, None) for label in self.hidden)]
 
     def value(self, label: str, row: System) -> float | None:
@@ -119,8 +118,8 @@ class ClassTable:
         return fmean(values) if values else None
 
     def over_classes(self, row: System) -> float | None:
-        """Return the mean over the shown classes: infinite if a value is infinite, None
-        if a value is missing.
+        """Return the mean over the shown classes, which is infinite with an infinite
+        value and None with a missing value.
         """
         if any(
             (shown_class.label, row.evaluation) in self.infinite
@@ -181,7 +180,7 @@ def system_head(
 
 
 def classes_of(board: Board) -> dict[str, list[str]]:
-    """Return the classes of the first row, keyed by dimension."""
+    """Return the classes of the board's first row, keyed by dimension."""
     if not board.rows:
         return {}
     first = Breakdown.objects.filter(evaluation=board.rows[0].evaluation)
@@ -194,8 +193,8 @@ def classes_of(board: Board) -> dict[str, list[str]]:
 
 
 def offered_dimensions(board: Board) -> list[str]:
-    """Return the dimensions with several classes; if there are none, all dimensions.
-    The first is the default.
+    """Return the dimensions with several classes, or all dimensions without such
+    dimensions. The first dimension is the default.
     """
     labels = classes_of(board)
     several = [dimension for dimension in labels if len(labels[dimension]) > 1]
@@ -213,7 +212,7 @@ def _breakdowns(board: Board, dimension: str) -> QuerySet[Breakdown]:
 def _metrics_with_numbers(board: Board, dimension: str) -> set[str]:
     names: set[str] = set()
     for own in _breakdowns(board, dimension):
-        # Most rows have the same metrics. Avoid unpacking their numbers, which is slow.
+        # Unpacking numbers is slow, and most rows have the same metrics.
         if not names.issuperset(own.classes.metrics):
             names.update(own.metrics_with_numbers())
     return names
@@ -367,7 +366,7 @@ def chosen_systems(board: Board, wanted: Sequence[int]) -> list[Row]:
     ]
 
 
-#: Labels of hidden classes, keyed by dimension.
+#: ``HiddenClasses`` maps each dimension to the labels of the hidden classes.
 HiddenClasses = Mapping[str, frozenset[str]]
 
 
@@ -383,8 +382,8 @@ def hidden_classes(
 def hidden_of(
     breakdowns: Iterable[Breakdown], phase: Phase, audience: Audience
 ) -> HiddenClasses:
-    """Return the classes that the audience may not see. The size of a class is its
-    smallest support over the metrics.
+    """Return the classes that the audience may not see. The size of a class is the
+    smallest support of the class over the metrics.
     """
     if may_see_instances(phase, audience):
         return {}
@@ -415,13 +414,12 @@ def _too_small_of(
 
 
 def too_small(sizes: Mapping[str, int], min_size: int) -> frozenset[str]:
-    """Return the classes with fewer instances, and further classes that must be hidden
-    to protect their sizes: a single hidden size could be computed from the total of a
+    """Return the classes with fewer instances, and further classes that hide the sizes
+    of small classes, because a single hidden size could be computed from the total of a
     group.
     """
     hidden = {label for label, size in sizes.items() if size < min_size}
-    # Groups of classes with known totals: all classes, and each row and column of
-    # crossed classes.
+    # Known totals exist for all classes, and for rows and columns of crossed classes.
     crossed: dict[tuple[int, str], set[str]] = {}
     for label in sizes:
         parts = label.split(CROSSED)
@@ -446,8 +444,7 @@ def follows(hidden: Collection[str], sizes: Mapping[str, int], min_size: int) ->
     )
 
 
-#: Labels with numbers such as `2014`, `20 to 49`, `4 or more`, `fewer than 50 words`,
-#: `<5`; but no names with digits such as `C90-2039`.
+#: Labels with numbers match, such as `2014`, `4 or more` or `<5`, but not `C90-2039`.
 _NUMBERED = re.compile(
     r"(?:[^\W\d_]+ )*[<>≤≥]?\s?\d+(?:\.\d+)?(?![\d.]*\w*-\w*[A-Za-z])"
 )
@@ -484,7 +481,7 @@ def transfer_of(board: Board, metric: str) -> dict[str, Any] | None:
         return None
     chosen = metric if metric in metrics else metrics[0]
     table = class_table(board, rows, DATA_SET, chosen)
-    # For each data set: the best evaluations among runs that were not trained on it.
+    # ``best`` maps a data set to the best evaluations of runs not trained on it.
     best: dict[str, set[int]] = {}
     for name in table.lines:
         values = {

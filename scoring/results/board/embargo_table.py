@@ -25,14 +25,14 @@ GROUPS = {
     "helpers": gettext_lazy("helpers"),
     "organisers": gettext_lazy("organisers"),
 }
-#: A time, `NEVER`, or None if the content is already visible.
+#: A time is `NEVER` without an end of the embargo, or None if content is visible.
 When = dt.datetime | None
 
 
 @dataclass(frozen=True)
 class Known:
     kind: Kind
-    #: Times, keyed by audience.
+    #: ``times`` maps each audience to a time.
     times: dict[str, When]
 
     @property
@@ -46,7 +46,7 @@ class Known:
 
 @dataclass(frozen=True)
 class Content:
-    """A split with its gold.
+    """A split with the gold (reference answers) of the split.
 
     ``shared`` describes other splits with the same content. ``budgets`` are the bits
     that the scores of each phase can reveal, to one team and to all teams together.
@@ -154,9 +154,9 @@ def shared_by_split(
 ) -> dict[tuple[int, str], list[str]]:
     """Return descriptions of shared gold, keyed by split of the season.
 
-    They only cover gold that the reader may read, because a comparison would reveal
-    other gold. Without a reader, they cover gold that all organisers of the season may
-    read.
+    The descriptions only cover gold that the reader may read, because a comparison
+    would reveal other gold. Without a reader, the descriptions cover gold that all
+    organisers of the season may read.
     """
     may_read = Q(binds=True)
     if reader is not None:
@@ -174,7 +174,7 @@ def shared_by_split(
 
 
 def in_common(season: Season, other: Season) -> list[str]:
-    """Describe all that two seasons have in common; only staff may read it."""
+    """Describe all content that two seasons have in common, for staff only."""
     overlaps = _of_any_instance(season).filter(other__task__season=other)
     lines = (
         f"{overlap.gold.task}, {overlap.gold.split}: {_in_common(overlap)}"
@@ -200,7 +200,7 @@ def _in_common(overlap: GoldOverlap) -> str:
         _("scored instances: %s"): overlap.same,
         _("instances in the files: %s"): overlap.held,
         _("shown alike and answered otherwise: %s"): overlap.alike,
-        # Tasks on the same split have the same papers.
+        # Tasks on one split have the same papers, so papers count between splits.
         _("papers: %s"): overlap.papers * (own.split != other.split),
     }
     shared = ", ".join(words % count for words, count in counts.items() if count)

@@ -15,10 +15,9 @@ from scoring.results.board.standings import Board, Column, Row
 from scoring.stats.estimates import METHOD
 from tasks.models import Phase
 
-#: If the judge agrees with people on a smaller share of labels, it saves few human
-#: labels.
+#: Below this share of agreement with people, a judge saves few human labels.
 USEFUL_AGREEMENT = 0.8
-#: Maximum difference of equal scores.
+#: Scores that differ by at most this value are equal.
 SAME = 1e-9
 COLUMNS = (
     "measure",
@@ -39,7 +38,9 @@ COLUMNS = (
 def published_sheet(
     phase: Phase, at: dt.datetime | None = None
 ) -> EstimateSheet | None:
-    """Return the most recently published sheet, whose estimates the board shows."""
+    """Return the most recently published sheet of human labels, whose estimates the
+    board shows.
+    """
     sheets = EstimateSheet.objects.published().filter(phase=phase)
     if at is not None:
         sheets = sheets.filter(published_at__lte=at)
@@ -92,8 +93,8 @@ class Estimates:
     def facts(self) -> dict[str, Any]:
         """Return the estimates as JSON.
 
-        The seed is None until the gold is public: it reveals which units people
-        labelled and, with the estimates, parts of the gold.
+        The seed is None until the gold is public, because the seed reveals which units
+        people labelled and, with the estimates, parts of the gold.
         """
         sheet = self.sheet
         is_open = may_have_gold(sheet.phase, AnonymousUser(), sheet.gold)
@@ -133,8 +134,8 @@ class Estimates:
 def estimates_of_sheet(sheet: EstimateSheet, board: Board) -> Estimates:
     """Return the sheet's estimates of the rows of a board.
 
-    Runs whose score has changed since are omitted, because their estimate corrects
-    another score.
+    Runs with a score that has changed are omitted, because the estimate corrects the
+    former score.
     """
     measures = []
     if board.rules == sheet.rules:
@@ -195,7 +196,8 @@ def _turned(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def estimates_for(board: Board) -> Estimates | None:
-    """Return the published estimates for the rows of a board; None without estimates.
+    """Return the published estimates for the rows of a board, or None without
+    estimates.
 
     Only rows that the audience sees are included.
     """

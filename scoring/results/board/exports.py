@@ -59,7 +59,7 @@ _CLASS_COLUMNS = (
     "rules",
     "gold",
 )
-#: Characters with a meaning in LaTeX, and their replacements.
+#: Replacements escape the characters with a meaning in LaTeX.
 ESCAPED = str.maketrans(
     {
         "\\": r"\textbackslash{}",
@@ -89,7 +89,7 @@ TIED = "; † may be first as well."
 LEADING = "; * significantly better than every other system."
 ALL = query.TableChoice()
 
-#: Team-reported figures, keyed by submission and name.
+#: Team-reported figures are keyed by submission and by the name of the measure.
 TeamFigures = Mapping[int, Mapping[str, float]]
 
 
@@ -132,8 +132,8 @@ def _gold(board: Board) -> dict[str, Any] | None:
 
 
 def described(board: Board, row: Row) -> dict[str, Any]:
-    """Return the row as JSON values. ``ranks`` is the displayed text. ``group``, a
-    field of version 0.3.0, contains the best possible rank.
+    """Return a row of the board as JSON values. ``ranks`` is the displayed text.
+    ``group``, a field of version 0.3.0, contains the best possible rank.
     """
     return {
         "rank": row.rank,
@@ -150,8 +150,8 @@ def described(board: Board, row: Row) -> dict[str, Any]:
 
 
 def seed_values(row: Row, of_teams: TeamFigures) -> dict[str, Any]:
-    """Return the additional JSON fields of a row with several runs; empty for other
-    rows.
+    """Return the additional JSON fields of a row with several runs, or no fields for
+    other rows.
     """
     best = {"best_of": row.best_of} if row.best_of > 1 else {}
     if not row.runs:
@@ -310,8 +310,7 @@ def as_json(
         "rows": [
             {
                 **described(board, row),
-                # Omit the field if the value is False, so that boards have the same
-                # JSON as in older versions.
+                # Omit False, so that the JSON equals the JSON of older versions.
                 **({"has_organiser": True} if row.has_organiser else {}),
                 **(
                     {"priority": row.priority}
@@ -345,8 +344,8 @@ def as_json(
 
 
 def as_latex(board: Board, rows: Sequence[Row], choice: query.TableChoice = ALL) -> str:
-    """Return the rows as displayed, with the columns' keys in comments. Raises
-    UnknownColumn.
+    """Return the board's rows in LaTeX as displayed, with the columns' keys in
+    comments. Raises UnknownColumn.
     """
     phase = board.phase
     title = f"{phase.task.season}: {phase.task}, {phase}"
@@ -365,7 +364,7 @@ def as_latex(board: Board, rows: Sequence[Row], choice: query.TableChoice = ALL)
     marking = f"Best in bold; baselines in italics{TIED if tied else '.'}"
     verdict_first = f"{verdict} " if verdict else ""
     caption = f"{title}. {preliminary(confirmation)}{verdict_first}{marking}"
-    # Chosen columns are always columns of the board, so omit manual scores.
+    # Chosen columns are always columns of the board, so manual scores are omitted.
     entered = (
         ManualScores(measures=[], values={})
         if choice.columns
@@ -469,7 +468,7 @@ def as_tabular(
 
 
 def set_in_latex(text: str) -> str:
-    """Escape untrusted text for LaTeX and put it on one line."""
+    """Escape untrusted text for LaTeX and put the text on one line."""
     return _on_one_line(text).translate(ESCAPED)
 
 
@@ -602,7 +601,7 @@ def classes_latex(
     choice: query.TableChoice = ALL,
 ) -> str:
     """Return the class table in LaTeX. ``leading`` maps a class to the evaluation that
-    is significantly better than all others.
+    is significantly better than all other evaluations.
     """
     phase = board.phase
     about = f"{metric_label(table.metric)} by {dimension_label(table.dimension)}, rules {board.rules}"

@@ -15,7 +15,7 @@ from scoring.stats.significance import ALPHA
 from tasks.models import Task
 from tasks.types import TaskType, columns, task_types
 
-#: Parts of metric names that are not plain words.
+#: These parts of metric names are not plain words.
 PARTS = {
     "f1": "F1",
     "rouge": "ROUGE",
@@ -52,7 +52,7 @@ PARTS = {
     "r2": "R²",
     "iou": "IoU",
 }
-#: Parts of a metric name that follow a comma in the label.
+#: These parts of a metric name follow a comma in the label.
 AVERAGES = ("micro", "macro", "weighted", "unconditional", "stemmed")
 
 
@@ -67,18 +67,17 @@ def display_names() -> dict[str, str]:
     }
 
 
-#: Metric and dimension names of the declared task in the current request; initially
-#: empty.
+#: The current request's declared task names metrics and dimensions in this mapping.
 _names_of_task: ContextVar[Mapping[str, str]] = ContextVar("names of the task")
 
 
-#: Class names of the declared task in the current request.
+#: The current request's declared task names classes in this mapping.
 _classes_of_task: ContextVar[Mapping[str, str]] = ContextVar("classes of the task")
 
 
 def name_as(task: Task | None) -> None:
-    """Use the labels that the task declares, in the reader's language, for the rest of
-    this request.
+    """Use the names of metrics that the task declares, in the reader's language, for
+    the rest of this request.
     """
     is_declared = task is not None and task.declaration_id is not None
     _names_of_task.set(_names_of(task.task_type) if task and is_declared else {})
@@ -118,9 +117,7 @@ def metric_label(name: str, kind: TaskType | None = None) -> str:
 
 @lru_cache(maxsize=1024)
 def _in_words(name: str) -> str:
-    """Return a label for a metric: `overlap_f1_micro` becomes `Overlap F1, micro`,
-    `macro_f1` becomes `Macro F1`.
-    """
+    """Return a label for a metric, which is `Overlap F1, micro` for `overlap_f1_micro`."""
     if name in display_names():
         return display_names()[name]
     stem, _, variant = name.partition(".")
@@ -130,7 +127,7 @@ def _in_words(name: str) -> str:
         measure, at, depth = part.partition("@")
         plain = PARTS.get(measure, measure if words else measure.capitalize())
         (averages if part in AVERAGES and words else words).append(plain + at + depth)
-    # Put a hyphen after ROUGE and nothing before a star: `ROUGE-L F1`, `ROUGE-S* F1`.
+    # A hyphen follows ROUGE, and nothing precedes a star, as in `ROUGE-L F1`.
     label = ""
     for before, word in zip(["", *words], words, strict=False):
         label += (
@@ -149,7 +146,7 @@ def dimension_label(name: str) -> str:
     )
 
 
-#: A number or a date.
+#: The expression matches a number or a date.
 _NUMBER = re.compile(r"\d+(?:[.-]\d+)*")
 
 
@@ -165,8 +162,8 @@ def class_label(label: str) -> str:
 
 
 def note_label(name: str, count: int) -> str:
-    """Return the text of a note: `missing_topics` with count 2 becomes `2 missing
-    topics`. Notes with “not” have no count.
+    """Return the text of a note on a score, such as `2 missing topics` for
+    `missing_topics` with count 2. Notes with “not” have no count.
     """
     words = name.split("_")
     if "not" in words:
@@ -189,7 +186,7 @@ def note_label(name: str, count: int) -> str:
 
 MINUS = "\u2212"
 DASH = "\u2013"
-#: Number of decimals for each scale: counts, shares, ratings up to 5, percentages.
+#: Counts, shares, ratings up to 5 and percentages have these numbers of decimals.
 DECIMALS = {0.0: 2, 1.0: 4, 5.0: 2, 100.0: 2}
 
 
@@ -204,8 +201,8 @@ def shown(
     is_infinite: bool = False,
     withheld: object = "",
 ) -> str:
-    """Return a value as text: `0.3125`, `−0.2000`, `∞`, a dash if undefined, a word if
-    withheld; zero has no sign.
+    """Return a score as text, such as `0.3125`, `−0.2000`, `∞`, a dash if undefined or
+    a word if withheld. Zero has no sign.
     """
     if withheld:
         return gettext("withheld")
@@ -217,8 +214,8 @@ def shown(
 
 
 def p_text(p: float) -> str:
-    """Return a p-value with two significant digits. Use more digits if it would
-    otherwise be rounded to the level 0.050.
+    """Return a p-value with two significant digits. A p-value that rounds to the level
+    0.050 has more digits.
     """
     for digits in range(1, 6):
         rounded = float(f"{p:.{digits}e}")
@@ -248,8 +245,8 @@ def interval(low: float | None, high: float | None, scale: float = 1.0) -> str:
 def with_interval(
     value: float | None, found: Sequence[float] | str | None, scale: float = 1.0
 ) -> str:
-    """Return `0.62 (0.40 to 0.78)`, or the value with the reason for a missing interval
-    in brackets. Earlier versions stored no reason.
+    """Return a value such as `0.62 (0.40 to 0.78)`, or the value with the reason for a
+    missing interval in brackets. Earlier versions stored no reason.
     """
     if value is None or math.isnan(value):
         return DASH
@@ -292,8 +289,8 @@ def reason_in_words(reason: str) -> str:
 def rank_text(
     rank: int | None, low: int | None, high: int | None, *, is_compared: bool
 ) -> str:
-    """Return `2–4` if all rows of the board have been compared, otherwise `2`; empty
-    for unranked rows.
+    """Return a rank such as `2–4` if all rows of the board have been compared,
+    otherwise `2`, and an empty text for unranked rows.
     """
     if rank is None:
         return ""
@@ -301,7 +298,7 @@ def rank_text(
 
 
 def ranks(low: int | None, high: int | None) -> str:
-    """Return `3`, or `2–4` if a rank is shared or uncertain."""
+    """Return a rank such as `3`, or `2–4` if the rank is shared or uncertain."""
     if low is None or high is None:
         return ""
     return str(low) if low == high else f"{low}{DASH}{high}"

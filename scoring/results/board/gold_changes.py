@@ -12,8 +12,9 @@ from tasks.models import Gold, Phase, Submission
 
 
 def changes(before: Board, after: Board) -> list[dict[str, Any]]:
-    """Return the change of each row. Rows of teams are matched by team name, because
-    another run of the team may count now; baselines are matched by system.
+    """Return the change of each board row between two gold versions. Rows of teams are
+    matched by team name, because another run of the team may count now. Baselines are
+    matched by system.
     """
     all_stand = after.phase.counting in (Phase.Counting.ALL, Phase.Counting.PRIORITY)
     old = {_key(row, all_stand=all_stand): row for row in before.rows}
@@ -72,8 +73,8 @@ def _key(row: Row, *, all_stand: bool) -> tuple[str | int | None, str]:
 def change_of_run(
     submission: Submission, newest: Evaluation, viewer: object
 ) -> dict[str, Any] | None:
-    """Return the change of a run; None if it was scored with one gold version only.
-    Ranks are those that the viewer may see.
+    """Return the change of a run's score between gold versions, or None for a run with
+    one gold version only. The ranks are the ranks that the viewer may see.
     """
     older = Evaluation.objects.filter(submission=submission, rules=newest.rules)
     older = older.filter(gold__number__lt=newest.gold.number).order_by(
@@ -118,8 +119,8 @@ def _rank(submission: Submission, evaluation: Evaluation, viewer: object) -> str
 def boards(
     phase: Phase, viewer: object, gold: Gold, rules: str | None, audience: Audience
 ) -> list[Board]:
-    """Return the boards of the previous version and of this one; empty for the first
-    version.
+    """Return the boards of the previous gold version and of this gold version, or no
+    boards for the first version.
     """
     earlier = Gold.objects.filter(
         task=gold.task_id, split=gold.split, number__lt=gold.number

@@ -5,7 +5,7 @@ from dataclasses import replace
 from scoring.offline.gold_key import GoldKey
 from tasks.models import Gold
 
-#: Placeholders in displayed commands for the nonces of the gold and of the public part.
+#: Displayed commands have placeholders for the nonces of gold and of the public part.
 NONCE, DRAW = "NONCE", "DRAW"
 
 

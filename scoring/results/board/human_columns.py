@@ -20,11 +20,11 @@ class HumanColumn:
     metric: str
     key: str
     scale: float
-    #: Scores, keyed by the id of the run.
+    #: ``scores`` maps the id of each run to a human score.
     scores: dict[int, HumanScore] = field(default_factory=dict)
 
 
-#: The scale of ratings, which determines the decimals of their column.
+#: The scale of ratings determines the decimals of the ratings' column.
 SCALE = float(HIGHEST)
 
 
@@ -79,8 +79,8 @@ def _filled(
 
 
 def agreement_in_words(sheet: Sheet) -> str:
-    """Return the agreement in words. In `readability 0.62 and 0.60`, the numbers are
-    kappa (the mean over pairs of annotators) and alpha.
+    """Return the agreement of annotators in words. In `readability 0.62 and 0.60`, the
+    numbers are kappa (the mean over pairs of annotators) and alpha.
     """
     agreements = {name: sheet.agreement.get(name, {}) for name in CRITERIA}
     words = ", ".join(

@@ -30,7 +30,9 @@ from tasks.types.judge_views import (
 
 @dataclass(frozen=True)
 class JudgeOfBoard:
-    """A judge, and the board scored with the judge's labels."""
+    """A judge (a model or people that label texts), and the board scored with the
+    judge's labels.
+    """
 
     name: str
     board: Board
@@ -46,9 +48,10 @@ class JudgeOfBoard:
 
     @cached_property
     def declared(self) -> PhaseJudge | None:
-        """Return what the organisers agreed to, also if the site asks the judge no longer.
+        """Return the organisers' consent to the judge, also if the site asks the judge
+        no longer.
 
-        None if the labels are imported.
+        The consent is None for imported labels.
         """
         asked = Q(ended_at=None) | Q(replies__gt=0)
         return self.phase.phase_judges.filter(asked, name=self.name).first()
@@ -62,8 +65,8 @@ class JudgeOfBoard:
 
     @property
     def shows_cost(self) -> bool:
-        """Return True if the cost may be shown: it must not reveal runs that the board
-        hides.
+        """Return True if the judge's cost may be shown, which must not reveal runs that
+        the board hides.
         """
         return (
             self.declared is not None
@@ -74,8 +77,8 @@ class JudgeOfBoard:
 
     @cached_property
     def pairs(self) -> int | None:
-        """Return the number of distinct labelled pairs behind the shown scores; None if
-        scores are withheld.
+        """Return the number of distinct labelled pairs behind the shown scores, or None
+        for withheld scores.
         """
         return pairs_behind(self.board)
 
@@ -116,7 +119,7 @@ class JudgeOfBoard:
 
 
 def judge_of_board(board: Board, viewer: object) -> JudgeOfBoard | None:
-    """Return the judge whose labels score the runs of a board; None without a judge."""
+    """Return the judge whose labels score the runs of a board, or None without a judge."""
     options, rules = board.phase.task.options, board.rules or ""
     name = further_judge(rules) or first_judge(options)
     return JudgeOfBoard(name, board, viewer) if name else None

@@ -42,7 +42,7 @@ from tasks.types.judge_views import (
 )
 from tasks.types.ledger import NO_LABEL
 
-#: Minimum number of systems for showing a rank correlation.
+#: A rank correlation needs at least this many systems.
 MIN_SYSTEMS = 3
 FEW_SYSTEMS, ALL_TIED = "few-systems", "all-tied"
 PART_WITHHELD, NO_PAIRS, ONE_LABEL = "part-withheld", "no-pairs", "one-label"
@@ -50,7 +50,7 @@ PART_WITHHELD, NO_PAIRS, ONE_LABEL = "part-withheld", "no-pairs", "one-label"
 
 @dataclass(frozen=True, kw_only=True)
 class Agreement:
-    """The labels of two judges on the pairs that both labelled.
+    """The agreement of two judges on the pairs that both judges labelled.
 
     ``kappa`` is Cohen's kappa. ``reason`` explains a missing number.
     """
@@ -67,8 +67,8 @@ class Agreement:
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """A system's row for the first judge and for another judge; None if the other judge
-    has not judged the system.
+    """A system's rows for the first judge and for another judge. A row is None if the
+    judge has not judged the system.
     """
 
     first: Row
@@ -93,7 +93,9 @@ class JudgedView:
 
     @cached_property
     def standings(self) -> list[Standing]:
-        """Return the systems that the first judge ranks, in the order of its board."""
+        """Return the systems that the first judge ranks, in the order of the first
+        judge's board.
+        """
         own = {row.submission: row for row in self.board.rows}
         return [
             Standing(first=row, view=own.get(row.submission))
@@ -103,8 +105,8 @@ class JudgedView:
 
     @cached_property
     def correlation(self) -> Correlation:
-        """Return Kendall's tau-b over the systems with a value from both judges; NaN if
-        undefined.
+        """Return Kendall's tau-b over the systems with a value from both judges, or NaN
+        if undefined.
         """
         values = [
             (significant(one.first.value), significant(one.view.value))
@@ -173,8 +175,8 @@ class JudgesOfBoard:
 
 
 def judges_offered(phase: Phase, rules: str | None) -> list[str]:
-    """Return the judges of a rule set, starting with the first judge; empty if there is
-    only one judge.
+    """Return the judges of a rule set, starting with the first judge, or no judges for
+    a single judge.
     """
     further = _with_views(phase, base_rules(rules or ""))
     return [first_judge(phase.task.options), *further] if further else []
@@ -186,9 +188,10 @@ def _with_views(phase: Phase, base: str) -> list[str]:
 
 
 def rules_by(phase: Phase, rules: str | None, judge: str) -> str | None:
-    """Return the rule set by a judge; without ``rules`` the ranking one, or the first that the judge has.
+    """Return the rule set scored by a judge, by default the ranking rule set or the
+    judge's first rule set.
 
-    Raises Http404 if the judge has no view of it.
+    Raises Http404 if the judge has no view of the rule set.
     """
     task = phase.task
     base = base_rules(rules or (task.ranking_rules if task.rules else ""))
@@ -210,9 +213,10 @@ def rules_by(phase: Phase, rules: str | None, judge: str) -> str | None:
 
 
 def judges_of(board: Board, viewer: object) -> JudgesOfBoard | None:
-    """Return the judges of a board or view, as its audience sees them.
+    """Return the judges of a board or view that the audience of the board sees.
 
-    None if the board has no views, or if the audience does not see scores.
+    The result is None if the board has no views by judges, or if the audience does not
+    see scores.
     """
     base = base_rules(board.rules or "")
     judges = _with_views(board.phase, base)
@@ -231,8 +235,8 @@ def judges_of(board: Board, viewer: object) -> JudgesOfBoard | None:
 
 
 def first_ranks(board: Board, viewer: object) -> dict[int, int]:
-    """Return the ranks under the first judge, keyed by run; empty unless the board is
-    the view of another judge.
+    """Return the ranks under the first judge, keyed by run, or no ranks unless the
+    board is the view of another judge.
     """
     if not further_judge(board.rules or ""):
         return {}
@@ -256,8 +260,8 @@ def agreement_of(first: Board, other: Board) -> Agreement:
     """Return the agreement of two judges on the labelled pairs behind the scores that
     their boards show.
 
-    If scores are restricted to a part of the gold, the agreement is withheld: it
-    depends on judgements of the whole gold.
+    If scores are restricted to a part of the gold, the agreement, which depends on the
+    whole gold, is withheld.
     """
     shown = shown_evaluations(first), shown_evaluations(other)
     return _cached(
@@ -267,7 +271,7 @@ def agreement_of(first: Board, other: Board) -> Agreement:
 
 def pairs_behind(board: Board) -> int | None:
     """Return the number of distinct labelled pairs behind the scores that a board
-    shows; None if a part of the scores is withheld.
+    shows, or None if a part of the scores is withheld.
     """
     shown = shown_evaluations(board)
     return _cached(board.phase, ("pairs", sorted(shown)), lambda: _pairs_behind(shown))
@@ -277,8 +281,8 @@ T = TypeVar("T")
 
 
 def _cached(phase: Phase, facts: tuple[object, ...], number: Callable[[], T]) -> T:
-    """Return a number from the cache. Its key changes with the version of the board, as
-    the keys of pages do, and with ``facts``.
+    """Return a number about judges from the cache. The cache key changes with the
+    version of the board, like keys of pages, and with ``facts``.
 
     The number is stored in a tuple, because None is a valid number.
     """
@@ -316,7 +320,7 @@ def _pairs_behind(evaluations: Collection[int]) -> int | None:
     if _has_withheld(evaluations):
         return None
     used = UsedJudgements.objects.filter(evaluation__in=evaluations, is_current=True)
-    # Older numbers have stored pairs without labels.
+    # Records of older versions contain pairs without labels.
     items = b"".join(map(bytes, used.values_list("items", flat=True)))
     return len(np.unique(np.frombuffer(items, np.uint64)))
 
@@ -328,7 +332,7 @@ def _has_withheld(evaluations: Collection[int]) -> bool:
 
 @dataclass(frozen=True)
 class Labels:
-    """Sorted distinct digests of pairs, and their labels."""
+    """Sorted distinct digests of judged pairs, and the label of each pair."""
 
     items: NDArray[np.uint64]
     labels: NDArray[np.uint8]
@@ -338,7 +342,7 @@ def _labels_behind(evaluations: Collection[int]) -> Labels:
     """Return the labels that the scorers of these evaluations used, if stored."""
     used = UsedJudgements.objects.filter(evaluation__in=evaluations, is_current=True)
     # A pair has the same label in all runs, unless judgements of a run are outdated.
-    # Prefer newer runs.
+    # Labels of newer runs take precedence over labels of older runs.
     rows = list(used.exclude(labels=b"").order_by("-pk").values_list("items", "labels"))
     items = np.frombuffer(b"".join(bytes(one) for one, _labels in rows), np.uint64)
     labels = np.frombuffer(b"".join(bytes(one) for _items, one in rows), np.uint8)

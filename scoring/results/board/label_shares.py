@@ -35,8 +35,8 @@ from tasks.types import TaskType
 
 @dataclass(frozen=True, kw_only=True)
 class Confusion:
-    """A confusion matrix. Rows of ``counts`` are labels of the gold, columns are labels
-    of the answers; the last column is for answers without a label.
+    """A confusion matrix. Rows of ``counts`` are labels of the gold, and columns are
+    labels of the answers. The last column is for answers without a label.
     """
 
     system: str
@@ -54,7 +54,9 @@ class Confusion:
 
     @property
     def lines(self) -> list[tuple[str, int, Sequence[tuple[str, int]]]]:
-        """Return for each label its size, and the outcome and count of each cell."""
+        """Return for each label the number of instances, and the outcome and count of
+        each cell.
+        """
         return [
             (
                 label,
@@ -71,7 +73,7 @@ class Confusion:
 
     @property
     def outcomes(self) -> list[str]:
-        """Return the outcomes of non-empty cells, as named in page URLs."""
+        """Return the outcomes of the matrix's non-empty cells, as named in page URLs."""
         return [
             kind
             for _label, _size, counts in self.lines
@@ -81,7 +83,9 @@ class Confusion:
 
     @property
     def heat(self) -> HeatMap:
-        """Return the heat map; the intensity is the share of the gold's label."""
+        """Return the heat map of the confusion matrix, with the share of the gold's
+        label as intensity.
+        """
         return HeatMap(
             title=self.title,
             rows=self.labels,
@@ -99,8 +103,8 @@ def has_labels(task_type: TaskType) -> bool:
 
 
 def confusion_of(evaluation: Evaluation) -> Confusion | None:
-    """Return the confusion matrix; None if an instance has several labels, or without
-    stored statistics.
+    """Return the confusion matrix of a run, or None if an instance has several labels
+    or without stored statistics.
     """
     task_type = evaluation.phase.task.task_type
     metrics = metrics_of(
@@ -133,17 +137,17 @@ def confusion_of(evaluation: Evaluation) -> Confusion | None:
     )
 
 
-#: The metrics whose matrices contain label counts, and the name of the labels on pages.
+#: The matrices of these metrics contain counts of labels with these names on pages.
 SCHEMES = {
     "kl_intent": gettext_lazy("citation intents"),
     "kl_corwa": gettext_lazy("discourse tags"),
     "kl_intent_supplied": gettext_lazy("citation intents, as supplied"),
     "kl_corwa_supplied": gettext_lazy("discourse tags, as supplied"),
 }
-#: Metrics of labels that runs and gold supply, independent of a tagger. They never
-#: rank.
+#: Runs and gold supply the labels of these metrics, so no tagger affects the metrics.
+#: Metrics of supplied labels never rank a board.
 AS_SUPPLIED = frozenset({"kl_intent_supplied", "kl_corwa_supplied"})
-#: The name of labels outside of the task's set.
+#: Pages show labels outside of the task's set under this name.
 OTHER = "other labels"
 DATASET = "dataset"
 SECONDS = 24 * 3600
@@ -151,8 +155,8 @@ SECONDS = 24 * 3600
 
 @dataclass(frozen=True)
 class LabelCounts:
-    """The label counts of one run: ``counts`` is (D, 2, L+1): data set, run or gold,
-    label. ``sources`` counts the texts of run and gold.
+    """The label counts of one run. The shape of ``counts`` is (D, 2, L+1) for data set,
+    run or gold, and label. ``sources`` counts the texts of run and gold.
     """
 
     labels: tuple[str, ...]
@@ -175,7 +179,7 @@ class LabelCounts:
         )
 
     def published_divergence(self, dataset: str) -> float:
-        """Return the divergence of the run's macro average from the data set's gold;
+        """Return the divergence of the run's macro average from the data set's gold, or
         NaN if undefined.
         """
         return float(
@@ -198,8 +202,8 @@ def schemes_of(metrics: Sequence[str]) -> list[str]:
 
 
 def schemes_on(board: Board) -> list[str]:
-    """Return the schemes whose shares the board shows; supplied labels only if a run
-    has some.
+    """Return the label schemes whose shares the board shows, with supplied labels only
+    if a run has supplied labels.
     """
     return [
         scheme
@@ -214,7 +218,9 @@ def _is_defined(board: Board, name: str) -> bool:
 
 
 def label_counts_of(evaluation: Evaluation, scheme: str) -> LabelCounts | None:
-    """Return the label counts for the metric ``scheme``; None without stored matrices."""
+    """Return the run's label counts for the metric ``scheme``, or None without stored
+    matrices.
+    """
     key = f"labels:{release()}:{evaluation.statistics}:{scheme}"
     kept: LabelCounts | None = caches["results"].get(key)
     if kept is not None:
@@ -235,7 +241,7 @@ def label_counts_of(evaluation: Evaluation, scheme: str) -> LabelCounts | None:
         return None
     labels = metric.labelling.labels
     counts = label_counts(stats.sum(axis=0), len(labels))
-    # Data sets have the order of their first instances, as in the matrix.
+    # The matrix orders data sets by their first instances.
     classes = statistics.features.get(DATASET, [])
     datasets = tuple(
         dict.fromkeys(labels_of[0] if labels_of else "" for labels_of in classes)
@@ -268,7 +274,7 @@ def sources_in_words(counts: LabelCounts, side: str) -> str:
     )
 
 
-#: Maximum number of runs with a separate colour, besides the gold.
+#: At most this many runs, besides the gold, have a separate colour.
 MAX_DRAWN = 6
 
 
@@ -278,7 +284,7 @@ def share_part(
     labels = list(dict.fromkeys(label for _, one, _ in counts for label in one.labels))
     lines: list[tuple[str, list[float | None], int]] = []
     for name, part, side in counts:
-        # The share is None if there is no sentence.
+        # The share of a label is None if there is no sentence.
         by_label: dict[str, Any] = dict(
             zip(part.labels, part.shares(side, dataset), strict=True)
         )
@@ -303,8 +309,8 @@ def share_part(
 
 
 def run_shares(evaluation: Evaluation, *, shows_gold: bool) -> list[dict[str, Any]]:
-    """Return, for each scheme, the bars of a run over all data sets; with
-    ``shows_gold`` also those of the gold.
+    """Return the bars of a run over all data sets for each label scheme, with
+    ``shows_gold`` also the bars of the gold.
     """
     shares_by_scheme = []
     for scheme in schemes_of([score.metric for score in evaluation.scores.all()]):

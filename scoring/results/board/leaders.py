@@ -119,8 +119,8 @@ def questions(board: Board) -> Iterator[Question]:
 
 
 def _with_metric(board: Board, metric: str) -> list[Row]:
-    """Return the rows that have a value of the metric from the same computation.
-    Metrics of single gold labels have no column.
+    """Return the board's rows that have a value of the metric from the same
+    computation. Metrics of single gold labels have no column.
     """
     return [row for row in board.systems if metric in row.scores or metric in OF_LABELS]
 
@@ -165,8 +165,8 @@ def leaders_of(board: Board, dimension: str, metric: str) -> Leaders:
 
 
 def _digest(evaluations: Iterable[tuple[int, str]]) -> str:
-    """Return a digest of the compared runs. It includes a version of the rule that
-    constant runs cannot lead a class.
+    """Return a digest of the compared runs. The digest includes a version of the rule
+    that constant runs cannot lead a class.
     """
     return hashlib.sha256(f"2:{_earlier_digest(evaluations)}".encode()).hexdigest()
 
@@ -187,7 +187,7 @@ class Matrices:
     ] = field(default_factory=OrderedDict)
 
     def rows(self, evaluation: Evaluation, label: str | None) -> evaluate.Measurements:
-        """Return the measurements of a class, or of all rows."""
+        """Return a run's measurements of the rows of a class, or of all rows."""
         if evaluation.pk not in self._kept:
             statistics = statistics_of(evaluation, [self.statistic])
             if self.statistic not in statistics.matrices:
@@ -261,10 +261,10 @@ def _best_first(question: Question) -> dict[str, list[Evaluation]]:
 def largest_p(
     metric: Metric, label: str, ordered: Sequence[Evaluation], matrices: Matrices
 ) -> float | None:
-    """Return the largest p-value of the best run against the others.
+    """Return the largest p-value of the best run against all other runs.
 
-    The second best is tested first: if it does not differ, no other test can make the
-    best significant.
+    The second best run is tested first, because without a difference no other test can
+    make the best run significant.
     """
     if len(ordered) < 2:
         return None
@@ -297,7 +297,9 @@ def largest_p(
 def save_leaders(
     board: Board, question: Question, leaders: Sequence[ClassLeader]
 ) -> None:
-    """Replace the stored leaders. A run that was deleted meanwhile is not a leader."""
+    """Replace the stored leaders of classes. A run that was deleted meanwhile is not a
+    leader.
+    """
     with transaction.atomic():
         best = [leader.best_id for leader in leaders if leader.best_id]
         there = set(

@@ -39,10 +39,10 @@ class Budget:
     """The bits that scores reveal of the ``instances`` that are secret while a phase
     accepts runs.
 
-    ``items`` include those of other phases with the same content. The ``public``
-    instances of a public part are assumed to be known. ``teams`` is the number of
-    registered teams. ``unequal`` are phases whose public part contains private
-    instances of this phase.
+    ``items`` include the budget items of other phases with the same content. The
+    ``public`` instances of a public part are assumed to be known. ``teams`` is the
+    number of registered teams. ``unequal`` are phases whose public part contains
+    private instances of this phase.
     """
 
     phase: Phase
@@ -105,8 +105,8 @@ class Budget:
 
     @property
     def together(self) -> str:
-        """Describe the bits that all registered teams learn together; empty if one team
-        already learns too much.
+        """Describe the bits that all registered teams learn together, or return an
+        empty text if one team already learns too much.
         """
         if self.is_too_much or not self.by_team or self.teams < 2:
             return ""
@@ -178,8 +178,8 @@ class Budget:
 
     @property
     def _numbers(self) -> list[int]:
-        """Return the numbers of scores per run that its team sees while the phase is
-        open.
+        """Return the numbers of scores per run that the run's team sees while the phase
+        is open.
         """
         kinds = (ItemKind.SCORES, ItemKind.LADDER, ItemKind.PUBLIC)
         return [item.numbers for item in self.own if item.kind in kinds]
@@ -217,8 +217,8 @@ class Budget:
 
 
 def budget_of(phase: Phase) -> Budget | None:
-    """Return the budget. None without gold, if instances are shown, or if no scores are
-    shown.
+    """Return the leak budget of a phase. The budget is None without gold, if instances
+    are shown, or if no scores are shown.
     """
     return budgets_of([phase]).get(phase.pk)
 
@@ -247,7 +247,9 @@ def budgets_of(phases: Iterable[Phase]) -> dict[int, Budget]:
 
 
 def _budget(view: View, sources: list[Source]) -> Budget:
-    """Add the items of all sources; the first source is the phase itself."""
+    """Add the budget items of all sources, of which the first source is the phase of
+    the budget.
+    """
     own = view.own
     items = [item for source in sources for item in items_of(source, view)]
     phase, at = own.phase, now()

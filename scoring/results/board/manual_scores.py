@@ -25,9 +25,9 @@ from tasks.seasons.phase_acts import locked_phase
 from tasks.submissions.run_card import EVERY, TeamMeasure
 
 MAX_NAME, MAX_SOURCE, MAX_MEASURES = 60, 400, 20
-#: The maximum number of lines and characters of one measure.
+#: The text of one measure has at most this many lines and characters.
 MAX_LINES, MAX_TEXT = 5_000, 200_000
-#: The maximum number of faults in a message.
+#: A message lists at most this many faults.
 MAX_FAULTS = 20
 
 
@@ -90,7 +90,9 @@ def enter_measure(
     values: str,
     by: User,
 ) -> ManualMeasure | None:
-    """Replace a manual measure by `RUN VALUE` lines; without values, delete it."""
+    """Replace a manual measure by `RUN VALUE` lines, or delete a measure without
+    values.
+    """
     name, source = plain_text.one_line(name), plain_text.one_line(source)
     entered = _values(phase, values)
     _refuse_texts(name, source, has_values=bool(entered))
@@ -159,8 +161,8 @@ def _described(measure: ManualMeasure | None) -> dict[str, Any]:
 
 
 def lines_of(measure: ManualMeasure, viewer: object) -> tuple[str, str]:
-    """Return two texts: the lines of runs on the board, and the lines of runs that do
-    not count.
+    """Return a text with the lines of runs on the board, and a text with the lines of
+    runs that do not count.
     """
     rows = run_rows(standings(measure.phase, viewer).rows)
     standing = {row.submission for row in rows}
@@ -171,7 +173,7 @@ def lines_of(measure: ManualMeasure, viewer: object) -> tuple[str, str]:
 
 
 def entered_of(submission: Submission) -> list[tuple[str, str]]:
-    """Return the manual scores of a run, even if it does not count."""
+    """Return the manual scores of a run, even if the run does not count."""
     scores = submission.manual_scores.select_related("measure")
     return [(score.measure.name, written(score.value)) for score in scores]
 
@@ -227,7 +229,7 @@ def _values(phase: Phase, text: str) -> dict[int, float]:
 class TeamReported:
     measures: list[TeamMeasure]
     rows: list[Row]
-    #: Figures, keyed by submission and name of the measure.
+    #: ``figures`` maps each submission to values by the name of the measure.
     figures: Mapping[int, Mapping[str, float]]
 
     @property
@@ -267,8 +269,8 @@ def reported_of(submission: Submission) -> list[tuple[str, str]]:
 
 
 def written(value: float | None) -> str:
-    """Return a team's figure: whole numbers with thousands separators, others to six
-    significant digits.
+    """Return a team's figure as text, with thousands separators for whole numbers and
+    six significant digits for other numbers.
     """
     return (
         ""

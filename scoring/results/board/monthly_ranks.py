@@ -14,8 +14,8 @@ from tasks.models import Gold, Phase, seasons
 
 
 def times_a_year(phase: Phase, gold: Gold | None = None) -> int:
-    """Return the number of rank lists per year; 0 if ranks would reveal too much of the
-    private part.
+    """Return the number of rank lists per year, or 0 if ranks would reveal too much of
+    the private part.
 
     ``gold`` is the phase's current version, if already loaded.
     """
@@ -31,15 +31,15 @@ def times_a_year(phase: Phase, gold: Gold | None = None) -> int:
 
 
 def keep_due() -> int:
-    """Store the ranks of each phase and rule set whose monthly ranks are due; return
-    their number.
+    """Store the ranks of each phase and rule set with due monthly ranks, and return the
+    number of stored ranks.
     """
     at, count = now(), 0
     phases = Phase.objects.filter(
         public_part__isnull=False, opens__lte=at
     ).select_related("task__season")
     for phase in phases:
-        # The start of the current period of the year, if the phase was open then.
+        # If the phase was open, this time is the start of the year's current period.
         if not (times := times_a_year(phase)):
             continue
         month = month_of(at)

@@ -12,8 +12,8 @@ from tasks.seasons.access import may_have_inputs, may_organise
 
 
 def may_have_gold(phase: Phase, viewer: object, version: Gold | None = None) -> bool:
-    """Return True if this phase releases the gold, and no other phase with parts of it
-    has an embargo.
+    """Return True if this phase releases the gold, and no other phase with parts of the
+    gold has an embargo.
     """
     if (
         visibility.visibility_of(phase, visibility.audience_of(phase, viewer))
@@ -47,7 +47,7 @@ def open_run(phase: Phase, viewer: object, submission: int) -> Submission | None
     ):
         return None
     run = Submission.objects.get(pk=submission)
-    # The answers of annotators are gold, not a run.
+    # The answers of annotators are gold and not a run.
     return run if run.file and run.kind != Submission.Kind.HUMAN else None
 
 
@@ -69,7 +69,7 @@ OF_INSTANCES = (
 
 
 def described_splits(task: Task, viewer: object) -> list[dict[str, Any]]:
-    """Describe the splits of a task. Organisers see all splits; other viewers see
+    """Describe the splits of a task. Organisers see all splits, and other viewers see
     splits with released inputs, and released gold.
     """
     is_organiser = may_organise(viewer, task.season)

@@ -19,7 +19,7 @@ from tasks.models import Gold, Phase, Season
 
 SIZES = (6, 8, 10, 15, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1000, 2000, 5000)
 MAX_EFFECTS, MAX_SYSTEMS, MAX_BOARDS = 4, 200, 50
-#: The default differences, as shares of a metric's range.
+#: The default differences are shares of a metric's range.
 EFFECTS = (0.01, 0.02, 0.05)
 
 
@@ -94,7 +94,9 @@ class PlanForm(forms.Form):
         return sorted(set(effects))
 
     def plan(self) -> "Plan | None":
-        """Return the plan; None if fewer than two runs are available for the estimate."""
+        """Return the plan of a test set's size, or None if fewer than two runs are
+        available for the estimate.
+        """
         given = self.cleaned_data
         phase = self.boards.get(given["source"])
         gold = Gold.objects.current(phase) if phase else self.golds[given["source"]]

@@ -48,7 +48,7 @@ from tasks.models import Phase, Season, Submission
 from tasks.seasons.access import listed_entries
 
 MAX_SYSTEM_SLUG, DIGITS = 40, 8
-#: Number of rows in a board summary.
+#: A board summary has this many rows.
 TOP = 4
 Kept = TypeVar("Kept")
 
@@ -59,7 +59,7 @@ class Placing:
 
     ``place`` is a text such as `rank 2–4 of 18`, ``ranks`` a text such as `2–4`. Column
     and cell are None if the board shows ranks only. ``tied`` is the number of other
-    systems that may also be first, None if unknown.
+    systems that may also be first, or None if the number is unknown.
     """
 
     submission: int
@@ -78,10 +78,9 @@ class Placing:
     tied: int | None
     column: Column | None
     cell: Cell | None
-    #: Names of the metric that the task declares, keyed by language. "" is the default
-    #: language.
+    #: The task's names of the metric are keyed by language, or by "" for the default.
     task_labels: Mapping[str, str]
-    #: The text for a mean over seeds, and for the best of several systems.
+    #: The text describes a mean over seeds, and the best of several systems.
     seed_words: str = ""
 
     @property
@@ -235,7 +234,9 @@ def public_first_places(phase: Phase) -> tuple[Placing, ...]:
 
 
 def public_verdict(phase: Phase) -> Verdict | None:
-    """Return the verdict of the board that everybody may see."""
+    """Return the verdict (the sentence on the leader) of the board that everybody may
+    see.
+    """
 
     def verdicts() -> tuple[Verdict | None]:
         return (cached_standings(phase, None, audience=Audience.PUBLIC).verdict,)
@@ -247,8 +248,8 @@ def public_verdict(phase: Phase) -> Verdict | None:
 
 
 def public_top(phase: Phase) -> tuple[Placing, ...]:
-    """Return the first rows of a board without human runs, and the best baseline if it
-    is below them.
+    """Return the first rows of a board without human runs, and also the best baseline
+    if the baseline is below these rows.
     """
 
     def top(board: Board) -> tuple[Placing, ...]:
@@ -335,8 +336,9 @@ def _placed(board: Board, rows: Sequence[Row]) -> tuple[Placing, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """A rank. ``low`` to ``high`` are the ranks that the tests do not exclude.
-    ``points`` is the number of teams with a worse rank; a tie counts one half.
+    """A team's rank on a board. ``low`` to ``high`` are the ranks that the tests do not
+    exclude. ``points`` is the number of teams with a worse rank, and a tie counts one
+    half.
     """
 
     rank: int
@@ -360,7 +362,7 @@ class OverallBoard:
         return len(self.places)
 
     def share(self, points: float) -> float:
-        """Return the share of other teams with a worse rank."""
+        """Return the share of other teams on the board with a worse rank than the team."""
         return points / (self.teams - 1)
 
 
@@ -402,7 +404,7 @@ class Overall:
     counts_absences: bool = False
 
 
-#: The treatment of a board without the team: left out, or counted as a last place.
+#: A board without the team is left out, or counted as a last place.
 ABSENCES = LEFT_OUT, LAST = "left-out", "last"
 
 
@@ -421,7 +423,7 @@ def overall(season: Season, *, counts_absences: bool = False) -> Overall:
         ):
             if contributes(phase):
                 board = cached_standings(phase, None, audience=Audience.PUBLIC)
-                # A team may have several rows; its best one counts.
+                # A team may have several rows, and the best row of the team counts.
                 best: dict[str, Row] = {}
                 for row in board.rows:
                     if row.rank is not None and row.team_slug and row.team:
@@ -480,7 +482,7 @@ def contributes(phase: Phase) -> bool:
     )
 
 
-#: Shares that differ by less are equal.
+#: Shares that differ by less than this value are equal.
 ROUNDING = 1e-9
 
 
@@ -496,7 +498,9 @@ def _weight(slug: str, boards: Sequence[OverallBoard], counts_absences: bool) ->
 def _shares(
     slug: str, boards: Sequence[OverallBoard], counts_absences: bool
 ) -> tuple[float, float, float]:
-    """Return the mean share, its minimum and its maximum possible value."""
+    """Return a team's mean share of worse teams, with the minimum and the maximum
+    possible value of the mean.
+    """
     weight, share, low, high = _weight(slug, boards, counts_absences), 0.0, 0.0, 0.0
     for board in boards:
         if place := board.places.get(slug):
@@ -509,7 +513,9 @@ def _shares(
 def _ranks_by_share(
     rows: Sequence[OverallRow], boards: Sequence[OverallBoard], counts_absences: bool
 ) -> dict[str, int]:
-    """Rank the teams that are on at least one board; equal shares share a rank."""
+    """Rank the teams that are on at least one board, where teams with equal shares have
+    the same rank.
+    """
     shares = {
         row.slug: round(_shares(row.slug, boards, counts_absences)[0], 9)
         for row in rows
@@ -543,7 +549,7 @@ def _least_leads(
                 board.share(board.teams - place.low),
             )
             above[[numbers[other] for other in board.above[slug]], own] = 1
-        # The first row is ahead of the second row and of all teams between both.
+        # The first row is ahead of the second row and of all teams between both rows.
         gaps = weights[:, None] * board.share(1.0) * (1 + above @ above)
         is_sure = (above > 0) & (weights[:, None] == weights[None, :])
         leads += np.where(
@@ -573,7 +579,7 @@ def _overall_board(board: Board, best: Mapping[str, Row]) -> OverallBoard:
             means_of(board.phase, metric, board.ranked_rows),
         )
     above: dict[str, frozenset[str]] = {}
-    # Best first, so that all rows above a row are processed before it.
+    # Rows are processed best first, so that all better rows precede a row.
     for slug, number in sorted(of_teams.items(), key=lambda item: item[1]):
         direct = {other for other, place in of_teams.items() if apart[number, place]}
         above[slug] = frozenset(

@@ -32,12 +32,12 @@ RANK, SYSTEM, TEAM, DATE = "rank", "system", "team", "date"
 
 @dataclass(frozen=True, kw_only=True)
 class BoardQuery(Query):
-    """The query parameters. A minus sign before ``sort`` or ``order`` reverses the
-    order. ``figure`` is a file name such as `heat-map.svg`.
+    """The query parameters of a board. A minus sign before ``sort`` or ``order``
+    reverses the order. ``figure`` is a file name such as `heat-map.svg`.
     """
 
     rules: str | None = text_from("rules", default=None)
-    #: The name of a judge; empty for the first judge.
+    #: The parameter names a judge, and is empty for the first judge.
     judge: str = text_from("judge")
     gold: int | None = number_from("gold")
     by: str = text_from("rank", default=VALUE, choices=WAYS)
@@ -46,9 +46,9 @@ class BoardQuery(Query):
     baselines: bool = switch_from("baselines", "no", default=True)
     human: bool = switch_from("human", "no", default=True)
     reported: bool = switch_from("reported", "no", default=True)
-    #: The fields of the run card whose marked rows are hidden.
+    #: Rows whose run card has a marked value in these fields are hidden.
     without: tuple[str, ...] = texts_from("without", choices=run_cards.MARKING)
-    #: Declarations that the run cards of shown rows must contain, such as `model:open`.
+    #: Run cards of shown rows must contain these declarations, such as `model:open`.
     declared: tuple[str, ...] = texts_from("declared")
     all_columns: bool = switch_from("columns", "all", default=False)
     dimension: str = text_from("dimension")
@@ -56,7 +56,7 @@ class BoardQuery(Query):
     systems: tuple[int, ...] = numbers_from("system")
     order: str = text_from("order", max_length=16)
     figure: str = text_from("figure", max_length=80)
-    #: Show organisers the board that others see.
+    #: The parameter shows organisers the board that other readers see.
     others: bool = switch_from("as", "others", default=False)
 
     @property
@@ -163,7 +163,9 @@ def board_with_scores(
 
 
 class UnknownColumn(LookupError):
-    """The board has no column with this name. The message lists its columns."""
+    """The board has no column with this name. The message lists the columns of the
+    board.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,8 +15,8 @@ from tasks.gold.publishing import TOLD_FROM
 from tasks.gold.secrecy import Split, looked_up
 from tasks.models import Claim, Gold, GoldOverlap, Phase
 
-#: Minimum share of a phase's instances that other gold must contain to be included. A
-#: budget allows 5 % of the gold to be revealed, so smaller overlaps are ignored.
+#: A budget includes other gold that contains this share of a phase's instances.
+#: Smaller overlaps are ignored, because a budget may reveal 5 % of the gold.
 LEAST_SHARED = 0.05
 
 
@@ -76,8 +76,8 @@ def split_of(phase: Phase) -> Split:
 
 
 def sources_of(phases: list[Phase]) -> dict[int, list[Source]]:
-    """Return, for each phase with gold, the phases that reveal its content, including
-    itself.
+    """Return, for each phase with gold, the phases that reveal the content of the gold,
+    including the phase itself.
     """
     golds = _current_golds({phase.task_id for phase in phases})
     scored = [phase for phase in phases if split_of(phase) in golds]
@@ -109,8 +109,7 @@ def sources_of(phases: list[Phase]) -> dict[int, list[Source]]:
                 for row in others[split]
                 if row.pk != phase.pk and _is_seen(row, phase)
             ),
-            # Assume that these phases reveal all instances: the number of shared
-            # instances is secret.
+            # The number of shared instances is secret, so all instances are counted.
             *(
                 Source(phase=row, gold=gold, shared=gold.instances, is_foreign=True)
                 for split in sorted(joined[gold.pk])
@@ -127,12 +126,12 @@ def _is_seen(other: Phase, phase: Phase) -> bool:
 
 def _joined(golds: list[Gold]) -> dict[int, set[Split]]:
     """Return, for each gold, the splits of other organisers with the same texts that a
-    claim connects.
+    claim on these texts connects.
 
     A released claim connects both seasons, because their organisers agreed. A binding
     claim only affects the budget of the later season, so that nobody can restrict an
-    existing season. Unpublished gold is ignored: it must not reveal that other
-    organisers have the same texts.
+    existing season. Unpublished gold is ignored, because the result must not reveal
+    that other organisers have the same texts.
     """
     seasons = {gold.task.season_id for gold in golds}
     claims = Claim.objects.filter(Q(season__in=seasons) | Q(later__in=seasons))
@@ -167,8 +166,8 @@ def _current_golds(tasks: set[int]) -> dict[Split, Gold]:
 
 
 def _shared(golds: list[Gold]) -> dict[int, dict[Split, int]]:
-    """Return, for each gold, the number of instances that it shares with each other
-    split of the same organisers.
+    """Return, for each gold, the number of instances that the gold shares with each
+    other split of the same organisers.
     """
     own = {gold.pk: (gold.task_id, gold.split) for gold in golds}
     shared: dict[int, dict[Split, int]] = {pk: {} for pk in own}

@@ -34,7 +34,9 @@ from scoring.stats.resampling import Bounds
 
 @dataclass(frozen=True, kw_only=True)
 class MeanRows:
-    """The digests of a board's ranked rows, and the indices of rows that are means."""
+    """The digests of a board's ranked rows, and the indices of rows that are means over
+    seeds.
+    """
 
     phase: int
     metric: str
@@ -61,7 +63,9 @@ class MeanRows:
 
 
 def intervals_of(phase: int, systems: Collection[str]) -> dict[str, dict[str, Bounds]]:
-    """Return the intervals of means, keyed by the system's digest and the metric."""
+    """Return the intervals of means over seeds, keyed by the system's digest and the
+    metric.
+    """
     means = SystemMean.objects.filter(phase=phase, system__in=systems)
     return {
         mean.system: {metric: (low, high) for metric, (low, high) in mean.ends.items()}
@@ -75,7 +79,9 @@ def mean_of(values: Sequence[float | None]) -> float | None:
 
 
 def shared_card(cards: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """Return the card fields whose value is the same on all cards."""
+    """Return the fields of run cards (descriptions of runs) whose value is the same on
+    all cards.
+    """
     first, *others = cards
     return {
         name: value

@@ -30,8 +30,8 @@ from scoring.results.board.visibility import (
 )
 from tasks.models import Gold, Phase, Submission, seasons
 
-#: Runs in these states will change the board soon. Runs that wait for labels are not
-#: included: they may wait indefinitely.
+#: Runs in these states will change the board soon.
+#: Runs that wait for labels are not included, because such runs may wait indefinitely.
 UNSETTLED = (
     Submission.Status.CHECKING,
     Submission.Status.QUEUED,
@@ -56,8 +56,7 @@ def keep(board: Board, occasion: Snapshot.Occasion) -> Snapshot | None:
         board.phase, None, board.rules, gold=board.gold, audience=audience, by=board.by
     )
     has_scores = board.visibility == Visibility.SCORES
-    # The snapshot is for all readers, so it does not depend on the language of the
-    # person who cites it.
+    # A snapshot is for all readers, so its language is not that of the citing person.
     with translation.override(ENGLISH):
         content = as_json(
             board,
@@ -87,8 +86,8 @@ def keep_cited(board: Board) -> Snapshot | None:
 
 
 def snapshot_for(viewer: object, phase: Phase, short: str) -> Snapshot | None:
-    """Return the snapshot with this prefix of the digest; the first of several
-    snapshots.
+    """Return the snapshot of a board with this prefix of the digest, or the first of
+    several snapshots.
     """
     snapshots = _readable(phase, audience_of(phase, viewer)).filter(
         digest__startswith=short
@@ -106,7 +105,7 @@ def snapshots_of(phase: Phase, audience: Audience) -> list[Snapshot]:
 
 def _readable(phase: Phase, audience: Audience) -> QuerySet[Snapshot]:
     """Return the snapshots whose content the audience may see under the current
-    settings and those at the time of the snapshot.
+    settings and under the settings at the time of the snapshot.
     """
     shown = visibility_by_settings(phase, audience)
     snapshots = phase.snapshots.select_related("gold")
@@ -126,8 +125,8 @@ def _readable(phase: Phase, audience: Audience) -> QuerySet[Snapshot]:
 
 
 def keep_due() -> int:
-    """Store due snapshots and return their number. If a phase closes again, or shows
-    its board later, another snapshot is stored.
+    """Store due snapshots of boards and return the number of snapshots. If a phase
+    closes again, or shows its board later, another snapshot is stored.
     """
     save_frozen_board()
     at = now()
@@ -198,7 +197,7 @@ def keep_due() -> int:
     for phase, stood_on, occasion in due:
         if stood_on is None or is_being_released(phase):
             continue
-        # The public view, and the organisers' view if it shows more.
+        # The public view is stored, and the organisers' view if organisers see more.
         shown = visibility_of(phase, Audience.PUBLIC)
         audiences = [Audience.PUBLIC] if shown != Visibility.NOTHING else []
         if (

@@ -51,9 +51,9 @@ from tasks.gold.secrecy import Kind, secrecy_of
 from tasks.models import Gold, Phase, Submission, registrations, run_cards
 from tasks.types import base, task_type as type_of
 
-#: The first position of columns of human judgements, above the positions of metrics.
+#: Columns of human judgements have positions from this number, after all metrics.
 HUMAN_COLUMNS = 10_000
-#: The first position of metrics that are not main metrics.
+#: Metrics that are not main metrics have positions from this number.
 MINOR = 1_000
 CONTRASTIVE, WITH_ORGANISER = (
     gettext_lazy("contrastive"),
@@ -63,7 +63,7 @@ MAX_NUMBERS = 20_000
 
 
 def run_rows(rows: "Sequence[Row]") -> "list[Row]":
-    """Return a row for each run. Means are replaced by the rows of their runs."""
+    """Return a row for each run. The rows of the runs replace means over seeds."""
     return [run for row in rows for run in row.runs or [row]]
 
 
@@ -84,7 +84,7 @@ class Column:
 
     @property
     def sign(self) -> int:
-        """Return the factor that makes the highest value the best."""
+        """Return the factor that makes the highest value of the column the best."""
         return -1 if self.higher_is_better is False else 1
 
 
@@ -106,12 +106,14 @@ class Cell(NamedTuple):
 
     @property
     def word(self) -> str:
-        """Return the text that tables show instead of a value; else an empty text."""
+        """Return the text that tables show instead of the cell's value, or an empty
+        text for cells with a value.
+        """
         return "withheld" if self.withheld else "inf" if self.is_infinite else ""
 
     def as_dict(self) -> dict[str, object]:
         """Return the cell as JSON values. If the value is null, a field contains the
-        reason: infinite or withheld.
+        reason, which is infinite or withheld.
         """
         facts: dict[str, object] = {
             "value": self.value,
@@ -135,12 +137,11 @@ class Row(CountingRun):
     rank: int | None = None
     rank_low: int | None = None
     rank_high: int | None = None
-    #: The adjusted p-value of the comparison that decides on the rank.
+    #: The adjusted p-value belongs to the comparison that decides on the rank.
     p: float | None = None
-    #: The rows of the runs of a mean over seeds, the earliest first.
+    #: The rows belong to the runs of a mean over seeds, the earliest run first.
     runs: list["Row"] = field(default_factory=list)
-    #: On a board with means: the number of the team's systems, of which the row is the
-    #: best; otherwise 0.
+    #: On a board with means, the row is the best of this many systems of the team.
     best_of: int = 0
 
     @property
@@ -176,7 +177,7 @@ class Row(CountingRun):
     @property
     def marks(self) -> list[tuple[str, str]]:
         if self.runs:
-            # A mean has the marks of all its runs.
+            # A mean over seeds has the marks of all its runs.
             return list(dict.fromkeys(mark for run in self.runs for mark in run.marks))
         return run_cards.marks_of(self.card)
 
@@ -190,7 +191,9 @@ class Row(CountingRun):
 
     @property
     def says_who(self) -> bool:
-        """Return True if texts by the team may be shown; they can reveal the team."""
+        """Return True if texts by the row's team, which can reveal the team, may be
+        shown.
+        """
         return bool(self.team_slug) or not self.competes
 
     @property
@@ -226,7 +229,7 @@ class Row(CountingRun):
 
 @dataclass
 class Board:
-    """A board. ``is_compared`` is True after all pairs of rows were compared;
+    """A board. ``is_compared`` is True after all pairs of rows were compared, and
     ``frozen_at`` is None for the current board.
     """
 
@@ -241,14 +244,12 @@ class Board:
     rows: list[Row] = field(default_factory=list)
     separation: Separation | None = None
     untested: Untested | None = None
-    #: The number of ranked rows with the same value as the first row, including the
-    #: first row.
+    #: This many ranked rows, including the first row, have the first row's value.
     equal_to_first: int = 1
-    #: True if a version without verdicts settled the board.
+    #: A version of the site without verdicts settled the board.
     keeps_sentences: bool = False
     frozen_at: dt.datetime | None = None
-    #: The month of the private part's ranks; None for other rankings, and before the
-    #: first month.
+    #: The month of monthly ranks is None before the first month and for other rankings.
     ranks_of: dt.date | None = None
 
     @property
@@ -268,7 +269,9 @@ class Board:
 
     @property
     def with_runs(self) -> list[Row]:
-        """Return the rows, each mean followed by its runs."""
+        """Return the board's rows, each mean over seeds followed by the runs of the
+        mean.
+        """
         return [each for row in self.rows for each in (row, *row.runs)]
 
     @property
@@ -294,7 +297,7 @@ class Board:
 
     @property
     def version(self) -> int:
-        """Return the phase's version; 0 for a hidden or frozen board, whose version
+        """Return the phase's version, or 0 for a hidden or frozen board, whose version
         would reveal new runs.
         """
         is_told = (
@@ -319,8 +322,8 @@ class Board:
 
     @property
     def best(self) -> list[Row]:
-        """Return the ranked rows with the best value. The difference to other rows may
-        be insignificant.
+        """Return the ranked rows with the best value. The difference between the best
+        rows and other rows may be insignificant.
         """
         ranked = [row for row in self.rows if row.rank is not None]
         return [
@@ -331,15 +334,17 @@ class Board:
 
     @property
     def may_be_first(self) -> list[Row]:
-        """Return the rows that may be first; empty before all rows were compared."""
+        """Return the board's rows that may be first, or no rows before all rows were
+        compared.
+        """
         return (
             [row for row in self.rows if row.rank_low == 1] if self.is_compared else []
         )
 
     @property
     def verdict(self) -> Verdict | None:
-        """Return the verdict; None if no row is ranked, or if a version without
-        verdicts settled the board.
+        """Return the verdict on the board's leader, or None if no row is ranked or if a
+        version without verdicts settled the board.
         """
         if self.keeps_sentences:
             return None
@@ -392,8 +397,8 @@ class Board:
         return names.index(column.metric) + 1 if column.metric in names else MINOR
 
     def rank_of(self, row: Row) -> str:
-        """Return `2–4` if all rows have been compared, otherwise `2`; empty for
-        unranked rows.
+        """Return a rank such as `2–4` if all rows have been compared, otherwise `2`,
+        and an empty text for unranked rows.
         """
         return formatting.rank_text(
             row.rank, row.rank_low, row.rank_high, is_compared=self.is_compared
@@ -413,7 +418,9 @@ class Board:
 
     @property
     def holds_other_keys(self) -> bool:
-        """Return True if some runs were computed differently and wait for rescoring."""
+        """Return True if some of the board's runs were computed differently and wait
+        for rescoring.
+        """
         return len(self.columns) > len({column.metric for column in self.columns})
 
 
@@ -429,8 +436,8 @@ def standings(
 ) -> Board:
     """Return the board as the viewer may see it, with the best row first.
 
-    Raises UnknownRules. Callers may pass the viewer's ``audience``. Only workers store
-    ranks.
+    Raises UnknownRules. Callers may pass the viewer's ``audience``. Only worker
+    processes store ranks.
     """
     audience = audience or visible.audience_of(phase, viewer)
     board = Board(
@@ -465,7 +472,7 @@ def standings(
     if phase.has_monthly_ranks:
         _rank_by_month(board)
         board.untested = Untested.MONTHLY
-        # The run with rank 1 may have been excluded later.
+        # Organisers may have excluded the run with rank 1 later.
         first = board.rows[0].rank if board.rows else None
         if first is not None:
             board.equal_to_first = sum(row.rank == first for row in board.rows)
@@ -499,7 +506,7 @@ def _hide_scores(board: Board) -> None:
     for row in board.with_runs:
         row.scores, row.value, row.p = {}, None, None
     if board.separation is not None:
-        # Both numbers would reveal the difference of scores.
+        # The p-value and the order's probability would reveal the difference of scores.
         board.separation = replace(board.separation, p=None, order_chance=None)
 
 
@@ -512,10 +519,10 @@ def cached_standings(
     audience: visible.Audience | None = None,
     by: str = VALUE,
 ) -> Board:
-    """Return the standings from the cache.
+    """Return the board's standings from the cache.
 
-    Callers share the object and must not change it. If team names are hidden, boards
-    for team members are not cached. Raises UnknownRules.
+    Callers share the object and must not change the object. If team names are hidden,
+    boards for team members are not cached. Raises UnknownRules.
     """
     audience = audience or visible.audience_of(phase, viewer)
     hides_teams = not visible.shows_teams(phase, audience)
@@ -558,8 +565,8 @@ def checked(phase: Phase, rules: str | None) -> str | None:
 
 
 def rank(rows: list[Row]) -> None:
-    """Sort and rank the rows. Equal values share a rank, and the next rank is skipped
-    (1, 1, 3). Undefined values come last.
+    """Sort and rank the rows of a board. Equal values share a rank, and the next rank
+    is skipped (1, 1, 3). Undefined values come last.
     """
     keys = {
         id(row): (row.value is None, -significant(row.value or 0.0)) for row in rows
@@ -586,8 +593,8 @@ def _rank_by_month(board: Board) -> None:
     """Rank the rows by the monthly ranks on the private part.
 
     Rows without such a rank follow, sorted by score. A team with a new run keeps its
-    rank until the next month; an earlier change would reveal scores on the private
-    part.
+    rank until the next month, because an earlier change would reveal scores on the
+    private part.
     """
     drawn_up = MonthlyRanks.objects.filter(phase=board.phase, rules=board.rules)
     shown = (
@@ -695,7 +702,9 @@ def _fill(board: Board) -> None:
 
 
 def _merge_seeds(board: Board) -> None:
-    """Replace runs that are seeds of one system by a row with their means."""
+    """Replace runs that are seeds of one system by a row with the means over these
+    runs.
+    """
     if not board.phase.takes_seeds:
         return
     groups: dict[tuple[str | None, str, str], list[Row]] = {}
@@ -715,7 +724,7 @@ def _merge_seeds(board: Board) -> None:
 
 
 def _give_intervals(board: Board, means: list[Row]) -> None:
-    """Set the intervals of means, if a worker has computed them."""
+    """Set the intervals of means over seeds, if a worker has computed the intervals."""
     intervals = seeds.intervals_of(board.phase.pk, [mean.scoring for mean in means])
     for mean in means:
         own = intervals.get(mean.scoring, {})
@@ -727,7 +736,7 @@ def _give_intervals(board: Board, means: list[Row]) -> None:
 
 
 def _count_systems(board: Board) -> None:
-    """Set ``best_of`` of each row that is the best of its team's systems."""
+    """Set ``best_of`` of each row that is the best of a team's systems."""
     if board.phase.counting != Phase.Counting.BEST:
         return
     number = systems_tried(board.phase, board.rules, board.gold, board.frozen_at)
@@ -792,7 +801,7 @@ class _Reason(NamedTuple):
 
 
 def _reasons(undefined: Sequence[int]) -> dict[int, _Reason]:
-    """Return the known reasons of undefined scores, keyed by score id."""
+    """Return the stored reasons of undefined scores, keyed by score id."""
     if not undefined:
         return {}
     scores = Score.objects.filter(
@@ -810,8 +819,8 @@ def _reasons(undefined: Sequence[int]) -> dict[int, _Reason]:
 def _traits(
     metric: str, rules: str, task_type: str, options: tuple[tuple[str, str], ...]
 ) -> tuple[bool | None, bool]:
-    """Return ``higher_is_better`` and ``is_exchangeable`` of a metric; None and True if
-    the metric no longer exists.
+    """Return ``higher_is_better`` and ``is_exchangeable`` of a metric, or None and True
+    if the metric no longer exists.
     """
     try:
         own_type = type_of(task_type)
@@ -824,8 +833,8 @@ def _traits(
 
 
 def _columns(counts: Counter[int], board: Board) -> tuple[list[Column], dict[int, str]]:
-    """Return the columns, and the column name of each signature. If a metric was
-    computed in several ways, the most frequent one gets the metric's name.
+    """Return the board's columns, and the column name of each signature. If a metric
+    was computed in several ways, the most frequent way gets the metric's name.
     """
     signatures = Signature.objects.in_bulk(counts)
     heads = {signature.column: signature for signature in signatures.values()}

@@ -18,9 +18,9 @@ VERSION = 2
 class RankedRow:
     """A row to rank.
 
-    ``scoring`` changes if the run is rescored; higher values of ``value`` are better.
-    On a board with means over seeds, ``system`` is the digest of the row's runs. For a
-    mean, ``scoring`` equals this digest.
+    ``scoring`` changes if the run is rescored, and higher values of ``value`` are
+    better. On a board with means over seeds, ``system`` is the digest of the row's
+    runs. For a mean, ``scoring`` equals this digest.
     """
 
     evaluation: int
@@ -31,7 +31,9 @@ class RankedRow:
 
 
 def means_of(phase: Phase, metric: str, rows: Sequence[RankedRow]) -> MeanRows | None:
-    """Return the rows with the indices of means over seeds; None without means."""
+    """Return the rows of a board with the indices of means over seeds, or None without
+    means.
+    """
     places = frozenset(place for place, row in enumerate(rows) if row.is_mean)
     if not places:
         return None
@@ -55,8 +57,8 @@ class RankedBoard:
     def inputs(self, revision: int, *, is_settled: bool) -> str:
         """Return a digest of the inputs of complete ranks.
 
-        A frozen board has other rows, so its digest differs from that of the current
-        board. A repeated comparison changes the ``revision``.
+        A frozen board has other rows than the current board, so the digests of both
+        boards differ. A repeated comparison changes the ``revision``.
         """
         facts = VERSION, is_settled, self.metric, revision, self.rows
         return hashlib.sha256(repr(facts).encode()).hexdigest()
@@ -76,13 +78,12 @@ def keeps_sentences(
 
 
 def ranks_of(board: RankedBoard, *, stores: bool = False) -> Ranks:
-    """Return the stored ranks, or compute them.
+    """Return the stored ranks of a board, or compute the ranks.
 
-    Only workers pass ``stores`` to store computed ranks. Pages never write: they would
-    wait for other writers, and fail on a read-only database.
+    Only workers pass ``stores`` to store computed ranks. Pages never store ranks,
+    because pages would wait for other writers, and fail on a read-only database.
     """
-    # Read the revision before the comparisons, so that stored ranks are never older
-    # than their revision.
+    # Read the revision first, so that stored ranks are never older than the revision.
     order = BoardOrder.objects.filter(phase=board.phase, rules=board.rules).first()
     is_settled = keeps_sentences(order, board.phase, board.frozen_at)
     inputs = board.inputs(order.revision, is_settled=is_settled) if order else ""

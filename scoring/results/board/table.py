@@ -19,7 +19,7 @@ from scoring.results.board.query import DATE, RANK, SYSTEM, BoardQuery
 from scoring.results.board.standings import Board, Cell, Column, Row
 from scoring.stats.significance import ALPHA
 
-#: The names of a column's initial order and of its reverse.
+#: Each column has names for the initial order and for the reverse order.
 BEST = (gettext_noop("best first"), gettext_noop("worst first"))
 ORDERS = {
     SYSTEM: (gettext_noop("A to Z"), gettext_noop("Z to A")),
@@ -29,7 +29,9 @@ ORDERS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Head:
-    """The head of a column. ``sort`` is `ascending` or `descending`, empty if another column sorts."""
+    """The head of a board's column. ``sort`` is `ascending` or `descending`, or empty
+    if another column sorts.
+    """
 
     name: str
     label: str
@@ -45,10 +47,10 @@ class Head:
 
 
 class Number(NamedTuple):
-    """A score and the address that explains it; both are empty in a cell without a
-    score.
+    """A score and the address of the score's explanation, which are empty in a cell
+    without a score.
 
-    The Tab key reaches one number per row; arrow keys reach the other numbers.
+    The Tab key reaches one number per row, and arrow keys reach the other numbers.
     """
 
     text: str = ""
@@ -58,13 +60,14 @@ class Number(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Line:
-    """A row as the table shows it. ``first`` is its score of the ranking metric."""
+    """A row in the table of a board. ``first`` is the row's score of the ranking
+    metric.
+    """
 
     row: Row
     kind: str
     rank: str
-    #: The rank under the first judge, if it differs from the rank under the current
-    #: judge.
+    #: The rank under the first judge is None if the current judge's rank is the same.
     first_rank: int | None
     name: str
     is_own: bool
@@ -84,8 +87,7 @@ class Table:
     lines: list[Line]
     axis_ends: list[str]
     has_ranking: bool
-    #: False if no score of the ranking metric has an interval, for example with an
-    #: official program.
+    #: Scores of the ranking metric may lack intervals, for official programs.
     has_intervals: bool = True
 
 
@@ -99,10 +101,10 @@ def table(
     root: str = "",
     first_ranks: Mapping[int, int] | None = None,
 ) -> Table:
-    """Return the table of these ``rows`` of the board. ``compare`` is the URL prefix
-    for comparing a run with the first run. ``root`` is the URL of the board, if the
-    page has another URL. ``first_ranks`` are the ranks under the first judge, for the
-    view of another judge.
+    """Return the displayed table of these ``rows`` of the board. ``compare`` is the URL
+    prefix for comparing a run with the first run. ``root`` is the URL of the board, if
+    the page has another URL. ``first_ranks`` are the ranks under the first judge, for
+    the view of another judge.
     """
     columns = shown_columns(board, query)
     axis = axis_of(board)
@@ -135,8 +137,8 @@ def table(
 
 @dataclass(frozen=True, kw_only=True)
 class Places:
-    """The common data of a table's lines: URLs, the axis, the columns that do not rank,
-    and the ranks under the first judge.
+    """The common data of a table's lines, with URLs, the axis, the columns that do not
+    rank, and the ranks under the first judge.
     """
 
     root: str
@@ -155,7 +157,7 @@ def _line(
     name: str,
     is_own: bool = False,
 ) -> Line:
-    # Means have no page; the pages of their runs explain the scores.
+    # Means have no page, so the pages of their runs explain the scores.
     run = "" if row.runs else f"{places.root}runs/{row.submission}/"
     compares = bool(run) and bool(places.compare)
     first = row.scores.get(board.ranking.name) if board.ranking else None
@@ -197,8 +199,8 @@ def _changed_rank(row: Row, first_ranks: Mapping[int, int]) -> int | None:
 
 
 def _groups(board: Board, rows: Sequence[Row], query: BoardQuery) -> list[bool]:
-    """Return, for each row, True if a new group of ranks begins: its rank is worse than
-    the ranks of all previous rows.
+    """Return, for each row, True if a new group of ranks begins because the row's rank
+    is worse than all previous ranks.
     """
     if board.by != SIGNIFICANCE or query.sort != RANK:
         return [False] * len(rows)
@@ -235,7 +237,7 @@ def _number(cell: Cell | None, scale: float, run: str) -> Number:
 
 
 def _with_stop(numbers: list[Number]) -> list[Number]:
-    """Make the first number with an address the Tab stop of its row."""
+    """Make the first number with an address the Tab stop of a row."""
     for place, number in enumerate(numbers):
         if number.href:
             numbers[place] = number._replace(is_stop=True)
@@ -326,7 +328,7 @@ def sorted_in_words(board: Board, query: BoardQuery) -> str:
     return _("Sorted by {column}, {order}").format(column=label, order=order)
 
 
-#: The size of an interval plot in pixels, as in `boards/_whisker.html`.
+#: An interval plot has this size in pixels, as in `boards/_whisker.html`.
 WIDTH, MARGIN = 132, 5
 #: The bounds of an axis of counts are multiples of this number.
 STEP_OF_COUNTS = 5.0
@@ -379,8 +381,8 @@ class Whisker:
 
 
 def whisker(cell: Cell | None, axis: Axis | None, interval: str) -> Whisker | None:
-    """Return the position of a value and its interval. ``interval`` is the text for
-    screen readers.
+    """Return the position of a value and of its interval on an axis. ``interval`` is
+    the text for screen readers.
     """
     if cell is None or axis is None or cell.value is None:
         return None
@@ -403,7 +405,7 @@ def axis_of(board: Board) -> Axis | None:
 @dataclass(frozen=True, kw_only=True)
 class OwnRun:
     """A run of the viewer's team, compared with the row above. ``gap`` and ``p`` are
-    empty if scores are hidden or not compared; ``p`` is not corrected for other
+    empty if scores are hidden or not compared, and ``p`` is not corrected for other
     comparisons.
     """
 

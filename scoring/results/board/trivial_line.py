@@ -16,20 +16,20 @@ from tasks.types.trivial_runs import CONSTANT, EMPTY
 
 
 class TrivialLine(NamedTuple):
-    """A trivial run. `answer` is the answer of a constant run. Only organisers see a
-    line that `is_secret`.
+    """A trivial run, such as the same answer for all instances. `answer` is the answer
+    of a constant run. Only organisers see a line that `is_secret`.
     """
 
     run: str
     answer: str
     value: float
     is_secret: bool
-    #: The run's values as shares of the metrics' scales.
+    #: The values of the trivial run are shares of the metrics' scales.
     shares: Mapping[str, float | None] = MappingProxyType({})
 
     def texts(self, columns: Iterable[Column]) -> list[str]:
-        """Return the run's scores in these columns, formatted as on the board; empty if
-        missing.
+        """Return the trivial run's scores in these columns, formatted as on the board,
+        and empty texts for missing scores.
         """
         shares = ((column, self.shares.get(column.metric)) for column in columns)
         return [
@@ -41,9 +41,9 @@ class TrivialLine(NamedTuple):
 def trivial_line(board: Board) -> TrivialLine | None:
     """Return the best trivial run by the ranking metric.
 
-    None if the reader may not see it, or if no trivial run beats the empty run. Its
-    score reveals the frequency of an answer. It is therefore hidden until the gold is
-    released or results are confirmed.
+    The result is None if the reader may not see the trivial run, or if no trivial run
+    beats the empty run. The score of a trivial run reveals the frequency of an answer.
+    The run is therefore hidden until the gold is released or results are confirmed.
     """
     gold, ranking = board.gold, board.ranking
     if gold is None or ranking is None or board.visibility != Visibility.SCORES:
@@ -68,7 +68,7 @@ def trivial_line(board: Board) -> TrivialLine | None:
     )
     if not is_public and not is_organiser:
         return None
-    # Labels are public; a frequent text, number or position would reveal hidden gold.
+    # Labels are public, but frequent texts, numbers or positions would reveal gold.
     is_label = board.phase.task.task_type.drawn_as in (LABELS, TAGS)
     is_told = best == CONSTANT and (has_gold or is_organiser or is_label)
     answer = gold.trivial["constant"] if is_told else ""

@@ -13,10 +13,10 @@ from citeboard.core.words import counted, in_decimals, listed
 from scoring.results.board.comparisons import Separation, counted_units
 from scoring.results.board.formatting import p_text
 
-#: Maximum number of systems named in a sentence; other systems are counted.
+#: A sentence names at most this many systems, and only counts other systems.
 MAX_NAMED = 3
 TEST = "paired randomisation test"
-#: The test on a board with means over seeds.
+#: A board with means over seeds uses this test.
 TEST_OF_MEANS = f"{TEST}; means over seeds by Student's t"
 
 
@@ -32,9 +32,9 @@ class Untested(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class RankedSystem:
-    """A ranked row. ``p`` is the adjusted p-value of the comparison that decides on the
-    rank: with the leader, or with another significantly better row. It is None for the
-    leader, and if hidden or undefined.
+    """A ranked row. ``p`` is the adjusted p-value of the comparison with the leader, or
+    with another significantly better row, that decides on the rank. ``p`` is None for
+    the leader, and for hidden or undefined p-values.
     """
 
     submission: int
@@ -48,8 +48,8 @@ class RankedSystem:
 class Verdict:
     """The verdict.
 
-    ``leaders`` contains several systems only if their values are equal. If the board
-    ranks without a test, ``test`` is empty and ``untested`` is the reason.
+    ``leaders`` contains several systems only if the systems have equal values. If the
+    board ranks without a test, ``test`` is empty and ``untested`` is the reason.
     """
 
     systems: int
@@ -68,7 +68,7 @@ class Verdict:
 
     @property
     def p(self) -> float | None:
-        """Return the smallest p-value of tied systems; without ties, the largest
+        """Return the smallest p-value of tied systems or, without ties, the largest
         p-value of systems behind.
         """
         tied = [*self.leaders[1:], *self.tied]
@@ -77,7 +77,7 @@ class Verdict:
 
     @property
     def text(self) -> str:
-        """Return the verdict in the reader's language."""
+        """Return the sentence of the verdict in the reader's language."""
         return " ".join(self.sentences)
 
     @property
@@ -90,8 +90,8 @@ class Verdict:
 
     @property
     def _names(self) -> dict[int, str]:
-        """Return the names, keyed by submission. If several systems have the same name,
-        the team is appended.
+        """Return the names of systems, keyed by submission. If several systems have the
+        same name, the team is appended.
         """
         rows = [*self.leaders, *self.tied, *self.behind]
         number = Counter(row.system for row in rows)
@@ -212,7 +212,7 @@ def verdict_of(
     equal_to_first: int = 1,
     has_means: bool = False,
 ) -> Verdict | None:
-    """Return the verdict on ranked ``systems``, best first; None if no system is
+    """Return the verdict on ranked ``systems``, best first, or None if no system is
     ranked.
 
     ``equal_to_first`` is the number of systems with the same value as the first system,

@@ -33,7 +33,7 @@ class Audience(StrEnum):
     ORGANISER = "organiser"
 
 
-#: The audiences that see all runs and scores of a season.
+#: These audiences see all runs and scores of a season.
 RUNS_THE_SEASON = (Audience.ORGANISER, Audience.HELPER)
 
 
@@ -54,8 +54,8 @@ def audience_of(phase: Phase, viewer: object) -> Audience:
 
 
 def visibility_of(phase: Phase, audience: Audience) -> Visibility:
-    """Return the visibility of the current board: NOTHING while it would mix scores on
-    public and private parts.
+    """Return the visibility of the current board, which is NOTHING while the board
+    would mix scores on public and private parts.
     """
     is_whole = audience in RUNS_THE_SEASON or not is_being_released(phase)
     return visibility_by_settings(phase, audience) if is_whole else Visibility.NOTHING
@@ -75,7 +75,7 @@ def visibility_of_battles(phase: Phase, audience: Audience) -> Visibility:
     board.
     """
     if audience != Audience.ORGANISER and not inputs_are_free(phase):
-        # The board can only contain baselines, and their signatures identify the gold.
+        # The board only contains baselines, whose signatures identify the gold.
         return Visibility.NOTHING
     if audience in RUNS_THE_SEASON:
         return Visibility.SCORES
@@ -95,8 +95,8 @@ def is_kept_back(phase: Phase) -> bool:
 
 
 def is_free(kind: Kind, submission: Submission) -> bool:
-    """Return True if the embargo allows this for every gold version that scored the
-    run.
+    """Return True if the embargo allows this kind of information for every gold version
+    that scored the run.
     """
     known = secrecy_of(submission.phase)
     versions = [known.newest]
@@ -115,8 +115,8 @@ def is_public(phase: Phase) -> bool:
 
 
 def frozen_at(phase: Phase, audience: Audience) -> dt.datetime | None:
-    """Return the time of the frozen board for the audience; None if the audience sees
-    the current board.
+    """Return the time of the frozen board for the audience, or None if the audience
+    sees the current board.
     """
     return (
         phase.frozen_from
@@ -136,8 +136,8 @@ def hides_activity(phase: Phase, audience: Audience) -> bool:
 
 
 def may_see_instances(phase: Phase, audience: Audience) -> bool:
-    """Return True if the audience may see instances. They reveal the gold, so scores
-    alone do not suffice.
+    """Return True if the audience may see instances. Instances reveal the gold, so a
+    permission to see scores does not suffice.
     """
     if audience == Audience.ORGANISER:
         return True
@@ -147,8 +147,8 @@ def may_see_instances(phase: Phase, audience: Audience) -> bool:
 
 
 def may_see_claims(submission: Submission, viewer: object, *, stands: bool) -> bool:
-    """Return True for the team and organisers, and for others if the phase shows
-    instances and the run is on their board.
+    """Return True for the team and organisers of a run with claims, and for other
+    viewers of a board with the run if the phase shows instances.
     """
     if may_see_submission(submission, viewer):
         return may_see_outcome(submission, viewer)
@@ -159,8 +159,8 @@ def may_see_claims(submission: Submission, viewer: object, *, stands: bool) -> b
 
 
 def may_see_submission(submission: Submission, viewer: object) -> bool:
-    """Return True for the team, for organisers and helpers of the season, and for
-    staff. For others the run does not exist.
+    """Return True for the team of the run, for organisers and helpers of the season,
+    and for staff. For other viewers the run does not exist.
     """
     if not isinstance(viewer, User):
         return False
@@ -172,8 +172,8 @@ def may_see_submission(submission: Submission, viewer: object) -> bool:
 
 
 def may_see_scores(submission: Submission, viewer: object) -> bool:
-    """Return True for organisers, and for the team if the phase shows teams their own
-    scores.
+    """Return True for organisers, and for the run's team if the phase shows teams their
+    own scores.
     """
     if not may_see_submission(submission, viewer):
         return False
@@ -241,8 +241,8 @@ UNION SELECT 'rates', n.sheet_id, '' FROM {annotator} n WHERE n.user_id = %(user
 
 @dataclass(frozen=True)
 class Viewer:
-    """The roles of a viewer. ``facts`` are the kind of each role, the id of its team or
-    season, and a text: the team's slug or the role's name.
+    """The roles of a viewer. ``facts`` are the kind of each role, the id of the role's
+    team or season, and the team's slug or the role's name.
     """
 
     is_staff: bool = False

@@ -34,8 +34,8 @@ from tasks.models import Submission
 
 @dataclass(frozen=True, kw_only=True)
 class ChangesQuery(Query):
-    """The query parameters. ``since`` is the earlier run; the default is the previous
-    run.
+    """The query parameters of a run's changes. ``since`` is the earlier run, by default
+    the previous run.
     """
 
     since: int | None = number_from("since")
@@ -68,10 +68,10 @@ class InstanceChange:
 
 @dataclass(frozen=True, kw_only=True)
 class InstanceChanges:
-    """The changes of instances. ``better`` and ``worse`` count changed instances that
-    became neither right nor wrong.
+    """The changes of instances between two runs. ``better`` and ``worse`` count changed
+    instances that became neither right nor wrong.
 
-    An instance is right if the metric has its best value there.
+    An instance is right if the metric has the best possible value on the instance.
     """
 
     metric: Metric
@@ -115,8 +115,8 @@ class Changes:
         return self._changed(-1)
 
     def _changed(self, sign: int) -> list[str]:
-        """Return the classes whose interval excludes zero: those that improved, or
-        those that became worse.
+        """Return the classes that improved, or that became worse, with an interval that
+        excludes zero.
         """
         if self.metric is None or self.metric.higher_is_better is None:
             return []
@@ -159,7 +159,7 @@ def is_of_one_team(a: Evaluation, b: Evaluation, viewer: object) -> bool:
 
 
 def in_time(a: Evaluation, b: Evaluation) -> tuple[Evaluation, Evaluation]:
-    """Return the earlier run and the later run."""
+    """Return two runs in the order of submission."""
     sent = [(one.submission.submitted_at, one.submission.pk) for one in (a, b)]
     return (a, b) if sent[0] < sent[1] else (b, a)
 
@@ -171,7 +171,7 @@ def changes_between(
     dimension: str = "",
     metric: str = "",
 ) -> Changes:
-    """Return the changes that the viewer may see. Raises Unreadable."""
+    """Return the changes between two runs that the viewer may see. Raises Unreadable."""
     pair, phase = two(after, before), after.phase
     audience = visibility.audience_of(phase, viewer)
     names = [name for name in dimensions([after, before]) if pair.by(name)]

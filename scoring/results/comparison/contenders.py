@@ -21,7 +21,7 @@ from scoring.results.board.standings import Board, run_rows
 from scoring.results.board.visibility import may_see_scores
 from tasks.models import Submission
 
-#: The maximum number of a team's own runs in a list.
+#: A list contains at most this many runs of the viewer's own team.
 MAX_OWN = 100
 
 
@@ -149,7 +149,7 @@ def evaluations_of(
     return [newest.get(run) for run in runs]
 
 
-#: The file formats of exported instances; the last one is for a single run only.
+#: Instances are exported in these formats, and SAMPLES contains a single run only.
 CSV_FILE, WORKBOOK, SAMPLES = FILE_FORMS = ("csv", "xlsx", "every-eval-ever.zip")
 
 
@@ -172,8 +172,8 @@ class InstancesQuery(Query):
 
 @dataclass(frozen=True, kw_only=True)
 class AllQuery(InstancesQuery):
-    """The same parameters with ``run``, which selects one run. Forms cannot put the run
-    into the path.
+    """The query parameters of instances with ``run``, which selects one run. Forms
+    cannot put the run into the path.
     """
 
     run: int | None = number_from("run")

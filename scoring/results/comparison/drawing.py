@@ -33,7 +33,7 @@ OUTCOME_LABELS = {
     base.MISSED: gettext_lazy("missed, with words of the citation"),
     base.RIGHT: gettext_lazy("right"),
 }
-#: Additional outcomes of an instance.
+#: An instance has these additional outcomes.
 EMPTY, NEAR, NO_MARK, NOTHING_SHARED = "empty", "near", "no-mark", "nothing-shared"
 ENTITY_FOUND, ENTITY_MISSED, ENTITY_WRONG = (
     "entity-found",
@@ -61,7 +61,7 @@ KIND_LABELS = OUTCOME_LABELS | {
 }
 NEAR_BY = 2
 IN_GOLD = (base.RIGHT, base.IMPLIED, base.MISSED)
-#: The question of a task, in one sentence.
+#: The question of each task is one sentence.
 ASKED = {
     base.SENTENCES: gettext_lazy(
         "Which sentences of the cited paper does this citation mean?"
@@ -80,7 +80,7 @@ ASKED = {
     ),
     base.TAGS: gettext_lazy("Which words are entities, and of which types?"),
 }
-#: For each judgement of a report's sentence or nugget: the kind of piece, and a text.
+#: Each judgement of a report's sentence or nugget has a kind of piece and a text.
 JUDGED_LABELS = {
     base.RIGHT: (BOTH, gettext_lazy("supported")),
     base.ALIKE: (BOTH, gettext_lazy("partly supported")),
@@ -88,14 +88,14 @@ JUDGED_LABELS = {
     base.MISSED: (GOLD, gettext_lazy("nugget missed")),
     base.CONTEXT: ("", gettext_lazy("not judged")),
 }
-#: Minimum length of shared words. Most texts share shorter words.
+#: Shared words have at least this length, because most texts share shorter words.
 MIN_SHARED = 4
 _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"^\d+\. ")
 _GRADE = re.compile(r" \(\d+\)$")
 _MARK = re.compile(r"\[\d+\]")
 _PLACE = re.compile(r"<(?:OTHER)?REF>")
-#: Tags around the parts of the input for a citation text.
+#: These tags surround the parts of the input for a citation text.
 _TAGS = re.compile(r"</?(?:abs|ctx_[ab])> ?")
 
 
@@ -113,8 +113,8 @@ def drawn(
     claims: Mapping[str, Sequence[Line]],
     pool: int = 0,
 ) -> list[Part]:
-    """Return the parts of an instance. Values of runs are keyed by run name; hidden
-    values are empty.
+    """Return the drawn parts of an instance. Values of runs are keyed by run name, and
+    hidden values are empty.
     """
     lines_given = _given(form, given, answers.values())
     if pool:
@@ -129,8 +129,7 @@ def drawn(
     if gold:
         lines = draw(gold, list(answers.values()), GOLD)
         if form == base.RANKING and len(judged) == 1:
-            # Show the position of a cited paper that is below the shown part of the
-            # ranking.
+            # Show the position of a cited paper below the shown part of the ranking.
             [outcomes] = judged.values()
             places = {
                 _candidate(text): text.partition(".")[0] for _outcome, text in outcomes
@@ -216,8 +215,8 @@ def _marked(text: str, pattern: re.Pattern[str], count: int = 0) -> list[Piece]:
 
 
 def _sentences(form: str, judged: Mapping[str, Judged]) -> list[Line]:
-    """Return the sentences of all runs in the order of the paper, with the runs or gold
-    that contain each sentence.
+    """Return the sentences that any run or the gold contains, in the order of the
+    paper, with these runs.
     """
     order: dict[str, list[tuple[str, str]]] = {}
     for name, outcomes in judged.items():
@@ -254,7 +253,9 @@ def _sentences(form: str, judged: Mapping[str, Judged]) -> list[Line]:
 
 
 def _judged_parts(form: str, judged: Mapping[str, Judged]) -> list[Part]:
-    """Return the text in which the answers are marked, or the judgements of each run."""
+    """Return the parts with the text in which the answers are marked, or with the
+    judgements of each run.
+    """
     if form == base.REPORTS:
         return _judgement_parts(judged)
     if form == base.RANKING or not any(judged.values()):
@@ -313,7 +314,7 @@ def _whose(kind: str) -> str:
 
 
 def _as_texts(text: str, others: Sequence[str], own: str) -> list[Line]:
-    """Return the lines with marks of passages, and with marked words that another text
+    """Return the lines of texts with marks of passages and of words that another text
     shares.
     """
     shared = _shared_words(others)
@@ -350,8 +351,8 @@ _DRAWN: Mapping[str, Callable[[str, Sequence[str], str], list[Line]]] = {
 
 
 def kinds_of(kind: TaskType, shown: base.ShownInstance) -> set[str]:
-    """Return the outcomes of an instance, which reveal the gold. For labels they have
-    the form `GOLD → ANSWER`.
+    """Return the outcomes of an instance, which reveal the gold. Outcomes of labels
+    have the form `GOLD → ANSWER`.
     """
     form = kind.drawn_as
     if not shown.answer:
@@ -398,7 +399,9 @@ def kind_label(kind: str) -> str:
 def draw(
     kind: TaskType, shown: base.ShownInstance, claims: Sequence[Line] = ()
 ) -> list[Part]:
-    """Return all parts of an instance, for viewers who may see all of it."""
+    """Return all drawn parts of an instance, for viewers who may see the whole
+    instance.
+    """
     if kind.has_parts:
         return drawn_sides(
             kind,
@@ -428,13 +431,17 @@ def draw(
 
 
 def drawn_example(kind: TaskType) -> list[Part]:
-    """Return the parts of an example; empty if the type has no sample."""
+    """Return the drawn parts of a task type's example, or no parts if the type has no
+    sample.
+    """
     shown = example_of(kind)
     return draw(kind, shown) if shown else []
 
 
 def example_of(kind: TaskType) -> base.ShownInstance | None:
-    """Return the first answered instance of the public sample; None if there is none."""
+    """Return the first answered instance of the public sample, or None without such an
+    instance.
+    """
     return _first_of(kind.slug, tuple(public_sample(kind).items()))
 
 

@@ -9,9 +9,9 @@ from scoring.results.comparison.pieces import Line, Part, Piece
 from tasks.types.base import ShownInstance, TaskType
 from tasks.types.registry import shipped_folder
 
-#: File with a written example, for task types whose instances are hard to understand.
+#: Task types with instances that are hard to understand have an example in this file.
 FILE = "example.toml"
-#: Maximum lines of each part, and maximum characters of each line.
+#: Each part has at most MAX_LINES lines, and each line MAX_CHARACTERS characters.
 MAX_LINES, MAX_CHARACTERS = 4, 180
 
 

@@ -26,7 +26,7 @@ from tasks.types.base import printed_options
 
 
 def _interval_text(result: Mapping[str, Any], scale: float) -> str:
-    """Return the interval of a difference, or the reason why it has no interval."""
+    """Return the interval of a difference, or the reason for a missing interval."""
     match result.get("no_interval"):
         case jackknife.NoInterval.SAME:
             return _("the same in every unit")
@@ -76,8 +76,7 @@ def test_part(pair: Two, results: Told | None, query: CompareQuery) -> dict[str,
         lines.append(line)
     first = next(iter(results.values())) if results else None
     units = first["units"] if first else 0
-    # The smallest possible p-value for this number of units, shown if the difference is
-    # not significant.
+    # Insignificant differences are shown with the smallest p-value for this many units.
     smallest = 2.0 / 2 ** min(units, 60)
     return {
         "lines": lines,
@@ -140,8 +139,7 @@ def class_part(
     lines = by_class(pair, dimension, metric, hidden)
     label = formatting.metric_label(metric.name)
     title = f"{label}: {a} {formatting.MINUS} {b}"
-    # One point with an interval per class; right of zero the first run has the higher
-    # value.
+    # A class is a point, which is right of zero if the first run has the higher value.
     drawn = [line for line in lines if line.difference is not None]
     points = [
         Measured(
@@ -199,7 +197,7 @@ def class_part(
     }
 
 
-#: Maximum number of instances that the page lists as turned right, and as turned wrong.
+#: The page lists at most this many instances as turned right, and as turned wrong.
 MAX_TURNED = 12
 
 

@@ -34,11 +34,11 @@ from scoring.stats.significance import (
 )
 
 SECONDS = 24 * 3600
-#: Number of instances per page.
+#: A page shows this many instances.
 PAGE = 50
-#: The maximum number of units for which a page computes tests immediately.
+#: A page computes tests of at most this many units immediately.
 FEW_UNITS = 2_000
-#: The time in seconds that a reader waits for another reader's tests.
+#: A reader waits at most this many seconds for another reader's tests.
 PATIENCE = 20.0
 
 Told = dict[str, dict[str, Any]]
@@ -66,8 +66,8 @@ class Two:
 
 
 def two(a: Evaluation, b: Evaluation) -> Two:
-    """Return both evaluations with their shared metrics. Metrics that were computed
-    differently or no longer exist are omitted.
+    """Return the evaluations of two runs with the metrics that both evaluations share.
+    Metrics that were computed differently or no longer exist are omitted.
     """
     columns = {score.metric: score.column for score in a.scores.all()}
     theirs = {score.metric: score.column for score in b.scores.all()}
@@ -82,8 +82,8 @@ def two(a: Evaluation, b: Evaluation) -> Two:
 
 
 def tests(pair: Two, *, at_once: bool) -> Told | None:
-    """Return the output of `compare --json`; None if it would take too long now. Raises
-    Busy, Unreadable.
+    """Return the output of `compare --json` for two runs, or None if the tests would
+    take too long now. Raises Busy, Unreadable.
     """
     key = f"tests:{release()}:{pair.a.statistics}:{pair.b.statistics}:{pair.a.rules}"
     tests: Told | None = caches["results"].get(key)
@@ -139,7 +139,7 @@ def by_class(
             why[label] = str(told.withheld)
     intervals: dict[str, tuple[float, float]] = {}
     if metric.is_decomposable:
-        # Use the units that contain the class.
+        # The test uses the units that contain an instance of the class.
         first, second = (
             statistics_of(side, [metric.statistic]) for side in (pair.a, pair.b)
         )
@@ -190,7 +190,7 @@ def _is_equal(values: Mapping[int, tuple[float | None, int]]) -> bool:
 
 def dimensions(evaluations: Sequence[Evaluation]) -> list[str]:
     """Return the dimensions that all evaluations share, in the task type's order.
-    Dimensions with one class are omitted if others have several.
+    Dimensions with one class are omitted if other dimensions have several classes.
     """
     labels: dict[str, set[str]] = {}
     counts: Counter[str] = Counter()
@@ -215,7 +215,7 @@ class _Side:
 def differing(
     pair: Two, metric: Metric, dimension: str, label: str, page: int
 ) -> dict[str, Any] | None:
-    """Return the instances on which two runs differ; None if the task type has no
+    """Return the instances on which two runs differ, or None if the task type has no
     instance names.
 
     With a label, only instances of that class count. ``lines`` contains name, classes
@@ -275,7 +275,7 @@ def differing(
             (name_of[place], of, float(a.values[place]), float(b.values[place]))
         )
     return {
-        # Sort the class of instances without a class last.
+        # The class of instances without a class is the last label.
         "labels": sorted(labels, key=lambda label: label == NO_CLASS),
         "count": len(chosen),
         "of": int(is_wanted.sum()),

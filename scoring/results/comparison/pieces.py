@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-#: The source of a piece or line: both gold and answer, one of them, or a location in
-#: the task's text. With marks of a metric, `BOTH` is right, `PARTLY` partly right,
-#: `ANSWER` wrong and `GOLD` missed.
+#: A piece of text is from both gold and answer, one of both, or the task's text.
+#: With marks, BOTH is right, PARTLY partly right, ANSWER wrong and GOLD missed.
 BOTH, PARTLY, GOLD, ANSWER, PLACE = "both", "partly", "gold", "answer", "place"
 
 
@@ -63,5 +62,5 @@ class Part:
         return sum(len(line.text) for line in self.lines)
 
 
-#: Scores of candidates, or probabilities of labels, in a run.
+#: A run has scores of candidates, or probabilities of labels, beside an instance.
 Beside = Sequence[tuple[str, float]]

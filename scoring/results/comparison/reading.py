@@ -46,8 +46,8 @@ from tasks.models import Phase, Submission
 from tasks.seasons.access import may_have_inputs
 from tasks.types.base import AnswerPart, Marks, ShownInstance
 
-#: The selections of instances for two runs. The first is the default if values are
-#: shown, the second if not.
+#: These values select instances on which two runs are compared.
+#: DIFFER is the default if the reader sees values, and ANSWERS is the default if not.
 DIFFER, ANSWERS, ALL = "differ", "answers", "all"
 A_BETTER, B_BETTER, A_RIGHT, B_RIGHT = "a-better", "b-better", "a-right", "b-right"
 WHICH = {
@@ -59,10 +59,10 @@ WHICH = {
     ANSWERS: gettext_lazy("the answers differ"),
     ALL: gettext_lazy("all"),
 }
-#: Maps each selection to the equivalent selection after runs A and B are exchanged.
+#: Each selection has an equivalent selection after runs A and B are exchanged.
 SWAPPED = {A_BETTER: B_BETTER, B_BETTER: A_BETTER, A_RIGHT: B_RIGHT, B_RIGHT: A_RIGHT}
-#: The orders for one run or all runs, and the selections by values of the other systems
-#: on the board.
+#: WORST and BEST sort the instances of one run or of all runs.
+#: The other values sort or select instances by the scores of the board's other systems.
 WORST, BEST, MOST_BETTER, ALONE_BEST, NONE_RIGHT = (
     "worst",
     "best",
@@ -79,7 +79,7 @@ ORDERS = {
     NONE_RIGHT: gettext_lazy("no system has anything right"),
 }
 OF_OTHERS = (MOST_BETTER, ALONE_BEST, NONE_RIGHT)
-#: The maximum number of answers that are drawn if all systems are shown.
+#: At most this many answers are drawn if all systems are shown.
 MAX_DRAWN = 6
 
 
@@ -123,20 +123,22 @@ def _shown(
 
 @dataclass(frozen=True, kw_only=True)
 class ReadInstance:
-    """One instance. Answers and values are those of each run; a text that is not shown is empty."""
+    """One instance. The instance has answers and values of each run, and hidden texts
+    are empty.
+    """
 
     name: str
     given: str
     gold: str
     answers: Sequence[str]
-    #: Outcomes and sentences; empty if the gold is hidden from the reader.
+    #: Outcomes and sentences are empty if the gold is hidden from the reader.
     judged: Sequence[Sequence[tuple[str, str]]]
-    #: Scores of candidates or probabilities of labels in a run.
+    #: A run has scores of candidates or probabilities of labels.
     beside: Sequence[Sequence[tuple[str, float]]]
     pool: int
-    #: Declared tasks: the fields that systems see, and the parts of the gold and of each answer.
-    #: Readers who may not see the fields get parts without texts; readers who may not see the gold get
-    #: no marks.
+    #: Declared tasks have the fields that systems see, and parts of gold and answers.
+    #: Readers who may not see the fields get parts without texts.
+    #: Readers who may not see the gold get no marks, which compare parts with the gold.
     fields: Mapping[str, Any]
     gold_parts: Sequence[AnswerPart]
     answer_parts: Sequence[Sequence[AnswerPart]]
@@ -146,10 +148,10 @@ class ReadInstance:
 
 
 class Reading:
-    """Runs with their instances. The first of the ``runs`` are ``drawn``; the others
-    are for comparison.
+    """Runs with their instances. The first of the ``runs`` are ``drawn``, and the other
+    runs are for comparison.
 
-    Two runs of a pair are compared as A and B; otherwise all runs form one list.
+    Two runs of a pair are compared as A and B, and otherwise all runs form one list.
     """
 
     def __init__(
@@ -266,8 +268,8 @@ class Reading:
 
     @cached_property
     def kinds(self) -> dict[str, set[str]]:
-        """Return the outcomes of the first run, keyed by instance; empty if the form
-        defines no outcomes or the gold is hidden.
+        """Return the outcomes of the first run, keyed by instance, or no outcomes if
+        the task form defines none or the gold is hidden.
         """
         if not self.rights.gold or len(self._texts) != 1:
             return {}
@@ -323,7 +325,7 @@ class Reading:
 
     def _ordered(self, metric: Metric, which: str) -> list[str]:
         """Return the instances in order of the drawn run's values, or of the mean of
-        all; instances without a value are last.
+        all runs. Instances without a value are last.
         """
         sign = 1.0 if metric.higher_is_better else -1.0
         tolerance = ROUNDING * max(1.0, metric.scale)
@@ -363,8 +365,8 @@ class Reading:
     def _values(
         self, metric: Metric, side: int, only: NDArray[np.intp] | None = None
     ) -> base.Floats:
-        """Return the values on all instances, or on those with these numbers. A run's
-        missing rows count as zeros.
+        """Return a run's values on all instances, or on the instances with these
+        numbers. A run's missing rows count as zeros.
         """
         places, statistics = self._side(side)
         wanted = np.arange(len(self._numbers)) if only is None else only
@@ -444,7 +446,9 @@ class Reading:
         return instances
 
     def _seen_parts(self, parts: Sequence[AnswerPart]) -> Sequence[AnswerPart]:
-        """Return the parts, without their texts if the reader may not see the given fields."""
+        """Return the parts of gold and answers, without texts if the reader may not see
+        the given fields.
+        """
         if self.rights.given:
             return parts
         return [part._replace(text="") for part in parts]
@@ -458,14 +462,14 @@ def texts_of(evaluation: Evaluation) -> dict[str, ShownInstance]:
         raise reading_failed(evaluation, reason) from reason
 
 
-#: Number of instances per page.
+#: A page shows this many instances.
 PAGE = 10
 
 
 @dataclass(frozen=True)
 class Page:
-    """A page of instances. ``chosen`` are the names of the selected instances;
-    ``single`` is the requested one.
+    """A page of instances. ``chosen`` are the names of the selected instances, and
+    ``single`` is the requested instance.
     """
 
     reading: Reading
@@ -495,8 +499,8 @@ class Page:
 
 
 def page_of(reading: Reading, query: contenders.InstancesQuery) -> Page | None:
-    """Return the page; None if the requested instance does not exist. Raises
-    Unreadable.
+    """Return the page of instances, or None if the requested instance does not exist.
+    Raises Unreadable.
     """
     if query.which and query.which not in (*WHICH, *ORDERS):
         raise invalid_value("which", query.which, reading.offered)
@@ -579,8 +583,8 @@ def may_read(
 
 
 def rights_to(run: Submission, viewer: object) -> Rights | None:
-    """Return the viewer's rights to a run's instances. A team that may not see its
-    run's outcome has none.
+    """Return the viewer's rights to a run's instances. A team that may not see the
+    run's outcome has no rights to the run's instances.
     """
     if visibility.may_see_submission(run, viewer) and not visibility.may_see_outcome(
         run, viewer
@@ -595,8 +599,8 @@ def read_own(
     query: contenders.InstancesQuery,
     others: Callable[[], Sequence[Evaluation]] = tuple,
 ) -> Page | None:
-    """Return the page of one run, compared with the ``others`` of the board if its
-    values are shown. Raises Unreadable.
+    """Return the page of one run's instances, compared with the ``others`` of the board
+    if the run's values are shown. Raises Unreadable.
     """
     metrics = two(evaluation, evaluation).pooled
     metric = _metric_of(metrics, query)
@@ -646,8 +650,8 @@ def comparable(board: standings.Board) -> list[Evaluation]:
 def rights_to_all(
     board: standings.Board, viewer: object, runs: Sequence[Evaluation]
 ) -> Rights | None:
-    """Return the viewer's rights to the instances of all these runs; None if not even
-    their values are shown.
+    """Return the viewer's rights to the instances of all these runs, or None if the
+    values of these runs are hidden.
     """
     phase, submissions = board.phase, [run.submission for run in runs]
     gold, values = _shown(phase, viewer, board.audience, submissions)
@@ -736,8 +740,8 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class Several:
-    """Several chosen runs. ``missing`` are runs without scores under these rules and
-    gold.
+    """Several chosen runs of a board. ``missing`` are runs without scores under these
+    rules and gold.
     """
 
     board: standings.Board
@@ -765,7 +769,7 @@ def several(phase: Phase, viewer: object, query: contenders.SeveralQuery) -> Sev
     read = zip(chosen, contenders.evaluations_of(board, chosen), strict=True)
     scored = {run: one for run, one in read if one is not None}
     evaluations = list(scored.values())
-    # The metrics with the same computation in all runs, in the order of the first run.
+    # ``alike`` has the metrics that all runs compute alike, in the first run's order.
     alike = [
         {metric.name for metric in two(evaluations[0], other).metrics}
         for other in evaluations

@@ -34,8 +34,7 @@ from scoring.stats.correlation import Correlation, of_points
 from tasks.models import Phase
 
 SECONDS = 24 * 3600
-#: The reasons for listing an instance: better systems score lower on it, or none of the
-#: best third is right.
+#: An instance is listed if better systems score lower, or if the best third is wrong.
 BELOW_ZERO, MISSED = WHY = ("below-zero", "missed")
 
 
@@ -49,7 +48,9 @@ class SuspectsQuery(Query):
 
 @dataclass(frozen=True)
 class Suspect:
-    """The mean over all systems with its interval; a correlation on boards that are large enough for one."""
+    """An instance with the mean over all systems, the interval of the mean and, on
+    large boards, a correlation.
+    """
 
     mean: float
     low: float
@@ -59,7 +60,9 @@ class Suspect:
 
 @dataclass(frozen=True)
 class Suspects:
-    """The selected instances of one page, with the reading of all runs that draws them."""
+    """The selected instances of one page, with the reading of all runs that draws the
+    instances.
+    """
 
     metric: Metric
     metrics: Sequence[Metric]
@@ -70,7 +73,9 @@ class Suspects:
 
 @dataclass(frozen=True)
 class SuspectsOfBoard:
-    """``suspects`` is None for too few systems, or if no metric has a worst and a best value."""
+    """The suspicious instances of a board. ``suspects`` is None for too few systems, or
+    if no metric has a worst and a best value.
+    """
 
     board: Board
     systems: int
@@ -133,7 +138,9 @@ def _has_ends(metric: Metric) -> bool:
 
 
 def _merits(metric: Metric, values: Floats) -> Floats:
-    """Return the values, reflected within their range if lower values are better."""
+    """Return the metric's values, reflected within the range of values if lower values
+    are better.
+    """
     low, high = metric.value_range
     return values if metric.higher_is_better else low + high - values
 
@@ -153,7 +160,7 @@ def _selected(
 
 
 def _tested(runs: Sequence[Evaluation], metric: Metric, values: Floats) -> items.Tested:
-    """Test the instances, or return the cached tests of the same statistics."""
+    """Test the instances of a board, or return the cached tests of the same statistics."""
     parts = [release(), metric.name, metric.rules, *(run.statistics for run in runs)]
     digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()
     key = f"suspects:{digest}"

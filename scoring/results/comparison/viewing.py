@@ -34,7 +34,7 @@ from tasks.types.views import POST, REFERENCE, TABLE, View, in_words
 
 Parts = Sequence[AnswerPart]
 SIGNS = {BOTH: "✓", PARTLY: "½", ANSWER: "✗", GOLD: "–"}
-#: List items with more words than this get a line each.
+#: List items with more words than this number get a line each.
 LONG = 5
 _BRACKETS = re.compile(r"[\[\]{}\"]")
 
@@ -45,7 +45,8 @@ class Sides:
     by run name.
 
     Earlier versions stored ``given``, ``gold_text`` and ``answer_texts`` instead of
-    fields and parts. ``metric`` is the measure whose marks are drawn, if it has marks.
+    fields and parts. ``metric`` is the measure whose marks (grades of parts) are drawn,
+    if the measure has marks.
     """
 
     fields: Mapping[str, Any] = field(default_factory=dict)
@@ -110,7 +111,9 @@ NO_MARKS = Marks((), ())
 
 
 def marks_by(marks: Sequence[Marks], metric: str) -> Marks:
-    """Return the marks of a measure; if it has none, those of the first measure with marks."""
+    """Return the marks of a measure or, without marks of this measure, of the first
+    measure with marks.
+    """
     own = (one for one in marks if metric in one.metrics)
     return next(own, marks[0] if marks else NO_MARKS)
 
@@ -121,7 +124,9 @@ def _marked_by(kind: TaskType, marks: Marks, metric: str) -> str:
 
 
 def _gold_credits(sides: Sides) -> Credits:
-    """Return the marks of the gold, which depend on the answer; none with several answers."""
+    """Return the marks of the gold, which depend on the answer, or no marks for several
+    answers.
+    """
     if len(sides.answers) != 1:
         return ()
     [name] = sides.answers
@@ -132,7 +137,9 @@ def _gold_credits(sides: Sides) -> Credits:
 
 
 def _fields_of(view: View, given: str) -> dict[str, Any]:
-    """Return the fields from the text of an earlier version, with a `name: value` for each."""
+    """Return the fields of an instance from a text of `name: value` lines, which an
+    earlier version stored.
+    """
     texts: dict[str, str] = {}
     for line in given.split("\n") if given else ():
         name, colon, value = line.partition(": ")
@@ -190,7 +197,7 @@ def _fact(view: View, leaf: Leaf, language: str) -> Line:
 
 
 def value_text(value: Any) -> str:
-    """Return a JSON value, formatted for people."""
+    """Return a JSON value as text that is formatted for people."""
     if isinstance(value, bool):
         return _("yes") if value else _("no")
     if isinstance(value, list):
@@ -207,7 +214,9 @@ def value_text(value: Any) -> str:
 
 
 def kind_of(credit: float | None, side: str) -> str:
-    """Return the kind of a mark: right, partly right or wrong; for gold found, partly found or missed."""
+    """Return the kind of a mark, which is right, partly right or wrong for answers, and
+    found, partly found or missed for gold.
+    """
     if credit is None:
         return ""
     if credit >= 1:
@@ -216,7 +225,7 @@ def kind_of(credit: float | None, side: str) -> str:
 
 
 def mark_words(credit: float | None, side: str) -> str:
-    """Describe a mark."""
+    """Describe the mark of a part in words."""
     kind = kind_of(credit, side)
     if kind == PARTLY:
         words = _("partly found: %(n)s") if side == GOLD else _("partly right: %(n)s")
@@ -229,7 +238,9 @@ def mark_words(credit: float | None, side: str) -> str:
 def _lines(
     form: str, parts: Parts, credits_: Credits, side: str, text: Sequence[str]
 ) -> list[Line]:
-    """Return a line for each part, after the text with the parts that have positions."""
+    """Return a line for each part of an answer, after the text with the parts that have
+    positions.
+    """
     padded = [*credits_, *[None] * len(parts)]
     lines = [
         _part_line(form, part, credit, side)
@@ -284,7 +295,9 @@ def _with_places(
     side: str,
     form: str,
 ) -> Line:
-    """Return the text with each part marked; of overlapping parts the first."""
+    """Return the text with each part marked, and of overlapping parts only the first
+    part.
+    """
     pieces, end = [], 0
     placed = sorted(zip(parts, credits_, strict=False), key=lambda pair: pair[0].start)
     for part, credit in placed:
@@ -316,7 +329,9 @@ def _with_scores(lines: list[Line], parts: Parts, said: Beside) -> list[Line]:
 
 
 def _probabilities(said: Beside, labels: set[str]) -> list[Line]:
-    """Return the most likely labels first, and mark the gold's label."""
+    """Return a run's labels with probabilities, the most likely first, and mark the
+    gold's label.
+    """
     lines = []
     for label, number in sorted(said, key=lambda pair: -pair[1]):
         words = [_("gold")] if label in labels else []
@@ -339,7 +354,7 @@ NOT_FOUND = "first-none"
 
 
 def outcome_of(form: str, shown: base.ShownInstance) -> set[str]:
-    """Return the kinds of an answer by its first marks; empty without marks."""
+    """Return the kinds of an answer's first marks, or no kinds without marks."""
     marks = shown.marks[0] if shown.marks else NO_MARKS
     if form == base.RANKING and marks.gold:
         place = next(

@@ -32,8 +32,8 @@ from tasks.models import Task
 
 @dataclass(frozen=True, kw_only=True)
 class PaperLine:
-    """A line of the layout. ``printed`` and ``row`` describe the same system; either
-    may be missing. ``label`` is a class, or empty.
+    """A line of a paper's table. ``printed`` and ``row`` describe the same system, and
+    either may be missing. ``label`` is a class, or empty.
     """
 
     label: str
@@ -50,7 +50,9 @@ class PaperLine:
 
 @dataclass(frozen=True, kw_only=True)
 class GridRow:
-    """A row of a layout with columns of classes or systems; a cell has a pair for each measure, if any."""
+    """A row of a layout with columns of classes or systems. A cell has a pair for each
+    measure, if any.
+    """
 
     label: str
     row: Row | None
@@ -83,7 +85,9 @@ class PaperView:
 
     @property
     def has_chart(self) -> bool:
-        """Return False if the numbers cannot be compared: one axis would compare them."""
+        """Return False if the printed and computed numbers cannot be compared on one
+        axis.
+        """
         is_computed = any(self._metric(measure) for measure in self.measures)
         return len(self.lines) > 1 and not self.is_of_other_data and is_computed
 
@@ -124,7 +128,7 @@ class PaperView:
         return [one for one in self.filters if not (is_of_all and one[0] == only)]
 
     def _why_empty(self, measure: Measure) -> str:
-        """Return the reason why the board has no values for a printed column; else an
+        """Return the reason why the board has no values for a printed column, or an
         empty text.
         """
         known = classes_of(self.board)
@@ -252,7 +256,9 @@ class PaperView:
 
     @cached_property
     def heads(self) -> list[str]:
-        """Return the columns of the layout: classes or systems of a grid, else the measures."""
+        """Return the columns of the layout, which are classes or systems of a grid, or
+        else the measures.
+        """
         if not self.is_grid:
             return [measure.label for measure in self.measures]
         return list(dict.fromkeys(self._across(line) for line in self.lines))
@@ -289,7 +295,7 @@ class PaperView:
     @cached_property
     def _plan(self) -> Recomputed | None:
         """Return the plan with the board's dimension that has most of the printed
-        classes; None if none has any.
+        classes, or None without such a dimension.
         """
         said = self.shown.placement.recomputed
         printed = {row.label.casefold() for row in self.shown.rows}
@@ -327,8 +333,7 @@ class PaperView:
             for printed in as_listed:
                 if not has_classes or printed.label == label:
                     runs = said.runs.get(printed.label) if said and said.runs else None
-                    # A printed class has no counterpart among values over all
-                    # instances.
+                    # A value over all instances is no counterpart of a printed class.
                     beside_it = (
                         ""
                         if self.by_class and not has_classes
@@ -347,7 +352,7 @@ class PaperView:
         return lines
 
     def _place(self, row: Row) -> tuple[bool, float]:
-        """Return a sort key: the best value of the first printed metric comes first."""
+        """Return a sort key that puts the best value of the first printed metric first."""
         pair = self._own.get(("", self.shown.leading.name, row.submission))
         sign = 1 if self.shown.leading.higher_is_better is False else -1
         return pair is None or pair.own is None, sign * ((pair and pair.own) or 0.0)
@@ -407,8 +412,8 @@ class PaperView:
 
 
 def paper_tables(task: Task) -> list[tuple[published.PublishedTable, bool]]:
-    """Return the tables of the task's own publications, or else of its kind, each with
-    whether it is by class.
+    """Return the tables of the task's own publications, or else of the task's kind,
+    each with True if the table is by class.
     """
     found = published.published_of_kind(task)
     tables = [(table, False) for table in found.headlines] + [

@@ -27,7 +27,7 @@ class Recomputed:
     dimension: str = ""
     classes: Mapping[str, str] = field(default_factory=dict)
     runs: Mapping[str, str] = field(default_factory=dict)
-    #: A remark next to the figures on the difference between print and recomputation.
+    #: The remark next to the figures explains why print and recomputation differ.
     remark: str = ""
 
 
@@ -138,8 +138,8 @@ def judged_placement(
     publications: Sequence[Publication],
     metrics: Mapping[str, Sequence[str]],
 ) -> Placement | None:
-    """Return the placement if the publications contain everything that it names; record
-    faults on its lines.
+    """Return the placement if the publications contain everything that the placement
+    names. Otherwise record faults on the placement's lines.
     """
     keys = [publication.paper.key for publication in publications]
     name = said.paper or (keys[0] if len(keys) == 1 else "")
@@ -309,8 +309,8 @@ def _judge_rows(here: Table, printed: PrintedTable, placement: Placement) -> Non
 
 
 def class_of(features: Mapping[str, Feature], placement: Placement) -> str:
-    """Return the class as printed; a window is named by its numbers of words before and
-    after.
+    """Return the name of a class as printed, where a window is named by the numbers of
+    words before and after.
     """
     if placement.by == "window" and "window_left" in features:
         return f"{features['window_left']} + {features['window_right']} words"

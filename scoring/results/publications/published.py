@@ -35,7 +35,7 @@ from scoring.results.publications.reading import Measure
 from scoring.stats.finding import OPEN, Conclusion, Figure, Outcome, Ranking
 from tasks.models import Task
 
-#: The maximum values of scales, for drawings.
+#: Drawings use these maximum values of scales.
 WIDTHS = {"fraction": 1.0, "percent": 100.0}
 
 
@@ -138,8 +138,8 @@ class PublishedTable:
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
-    """The published tables of a task. ``headlines`` are tables of systems, best first;
-    ``others`` have no systems but, for example, data sets.
+    """The published tables of a task. ``headlines`` are tables of systems, best first,
+    and ``others`` have, for example, data sets instead of systems.
     """
 
     headlines: list[PublishedTable]
@@ -166,8 +166,8 @@ def published_of(task: Task) -> Published:
 
 
 def published_of_kind(task: Task) -> Published:
-    """Return the publications of the task, or else of the site's public tasks of its
-    kind.
+    """Return the publications of the task, or else of the site's public tasks of the
+    same kind.
     """
     if not (placements := _placements(task)) and not task.declaration_id:
         alike = Task.objects.filter(
@@ -257,8 +257,8 @@ def _published_by(
 
 
 def best_first(rows: Sequence[PublishedRow], measure: Measure) -> list[PublishedRow]:
-    """Sort by the values of a measure. Rows without a value are last; equal rows keep
-    the printed order.
+    """Sort published rows by the values of a measure. Rows without a value are last,
+    and equal rows keep the printed order.
     """
     sign = 1 if measure.higher_is_better is False else -1
 
@@ -361,7 +361,9 @@ def fields_of(figure: Reported) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """A conclusion of a paper, decided on the printed figures and on those computed here, if any."""
+    """A conclusion of a paper, decided on the printed figures and on figures that this
+    site computed, if any.
+    """
 
     table: ReportedTable
     conclusion: Conclusion
@@ -374,7 +376,7 @@ class Claim:
         return self.conclusion.name
 
 
-#: Identifies a table by the id of its paper and its name.
+#: The id of a paper and the name of a table identify a table.
 TableKey = tuple[int, str]
 
 
@@ -595,8 +597,7 @@ def by_class(shown: PublishedTable, query: PublishedQuery) -> dict[str, Any]:
         (row.label, row.system): row.figures.get(shown.leading.name)
         for row in shown.rows
     }
-    # The bars show the systems that the reader chose, or the best systems if the table
-    # has none of them.
+    # The bars show the chosen systems, or else the best systems of the table.
     chosen = [row for row in classes.systems if row.system in query.systems]
     drawn = (
         chosen[:MAX_SERIES]

@@ -29,11 +29,11 @@ from tasks.types.guarded.toml_reader import TOML, read_toml
 from tasks.types.problems import fatal
 from tasks.types.toml_lines import KeyPath
 
-#: The tables of a paper; a larger file is something else.
+#: A file with the tables of a paper has at most this many bytes.
 LARGEST = 10_000_000
-#: Limits of a file in TOML, which may hold tables.
+#: Publications in TOML, which may contain tables, have these limits.
 TABLES = replace(TOML, size=LARGEST)
-#: Fields of a row that distinguish or describe rows, besides the system.
+#: Besides the system, these fields distinguish or describe the rows of a table.
 FEATURES = (
     "dataset",
     "dataset_id",
@@ -49,12 +49,14 @@ FEATURES = (
     "in_domain",
 )
 _KEY = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-#: Characters around a printed number that do not change it.
+#: These characters around a printed number do not change the number.
 _AROUND = re.compile(r"[%*†‡,\s]")
 
 
 def read_publication(path: Path) -> tuple[Publication, list[Problem]]:
-    """Return the publication and its anomalies. Raises InputRefused with all problems."""
+    """Return the publication in a file and the anomalies of the publication. Raises
+    InputRefused with all problems.
+    """
     findings = Findings(path.name)
     try:
         content = _parsed(path)
@@ -64,7 +66,7 @@ def read_publication(path: Path) -> tuple[Publication, list[Problem]]:
         ) from fault
     top = Fields(content, (), findings)
     if (schema := top.text("schema")) and schema != SCHEMA:
-        # Stop here: other faults are not meaningful in a file of another form.
+        # Other faults have no meaning in a file of another form.
         raise InputRefused(
             [
                 Problem(
@@ -362,7 +364,7 @@ def _figures(fields: Fields, measures: tuple[Measure, ...]) -> tuple[Figure, ...
 
 
 SCHEMA = "published-results/1"
-#: The field of a row that contains each part of its figures, keyed by metric.
+#: Each part of a metric's figures is in this field of a row.
 PARTS = {
     "value": "values",
     "printed": "printed",
@@ -373,7 +375,7 @@ PARTS = {
     "suspect": "suspect",
 }
 KINDS = ("results", "human evaluation", "agreement", "analysis", "data statistics")
-#: The minimum and maximum of each scale; None if unbounded.
+#: Each scale has a minimum and a maximum, which are None if unbounded.
 SCALES: dict[str, tuple[float | None, float | None]] = {
     "fraction": (0, 1),
     "percent": (0, 100),
@@ -407,9 +409,9 @@ class Measure:
     higher_is_better: bool | None
     printed_name: str = ""
     what: str = ""
-    #: The board's metric that is equal to this metric.
+    #: The board's metric with this name is equal to the published metric.
     computed: str = ""
-    #: The option of that metric that names its model, and the model that the paper used.
+    #: The option names the model of the board's metric, and the paper used this model.
     model_option: str = ""
     model: str = ""
 
@@ -439,8 +441,8 @@ class Figure:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A row of a table. ``line`` counts printed lines from 1; ``contradiction`` is the
-    relation that the figures violate.
+    """A row of a published table. ``line`` counts printed lines from 1, and
+    ``contradiction`` is the relation that the figures violate.
     """
 
     line: int
@@ -497,7 +499,7 @@ class Publication:
     tables: tuple[PrintedTable, ...]
 
 
-#: Maximum characters of a name or label.
+#: A name or label has at most this many characters.
 LONGEST = 400
 
 
@@ -538,7 +540,7 @@ class Fields(Table):
         return low
 
     def flag(self, name: str) -> bool | None:
-        """Return True, False or None; the file must contain the field."""
+        """Return True, False or None from a field that the file must contain."""
         if (value := self.value(name)) is None or isinstance(value, bool):
             return value
         if value is not MISSING:
@@ -562,8 +564,8 @@ class Fields(Table):
     def mapping(
         self, name: str, kinds: type | tuple[type, ...], wanted: str
     ) -> dict[str, Any]:
-        """Return values of one kind by name; empty if the field is missing. Null is
-        allowed.
+        """Return a field's values of one kind by name, or an empty mapping if the field
+        is missing. Null is allowed.
         """
         value = self.value(name, {})
         if not isinstance(value, dict):
@@ -603,8 +605,8 @@ _DECIMALS = re.compile(r"\.(\d+)")
 
 
 def with_contradictions(table: PrintedTable) -> PrintedTable:
-    """Find contradictions: with one cited paper per context, Recall@k / k <= MRR@k <=
-    Recall@k (see `names.contradiction`).
+    """Find contradictions of the relation Recall@k / k <= MRR@k <= Recall@k, which
+    holds with one cited paper per context (see `names.contradiction`).
     """
     named = ((measure, _RECALL.fullmatch(measure.name)) for measure in table.measures)
     recalls = {int(cut["cut"]): measure for measure, cut in named if cut}
@@ -617,7 +619,7 @@ def with_contradictions(table: PrintedTable) -> PrintedTable:
     if not pairs:
         return table
 
-    # Half a unit of the last digit that a column prints; trailing zeros are often left out.
+    # The rounding is half a unit of the last printed digit of a column.
     rounding = {}
     for measure in table.measures:
         printed = (_DECIMALS.search(row.printed(measure.name)) for row in table.rows)
@@ -639,9 +641,9 @@ def with_contradictions(table: PrintedTable) -> PrintedTable:
     return replace(table, rows=tuple(rows))
 
 
-#: Columns that are not figures, besides those that distinguish rows.
+#: These columns are not figures and do not distinguish rows.
 PLAIN = ("system", "system_id", "note")
-#: Printed placeholders for a missing figure.
+#: Publications print these placeholders for a missing figure.
 NOTHING = {"", "-", "–", "—", "n/a", "N/A"}
 _NUMBER = r"[+\-−]?(?:\d[\d,]*(?:\.\d*)?|\.\d+)"
 _PRINTED = re.compile(

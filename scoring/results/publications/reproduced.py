@@ -24,9 +24,9 @@ from scoring.results.publications.reading import Measure
 from scoring.stats.finding import DIFFERENCE, Conclusion, Figure, Finding, Outcome
 from tasks.models import Phase, Task
 
-#: The name of the field that marks figures computed by this site.
+#: The field with this name marks figures that this site computed.
 MEASURED = "measured"
-#: The type of the keys of a board's rows: the system's name or the run's number.
+#: The keys of a board's rows are names of systems or numbers of runs.
 K = TypeVar("K", str, int)
 
 
@@ -34,16 +34,15 @@ K = TypeVar("K", str, int)
 class Pair:
     figure: Reported | None
     own: float | None
-    #: The reason why the site's value is missing, if a board withholds it.
+    #: If a board withholds the site's value, ``kept_back`` is the reason.
     kept_back: str = ""
     low: float | None = None
     high: float | None = None
-    #: The decimals if no figure is printed.
+    #: If no figure is printed, values have this number of decimals.
     decimals: int = 3
-    #: The standard deviation of the site's value, if the board has one.
+    #: The site's value has this standard deviation, if the board has one.
     deviation: float | None = None
-    #: The evaluation and the metric of the own value, and the factor to the scale of
-    #: print.
+    #: The site's value has an evaluation, a metric and a factor to the printed scale.
     measured: tuple[int, str, float] | None = None
 
     @property
@@ -100,7 +99,7 @@ class Line:
     own: str
     line: int
     pairs: list[Pair]
-    #: The number of the board's instances in a class; None for systems.
+    #: The class has this number of the board's instances, and systems have None.
     size: int | None = None
 
 
@@ -125,7 +124,7 @@ class Reproduced:
     @property
     def small(self) -> list[str]:
         """Return the classes that have less than half as many instances as the largest
-        one.
+        class.
         """
         most = max(self.sizes, default=0)
         return [
@@ -210,8 +209,8 @@ def conclusions_of(tables: Sequence[Reproduced]) -> list[published.Claim]:
 def _compared(
     more: tuple[int, str, float] | None, less: tuple[int, str, float] | None
 ) -> Finding | None:
-    """Return the difference of two runs on the same instances, from their board's
-    comparison.
+    """Return the difference of two runs on the same instances, from the comparison of
+    the board.
     """
     if not more or not less or more[1:] != less[1:]:
         return None
@@ -349,7 +348,7 @@ def _board(
         )
         if board is None or board.visibility != Visibility.SCORES:
             continue
-        # The best of several runs with one name counts.
+        # If several runs have one name, the best run counts.
         if rows := {
             row.system: row
             for row in reversed(run_rows(board.rows))
@@ -380,7 +379,7 @@ def _printed_classes(
 def computed_on(
     shown: published.PublishedTable, board: Board | None
 ) -> Mapping[str, str]:
-    """Map printed metrics to metrics of the board; omit those that another model
+    """Map printed metrics to metrics of the board, without metrics that another model
     computes.
     """
     return shown.computed_by_same_model(board.phase.task.options if board else {})
@@ -392,8 +391,8 @@ def class_values(
     shown: published.PublishedTable,
     plan: Recomputed,
 ) -> tuple[dict[tuple[str, K], tuple[float | None, str]], dict[str, int]]:
-    """Return the value, or the reason for a missing one, by printed class and row; and
-    the sizes of classes.
+    """Return the value, or the reason for a missing value, by printed class and row,
+    and the sizes of classes.
     """
     metric = computed_on(shown, board).get(shown.leading.name, "")
     if board is None or metric not in {column.name for column in board.columns}:
@@ -421,6 +420,8 @@ def class_values(
 
 
 def on_scale(value: float | None, scale: float, measure: Measure) -> float | None:
-    """Return the value on the scale of print; counts stay unchanged."""
+    """Return a computed value on the scale of the printed values, with unchanged
+    counts.
+    """
     width = published.WIDTHS.get(measure.scale, scale)
     return value / scale * width if scale and value is not None else value

@@ -28,7 +28,7 @@ from tasks.models.seasons import bump_version
 from tasks.seasons.file.tables import Table
 from tasks.types import InputRefused, Problem
 
-#: The fields of a figure that the database and the file share.
+#: The database and the season file share these fields of a figure.
 OF_FIGURES = (
     "value",
     "printed",
@@ -38,12 +38,12 @@ OF_FIGURES = (
     "less_than",
     "suspect",
 )
-#: The metrics of a task by rule set.
+#: Each rule set of a task has metrics.
 TaskMetrics = Mapping[str, Sequence[str]]
 
 
 class SeasonResults:
-    """The published results of a season. ``problems`` prevent loading the season;
+    """The published results of a season. ``problems`` prevent loading the season, and
     ``oddities`` are warnings.
     """
 
@@ -98,8 +98,8 @@ class SeasonResults:
 
 
 def store_publication(publication: Publication) -> list[str]:
-    """Replace the stored publication by the file; rows that are not in the file are
-    deleted. Return the changes.
+    """Replace the stored publication by the file, and delete rows that are not in the
+    file. Return the changes of the publication.
     """
     content = json.dumps(asdict(publication), ensure_ascii=False, sort_keys=True)
     digest = hashlib.sha256(content.encode()).hexdigest()

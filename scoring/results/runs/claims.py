@@ -12,9 +12,9 @@ from scoring.models import Evaluation
 from scoring.offline.evaluate import described_units, load_details, load_page
 from scoring.results.board.comparisons import open_statistics
 
-#: Responses on a page; each may have a dozen parses.
+#: A page shows this many responses, because each response may have a dozen parses.
 AT_A_TIME = 5
-#: The prefix of metrics whose runs have claims.
+#: Runs with claims have metrics with this prefix.
 METRICS = "aliice_"
 FALLBACKS = {
     "too_long": gettext_lazy("Too long to be split: the whole sentence is the claim."),
@@ -38,7 +38,7 @@ def page_of(
     shows_labels: bool,
     shows_passages: bool,
 ) -> dict[str, Any]:
-    """Return some responses of a run; ``number`` counts pages from 1."""
+    """Return a page of responses of a run, where ``number`` counts pages from 1."""
     with open_statistics(evaluation) as kept:
         if name:
             units = described_units(kept)
@@ -70,8 +70,8 @@ def page_of(
 def claims_of(
     evaluation: Evaluation, names: Collection[str]
 ) -> dict[str, list[dict[str, Any]]]:
-    """Return the claims of each response, with their verdicts and the text for each
-    mark.
+    """Return the claims of each response, with the verdict on each claim and the text
+    for each mark.
     """
     if not has_claims(evaluation):
         return {}
@@ -99,7 +99,7 @@ def _sentence(detail: Mapping[str, Any], *, shows_labels: bool) -> dict[str, Any
         end = mark.end()
     note = str(FALLBACKS.get(detail["fallback"] or "", ""))
     return {
-        # The pieces of the text in order; the second value is True for a mark.
+        # The second value of a piece of the text is True for a mark.
         "pieces": [*pieces, (detail["text"][end:], False)],
         "has_marks": bool(detail["marks"]),
         "note": note if detail["marks"] else _("No mark, so that it claims nothing."),
@@ -221,7 +221,9 @@ def drawing(
 
 
 def _levels(heads: Sequence[int]) -> dict[int, int]:
-    """Return levels: each dependent's arc is one above the highest arc within its span."""
+    """Return the level of each dependent's arc, which is one above the highest arc
+    within the span.
+    """
     spans = sorted(
         (abs(head - place), min(head, place), max(head, place), place)
         for place, head in enumerate(heads)
@@ -239,8 +241,8 @@ def _levels(heads: Sequence[int]) -> dict[int, int]:
 
 
 def _arc(head: float, dependent: float, baseline: float, top: float) -> dict[str, Any]:
-    """Return an arc. It starts at its head, shifted towards the dependent, so that arcs
-    of one head do not overlap.
+    """Return an arc of a dependency tree. The arc starts at the head, shifted towards
+    the dependent, so that arcs of one head do not overlap.
     """
     begin = head + (6 if dependent > head else -6)
     bend = min(14.0, abs(dependent - begin) / 2)

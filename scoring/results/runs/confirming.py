@@ -35,8 +35,8 @@ def result_of(submission: Submission) -> Result | None:
 
 
 def confirm_result(*, submission: Submission, by: User, seen: str = "") -> Result:
-    """Confirm a result. ``seen`` is the digest of the scores that the lead has read. A
-    repeated call changes nothing.
+    """Confirm the result of a team's run. ``seen`` is the digest of the scores that the
+    lead has read. A repeated call changes nothing.
 
     Raises NotInThisState.
     """
@@ -46,7 +46,7 @@ def confirm_result(*, submission: Submission, by: User, seen: str = "") -> Resul
 def contest_result(
     *, submission: Submission, message: str, by: User, seen: str = ""
 ) -> Result:
-    """Contest a result that the team considers wrong; organisers read the message.
+    """Contest a result that the team considers wrong, with a message to organisers.
     Raises ValidationError or NotInThisState.
     """
     message = message.replace("\r\n", "\n").strip()
@@ -107,8 +107,8 @@ def _say(
 
 
 def end_confirmation(*, phase: Phase, reason: str, by: User) -> Phase:
-    """End the confirmation. A repeated call changes nothing. Raises ValidationError or
-    NotInThisState.
+    """End the confirmation of a phase's results. A repeated call changes nothing.
+    Raises ValidationError or NotInThisState.
     """
     reason = reason.strip()
     if not reason:
@@ -141,8 +141,8 @@ def end_confirmation(*, phase: Phase, reason: str, by: User) -> Phase:
 
 
 def reopen_confirmation(*, phase: Phase, by: User) -> Phase:
-    """Reopen the confirmation and notify the leads who can confirm now. Raises
-    NotInThisState.
+    """Reopen the confirmation of a phase's results and notify the team leads who can
+    confirm now. Raises NotInThisState.
     """
     with transaction.atomic():
         locked = locked_phase(phase)
@@ -180,8 +180,8 @@ def _changed_phase(
 
 
 def ask_to_confirm() -> int:
-    """Notify the leads whose results wait for confirmation, once; return the number of
-    notified leads.
+    """Notify once the team leads whose results wait for confirmation, and return the
+    number of notified leads.
     """
     asking = Phase.objects.filter(
         ~Exists(Submission.objects.filter(phase=OuterRef("pk"), status__in=UNSETTLED)),
@@ -200,8 +200,8 @@ def ask_to_confirm() -> int:
 
 
 def tell_waiting(phase: Phase, *, by: User | None = None) -> int:
-    """Notify the leads whose results wait; with ``by``, the leads of all teams with a
-    result.
+    """Notify the team leads whose results wait for confirmation, or with ``by`` the
+    leads of all teams with a result.
     """
     results = results_of(phase)
     waiting = {

@@ -17,15 +17,17 @@ from tasks.jobs.queue_choice import MAX_PLACE, place_in_queue, why_unserved
 from tasks.models import Job, Submission
 
 Status = Submission.Status
-#: The seconds that a run needs in addition to scoring.
+#: A run needs this many seconds in addition to scoring.
 OVERHEAD = 0.3
-#: The number of recent scorings for the estimate of the duration.
+#: The estimate of the duration uses this many recent scorings.
 RECENT = 20
 
 
 @dataclass(frozen=True)
 class Step:
-    """A step of a run; ``state`` is `done`, `now`, `ahead` or `failed`."""
+    """A step of a run's progress, where ``state`` is `done`, `now`, `ahead` or
+    `failed`.
+    """
 
     name: str
     state: str = "ahead"
@@ -35,8 +37,8 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """The progress of a run. ``share`` is the completed share of the scoring, None
-    before it begins.
+    """The progress of a run. ``share`` is the completed share of the scoring, or None
+    before the scoring.
     """
 
     sentence: str
@@ -65,7 +67,7 @@ def progress_of(submission: Submission) -> Progress:
         advice = OVER_LIMIT
     return Progress(
         sentence=_sentence(submission, place, expected_wait(submission, place)),
-        # Workers periodically retry waiting runs, which changes the status.
+        # Workers periodically retry waiting runs, which changes the status of the runs.
         since=submission.submitted_at
         if submission.status == Status.WAITING
         else submission.status_since,
@@ -142,7 +144,7 @@ REFUSED = gettext_lazy(
     "The file stays here, for you to look at."
 )
 
-#: States of a built-in baseline whose run does not exist yet.
+#: A built-in baseline whose run does not exist yet has one of these states.
 UNWRITTEN = {
     Status.QUEUED: gettext_lazy("Waiting for a worker to compute the run."),
     Status.SCORING: gettext_lazy("The run is being computed now."),
@@ -196,7 +198,7 @@ def _before(place: int | None) -> str:
 def _steps(submission: Submission, job: Job | None) -> list[Step]:
     received = Step(_("received"), "done", submission.submitted_at)
     if submission.is_unwritten:
-        # The run of a built-in baseline must be computed before it is scored.
+        # The run of a built-in baseline must be computed before the run is scored.
         first = Step(_("asked for"), "done", submission.submitted_at)
         if not submission.is_moving:
             return [

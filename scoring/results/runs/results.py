@@ -44,15 +44,15 @@ from tasks.models import Gold, Phase, Submission
 from tasks.types import task_type as the_type
 from tasks.types.base import printed_options
 
-#: The maximum number of metrics in a chart by class; the table has all metrics.
+#: A chart by class has at most this many metrics, and the table has all metrics.
 DRAWN = 3
 
 
 def latest_evaluations(
     submission: Submission, at: dt.datetime | None = None
 ) -> dict[str, Evaluation]:
-    """Return the evaluations by rule set in the task's order, each on the newest gold
-    version before ``at``.
+    """Return a run's evaluations by rule set in the task's order, each on the newest
+    gold version before ``at``.
     """
     newest: dict[str, Evaluation] = {}
     evaluations = (
@@ -84,8 +84,8 @@ def predecessor(submission: Submission, gold: Gold) -> Submission | None:
 def numbers(
     submission: Submission, evaluations: Mapping[str, Evaluation]
 ) -> list[dict[str, Any]]:
-    """Return each metric with its score under each rule set, None if the rule set does
-    not have the metric.
+    """Return each metric with the score under each rule set, or None if the rule set
+    does not have the metric.
     """
     task_type = submission.phase.task.type
     by_rules: dict[str, dict[str, Explained]] = {
@@ -139,7 +139,7 @@ def _lacks_probabilities(score: Score, metric: Metric | None) -> bool:
 
 
 def untold_lines(evaluation: Evaluation) -> list[tuple[str, str, str]]:
-    """Return the lines that only organisers see: metric, value and interval."""
+    """Return lines with metric, value and interval of scores that only organisers see."""
     return [
         (
             formatting.metric_label(name),
@@ -195,8 +195,8 @@ def without_value(
 
 
 def place(submission: Submission, viewer: object) -> dict[str, object]:
-    """Return the rank of a run and the number of teams, or the reason why it has no
-    rank.
+    """Return the rank of a run and the number of teams, or the reason why the run has
+    no rank.
     """
     phase = submission.phase
     if submission.kind == Submission.Kind.CONTRASTIVE and phase.shows_contrastive:
@@ -289,7 +289,7 @@ def _dimension(
         }
         for label, values in classes.items()
     ]
-    # Use the first metrics with one scale.
+    # The chart uses the first metrics that have one scale.
     scale = scales[metrics[0]]
     alike = [metric for metric in metrics if scales[metric] == scale][:DRAWN]
     labels = [formatting.metric_label(metric) for metric in alike]
@@ -320,8 +320,7 @@ def _dimension(
     }
 
 
-#: From this number of instances on, intervals have nominal coverage in all populations,
-#: except for rare classes.
+#: With this many instances, intervals have nominal coverage except for rare classes.
 SETTLED = 30
 UPWARD = {
     True: gettext_lazy("higher is better"),
@@ -330,7 +329,7 @@ UPWARD = {
 }
 
 
-#: Metrics that are undefined because the run has no probabilities.
+#: Without probabilities in the run, these metrics are undefined.
 OF_PROBABILITIES = (
     calibration.LogLoss,
     calibration.Brier,
@@ -345,7 +344,7 @@ class Explained:
     label: str
     value: str
     withheld: str
-    #: The interval bounds, or the reason why there is no interval.
+    #: The text has the interval bounds, or the reason why there is no interval.
     interval: str
     n: int
     is_percentage: bool
@@ -356,9 +355,9 @@ class Explained:
     parts: tuple[tuple[str, str], ...]
     command: str
     has_interval: bool = True
-    #: The reason why its interval may have less than nominal coverage.
+    #: The text is the reason why the interval may have less than nominal coverage.
     caution: str = ""
-    #: Empty for human judgements.
+    #: Human judgements have no rule set, so the name is empty.
     rules: str = ""
 
 
@@ -373,8 +372,7 @@ def explained(
             known_metric(kind, score.metric, evaluation.rules, options),
             score.signature,
         )
-        # The reason in words; empty if no interval was requested, or if an earlier
-        # version scored the run.
+        # The reason is empty without a requested interval or for runs of old versions.
         parts = provenance_of(signature)
         why_none = parts.get(NO_VALUE) or parts.get(NO_INTERVAL, "")
         yield Explained(
@@ -411,7 +409,9 @@ def explained(
 
 
 def caution(metric: Metric, score: Score) -> str:
-    """Return the known limits of the interval by docs/uncertainty.md, if they apply."""
+    """Return the limits of a score's interval that docs/uncertainty.md describes, if
+    the limits apply.
+    """
     reasons = []
     if score.n < SETTLED:
         reasons.append(
@@ -442,8 +442,8 @@ def signature_parts(signature: str) -> tuple[tuple[str, str], ...]:
 
 
 class Bin(NamedTuple):
-    """Instances whose confidence is in an interval such as `0.1 to 0.2`, which excludes
-    its lower bound.
+    """The instances with a confidence in an interval such as `0.1 to 0.2`, which
+    excludes the lower bound.
     """
 
     label: str
@@ -453,8 +453,8 @@ class Bin(NamedTuple):
 
 
 def reliability(evaluation: Evaluation, min_bin_size: int) -> dict[str, Any] | None:
-    """Return chart and table; None if the run has no probabilities or its matrices are
-    missing.
+    """Return the reliability chart and table of a run, or None without probabilities or
+    stored matrices.
     """
     metric, sums = _calibration_of(evaluation)
     if metric is None or not sums.any():
@@ -498,7 +498,9 @@ def reliability(evaluation: Evaluation, min_bin_size: int) -> dict[str, Any] | N
 def _calibration_of(
     evaluation: Evaluation,
 ) -> tuple[calibration.CalibrationError | None, base.Floats]:
-    """Return the metric and the sums of its rows, zeros without rows."""
+    """Return the calibration metric and the sums of the metric's rows, or zeros without
+    rows.
+    """
     task_type = evaluation.phase.task.task_type
     options = task_type.checked_options(evaluation.options)
     named = (
@@ -527,7 +529,7 @@ def _calibration_of(
 
 def reliability_chart(bins: Sequence[Bin]) -> Scatter:
     """Return the reliability chart: accuracy (y axis) against confidence (x axis). On
-    the diagonal both are equal.
+    the diagonal, accuracy equals confidence.
     """
     places = [
         Point(

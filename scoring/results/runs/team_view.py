@@ -15,7 +15,7 @@ from scoring.results.board.visibility import may_see_outcome
 from tasks.models import Job, Phase, Submission
 
 Status = Submission.Status
-#: The displayed state if the real state is hidden. It is never stored.
+#: Pages show this state, which is never stored, if the real state is hidden.
 RECEIVED = "received"
 HIDDEN = (Status.QUEUED, Status.SCORING, Status.WAITING, Status.SCORED)
 
@@ -52,7 +52,7 @@ ENDS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """An event. ``by`` is empty if the site caused it."""
+    """An event of a run. ``by`` is empty if the site caused the event."""
 
     at: dt.datetime
     words: str
@@ -61,8 +61,8 @@ class Event:
 
 
 def events(run: Submission, viewer: object) -> list[Event]:
-    """Return the events in chronological order. Viewers who may not see the progress
-    get no scoring events.
+    """Return the events of a run in chronological order. Viewers who may not see the
+    progress get no scoring events.
     """
     events = (
         []

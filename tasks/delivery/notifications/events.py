@@ -33,8 +33,8 @@ def notify(
     submission: models.Submission | None = None,
     facts: Mapping[str, Any] | None = None,
 ) -> int:
-    """Notify people of an event. ``people`` are ids of users. A person who was already
-    notified of the event is skipped.
+    """Notify people of an event. ``people`` are ids of users. The function skips a
+    person who was already notified of the event.
     """
     if submission is not None:
         phase, team = submission.phase, submission.team
@@ -219,7 +219,7 @@ def tell_question(question: models.Question, *, by: User) -> None:
 
 
 def tell_answered(question: models.Question) -> None:
-    """Notify the person who asked. An edited answer is a new event."""
+    """Notify the person who asked a question. An edited answer is a new event."""
     if question.asked_by_id is None:
         return
     event = f"question-{question.pk}-answered-{as_json(question.answered_at)}"
@@ -242,8 +242,8 @@ def tell_report(report: models.Report) -> None:
 
 
 def tell_shared(season: models.Season, other: int) -> None:
-    """Notify the organisers once that another organiser's season contains many of the
-    same texts. The notification does not name the other season.
+    """Notify a season's organisers once that another organiser's season contains many
+    of the same texts. The notification does not name the other season.
     """
     theirs = models.Organiser.objects.filter(season=other).values("user")
     people = models.Organiser.objects.filter(
@@ -254,8 +254,8 @@ def tell_shared(season: models.Season, other: int) -> None:
 
 
 def tell_claim(claim: models.Claim) -> None:
-    """Notify the organisers of both seasons, without naming the other season. Also
-    notify the staff, who decide on the claim.
+    """Notify the organisers of both seasons of a claim, without naming the other
+    season. Also notify the staff, who decide on the claim.
     """
     _tell_claim(claim, "made")
     staff = User.objects.filter(is_staff=True, is_active=True).values_list(

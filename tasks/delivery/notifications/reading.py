@@ -53,8 +53,8 @@ def unread(request: HttpRequest) -> int:
 
 
 def _may_have(user: User) -> tuple[bool, bool]:
-    """Return two truth values: if the user has unread notifications, and if invitations
-    wait for the user. The function uses a single query.
+    """Return one truth value for unread notifications of the user, and one for waiting
+    invitations. The function uses a single query.
     """
     values: dict[str, int | str] = {
         "user": user.pk,

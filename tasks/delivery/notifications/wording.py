@@ -429,8 +429,7 @@ def _claim(notification: Notification) -> Words:
     )
 
 
-#: For each kind of notification, a function with the kind's name after an underscore
-#: writes the text.
+#: Each kind of notification has a writer, which is named `_` and the kind's name.
 _WRITERS: dict[Kind, Callable[[Notification], Words]] = {
     kind: globals()[f"_{kind.name.lower()}"] for kind in Kind
 }

@@ -41,8 +41,8 @@ def body_of(payload: dict[str, Any]) -> bytes:
 def post(
     target: "Target", *, body: bytes, secret: str, timestamp: int, delivery: int
 ) -> int:
-    """Post a delivery and return the status of the response. The body of the response
-    is not read. Raises OSError or HTTPException.
+    """Post a webhook's delivery and return the HTTP status of the response. The body of
+    the response is not read. Raises OSError or HTTPException.
     """
     connection = _Pinned(target)
     limit = threading.Timer(TIMEOUT, connection.cut)
@@ -67,8 +67,8 @@ def post(
 
 
 class _Pinned(http.client.HTTPConnection):
-    """A connection to the IP address that was checked. The host name is only used to
-    verify the certificate.
+    """A connection to the IP address that was checked. The connection uses the host
+    name only to verify the certificate.
     """
 
     def __init__(self, target: "Target") -> None:
@@ -90,10 +90,9 @@ class _Pinned(http.client.HTTPConnection):
                 self.sock.shutdown(socket.SHUT_RDWR)
 
 
-#: The timeout in seconds of a DNS lookup.
+#: A DNS lookup times out after this many seconds.
 LOOKUP_SECONDS = 5
-#: Address ranges that are translated to other addresses. The check cannot see the other
-#: address.
+#: Addresses in these ranges are translated to addresses that the check cannot see.
 _TRANSLATED = tuple(
     map(
         ipaddress.ip_network,
@@ -144,8 +143,8 @@ def checked_url(url: str) -> str:
 
 
 def target_of(url: str) -> Target:
-    """Resolve the host once. Raises AddressRefused if any IP address of the host is
-    private.
+    """Resolve the host name of a webhook once. Raises AddressRefused if any IP address
+    of the host is private.
     """
     parts = urlsplit(checked_url(url))
     host, scheme = parts.hostname or "", parts.scheme

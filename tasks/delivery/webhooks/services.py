@@ -23,8 +23,8 @@ from tasks.delivery.webhooks.posting import checked_url
 from tasks.models import Delivery, Job, Season, Webhook
 
 MAX_A_SEASON = 10
-#: Organisers can undo an action within this time. E-mails and webhooks about the action
-#: are delayed until then.
+#: Organisers can undo an action within this time.
+#: E-mails and webhooks about an action are delayed by this time.
 TO_TAKE_BACK = dt.timedelta(minutes=10)
 _held: ContextVar[tuple[list[str], dt.datetime | None] | None] = ContextVar(
     "held", default=None
@@ -34,7 +34,7 @@ _held: ContextVar[tuple[list[str], dt.datetime | None] | None] = ContextVar(
 @contextmanager
 def holding(since: dt.datetime | None = None) -> Iterator[list[str]]:
     """Delay the e-mails and webhooks that the block creates until the user can no
-    longer undo the action. Yield a list that collects the events.
+    longer undo the action. Yield a list that collects the events of the block.
 
     ``since`` is the time of the action, by default now.
     """
@@ -47,7 +47,7 @@ def holding(since: dt.datetime | None = None) -> Iterator[list[str]]:
 
 
 def due_at(event: str, at: dt.datetime) -> dt.datetime:
-    """Return the time at which messages about an event are sent."""
+    """Return the time at which e-mails and webhooks about an event are sent."""
     held = _held.get()
     if held is None:
         return at
@@ -82,7 +82,7 @@ def make_webhook(*, season: Season, url: str, by: User) -> Webhook:
 
 
 def renew_secret(*, webhook: Webhook, by: User) -> Webhook:
-    """Replace the secret. Signatures with the old secret become invalid."""
+    """Replace the secret of a webhook. Signatures with the old secret become invalid."""
     with transaction.atomic():
         changed = Webhook.objects.select_for_update().get(pk=webhook.pk)
         changed.nonce = secrets.token_hex(12)

@@ -17,8 +17,8 @@ class EndingCluster(Cluster):
     """django-q's parent process, which may receive several signals to stop.
 
     If a parent process dies, the kernel sends a signal for each of its threads.
-    django-q's own handler would deadlock: if a second signal interrupts the handler
-    while it sets an event, the handler waits for a lock that the process already holds.
+    django-q's own handler would deadlock, because a second signal can interrupt the
+    handler while the process holds a lock that the handler needs.
     """
 
     def __init__(self) -> None:

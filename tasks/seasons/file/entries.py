@@ -53,8 +53,7 @@ from tasks.types.registry import folder_type, stored
 from tasks.types.toml_lines import KeyLines
 
 NAME = "season.toml"
-#: Words that URLs contain at the position of a task's or phase's slug. Such words
-#: cannot be slugs.
+#: Slugs of tasks and phases cannot be these words, which URLs contain in their place.
 RESERVED_TASKS, RESERVED_PHASES = ("organise", "overall", "submit"), ("published",)
 Facts = dict[str, Any]
 SEASON = "season"
@@ -64,12 +63,13 @@ SEASON = "season"
 class Roots:
     folder: Path
     data: Path | None = None
-    #: True if the files are from an uploaded zip archive. Only sandboxed processes may
-    #: read such files.
+    #: Only sandboxed processes may read the files of an uploaded zip archive.
     is_sent: ClassVar[bool] = False
 
     def file(self, table: Table, key: str, name: str) -> Path | None:
-        """Return the file of a relative path, from the folder or the data root."""
+        """Return the file of a relative path in the season file, from the folder or the
+        data root.
+        """
         roots = [root for root in (self.folder, self.data) if root is not None]
         folders = {"folders": _(" or ").join(str(root) for root in roots)}
         if not name or Path(name).is_absolute() or "\0" in name:
@@ -141,7 +141,7 @@ class GoldEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class BaselineEntry:
-    """A baseline. ``phases`` are slugs of phases. If empty, the baseline runs in all
+    """A baseline of a season file. ``phases`` are slugs of phases, or empty for all
     phases of the task that have gold.
     """
 
@@ -156,7 +156,7 @@ class BaselineEntry:
 class TaskEntry:
     table: Table
     slug: str
-    #: None if the type is unknown or the folder of the type is invalid.
+    #: The task type is None if the type is unknown or its folder is invalid.
     task_type: TaskType | None
     values: Facts
     phases: tuple[PhaseEntry, ...]
@@ -182,7 +182,7 @@ class TaskEntry:
         return options
 
 
-#: The keys of roles in the season's table. A person in both lists is an organiser.
+#: The season's table has these keys for roles, and a person in both is an organiser.
 ROLES = {
     "organisers": Organiser.Role.ORGANISER.value,
     "helpers": Organiser.Role.HELPER.value,
@@ -196,13 +196,13 @@ class SeasonEntry:
     slug: str
     values: Facts
     terms: str
-    #: The role of each helper and organiser, by e-mail address.
+    #: ``roles`` maps the e-mail address of each helper and organiser to a role.
     roles: Mapping[str, str]
     published: tuple[Path, ...]
     tasks: tuple[TaskEntry, ...]
     is_alone: bool
     roots: Roots
-    #: True for a season file, False for settings that were changed on the site.
+    #: The settings are from a season file, and not changed on the site.
     is_from_file: bool = True
 
 
@@ -526,7 +526,9 @@ def _cutoffs(table: Table, task_type: TaskType) -> dict[str, str]:
 
 
 def _accepted_findings(table: Table, task_type: TaskType) -> dict[str, str]:
-    """Return the categories of findings that are warnings in the task, as the option that lists them."""
+    """Return the categories of findings that are warnings in the task, as the option
+    that lists these categories.
+    """
     categories = table.texts("accept", ())
     if not categories:
         return {}
@@ -659,8 +661,8 @@ def _phase(table: Table) -> PhaseEntry:
 
 
 def _planned_phases(table: Table) -> list[Facts]:
-    """Return the tables of planned phases as JSON. Each contains the keys that the file
-    sets.
+    """Return the tables of planned phases as JSON. Each table contains the keys that
+    the season file sets.
     """
     planned = [_phase(row) for row in table.tables("planned_phases")]
     _refuse_repeated((phase.table, "slug", phase.slug) for phase in planned)
@@ -751,7 +753,7 @@ def facts_of(
 ) -> dict[str, Facts]:
     facts = {SEASON: dict(entry.values)}
     if entry.is_from_file and "public" not in entry.table:
-        # A new season is a draft. An existing season keeps its state.
+        # A new season is a draft, and an existing season keeps its state.
         del facts[SEASON]["is_public"]
     if entry.roots.is_sent and "entry_list" not in entry.table:
         # A zip archive does not name people.

@@ -121,13 +121,12 @@ def _settings_of_row(row: Season | Task | Phase) -> dict[str, Any]:
             default = list(known.rules)[:1] if known else []
         if isinstance(value, str):
             value = value.strip().replace("\r\n", "\n")
-        # If the file has no key `public`, loading does not change the visibility of the
-        # season.
+        # A file without the key `public` does not change the visibility of the season.
         is_said = row.is_required(name) or name == "is_public"
         if value is not None and (
             is_said or audit.as_json(value) != audit.as_json(default)
         ):
-            # The site stores lines; the file has a list.
+            # The site stores lines of a text, and the file has a list.
             said[row.key(name)] = value.split() if name == "entry_list" else value
     return said
 

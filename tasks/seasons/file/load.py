@@ -49,8 +49,8 @@ RERANK = "scoring.worker.rescoring.rank_again"
 
 @dataclass(frozen=True, kw_only=True)
 class Loaded:
-    """A loaded season, and the changes. Without changes, the site already had the state
-    of the file.
+    """A loaded season, and the changes of the site. Without changes, the site already
+    had the state of the season file.
     """
 
     season: Season
@@ -289,8 +289,7 @@ def _write_task(
             declarations.keep(entry.task_type) if entry.task_type.declared else None
         )
         if task.pk and task.type == entry.type and task.declaration != declaration:
-            # Only texts of the declaration have changed. A change of scores would lead
-            # to another type.
+            # Only texts of the declaration changed, since new scores mean a new type.
             changes.append(f"task {task.slug}: declaration")
             Task.objects.filter(pk=task.pk).update(declaration=declaration)
         task.declaration = declaration
@@ -457,7 +456,7 @@ _KEY = re.compile(
     r"(?:season|tasks\.(?P<task>[^.]+)(?:\.phases\.(?P<phase>[^.]+))?)\.(?P<name>[^.]+)",
     re.DOTALL,
 )
-#: Keys that are not settings: people, additional files, and URLs.
+#: People, additional files and URLs have these keys and are not settings.
 _NO_SETTINGS = (
     "slug",
     *entries.ROLES,
@@ -497,8 +496,8 @@ class SettingsRefused(refusals.Refused):
 def change_settings(
     *, season: Season, values: Mapping[str, Any], by: User | None
 ) -> Loaded:
-    """Change settings. Keys have the form `tasks.1a.phases.final.closes`. The value
-    None means the default. Raises SettingsRefused.
+    """Change settings of a season. Keys have the form `tasks.1a.phases.final.closes`.
+    The value None means the default. Raises SettingsRefused.
     """
     with transaction.atomic():
         locked = Season.objects.select_for_update().get(pk=season.pk)

@@ -34,15 +34,14 @@ from tasks.types.files import open_input
 from tasks.types.problems import fatal
 from tasks.types.runs import read_run
 
-#: A dotted name, because the package scoring imports the package tasks, and not vice
-#: versa.
+#: Scoring imports tasks, so tasks name this class of scoring by a dotted name.
 READER = "scoring.results.publications.season_results.SeasonResults"
 IN_THE_FILE = gettext_lazy(
     "the same in the file, or it deleted in the admin by someone who knows what is lost"
 )
-#: Runs with these statuses do not prevent changes of the task.
+#: Runs with these statuses prevent changes of the task's type.
 BINDING = (*Submission.COUNTED, Submission.Status.FAILED)
-#: The word that means all keys in the arguments `--apply` and `--keep`.
+#: This word means all keys in the arguments `--apply` and `--keep`.
 ALL = "all"
 
 
@@ -56,8 +55,8 @@ UNSAID = _NoLastValue()
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """A difference in one key. ``last`` is the value in the last loaded file. All
-    values are JSON.
+    """A difference between site and season file in one key. ``last`` is the value in
+    the last loaded file. All values are JSON.
     """
 
     key: str
@@ -83,8 +82,8 @@ class Difference:
 
 @dataclass(frozen=True)
 class Decisions:
-    """The user's decisions: keys for which the file's value replaces changes on the
-    site, and keys for which the site's value is kept.
+    """The user's decisions on keys for which the file's value replaces changes on the
+    site, and on keys for which the site's value is kept.
     """
 
     apply: frozenset[str] = frozenset()
@@ -130,7 +129,9 @@ class KeyNotKnown(refusals.Refused):
 
 
 class PublishedResults(Protocol):
-    """The part of a season file that scoring reads: published results, and where its tasks show them."""
+    """The part of a season file that scoring reads, with published results and the
+    places where tasks show the results.
+    """
 
     problems: list[Problem]
     oddities: list[Problem]
@@ -151,9 +152,9 @@ class Plan:
     entry: entries.SeasonEntry
     results: PublishedResults
     gold: dict[tuple[str, str], packing.PreparedGold] = field(default_factory=dict)
-    #: Maps slugs of tasks to the placements of published results.
+    #: ``placements`` maps slugs of tasks to the placements of published results.
     placements: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    #: Keys whose values on the site do not change.
+    #: The values of these keys on the site do not change.
     stays: frozenset[str] = frozenset()
 
     @property
@@ -188,8 +189,7 @@ class Plan:
                 if key in remembered:
                     last = remembered[key]
                 elif entries.key_of(prefix, "title") in remembered:
-                    # The setting was added in a later release and had the default value
-                    # when the file was loaded.
+                    # A later release added the setting, so the file had its default.
                     last = audit.as_json(
                         entries.model_of(prefix).field(name).get_default()
                     )
@@ -299,8 +299,8 @@ class Plan:
 def _digests(
     last: Any, present: Gold, prepared: packing.PreparedGold
 ) -> tuple[Any, str, str]:
-    """Return three digests under the same rule: of the last loaded file, of the site,
-    and of the present file.
+    """Return the digests of gold in the last loaded file, on the site, and in the
+    present file under the same rule.
     """
     site, file = present.plain_digest, prepared.digests[str(present.digest_rule)]
     if last in present.digests.values():
@@ -478,8 +478,8 @@ def _refuse_unexplained_fix(
     last = remembered_of(present.task.season).get(key)
     is_known = last in (present.plain_digest, *present.digests.values())
     if not is_known and (decisions.keeps(key) or not decisions.decides(key)):
-        # The site's gold has changed since the last load. The user must decide before a
-        # reason is required.
+        # The site's gold has changed since the last load of the season file.
+        # The user must decide on the gold before a reason is required.
         return
     reasons = Gold.objects.filter(task=present.task, split=gold.split).values_list(
         "reason", flat=True

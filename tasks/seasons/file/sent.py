@@ -43,8 +43,7 @@ from tasks.types.guarded.toml_reader import read_toml
 from tasks.types.problems import from_values
 
 UNPACK = "tasks.seasons.file.zip_reader:unpack"
-#: A dotted name, because the package scoring imports the package tasks, and not vice
-#: versa.
+#: Scoring imports tasks, so tasks name this function of scoring by a dotted name.
 CHECK_FOLDER = "scoring.offline.proposing:check_folder"
 MARK = b"PK\x03\x04"
 Load = Callable[..., Loaded]
@@ -57,8 +56,8 @@ def season_in_zip(
     """Yield a function like `apply_entry` that loads the season. Call the function
     within the block, while the files exist. Raises InputRefused.
 
-    ``slug`` is the slug of an existing season, or empty for a new season. None allows
-    both.
+    ``slug`` is the slug of an existing season, or empty for a new season. With None,
+    the season may be existing or new.
     """
     with tempfile.TemporaryDirectory(prefix="citeboard-season-") as scratch:
         folder = Path(scratch) / "season"
@@ -136,14 +135,14 @@ class SentZip(entries.FileAlone):
         self.folder, self._scratch, self._slug, self._by = folder, scratch, slug, by
         self.missing: list[tuple[Table, str, str]] = []
         self.brings_files = False
-        # A rehearsal precedes the load. Files are read only once.
+        # A rehearsal precedes the load, and both use files that were read only once.
         self._types: dict[str, TaskType] = {}
         self._gold: dict[tuple[str, ...], packing.PreparedGold] = {}
         self._runs: dict[tuple[str, ...], Sequence[Problem]] = {}
 
     def file(self, table: Table, key: str, name: str) -> Path | None:
-        # Only these keys may name files of the archive. Published results and files of
-        # options must be on the site's machine.
+        # Only these keys may name files of the archive.
+        # Published results and files of options must be on the site's machine.
         if key not in ("paths", "run", "card"):
             return None
         path = self.folder / name
@@ -284,8 +283,8 @@ class SentZip(entries.FileAlone):
 
 
 def _is_same(files: Mapping[str, str], present: Mapping[str, str]) -> bool:
-    """Return True if the files are the task's present folder. The sample may be
-    missing.
+    """Return True if the files equal the task's present folder, with or without the
+    sample.
     """
     if any(name.startswith(f"{SAMPLE}/") for name in files):
         return files == present
@@ -304,8 +303,8 @@ def _open_file(path: Path) -> IO[bytes]:
 def _members(
     paths: Sequence[Path],
 ) -> Iterator[tuple[str, Callable[[], IO[bytes]]]]:
-    """Yield the files of each path. File names start with the number of the path, as
-    readers of folders expect.
+    """Yield the archive's files of each path. File names start with the number of the
+    path, as readers of folders expect.
     """
     for number, path in enumerate(paths):
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:

@@ -16,13 +16,13 @@ from tasks.types.toml_lines import KeyLines, KeyPath, table
 _SLUG = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
 REQUIRED: Final = object()
 MISSING: Final = object()
-#: The largest integer that can be stored in the column of both databases.
+#: Both databases can store integers up to this number in the column.
 _LARGEST = 2**31 - 1
 
 
 class Findings:
-    """The problems of a file, sorted by line number. Problems without line numbers are
-    sorted by path.
+    """The problems of a season file, sorted by line number. Problems without line
+    numbers are sorted by path.
     """
 
     def __init__(self, file: str, lines: KeyLines | None = None) -> None:
@@ -46,8 +46,8 @@ class Findings:
 
 
 class Table:
-    """A table. Each reader takes a key, and records faults instead of raising them.
-    `close` refuses keys that were not read.
+    """A table of a season file. Each reader takes a key, and records faults instead of
+    raising exceptions. `close` refuses keys that were not read.
     """
 
     unknown_key = gettext_noop("there is no key “%(name)s” here%(near)s")
@@ -227,8 +227,7 @@ class Table:
                 self.stated(name, value),
                 _("a table under [%(name)s]") % {"name": name},
             )
-        # The missing table is already recorded as a fault. Discard faults of keys in
-        # this table.
+        # The missing table is a recorded fault, so faults of its keys are discarded.
         return Table(
             {}, (*self.path, name), Findings(self.findings.file, self.findings.lines)
         )
@@ -301,9 +300,7 @@ PARTS = ("published", "gold", "phases", "baselines")
 
 
 def document(values: Mapping[str, Any]) -> str:
-    """Return a season file: the table `season`, and the arrays of tables `tasks` with
-    their parts.
-    """
+    """Return a season file with the table `season`, and the arrays of tables `tasks`."""
     parts = [table("[season]", values["season"])]
     for task in values.get("tasks", ()):
         own = {name: task[name] for name in PARTS if name in task}

@@ -13,13 +13,13 @@ from tasks.types.problems import as_values, refuse
 
 NAME, TASKS, GOLD, BASELINES = "season.toml", "tasks", "gold", "baselines"
 LIMITS = Limits(files=5_000, nested=(GOLD, BASELINES))
-#: Maximum length of a file name, and maximum size of the season file in bytes.
+#: A file name has at most MAX_NAME characters, and the season file MAX_FILE bytes.
 MAX_NAME, MAX_FILE = 200, 1 << 20
 
 
 def unpack(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Unpack the files into numbered files of the folder. Return the original names, or
-    the problems.
+    """Unpack the files of an archive into numbered files of the folder. Return the
+    original file names, or the problems of the archive.
     """
     try:
         names = _unpack_archive(given["filename"])
@@ -29,8 +29,8 @@ def unpack(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def part(number: int) -> str:
-    """Return the path where the process writes the file with this number. No name from
-    the archive becomes a path.
+    """Return the path where the process writes the archive's file with this number. No
+    file name from the archive becomes a path.
     """
     return f"part-{number}"
 
