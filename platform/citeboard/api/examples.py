@@ -20,7 +20,7 @@ RARE = {"infinite", "withheld", "ranks_of", "is_count", "retry_after", "parts"}
 
 
 @cache
-def _values() -> dict[str, Any]:
+def _read_example_values() -> dict[str, Any]:
     """Return the example values.
 
     The key is the name of a field, or `COMPONENT.FIELD` if the field needs another
@@ -44,12 +44,12 @@ def with_examples(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
             for media in (
                 media for body in bodies for media in body.get("content", {}).values()
             ):
-                if name := _component(media["schema"]):
-                    media["example"] = _composed(name, components)
+                if name := _component_of_schema(media["schema"]):
+                    media["example"] = _compose_example(name, components)
     return result
 
 
-def _composed(name: str, components: dict[str, Any]) -> dict[str, Any]:
+def _compose_example(name: str, components: dict[str, Any]) -> dict[str, Any]:
     """Return an example of a component.
 
     Omit fields without example values; a test reports these fields.
@@ -57,25 +57,25 @@ def _composed(name: str, components: dict[str, Any]) -> dict[str, Any]:
     while "properties" not in components[name]:
         # If a component has alternatives, use the first alternative, because it is the
         # most common.
-        name = _component(components[name]) or ""
+        name = _component_of_schema(components[name]) or ""
     fields = components[name]["properties"]
     values = {
-        field: _value(name, field, part, components)
+        field: _example_value(name, field, part, components)
         for field, part in fields.items()
         if field not in RARE and part.get("format") != "binary"
     }
     return {field: value for field, value in values.items() if value is not LACKING}
 
 
-def _value(
+def _example_value(
     name: str, field: str, part: dict[str, Any], components: dict[str, Any]
 ) -> Any:
-    values = _values()
+    values = _read_example_values()
     if f"{name}.{field}" in values:
         return values[f"{name}.{field}"]
-    below = _component(part) or _component(part.get("items", {}))
+    below = _component_of_schema(part) or _component_of_schema(part.get("items", {}))
     if below and "properties" in components[below]:
-        composed = _composed(below, components)
+        composed = _compose_example(below, components)
         return [composed] if part.get("type") == "array" else composed
     inner = part.get("additionalProperties")
     if inner and field in NAMES:
@@ -87,12 +87,12 @@ def _mapping_example(
     names: list[str], part: dict[str, Any], components: dict[str, Any]
 ) -> dict[str, Any]:
     first, *rest = names
-    if below := _component(part):
-        return {first: _composed(below, components)}
+    if below := _component_of_schema(part):
+        return {first: _compose_example(below, components)}
     return {first: _mapping_example(rest, part["additionalProperties"], components)}
 
 
-def _component(part: dict[str, Any]) -> str | None:
+def _component_of_schema(part: dict[str, Any]) -> str | None:
     """Return the component that a schema refers to; the schema may also allow null."""
     reference = (part.get("allOf") or part.get("oneOf") or [part])[0].get("$ref")
     return reference.rpartition("/")[2] if reference else None

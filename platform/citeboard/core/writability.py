@@ -79,7 +79,7 @@ def beat() -> WriteRecord:
     # If the disk of the work folder is full, other processes find no record and check
     # the database themselves.
     with suppress(OSError):
-        _store(record)
+        _save_write_record(record)
     return record
 
 
@@ -108,7 +108,7 @@ def forget_machines() -> int:
 def last_record() -> WriteRecord | None:
     """Return the last record of this machine, or None if it is missing or too old."""
     try:
-        record = WriteRecord(**json.loads(_path().read_text()))
+        record = WriteRecord(**json.loads(_path_of_record().read_text()))
         age = time.time() - record.at
     except (OSError, ValueError, TypeError):
         return None
@@ -149,13 +149,13 @@ def _problem_by_reading() -> WriteRecord | None:
     return None
 
 
-def _store(record: WriteRecord) -> None:
-    path = _path()
+def _save_write_record(record: WriteRecord) -> None:
+    path = _path_of_record()
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     new = path.with_suffix(f".{threading.get_native_id()}")
     new.write_text(json.dumps(asdict(record)))
     new.replace(path)
 
 
-def _path() -> Path:
+def _path_of_record() -> Path:
     return Path(settings.WORK_DIR) / "database-write.json"

@@ -114,7 +114,7 @@ class Demo:
 def begin_demo() -> Demo:
     """Create the demo accounts and the first season."""
     users = {role: account(role) for role in ROLES}
-    files = _files()
+    files = _demo_files_folder()
     season = Season.objects.filter(slug=SEASON).first() or _load_dated_season(
         "demo-season", files
     )
@@ -133,7 +133,7 @@ def finish_demo() -> None:
 
     An interrupted call can be repeated.
     """
-    files = _files()
+    files = _demo_files_folder()
     if (mark := files / UNFINISHED).exists():
         season = Season.objects.get(slug=SEASON)
         # One file for each judge. An earlier release has unpacked the first file alone.
@@ -159,7 +159,7 @@ WITH_CARE: dict[str, Any] = (
 )
 
 
-def _files() -> Path:
+def _demo_files_folder() -> Path:
     """Return the folder with the invented files of the season.
 
     The folder is permanent, because workers read parses from it.
@@ -181,7 +181,7 @@ def _load_dated_season(folder: str, files: Path) -> Season:
     season = patiently(load.load_season, EXAMPLES / folder, data=files).season
     with transaction.atomic():
         for phase in Phase.objects.filter(task__season=season):
-            _date(phase, phase.submissions.all(), OLDEST)
+            _backdate_runs(phase, phase.submissions.all(), OLDEST)
     return season
 
 
@@ -217,7 +217,7 @@ def bring_reports() -> None:
     for phase in _phases_of(season):
         systems = JUDGES if phase.task.slug == JUDGING else WRITERS
         if {system.name for system in systems}.issuperset(_sent_to(phase)):
-            dates = _dates(phase, len(systems))
+            dates = _submission_times(phase, len(systems))
             _send_missing(phase, systems, folder / phase.task.slug, dates)
         for path in sorted((folder / phase.task.slug).glob("battles-*.jsonl")):
             if not phase.sheets.filter(filename=path.name).exists():
@@ -424,7 +424,7 @@ def send_runs(season: Season, files: Path) -> None:
         called = BASELINES.get(phase.task.slug, {})
         names = [name for name in called if name not in lacking]
         asked = names if phase.slug == PRACTICE else names[:1]
-        dates = _dates(phase, len(systems) + len(asked))
+        dates = _submission_times(phase, len(systems) + len(asked))
         cards = {
             system.name: said_of(
                 phase.task.task_type,
@@ -444,10 +444,10 @@ def _ask_for_baselines(phase: Phase, called: Mapping[str, str]) -> None:
     baseline_runs.ask(phase=phase, names=list(called), by=None)
     for name, system in called.items():
         phase.submissions.filter(built_in=name).update(system=system)
-    _date(phase, phase.submissions.exclude(built_in=""), 0)
+    _backdate_runs(phase, phase.submissions.exclude(built_in=""), 0)
 
 
-def _dates(phase: Phase, count: int, first: int = 0) -> list[dt.datetime]:
+def _submission_times(phase: Phase, count: int, first: int = 0) -> list[dt.datetime]:
     """Return submission times over several months, so that the chart over time has
     several points.
     """
@@ -456,9 +456,9 @@ def _dates(phase: Phase, count: int, first: int = 0) -> list[dt.datetime]:
     return [last - steps * apart for steps in reversed(range(first, first + count))]
 
 
-def _date(phase: Phase, runs: QuerySet[Submission], first: int) -> None:
+def _backdate_runs(phase: Phase, runs: QuerySet[Submission], first: int) -> None:
     rows = list(runs.order_by("pk"))
-    for run, at in zip(rows, _dates(phase, len(rows), first), strict=True):
+    for run, at in zip(rows, _submission_times(phase, len(rows), first), strict=True):
         Submission.objects.filter(pk=run.pk).update(submitted_at=at)
         # A worker may have scored the run already. Evaluations have the date of their
         # run.
@@ -494,7 +494,8 @@ def publish_ratings(season: Season, organiser: User) -> None:
     for name, bias in ANNOTATORS.items():
         given = [
             ratings.Given(
-                text.code, _values(text, name, qualities[text.submission.system], bias)
+                text.code,
+                _simulated_ratings(text, name, qualities[text.submission.system], bias),
             )
             for text in texts
         ]
@@ -504,7 +505,7 @@ def publish_ratings(season: Season, organiser: User) -> None:
     outcome.publish(sheet=sheet, by=organiser)
 
 
-def _values(
+def _simulated_ratings(
     text: SheetText, annotator: str, quality: float, bias: float
 ) -> dict[str, int]:
     drawn = chance(annotator, text.submission.system, text.instance.name)

@@ -67,7 +67,7 @@ def later_runs(backup: Path) -> list[Submission]:
     """Return the runs of teams that the backup lacks, oldest first. Raises
     BackupRefused.
     """
-    there = _runs_in(backup)
+    there = _runs_since(backup)
     runs = Submission.objects.filter(team__isnull=False).exclude(status__in=TAKEN_BACK)
     runs = runs.select_related("team", "phase__task__season", "submitted_by")
     return [
@@ -77,7 +77,7 @@ def later_runs(backup: Path) -> list[Submission]:
     ]
 
 
-def _runs_in(backup: Path) -> set[tuple[int, str]]:
+def _runs_since(backup: Path) -> set[tuple[int, str]]:
     """Return the id and SHA-256 of each run in the backup. Another release may have
     written the backup.
     """
@@ -199,13 +199,13 @@ def send_again(saved: SavedRun, folder: Path) -> Submission | None:
             said=Metadata(
                 description=saved.description, card=saved.card, figures=saved.figures
             ),
-            facts=_facts(saved),
+            facts=_submission_facts(saved),
         )
     except (Refused, PoolFull) as reason:
         raise NotSent(f"{saved}: {reason}") from reason
 
 
-def _facts(saved: SavedRun) -> dict[str, Any]:
+def _submission_facts(saved: SavedRun) -> dict[str, Any]:
     return {
         "submitted_by": User.objects.filter(email__iexact=saved.submitted_by).first()
         if saved.submitted_by

@@ -496,7 +496,7 @@ def declare(
         )
     with refusals_at(form, None):
         try:
-            return _saved(request, season, task, draft, form, told)
+            return _save_declaration(request, season, task, draft, form, told)
         except rescoring.GoldRefused as refused:
             told["problems"] = [problem.as_dict() for problem in refused.problems]
     return context | _preview_context(form, told)
@@ -507,7 +507,7 @@ def _of_task(request: SignedInRequest, season: Season, task: Task) -> Told:
     told = declaring.look_at(draft, request.user)
     # If the reader fails, the fields are unknown, but organisers can still edit the
     # declaration.
-    known = {"fields": [], "instances": 0, **_facts(told)}
+    known = {"fields": [], "instances": 0, **_draft_facts(told)}
     return _preview_context(DeclarationForm(None, {**draft, **known}, season), told)
 
 
@@ -530,11 +530,11 @@ def _of_gold(request: SignedInRequest, season: Season) -> Told:
         return {"form": first}
     draft, told = _start_draft(request, season, first, slug)
     if not told.get("task"):
-        return {"form": first, **_problems(told)}
+        return {"form": first, **_problems_by_field(told)}
     return _preview_context(DeclarationForm(None, draft, season), told)
 
 
-def _saved(
+def _save_declaration(
     request: SignedInRequest,
     season: Season,
     task: Task | None,
@@ -586,7 +586,7 @@ def _start_draft(
         "card": "",
     }
     told = declaring.look_at(draft, request.user)
-    return {**draft, **_facts(told)}, told
+    return {**draft, **_draft_facts(told)}, told
 
 
 def _with_sample_run(request: HttpRequest, draft: Told) -> QueryDict:
@@ -621,7 +621,7 @@ def _draft_sent(request: HttpRequest, season: Season, task: Task | None) -> Told
     return draft if is_ours and storage.gold.exists(draft["stored"]) else None
 
 
-def _facts(told: Told) -> Told:
+def _draft_facts(told: Told) -> Told:
     return {
         name: told[name]
         for name in ("task", "fields", "instances", "card", "guesses")
@@ -629,7 +629,7 @@ def _facts(told: Told) -> Told:
     }
 
 
-def _problems(told: Told, form: DeclarationForm | None = None) -> Told:
+def _problems_by_field(told: Told, form: DeclarationForm | None = None) -> Told:
     """Return the problems for each form field, because users do not see the
     declaration's files.
     """
@@ -687,5 +687,5 @@ def _preview_context(form: DeclarationForm, told: Told) -> Told:
             }
             for guess in form.guesses
         ],
-        **_problems(told, form),
+        **_problems_by_field(told, form),
     }
