@@ -31,13 +31,13 @@ HOSTILE = "tests.core.confined.hostile_runs"
 
 @contextmanager
 def pool_of_hostile_readers(*preload: str, size: int):
-    confinement._pool.cache_clear()
+    confinement._create_pool.cache_clear()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(confinement, "PRELOAD", (*preload, HOSTILE))
-        made = confinement._pool(
+        made = confinement._create_pool(
             size, settings.DATA_DIR / "checks", 10_000, confinement.means()
         )
-    confinement._pool.cache_clear()
+    confinement._create_pool.cache_clear()
     yield made
     made.close()
 

@@ -32,7 +32,7 @@ def refused():
 
 
 def record(**facts) -> None:
-    writability._store(WriteRecord(**{"at": time.time(), **facts}))
+    writability._save_write_record(WriteRecord(**{"at": time.time(), **facts}))
 
 
 def fail(monkeypatch, error: Exception) -> None:

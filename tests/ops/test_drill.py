@@ -128,7 +128,7 @@ def test_a_fault_that_needs_a_small_disk_is_not_played_without_namespaces(monkey
 def test_the_copy_knows_no_server_of_the_operator(monkeypatch, tmp_path):
     for name in ("CITEBOARD_EMAIL_HOST", "REDIS_URL", "CITEBOARD_STORAGE"):
         monkeypatch.setenv(name, "mail.example.org")
-    found = site_copy._environment(tmp_path, "sqlite:///copy")
+    found = site_copy._environment_variables(tmp_path, "sqlite:///copy")
     assert "mail.example.org" not in found.values()
     assert found["DATABASE_URL"] == "sqlite:///copy"
 
@@ -166,8 +166,11 @@ def test_a_door_leads_to_the_unix_socket_of_a_server(tmp_path):
 @pytest.mark.both_databases
 def test_a_server_that_refuses_a_second_database_is_quoted(tmp_path, monkeypatch):
     monkeypatch.setattr(site_copy.uuid, "uuid4", lambda: SimpleNamespace(hex="taken"))
-    with site_copy._database(tmp_path), pytest.raises(DrillStopped) as refused:
-        site_copy._database(tmp_path).__enter__()
+    with (
+        site_copy._create_empty_database(tmp_path),
+        pytest.raises(DrillStopped) as refused,
+    ):
+        site_copy._create_empty_database(tmp_path).__enter__()
     assert "the drill needs a database of its own beside" in str(refused.value)
     assert "already exists" in str(refused.value)
 

@@ -153,7 +153,7 @@ def test_a_backup_fetched_from_a_bucket_that_was_tampered_with_is_refused(
     )
     opened.delete(name)
     (tmp_path / "other").write_bytes(b"another")
-    bucket_backups._save(opened, name, tmp_path / "other")
+    bucket_backups._upload_to_bucket(opened, name, tmp_path / "other")
     with pytest.raises(
         CommandError, match=r"the backup is damaged: .*; nothing was changed"
     ):

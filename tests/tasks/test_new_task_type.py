@@ -76,10 +76,12 @@ def installed(page, files, tmp_path, monkeypatch) -> Path:
             lambda *given, real=real: with_path(real(*given), site),
         )
     monkeypatch.setattr(confinement, "CODE", (*confinement.CODE, site))
-    monkeypatch.setattr(confinement, "_pool", cache(confinement._pool.__wrapped__))
+    monkeypatch.setattr(
+        confinement, "_pool", cache(confinement._create_pool.__wrapped__)
+    )
     forget()
     yield site / PACKAGE
-    if confinement._pool.cache_info().currsize:
+    if confinement._create_pool.cache_info().currsize:
         confinement.pool().close()
     forget()
     for module in [name for name in sys.modules if name.partition(".")[0] == PACKAGE]:

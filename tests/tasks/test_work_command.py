@@ -62,7 +62,9 @@ def test_its_group_alone_is_gone_once_it_ends():
 
 def test_it_fails_with_the_reason_while_nothing_can_be_written(done):
     factories.make_submission()
-    writability._store(WriteRecord(at=time.time(), reason=READ_ONLY, status=503))
+    writability._save_write_record(
+        WriteRecord(at=time.time(), reason=READ_ONLY, status=503)
+    )
     with pytest.raises(CommandError, match=READ_ONLY):
         call_command("work", until_idle=True)
     assert done == []

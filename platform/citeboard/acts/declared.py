@@ -309,7 +309,7 @@ class Act:
         form = self.form(posted, of=thing)
         if not self.refused:
             return {
-                name: _read(field, posted.get(name))
+                name: _cleaned_or_posted_value(field, posted.get(name))
                 for name, field in form.fields.items()
             }
         if not form.is_valid():
@@ -336,7 +336,7 @@ class Act:
         return str(words) % facts
 
 
-def _read(field: forms.Field, posted: str | None) -> Any:
+def _cleaned_or_posted_value(field: forms.Field, posted: str | None) -> Any:
     """Return the cleaned value, or the posted text if the text is invalid.
 
     The service of the action rejects an invalid text.

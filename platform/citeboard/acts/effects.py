@@ -184,7 +184,7 @@ def effects_on(season: Season, do: Callable[[], Any]) -> Effects:
     before = _State.of(season)
     with transaction.atomic():
         _leave_cached_boards(season)
-        last = _Last.now()
+        last = _LastRowIds.now()
         tries = set(_extra_tries(season))
         do()
         after = _State.of(Season.objects.get(pk=season.pk))
@@ -220,7 +220,7 @@ def effects_on(season: Season, do: Callable[[], Any]) -> Effects:
         steps=Steps(
             done=[
                 *(entry.words for entry in entries),
-                *(_tries_in_words(row, left) for row, left in limited.items()),
+                *(_extra_tries_text(row, left) for row, left in limited.items()),
             ],
             # The rehearsal lists gold versions in a separate table.
             changes=[change for change in changes if ".gold." not in change["key"]],
@@ -275,14 +275,14 @@ def last_number(model: type[Model]) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Last:
+class _LastRowIds:
     entry: int
     notification: int
     delivery: int
     job: int
 
     @classmethod
-    def now(cls) -> "_Last":
+    def now(cls) -> "_LastRowIds":
         return cls(
             entry=last_number(AuditEntry),
             notification=last_number(Notification),
@@ -309,7 +309,7 @@ def _extra_tries(season: Season) -> QuerySet[ExtraTries]:
     return rows.select_related("team", "phase__task__season")
 
 
-def _tries_in_words(row: ExtraTries, left: int) -> str:
+def _extra_tries_text(row: ExtraTries, left: int) -> str:
     message = _(
         "%(team)s may submit %(runs)s to %(task)s, %(phase)s, then; now %(now)s"
     )
@@ -361,7 +361,7 @@ class _State:
             for phase in in_order
             if (phase.task_id, phase.split) in golds and phase.task.rules
         ]
-        ranked = {phase.pk: _ranked(phase) for phase in scored}
+        ranked = {phase.pk: _rows_with_ranks(phase) for phase in scored}
         evaluations = [
             row.evaluation for rows in ranked.values() for row in rows.values()
         ]
@@ -388,7 +388,7 @@ class _State:
         )
 
 
-def _ranked(phase: Phase) -> dict[int, Row]:
+def _rows_with_ranks(phase: Phase) -> dict[int, Row]:
     """Return the ranked rows of the organisers' board.
 
     The keys of the mapping are the primary keys of the runs.
@@ -441,7 +441,7 @@ def _notification_groups(rows: Any) -> Iterable[Told]:
 
 
 def _disclosure(before: _State, after: _State) -> Disclosure:
-    disclosed = list(_disclosed(before, after))
+    disclosed = list(_sentences_on_embargoes(before, after))
     return Disclosure(
         seen=[words for is_new, words in disclosed if is_new],
         unseen=[words for is_new, words in disclosed if not is_new],
@@ -454,7 +454,9 @@ def _new_tasks(before: _State, after: _State) -> Iterable[tuple[bool, str]]:
         yield True, message % {"season": after.tasks[pk]}
 
 
-def _disclosed(before: _State, after: _State) -> Iterable[tuple[bool, str]]:
+def _sentences_on_embargoes(
+    before: _State, after: _State
+) -> Iterable[tuple[bool, str]]:
     """Yield a sentence about each change of an embargo.
 
     The boolean is True if people see data earlier than before, and False if the data
@@ -493,13 +495,13 @@ def _disclosed(before: _State, after: _State) -> Iterable[tuple[bool, str]]:
                 "what": WORDS[kind],
                 "task": task,
                 "split": split,
-                "after": _when(at),
-                "before": _when(was),
+                "after": _start_in_words(at),
+                "before": _start_in_words(was),
             }
             yield was is not None, message % facts
 
 
-def _when(at: Any) -> str:
+def _start_in_words(at: Any) -> str:
     if at is None:
         return _("now")
     return (
@@ -520,10 +522,10 @@ def _score_changes(
     scored = dict(_scored_phases(before, after, queued))
     moved = list(_moved_runs(before, after))
     return ScoreChanges(
-        gold=list(_gold(before, after)),
+        gold=list(_changed_gold(before, after)),
         scored=list(scored.values()),
         scorings=[
-            _scoring(phase, after.gold[phase.task_id, phase.split])
+            _scoring_settings(phase, after.gold[phase.task_id, phase.split])
             for pk, phase in after.phases.items()
             if pk in scored
         ],
@@ -534,7 +536,7 @@ def _score_changes(
     )
 
 
-def _scoring(phase: Phase, gold: Gold) -> dict[str, Any]:
+def _scoring_settings(phase: Phase, gold: Gold) -> dict[str, Any]:
     task = phase.task
     return {
         "phase": phase.pk,
@@ -547,7 +549,7 @@ def _scoring(phase: Phase, gold: Gold) -> dict[str, Any]:
     }
 
 
-def _gold(before: _State, after: _State) -> Iterable[GoldStep]:
+def _changed_gold(before: _State, after: _State) -> Iterable[GoldStep]:
     for split, gold in after.gold.items():
         was = before.gold.get(split)
         if was is None or was.pk != gold.pk:
@@ -596,20 +598,20 @@ def _moved_runs(before: _State, after: _State) -> Iterable[Moved]:
                 phase=f"{phase.task}, {phase}",
                 system=row.system,
                 team=row.display_name,
-                before=_rank(old.get(run)),
-                after=_rank(new.get(run)),
-                score_before=_score(before, old.get(run)),
-                score_after=_score(after, new.get(run)),
+                before=_rank_text(old.get(run)),
+                after=_rank_text(new.get(run)),
+                score_before=_score_text(before, old.get(run)),
+                score_after=_score_text(after, new.get(run)),
             )
             if (moved.before, moved.score_before) != (moved.after, moved.score_after):
                 yield moved
 
 
-def _rank(row: Row | None) -> str:
+def _rank_text(row: Row | None) -> str:
     return "" if row is None else str(row.rank or "–")
 
 
-def _score(state: _State, row: Row | None) -> str:
+def _score_text(state: _State, row: Row | None) -> str:
     return "" if row is None else state.scores.get(row.evaluation, "")
 
 

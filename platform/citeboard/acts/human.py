@@ -72,7 +72,7 @@ class AnnotatorForm(ActForm):
     }
 
 
-def _distances() -> list[tuple[int | str, str]]:
+def _distance_choices() -> list[tuple[int | str, str]]:
     differ = gettext("where two ratings of a text differ by %(distance)s or more")
     differing = [(distance, differ % {"distance": distance}) for distance in DISTANCES]
     return [("", gettext("never: all ratings count alike")), *differing]
@@ -86,7 +86,7 @@ class DistanceForm(ActForm):
         coerce=int,
         empty_value=None,
         required=False,
-        choices=_distances,
+        choices=_distance_choices,
     )
     only_on_pages = ("distance",)
     only_in_api = {
@@ -162,7 +162,7 @@ def _bring_ratings(*, sheet: Sheet, name: str, file: Any, by: User) -> int:
     return rated
 
 
-def _rate(*, annotator: Annotator, file: Any, by: User) -> int:
+def _save_uploaded_ratings(*, annotator: Annotator, file: Any, by: User) -> int:
     with received(file) as upload:
         given = read_ratings(upload.path, annotator.sheet, upload.filename, by)
     return save_ratings(annotator=annotator, ratings=given)
@@ -211,7 +211,7 @@ ANSWER_DATA_SHEET = by_organisers(
     subject="sheet",
 )
 RATE = Act(
-    _rate,
+    _save_uploaded_ratings,
     "Rate the texts of a sheet by a file; for its annotators.",
     _("%(texts)s rated."),
     role=annotator_of,

@@ -88,7 +88,7 @@ class JudgeConsentForm(ActForm):
                 del self.fields[name]
 
 
-def _agree(
+def _agree_to_judge(
     *,
     phase: Phase,
     by: User,
@@ -119,7 +119,7 @@ def _consented_judge(phase: Phase) -> PhaseJudge:
     return row
 
 
-def _ask(*, phase: Phase, by: User) -> BackgroundJob:
+def _queue_judging(*, phase: Phase, by: User) -> BackgroundJob:
     row = _consented_judge(phase)
     audit.record(
         "judge-asked",
@@ -131,7 +131,7 @@ def _ask(*, phase: Phase, by: User) -> BackgroundJob:
     return judging.ask_for_judging(row)
 
 
-def _estimate(*, phase: Phase, by: User) -> BackgroundJob:
+def _queue_estimate(*, phase: Phase, by: User) -> BackgroundJob:
     return judging.ask_for_estimate(_consented_judge(phase), by)
 
 
@@ -144,19 +144,19 @@ def _describe_agreed(
 
 
 AGREE_TO_JUDGE = by_organisers(
-    _agree,
+    _agree_to_judge,
     "Let the judge that the task names be asked about runs of a phase; for organisers.",
     _describe_agreed,
     form=JudgeConsentForm,
     subject="phase",
 )
 ASK_JUDGE = by_organisers(
-    _ask,
+    _queue_judging,
     "Ask the judge of a phase about the runs that wait, also what had no reply; for organisers.",
     subject="phase",
 )
 ESTIMATE_JUDGE = by_organisers(
-    _estimate,
+    _queue_estimate,
     "Count the open questions to the judge of a phase and estimate their cost; for organisers.",
     subject="phase",
 )

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from citeboard.acts.declared import MomentField
 
 
-def _text(value: Any) -> str:
+def _form_text_of(value: Any) -> str:
     """Return the text that a form posts for a field's value. The text contains each
     list item on a separate line.
     """
@@ -49,9 +49,11 @@ class OverwritingForm(forms.Form):
             value = self.get_initial_for_field(field, name)
             if isinstance(field, MomentField) and isinstance(value, dt.datetime):
                 value = field.written(value, self.zone_shown(field))
-            present = _text(field.prepare_value(value))
-            before = _text(hidden.value_from_datadict(self.data, self.files, shown))
-            if present not in (before, _text(self[name].data)):
+            present = _form_text_of(field.prepare_value(value))
+            before = _form_text_of(
+                hidden.value_from_datadict(self.data, self.files, shown)
+            )
+            if present not in (before, _form_text_of(self[name].data)):
                 newer[shown] = hidden, present
                 message = _(
                     "Somebody has changed it meanwhile to “%(value)s”. Save again to replace that."

@@ -194,12 +194,12 @@ REMOVE_JUDGE = by_organisers(
 )
 
 
-def _publish(*, sheet: Sheet, unfinished: bool | None, by: User) -> None:
+def _publish_pairs(*, sheet: Sheet, unfinished: bool | None, by: User) -> None:
     pairs.publish(sheet=sheet, by=by, is_confirmed=bool(unfinished))
 
 
 PUBLISH_PAIRS = by_organisers(
-    _publish,
+    _publish_pairs,
     "Close a sheet of pairs and let its judgements count on the board of battles; for organisers.",
     _("The judgements are on the board of battles."),
     form=PublishSheetForm,
@@ -246,7 +246,7 @@ class JudgementForm(ActForm):
     }
 
 
-def _judge(*, annotator: Annotator, pair: int, label: str) -> Preference:
+def _save_preference(*, annotator: Annotator, pair: int, label: str) -> Preference:
     planned = pairs.pairs_for(annotator).select_related("left", "right")
     return pairs.save_preference(
         annotator=annotator,
@@ -256,7 +256,7 @@ def _judge(*, annotator: Annotator, pair: int, label: str) -> Preference:
 
 
 JUDGE = Act(
-    _judge,
+    _save_preference,
     "Judge a pair of a sheet; for its judges.",
     role=judge_of,
     form=JudgementForm,

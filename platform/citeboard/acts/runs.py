@@ -166,11 +166,13 @@ by_organisers = partial(
 )
 
 
-def _status(run: Submission, _filled: object) -> tuple[str, dict[str, str]]:
+def _run_status_sentence(
+    run: Submission, _filled: object
+) -> tuple[str, dict[str, str]]:
     return gettext("The run is %(status)s."), {"status": run.get_status_display()}
 
 
-def _seed(run: Submission, _filled: object) -> tuple[str, dict[str, str]]:
+def _seed_sentence(run: Submission, _filled: object) -> tuple[str, dict[str, str]]:
     if run.seeds_of:
         message = gettext("The run is a seed of %(system)s now.")
         return message, {"system": run.seeds_of}
@@ -182,12 +184,12 @@ CHANGES = {
     "cancel": ChangeOfRun(
         run_acts.cancel,
         "Cancel a run that is not scored yet; it no longer counts.",
-        _status,
+        _run_status_sentence,
     ),
     "withdraw": ChangeOfRun(
         run_acts.withdraw,
         "Withdraw a scored run from the board; it still counts.",
-        _status,
+        _run_status_sentence,
     ),
     "select": ChangeOfRun(
         run_acts.select_run,
@@ -208,7 +210,7 @@ CHANGES = {
             run, by, reason, seeds_of=seeds_of
         ),
         "Declare a run a seed of a system, whose mean the board ranks, or a run on its own again.",
-        _seed,
+        _seed_sentence,
         role=run_to_change,
         form=SeedForm,
     ),

@@ -113,12 +113,12 @@ class PublishSheetForm(ActForm):
     }
 
 
-def _publish(*, sheet: Sheet, unfinished: bool | None, by: User) -> Any:
+def _publish_ratings(*, sheet: Sheet, unfinished: bool | None, by: User) -> Any:
     return outcome.publish(sheet=sheet, by=by, is_confirmed=bool(unfinished))
 
 
 PUBLISH_SHEET = by_organisers(
-    _publish,
+    _publish_ratings,
     "Close a sheet and show its outcome beside the board; for organisers.",
     _("The human evaluation is on the board."),
     form=PublishSheetForm,

@@ -58,7 +58,7 @@ class AnswerToAskerForm(ActForm):
     decision = forms.ChoiceField(choices=[("accept", "accept"), ("decline", "decline")])
 
 
-def _answer(*, asked: JoinRequest, decision: str, by: User) -> JoinRequest:
+def _answer_join_request(*, asked: JoinRequest, decision: str, by: User) -> JoinRequest:
     act = entries.accept_request if decision == "accept" else entries.decline_request
     act(asked=asked, by=by)
     return asked
@@ -75,7 +75,9 @@ class ProposeForm(ActForm):
     }
 
 
-def _propose(*, team: Team, season: str, into: str, by: User) -> MergeProposal:
+def _propose_team_merge(
+    *, team: Team, season: str, into: str, by: User
+) -> MergeProposal:
     merging = season_for(by, season)
     other = teams_to_ask(by, merging).filter(slug=into).first()
     if other is None and not merging.names_teams():
@@ -191,7 +193,7 @@ TAKE_BACK_REQUEST = Act(
     actor="",
 )
 ANSWER_REQUEST = by_members(
-    _answer,
+    _answer_join_request,
     "Accept or decline who asks to join; for members of the team.",
     lambda asked, filled: (
         _("%(person)s is in %(team)s now.")
@@ -203,7 +205,7 @@ ANSWER_REQUEST = by_members(
     subject="asked",
 )
 PROPOSE_MERGE = by_leads(
-    _propose,
+    _propose_team_merge,
     "Ask the lead of another team of a season to take yours in; for its lead.",
     lambda proposal, filled: (
         _("The lead of %(into)s is asked whether %(team)s may merge into it."),

@@ -10,7 +10,7 @@ from tasks import models
 from tasks.seasons.history import may_undo, undo
 
 
-def _undo(*, change: AuditEntry, by: User) -> str:
+def _undo_change(*, change: AuditEntry, by: User) -> str:
     season = models.Season.objects.get(pk=change.place_id)
     if change not in to_take_back(season) and may_undo(change):
         undo(season=season, entry=change, by=by)
@@ -20,7 +20,7 @@ def _undo(*, change: AuditEntry, by: User) -> str:
 
 
 UNDO = by_organisers(
-    _undo,
+    _undo_change,
     "Take back a deletion, that a team was kept out, or what was done within the last minutes.",
     lambda said, _filled: ("%(said)s", {"said": said}),
     subject="change",

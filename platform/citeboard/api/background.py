@@ -381,7 +381,7 @@ PaperFilesSerializer = serializer(
 )
 
 
-def _paper(request: Request, season: Season) -> OverviewPaper:
+def _requested_paper(request: Request, season: Season) -> OverviewPaper:
     return OverviewPaper.of(season, request.user, PaperQuery.of(request.query_params))
 
 
@@ -401,7 +401,7 @@ def overview_paper(request: Request, season: Season) -> dict[str, Any]:
             "content_type": content_type_of(file.name).partition(";")[0],
             "is_hidden": part.is_hidden,
         }
-        for part in _paper(request, season).parts
+        for part in _requested_paper(request, season).parts
         for file in part.every
     ]
     return {"files": files}
@@ -420,7 +420,7 @@ def overview_paper(request: Request, season: Season) -> dict[str, Any]:
 )
 def overview_paper_files(request: Request, season: Season) -> HttpResponseBase:
     """Return one of these files by its name, or all of them as the stored zip archive."""
-    paper = _paper(request, season)
+    paper = _requested_paper(request, season)
     if name := request.query_params.get("name"):
         if (file := paper.files.get(name)) is None:
             raise Http404("There is no such file for this season's overview paper.")
@@ -449,4 +449,4 @@ def overview_paper_files(request: Request, season: Season) -> HttpResponseBase:
 )
 def make_overview_paper(request: Request, season: Season) -> Response:
     """Make the zip for an overview paper, unless one of what the season shows now is kept."""
-    return _job_response(request, ask_for_paper(_paper(request, season)))
+    return _job_response(request, ask_for_paper(_requested_paper(request, season)))

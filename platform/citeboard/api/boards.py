@@ -351,11 +351,11 @@ def _board_members(board: Board, rows: Sequence[Row]) -> dict[str, Any]:
         "verdict": verdict_values(verdict),
         "counting": board.phase.counting,
         "columns": ColumnSerializer(board.columns, many=True).data,
-        "rows": [_row(board, row, figures) for row in rows],
+        "rows": [_board_row_members(board, row, figures) for row in rows],
     }
 
 
-def _row(board: Board, row: Row, figures: TeamFigures) -> dict[str, Any]:
+def _board_row_members(board: Board, row: Row, figures: TeamFigures) -> dict[str, Any]:
     facts = described(board, row)
     del facts["sent"]
     return facts | {
@@ -482,14 +482,18 @@ def several(request: Request, phase: Phase) -> Response:
     """Several runs side by side, with their differences to the first."""
     page = several_runs(phase, request.user, SeveralQuery.of(request.query_params))
     lines = {
-        "metrics": [_line(line, is_class=False) for line in page.metrics],
-        "classes": [_line(line, is_class=True) for line in page.classes],
+        "metrics": [
+            _instance_line_members(line, is_class=False) for line in page.metrics
+        ],
+        "classes": [
+            _instance_line_members(line, is_class=True) for line in page.classes
+        ],
     }
     facts = {**vars(page), "rules": page.board.rules, **lines}
     return Response(SeveralSerializer(facts).data, headers=UNCACHED)
 
 
-def _line(line: Line, *, is_class: bool) -> dict[str, Any]:
+def _instance_line_members(line: Line, *, is_class: bool) -> dict[str, Any]:
     return {
         "name": line.name,
         "n": line.n if is_class and not line.is_withheld else None,

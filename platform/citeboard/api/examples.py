@@ -19,7 +19,7 @@ RARE = {"infinite", "withheld", "ranks_of", "is_count", "retry_after", "parts"}
 
 
 @cache
-def _values() -> dict[str, Any]:
+def _read_example_values() -> dict[str, Any]:
     """Return example values for fields of the API schema.
 
     A key is the name of a field, or `COMPONENT.FIELD` for a field of a single
@@ -46,37 +46,37 @@ def with_examples(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
             for media in (
                 media for body in bodies for media in body.get("content", {}).values()
             ):
-                if name := _component(media["schema"]):
-                    media["example"] = _composed(name, components)
+                if name := _component_of_schema(media["schema"]):
+                    media["example"] = _compose_example(name, components)
     return result
 
 
-def _composed(name: str, components: dict[str, Any]) -> dict[str, Any]:
+def _compose_example(name: str, components: dict[str, Any]) -> dict[str, Any]:
     """Return an example of a component of the API schema.
 
     The example omits fields without example values, and a test reports these fields.
     """
     while "properties" not in components[name]:
         # The example uses the first alternative of a component, as the most common one.
-        name = _component(components[name]) or ""
+        name = _component_of_schema(components[name]) or ""
     fields = components[name]["properties"]
     values = {
-        field: _value(name, field, part, components)
+        field: _example_value(name, field, part, components)
         for field, part in fields.items()
         if field not in RARE and part.get("format") != "binary"
     }
     return {field: value for field, value in values.items() if value is not LACKING}
 
 
-def _value(
+def _example_value(
     name: str, field: str, part: dict[str, Any], components: dict[str, Any]
 ) -> Any:
-    values = _values()
+    values = _read_example_values()
     if f"{name}.{field}" in values:
         return values[f"{name}.{field}"]
-    below = _component(part) or _component(part.get("items", {}))
+    below = _component_of_schema(part) or _component_of_schema(part.get("items", {}))
     if below and "properties" in components[below]:
-        composed = _composed(below, components)
+        composed = _compose_example(below, components)
         return [composed] if part.get("type") == "array" else composed
     inner = part.get("additionalProperties")
     if inner and field in NAMES:
@@ -88,12 +88,12 @@ def _mapping_example(
     names: list[str], part: dict[str, Any], components: dict[str, Any]
 ) -> dict[str, Any]:
     first, *rest = names
-    if below := _component(part):
-        return {first: _composed(below, components)}
+    if below := _component_of_schema(part):
+        return {first: _compose_example(below, components)}
     return {first: _mapping_example(rest, part["additionalProperties"], components)}
 
 
-def _component(part: dict[str, Any]) -> str | None:
+def _component_of_schema(part: dict[str, Any]) -> str | None:
     """Return the component to which a schema refers, even if the schema allows null."""
     reference = (part.get("allOf") or part.get("oneOf") or [part])[0].get("$ref")
     return reference.rpartition("/")[2] if reference else None

@@ -472,7 +472,7 @@ class Operation:
 
     def _described_responses(self) -> dict[Any, Any]:
         described = {
-            **_success(self.answers, self.pages, self.files, self.status),
+            **_success_response(self.answers, self.pages, self.files, self.status),
             401: api.SIGN_IN,
         }
         if self.pages or "<" in self.address:
@@ -504,9 +504,11 @@ class Call:
         arguments = self._from_address(request, parts)
         self._check(request)
         if operation.form is not None:
-            arguments.append(_checked(operation.form(data=request.data)))
+            arguments.append(_validated_data(operation.form(data=request.data)))
         if operation.query is not None:
-            arguments.append(_checked(operation.query(data=request.query_params)))
+            arguments.append(
+                _validated_data(operation.query(data=request.query_params))
+            )
         try:
             with going_on(*(request.query_params.get(name, "") for name in GOING_ON)):
                 made = self.function(request, *arguments)
@@ -640,12 +642,12 @@ def _writable_fields(
     return {name: field for name, field in fields.items() if not field.read_only}
 
 
-def _checked(sent: serializers.BaseSerializer[Any]) -> Any:
+def _validated_data(sent: serializers.BaseSerializer[Any]) -> Any:
     sent.is_valid(raise_exception=True)
     return sent.validated_data
 
 
-def _success(
+def _success_response(
     answers: AnySerializer | list[AnySerializer] | None,
     pages: AnySerializer | None,
     files: Sequence[str],

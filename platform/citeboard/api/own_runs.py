@@ -463,10 +463,10 @@ def run_changes(request: Request, run: Submission) -> Response:
         raise Http404(
             "The stored statistics of these runs are missing."
         ) from unreadable
-    return Response(_changes(found), headers=UNCACHED)
+    return Response(_changes_as_json(found), headers=UNCACHED)
 
 
-def _changes(changes: Changes) -> dict[str, Any]:
+def _changes_as_json(changes: Changes) -> dict[str, Any]:
     of = changes.instances
     return {
         "since": changes.before.pk,
@@ -573,7 +573,7 @@ def _score_members(
         },
         "run": {"sha256": evaluation.run_sha256},
         "metrics": {
-            score.metric: _value(
+            score.metric: _score_value(
                 score, known_metric(task_type, score.metric, evaluation.rules, options)
             )
             for score in evaluation.scores.all()
@@ -583,14 +583,14 @@ def _score_members(
     }
 
 
-def _value(score: Score, metric: Metric | None) -> dict[str, Any]:
+def _score_value(score: Score, metric: Metric | None) -> dict[str, Any]:
     """Return a score in the format of `score --json`.
 
     A score on a scale without decimals is an integer.
     """
     scale = float(score.scale or 1)
     return {
-        **_number(score),
+        **_class_number_value(score),
         "low": score.low,
         "high": score.high,
         "n": score.n,
@@ -605,10 +605,10 @@ def _value(score: Score, metric: Metric | None) -> dict[str, Any]:
 def _class_number(number: ClassNumber) -> dict[str, Any]:
     if number.withheld:
         return {"value": None, "withheld": str(number.withheld), "n": None}
-    return {**_number(number), "n": number.n}
+    return {**_class_number_value(number), "n": number.n}
 
 
-def _number(row: Score | ClassNumber) -> dict[str, Any]:
+def _class_number_value(row: Score | ClassNumber) -> dict[str, Any]:
     if isinstance(row, Score) and row.withheld:
         return {"value": None, "withheld": row.get_withheld_display()}
     return (

@@ -114,7 +114,7 @@ REFUSED = {
 }
 
 
-def _board(request: Request, phase: Phase) -> BattleBoard:
+def _battle_board_or_404(request: Request, phase: Phase) -> BattleBoard:
     board = battles_for(phase, audience_of(phase, request.user))
     if board is None:
         raise Http404("No board of battles is published of this phase.")
@@ -130,7 +130,7 @@ def _board(request: Request, phase: Phase) -> BattleBoard:
 )
 def battles(request: Request, phase: Phase) -> Response:
     """Return the board of battles of a phase."""
-    return Response(_board(request, phase).facts, headers=UNCACHED)
+    return Response(_battle_board_or_404(request, phase).facts, headers=UNCACHED)
 
 
 @get(
@@ -143,7 +143,7 @@ def battle_rows(request: Request, phase: Phase) -> HttpResponse:
     """Return the judgements behind a board of battles, as lines that `python -m scoring
     battles` reads.
     """
-    content = _board(request, phase).as_rows()
+    content = _battle_board_or_404(request, phase).as_rows()
     return HttpResponse(content, content_type=f"{ROWS}; charset=utf-8")
 
 

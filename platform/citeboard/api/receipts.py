@@ -39,7 +39,9 @@ def receipts_of(
     """
     phase = submission.phase
     told = printed_evaluations(submission, audience) if has_scores else []
-    numbers = {evaluation.pk: _numbers(said["metrics"]) for evaluation, said in told}
+    numbers = {
+        evaluation.pk: _comparable_numbers(said["metrics"]) for evaluation, said in told
+    }
     rows = (
         Receipt.objects.filter(evaluation__submission=submission)
         .select_related("entry__key")
@@ -53,7 +55,7 @@ def receipts_of(
     seen = {
         pk
         for pk, number in numbers.items()
-        if pk in newest and _numbers(json.loads(newest[pk])) == number
+        if pk in newest and _comparable_numbers(json.loads(newest[pk])) == number
     }
     head, receipts = log.head(), []
     for row, openings in opened:
@@ -65,12 +67,12 @@ def receipts_of(
             fields = [name for name in fields if name != "run"]
         if fields:
             receipts.append(
-                _receipt(row, {name: openings[name] for name in fields}, head)
+                _receipt_as_json(row, {name: openings[name] for name in fields}, head)
             )
     return receipts
 
 
-def _receipt(
+def _receipt_as_json(
     row: Receipt, openings: Mapping[str, Any], head: Mapping[str, Any] | None
 ) -> dict[str, Any]:
     entry, place = row.entry, None
@@ -88,11 +90,11 @@ def _receipt(
         "signature": entry.signature,
         "openings": openings,
         "log": place,
-        **_withdrawn(row),
+        **_withdrawn_judgements(row),
     }
 
 
-def _withdrawn(row: Receipt) -> dict[str, Any]:
+def _withdrawn_judgements(row: Receipt) -> dict[str, Any]:
     """Return the withdrawn judgements on which the scores in a receipt depend.
 
     The signature of the receipt does not cover this list of judgements.
@@ -106,7 +108,9 @@ def _withdrawn(row: Receipt) -> dict[str, Any]:
     return {"withdrawn_judgements": facts} if facts else {}
 
 
-def _numbers(metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[Any, ...]]:
+def _comparable_numbers(
+    metrics: Mapping[str, Mapping[str, Any]],
+) -> dict[str, tuple[Any, ...]]:
     return {
         name: tuple(metric.get(part) for part in _COMPARED)
         for name, metric in metrics.items()

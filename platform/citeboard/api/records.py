@@ -228,11 +228,11 @@ def failures(request: Request, season: Season) -> list[dict[str, Any]]:
     """List runs that failed or wait for a package or model, acknowledged or not; for organisers and helpers."""  # noqa: E501
     notes = {(note.submission_id, note.job_id): note for note in acknowledged(season)}
     runs = [
-        _failure(run, notes.get((run.pk, None)))
+        _failure_as_json(run, notes.get((run.pk, None)))
         for run in failed_runs(season)[:MAX_LISTED]
     ]
     jobs = [
-        _failure(job.submission, notes.get((job.submission.pk, job.pk)))
+        _failure_as_json(job.submission, notes.get((job.submission.pk, job.pk)))
         | {
             "job": job.pk,
             "rules": job.rules,
@@ -242,14 +242,14 @@ def failures(request: Request, season: Season) -> list[dict[str, Any]]:
         for job in failed_rescorings(season)[:MAX_LISTED]
     ]
     waiting = [
-        _failure(run, None)
+        _failure_as_json(run, None)
         | {"reason": waiting_reason(run), "failed_at": run.submitted_at}
         for run in unsupplied_runs(season)[:MAX_LISTED]
     ]
     return [*runs, *waiting, *jobs]
 
 
-def _failure(run: Submission, note: Acknowledgement | None) -> dict[str, Any]:
+def _failure_as_json(run: Submission, note: Acknowledgement | None) -> dict[str, Any]:
     return {
         "submission": run.pk,
         "system": run.system,
@@ -258,18 +258,18 @@ def _failure(run: Submission, note: Acknowledgement | None) -> dict[str, Any]:
         "rules": None,
         "reason": run.reason,
         "failed_at": run.status_since,
-        "acknowledged": note and _acknowledgement(note),
+        "acknowledged": note and _acknowledgement_as_json(note),
     }
 
 
-def _acknowledgement(note: Acknowledgement) -> dict[str, Any]:
+def _acknowledgement_as_json(note: Acknowledgement) -> dict[str, Any]:
     return {"id": note.pk, "note": note.note, "by": str(note.by or ""), "at": note.at}
 
 
 makes(
     ACKNOWLEDGE,
     "seasons/<slug:slug>/failures/",
-    gives=lambda request, note: _acknowledgement(note),
+    gives=lambda request, note: _acknowledgement_as_json(note),
     answers=AcknowledgementSerializer,
 )
 deletes(

@@ -262,7 +262,9 @@ def new_season(request: Request, creator: User, form: dict[str, Any]) -> Respons
 
 
 @contextmanager
-def _reader(file: Any, *, by: User, slug: str) -> Iterator[Callable[..., Loaded]]:
+def _open_season_reader(
+    file: Any, *, by: User, slug: str
+) -> Iterator[Callable[..., Loaded]]:
     if file.read(len(MARK)) != MARK:
         file.seek(0)
         yield partial(load_season_text, file.read(), by=by, slug=slug)
@@ -283,7 +285,7 @@ def _load_response(
     )
     slug = season.slug if season else ""
     rehearsal, is_dry_run = None, operations.is_dry_run(request)
-    with _reader(form["file"], by=person(request), slug=slug) as read:
+    with _open_season_reader(form["file"], by=person(request), slug=slug) as read:
         load = partial(read, decisions=decisions)
         if season is None or is_dry_run:
             loaded = load(dry_run=is_dry_run)
@@ -344,8 +346,10 @@ def gold(request: Request, task: Task, query: dict[str, Any]) -> QuerySet[Gold]:
     return versions.filter(split=query["split"]) if query.get("split") else versions
 
 
-def _splits(request: Request, task: Task, sent: Mapping[str, Any]) -> dict[str, Any]:
-    slugs, split = names_in(sent["also"]), _split(task, sent["split"])
+def _gold_by_split(
+    request: Request, task: Task, sent: Mapping[str, Any]
+) -> dict[str, Any]:
+    slugs, split = names_in(sent["also"]), _split_or_default(task, sent["split"])
     others = {
         other.slug: other
         for other in Task.objects.filter(season=task.season).exclude(pk=task.pk)
@@ -356,13 +360,13 @@ def _splits(request: Request, task: Task, sent: Mapping[str, Any]) -> dict[str, 
         )
     splits = [
         (task, split),
-        *((others[slug], _split(others[slug], split)) for slug in slugs),
+        *((others[slug], _split_or_default(others[slug], split)) for slug in slugs),
     ]
     names = ("file", "reason", "again", "encoding", "read_again")
     return {name: sent.get(name) for name in names} | {"splits": splits}
 
 
-def _split(task: Task, named: str) -> str:
+def _split_or_default(task: Task, named: str) -> str:
     splits = sorted(
         set(Phase.objects.filter(task=task).values_list("split", flat=True))
     )
@@ -379,7 +383,7 @@ operations.does(
     "tasks/<int:pk>/gold/",
     "publish_gold",
     role=task_to_organise,
-    takes=_splits,
+    takes=_gold_by_split,
     gives=lambda request, made: Response(
         GoldVersionSerializer(made[0].gold).data,
         status=201 if any(new.is_new for new in made) else 200,

@@ -54,7 +54,7 @@ def phase_for_reader(user: object, pk: int) -> Phase:
 
     Raises Http404 for other phases.
     """
-    return get_object_or_404(_read(Phase.objects.visible_to(user)), pk=pk)
+    return get_object_or_404(_with_score_flag(Phase.objects.visible_to(user)), pk=pk)
 
 
 phase_to_organise = numbered("phase", season_to_organise)
@@ -62,17 +62,20 @@ phase_to_organise = numbered("phase", season_to_organise)
 
 def task_for_reader(user: object, pk: int) -> Task:
     return get_object_or_404(
-        _tasks().filter(season__in=Season.objects.visible_to(user).values("pk")), pk=pk
+        _readable_tasks().filter(
+            season__in=Season.objects.visible_to(user).values("pk")
+        ),
+        pk=pk,
     )
 
 
-def _tasks() -> QuerySet[Task]:
+def _readable_tasks() -> QuerySet[Task]:
     return Task.objects.select_related("season").prefetch_related(
-        Prefetch("phases", _read(Phase.objects.all()))
+        Prefetch("phases", _with_score_flag(Phase.objects.all()))
     )
 
 
-def _read(phases: QuerySet[Phase]) -> QuerySet[Phase]:
+def _with_score_flag(phases: QuerySet[Phase]) -> QuerySet[Phase]:
     """Annotate phases with ``has_scores``.
 
     Phases without scores have no leader, so the API makes no query for their leader.
@@ -363,7 +366,7 @@ def seasons(request: Request) -> QuerySet[Season]:
 def season(request: Request, slug: str) -> Season:
     """Return a season with its tasks and phases."""
     visible = Season.objects.visible_to(request.user).prefetch_related(
-        Prefetch("tasks", _tasks())
+        Prefetch("tasks", _readable_tasks())
     )
     found = get_object_or_404(visible, slug=slug)
     with_phases(found.tasks.all())

@@ -262,7 +262,7 @@ def _unknown_fields(
 
 
 @contextmanager
-def _sent(
+def _receive_run(
     request: Request,
     season: Season,
     form: Mapping[str, Any],
@@ -287,7 +287,7 @@ def _sent(
 
 
 @contextmanager
-def _readable(
+def _repair_if_asked(
     request: Request, phase: Phase, upload: Upload, form: Mapping[str, Any]
 ) -> Iterator[tuple[Upload, list[Problem]]]:
     """Yield the file of a run and a list of repairs that the request asked for.
@@ -374,7 +374,7 @@ def _repair_members(request: Request, repair: Repair) -> dict[str, object]:
     }
 
 
-def _status(runs: Sequence[Submission]) -> int:
+def _status_code_for(runs: Sequence[Submission]) -> int:
     return 202 if LateReading.objects.filter(submission__in=runs).exists() else 201
 
 
@@ -416,13 +416,15 @@ takes = partial(
 def submit(request: Request, phase: Phase, form: dict[str, Any]) -> HttpResponse:
     """Submit a run."""
     with (
-        _sent(request, phase.task.season, form, RunForm) as (sent, details),
-        _readable(request, phase, sent["upload"], form) as (upload, changes),
+        _receive_run(request, phase.task.season, form, RunForm) as (sent, details),
+        _repair_if_asked(request, phase, sent["upload"], form) as (upload, changes),
     ):
         sent |= {"upload": upload, "warnings": [*sent["warnings"], *changes]}
         run = submit_run(phase=phase, priority=form.get("priority"), **sent, **details)
     answer = Accepted(_run_members(request, run)).data
-    return Response(answer, status=_status([run]), headers={"Location": answer["url"]})
+    return Response(
+        answer, status=_status_code_for([run]), headers={"Location": answer["url"]}
+    )
 
 
 @post(
@@ -457,7 +459,7 @@ def check(request: Request, phase: Phase, form: dict[str, Any]) -> Response:
             card=card_in(form),
             figures=figures_in(form),
         )
-        with _readable(request, phase, upload, form) as (file, changes):
+        with _repair_if_asked(request, phase, upload, form) as (file, changes):
             findings = check_run(
                 phase=phase,
                 upload=file,
@@ -501,7 +503,7 @@ def bundle(request: Request, season: Season, form: dict[str, Any]) -> Response:
     All of its runs are taken, or none is and nothing counts.
     """
     with (
-        _sent(request, season, form, BundleForm) as (sent, details),
+        _receive_run(request, season, form, BundleForm) as (sent, details),
         _readable_bundle(request, season, sent["upload"], form) as (upload, changes),
     ):
         sent |= {"upload": upload, "warnings": [*sent["warnings"], *changes]}
@@ -520,5 +522,5 @@ def bundle(request: Request, season: Season, form: dict[str, Any]) -> Response:
     ]
     answer = AcceptedBundle({"id": made.pk, "page": page, "submissions": runs}).data
     return Response(
-        answer, status=_status(list(runs_of(made))), headers={"Location": page}
+        answer, status=_status_code_for(list(runs_of(made))), headers={"Location": page}
     )

@@ -144,7 +144,7 @@ deletes(acts.END_INVITATION, "teams/<slug:slug>/invitation/", "end_invitation")
 @post("join/", form=JoinForm, answers=TeamSerializer)
 def join(request: Request, form: dict[str, Any]) -> Team:
     """Join the team that an invitation is from."""
-    invitation = entries.any_invitation(_secret(form["invitation"]))
+    invitation = entries.any_invitation(_secret_in_link(form["invitation"]))
     return _own_team(
         request, entries.join_team(invitation=invitation, user=person(request)).team
     )
@@ -153,10 +153,12 @@ def join(request: Request, form: dict[str, Any]) -> Team:
 @post("join/decline/", form=JoinForm, name="join-decline")
 def decline(request: Request, form: dict[str, Any]) -> None:
     """Decline an invitation that came by e-mail."""
-    decline_mailed(invitation=mailed_invitation_for(_secret(form["invitation"])))
+    decline_mailed(
+        invitation=mailed_invitation_for(_secret_in_link(form["invitation"]))
+    )
 
 
-def _secret(link: str) -> str:
+def _secret_in_link(link: str) -> str:
     return link.rstrip("/").rpartition("/")[2]
 
 

@@ -171,9 +171,11 @@ class _Writing:
             self._board(board)
         for battles in self.battles.values():
             battles.write(self.base, self.season)
-        self._text(verify.LOG, _json({"head": log.head(), "keys": log.keys()}))
+        self._text(
+            verify.LOG, _json_with_newline({"head": log.head(), "keys": log.keys()})
+        )
         self._about(facts, version)
-        files = list(_files(self.base))
+        files = list(_files_with_digests(self.base))
         self._text(
             verify.CHECKSUMS,
             "".join(f"{digest}  {name}\n" for name, _, digest in files),
@@ -197,12 +199,14 @@ class _Writing:
         self._text("index.html", render_to_string("archive/index.html", context))
         self._text("style.css", render_to_string("archive/style.css"))
         self._text("README.md", render_to_string("archive/README.md", context))
-        self._text(verify.SEASON, _json(facts))
+        self._text(verify.SEASON, _json_with_newline(facts))
         self._text("CITATION.cff", citation(season, version, today))
-        self._text(".zenodo.json", _json(zenodo(season, version, today)))
+        self._text(".zenodo.json", _json_with_newline(zenodo(season, version, today)))
         self._text(
             "ro-crate-metadata.json",
-            _json(crate(season, list(_files(self.base)), today)),
+            _json_with_newline(
+                crate(season, list(_files_with_digests(self.base)), today)
+            ),
         )
 
     def _task(self, task: Task) -> dict[str, Any]:
@@ -362,12 +366,16 @@ class _Writing:
     def _run(self, run: Submission) -> dict[str, Any]:
         scores = f"scores/{run.pk}.json"
         printed = printed_evaluations(run, Audience.PUBLIC)
-        self._text(scores, _json([self._evaluation(*pair) for pair in printed]))
+        self._text(
+            scores, _json_with_newline([self._evaluation(*pair) for pair in printed])
+        )
         suffix = PurePosixPath(run.filename).suffix.lower()
         receipts = f"receipts/{run.pk}.json"
         self._text(
             receipts,
-            _json(receipts_of(run, Audience.PUBLIC, has_scores=True, is_own=False)),
+            _json_with_newline(
+                receipts_of(run, Audience.PUBLIC, has_scores=True, is_own=False)
+            ),
         )
         name = f"runs/{run.pk}{suffix if suffix.isascii() and suffix[1:].isalnum() else ''}"
         # In human evaluations, the answers of the annotators are the gold.
@@ -420,8 +428,8 @@ class _Writing:
             board.json_path,
             exports.as_json(board.board, rows, manual_scores.figures_of(rows)),
         )
-        tests = _tests(board.board) | _tests_of_means(board.board)
-        self._text(verify.tests_of(board.json_path), _json(tests))
+        tests = _pairwise_tests(board.board) | _tests_of_means(board.board)
+        self._text(verify.tests_of(board.json_path), _json_with_newline(tests))
         has_chart = board.board.ranking is not None
         if has_chart:
             self._text(board.chart_path, board.chart())
@@ -443,7 +451,7 @@ class _Writing:
         (self.base / name).write_text(text, encoding="utf-8")
 
 
-def _tests(board: Board) -> dict[str, Any]:
+def _pairwise_tests(board: Board) -> dict[str, Any]:
     runs = {
         row.evaluation: row.submission
         for row in board.rows
@@ -488,7 +496,7 @@ def _tests_of_means(board: Board) -> dict[str, Any]:
     return {"tests_of_means": tests}
 
 
-def _files(base: Path) -> Iterator[tuple[str, int, str]]:
+def _files_with_digests(base: Path) -> Iterator[tuple[str, int, str]]:
     for path in sorted(base.rglob("*")):
         if path.is_file():
             with path.open("rb") as file:
@@ -496,7 +504,7 @@ def _files(base: Path) -> Iterator[tuple[str, int, str]]:
             yield path.relative_to(base).as_posix(), path.stat().st_size, digest
 
 
-def _json(content: object) -> str:
+def _json_with_newline(content: object) -> str:
     return exports.json_text(content) + "\n"
 
 

@@ -297,11 +297,17 @@ def ask_for_paper(paper: OverviewPaper) -> BackgroundJob:
     if (moving := moving_paper(paper)) is not None:
         # Only one paper is written at a time, with the data at the start of its job.
         return moving
-    return ask(Kind.PAPER, paper.season, {"state": state_of(paper)}, by=_viewer(paper))
+    return ask(
+        Kind.PAPER, paper.season, {"state": state_of(paper)}, by=_viewer_of_paper(paper)
+    )
 
 
 def kept_paper(paper: OverviewPaper) -> BackgroundJob | None:
-    made = _papers(paper).filter(job__state=State.DONE).order_by("-finished_at", "-pk")
+    made = (
+        _jobs_of_papers(paper)
+        .filter(job__state=State.DONE)
+        .order_by("-finished_at", "-pk")
+    )
     rights, state = rights_of(paper), state_of(paper)
     allowed = [job for job in made if job.result["rights"] == rights and job.file]
     exact = next((job for job in allowed if job.result["state"] == state), None)
@@ -318,12 +324,12 @@ def is_current(job: BackgroundJob, paper: OverviewPaper) -> bool:
 
 
 def moving_paper(paper: OverviewPaper) -> BackgroundJob | None:
-    return _papers(paper).filter(finished_at=None).first()
+    return _jobs_of_papers(paper).filter(finished_at=None).first()
 
 
-def _papers(paper: OverviewPaper) -> QuerySet[BackgroundJob]:
+def _jobs_of_papers(paper: OverviewPaper) -> QuerySet[BackgroundJob]:
     made = BackgroundJob.objects.filter(
-        kind=Kind.PAPER, season=paper.season, asked_by=_viewer(paper)
+        kind=Kind.PAPER, season=paper.season, asked_by=_viewer_of_paper(paper)
     )
     return made.select_related("job")
 
@@ -345,7 +351,7 @@ def prepared_paper(job: BackgroundJob) -> Outcome:
 
 def rights_of(paper: OverviewPaper) -> str:
     rights = []
-    for phase in _phases(paper):
+    for phase in _phases_of_paper(paper):
         audience = visibility.audience_of(phase, paper.viewer)
         classes = (
             1
@@ -371,7 +377,7 @@ def rights_of(paper: OverviewPaper) -> str:
     runs = Submission.objects.filter(gone, phase__task__season=paper.season).order_by(
         "pk"
     )
-    return _digest(
+    return _digest_of_paper(
         rights,
         paper.season.shows_overall,
         list(runs.values_list("pk", flat=True)),
@@ -381,18 +387,20 @@ def rights_of(paper: OverviewPaper) -> str:
 
 def state_of(paper: OverviewPaper) -> str:
     season = paper.season
-    tasks = {phase.task_id: phase.task for phase in _phases(paper)}
+    tasks = {phase.task_id: phase.task for phase in _phases_of_paper(paper)}
     facts = [
         [
             (column.attname, getattr(row, column.attname))
             for column in row._meta.concrete_fields  # noqa: SLF001
         ]
-        for row in (season, *tasks.values(), *_phases(paper))
+        for row in (season, *tasks.values(), *_phases_of_paper(paper))
     ]
-    return _digest(rights_of(paper), facts, release(), figure_files.file_forms())
+    return _digest_of_paper(
+        rights_of(paper), facts, release(), figure_files.file_forms()
+    )
 
 
-def _phases(paper: OverviewPaper) -> list[Phase]:
+def _phases_of_paper(paper: OverviewPaper) -> list[Phase]:
     return list(
         Phase.objects.filter(task__season=paper.season)
         .select_related("task__season")
@@ -400,11 +408,11 @@ def _phases(paper: OverviewPaper) -> list[Phase]:
     )
 
 
-def _viewer(paper: OverviewPaper) -> User | None:
+def _viewer_of_paper(paper: OverviewPaper) -> User | None:
     return paper.viewer if isinstance(paper.viewer, User) else None
 
 
-def _digest(*facts: object) -> str:
+def _digest_of_paper(*facts: object) -> str:
     return hashlib.sha256(repr(facts).encode()).hexdigest()
 
 

@@ -89,7 +89,7 @@ def closes_all() -> bool:
 
 
 def pool() -> Pool:
-    return _pool(
+    return _create_pool(
         settings.CHECKS,
         settings.DATA_DIR / "checks",
         settings.CHECK_HOUR_SECONDS,
@@ -98,7 +98,9 @@ def pool() -> Pool:
 
 
 @cache
-def _pool(size: int, folder: Path, hourly_seconds: int, means: tuple[str, ...]) -> Pool:
+def _create_pool(
+    size: int, folder: Path, hourly_seconds: int, means: tuple[str, ...]
+) -> Pool:
     path = [settings.BASE_DIR / "platform", settings.BASE_DIR]
     setup = Setup(path=path, readable=CODE, preload=PRELOAD, means=means)
     pool = Pool(
@@ -109,7 +111,7 @@ def _pool(size: int, folder: Path, hourly_seconds: int, means: tuple[str, ...]) 
 
 
 def limits_for_runs() -> Limits:
-    return _limits(
+    return _limits_per_process(
         settings.CHECK_SECONDS,
         settings.CHECK_MEMORY_MB,
         file_mb=16,
@@ -121,10 +123,10 @@ def limits_for_runs() -> Limits:
 def limits_for_organisers() -> Limits:
     seconds = PATIENCE_WITH_ORGANISERS * settings.CHECK_SECONDS
     bounds = {"file_mb": 1024, "total_mb": 4096, "total_files": 50_000}
-    return _limits(seconds, settings.SCORING_MEMORY_MB, **bounds)
+    return _limits_per_process(seconds, settings.SCORING_MEMORY_MB, **bounds)
 
 
-def _limits(seconds: int, memory_mb: int, **bounds: int) -> Limits:
+def _limits_per_process(seconds: int, memory_mb: int, **bounds: int) -> Limits:
     # On a busy machine, a second of processor time takes longer by the clock.
     times = {"cpu_seconds": seconds, "wall_seconds": 3 * seconds}
     return Limits(**times, memory_mb=memory_mb, max_files=64, max_processes=0, **bounds)

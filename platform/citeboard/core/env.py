@@ -43,7 +43,9 @@ class Environment:
 
     def boolean(self, name: str, default: bool, about: str) -> bool:
         self._declare(name, "yes or no", "yes" if default else "no", about)
-        return self._read(name, default, _boolean, f"one of {', '.join(TRUE + FALSE)}")
+        return self._read(
+            name, default, _parse_boolean, f"one of {', '.join(TRUE + FALSE)}"
+        )
 
     def choice(
         self,
@@ -90,7 +92,7 @@ class Environment:
             return (
                 int(text)
                 if text.isdecimal() and int(text) < 10
-                else int(_boolean(text))
+                else int(_parse_boolean(text))
             )
 
         return self._read(name, 0, count, "yes, no or a number of proxies below 10")
@@ -196,7 +198,9 @@ class Environment:
     def database(self, name: str, default: str, about: str, *, shown: str) -> DBConfig:
         self._declare(name, "address", shown, about)
         expected = "a SQLite or PostgreSQL address such as postgres://user:password@host:5432/name"
-        return self._read(name, parse(default), _database, expected, secret=True)
+        return self._read(
+            name, parse(default), _parse_database_url, expected, secret=True
+        )
 
     def _declare(self, name: str, kind: str, default: str, about: str) -> None:
         if name in self.declared:
@@ -228,14 +232,14 @@ class Environment:
             raise ImproperlyConfigured(f"{name}: {shown} is not {expected}") from reason
 
 
-def _boolean(text: str) -> bool:
+def _parse_boolean(text: str) -> bool:
     word = text.lower()
     if word not in TRUE + FALSE:
         raise ValueError
     return word in TRUE
 
 
-def _database(text: str) -> DBConfig:
+def _parse_database_url(text: str) -> DBConfig:
     config = parse(text)
     if config.get("ENGINE") not in (
         "django.db.backends.sqlite3",
@@ -286,7 +290,7 @@ def database_settings(address: str) -> dict[str, Any]:
     Raises ValueError, whose message omits the URL, because URLs may contain passwords.
     """
     try:
-        return ready_for_many_writers(_database(address))
+        return ready_for_many_writers(_parse_database_url(address))
     except (ValueError, KeyError):
         raise ValueError(
             "expected an address such as postgres://user:password@host:5432/name"

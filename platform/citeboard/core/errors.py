@@ -58,7 +58,7 @@ class Refusal(exceptions.APIException):
 def exception_handler(error: Exception, context: dict[str, Any]) -> Response | None:
     if isinstance(error, refusals.Refused):
         set_rollback()
-        return _negotiated(
+        return _as_problem_response(
             Response(error.answer(), status=error.status), context["request"]
         )
     if isinstance(error, PoolFull):
@@ -81,13 +81,13 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
     if response is None:
         return None
     response.data = _error_body(error, response.data)
-    return _negotiated(response, context["request"])
+    return _as_problem_response(response, context["request"])
 
 
 PROBLEM = "application/problem+json"
 
 
-def _negotiated(response: Response, request: Request) -> Response:
+def _as_problem_response(response: Response, request: Request) -> Response:
     if _accepts_problems(request._request):  # noqa: SLF001  # what Django reads
         response.data = _problem_members(response.data, response.status_code)
         response.content_type = PROBLEM
@@ -114,7 +114,7 @@ def _problem_members(members: Mapping[str, Any], code: int) -> dict[str, Any]:
 def _error_body(error: Exception, data: Any) -> dict[str, Any]:
     if isinstance(error, exceptions.ValidationError):
         errors = (
-            {name: _messages(row) for name, row in data.items()}
+            {name: _error_messages(row) for name, row in data.items()}
             if isinstance(data, Mapping)
             else data
         )
@@ -134,15 +134,15 @@ def _error_body(error: Exception, data: Any) -> dict[str, Any]:
     }
 
 
-def _messages(errors: Any) -> list[str]:
+def _error_messages(errors: Any) -> list[str]:
     if isinstance(errors, Mapping):
         return [
             f"{place}: {words}"
             for place, below in errors.items()
-            for words in _messages(below)
+            for words in _error_messages(below)
         ]
     if isinstance(errors, list):
-        return [words for below in errors for words in _messages(below)]
+        return [words for below in errors for words in _error_messages(below)]
     return [str(errors)]
 
 

@@ -80,11 +80,11 @@ class RequestMetricsMiddleware(middleware.Middleware):
 
 def begin_to_count(site: str) -> str:
     forget_counts(site)
-    return tempfile.mkdtemp(prefix=_prefix(site), dir=_ROOT)
+    return tempfile.mkdtemp(prefix=_metrics_file_prefix(site), dir=_ROOT)
 
 
 def forget_counts(site: str) -> None:
-    for folder in _ROOT.glob(f"{_prefix(site)}*"):
+    for folder in _ROOT.glob(f"{_metrics_file_prefix(site)}*"):
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -99,7 +99,7 @@ def answered_so_far(folder: str) -> int:
     return 0
 
 
-def _prefix(site: str) -> str:
+def _metrics_file_prefix(site: str) -> str:
     return f"citeboard-metrics-{site}-"
 
 

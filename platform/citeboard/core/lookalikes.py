@@ -20,7 +20,7 @@ MAX_SKELETON = 200
 
 
 @cache
-def _prototypes() -> dict[int, str]:
+def _prototype_characters() -> dict[int, str]:
     lines = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").split("\n")
     pairs = (line.split("\t") for line in lines if line and not line.startswith("# "))
     return {
@@ -39,7 +39,7 @@ def skeleton(name: str) -> str:
     seen = "".join(
         each for each in _IGNORED.sub("", name) if unicodedata.category(each) != "Cf"
     )
-    alike = unicodedata.normalize("NFD", seen).translate(_prototypes())
+    alike = unicodedata.normalize("NFD", seen).translate(_prototype_characters())
     return unicodedata.normalize("NFD", " ".join(alike.split()).casefold())[
         :MAX_SKELETON
     ]

@@ -175,7 +175,9 @@ def guides() -> dict[str, Guide]:
     names = {path.stem for path in folder.glob("*.md")}
     ordered = [slug for group in GROUPS.values() for slug in group if slug in names]
     return {
-        slug: _guide(slug, (folder / f"{slug}.md").read_text(encoding="utf-8"), names)
+        slug: _build_guide(
+            slug, (folder / f"{slug}.md").read_text(encoding="utf-8"), names
+        )
         for slug in [*ordered, *sorted(names.difference(ordered))]
     }
 
@@ -208,21 +210,21 @@ def search(text: str) -> list[Found]:
                 hits.append((-weight, len(hits), guide, section))
     hits.sort(key=lambda hit: hit[:2])
     return [
-        Found(guide, section, _excerpt(section.text, words))
+        Found(guide, section, _excerpt_with_matches(section.text, words))
         for _, _, guide, section in hits[:MAX_FOUND]
     ]
 
 
-def _excerpt(text: str, words: Sequence[str]) -> str:
+def _excerpt_with_matches(text: str, words: Sequence[str]) -> str:
     places = [place for word in words if (place := text.casefold().find(word)) >= 0]
     start = max(0, min(places, default=0) - EXCERPT // 3)
     part = text[start : start + EXCERPT]
     return f"{'…' if start else ''}{part.strip()}{'…' if start + EXCERPT < len(text) else ''}"
 
 
-def _guide(slug: str, text: str, slugs: set[str]) -> Guide:
+def _build_guide(slug: str, text: str, slugs: set[str]) -> Guide:
     tokens = _PARSER.parse(text)
-    sections = tuple(_sections(tokens))
+    sections = tuple(_sections_by_heading(tokens))
     for token in tokens:
         for child in token.children or ():
             _adapt_url(child, slugs)
@@ -234,7 +236,7 @@ def _guide(slug: str, text: str, slugs: set[str]) -> Guide:
     return Guide(slug, sections[0].title, mark_safe(html), sections)  # noqa: S308
 
 
-def _sections(tokens: Sequence[Token]) -> Iterator[Section]:
+def _sections_by_heading(tokens: Sequence[Token]) -> Iterator[Section]:
     seen: Counter[str] = Counter()
     title, anchor, text = "", "", list[str]()
     is_begun = False

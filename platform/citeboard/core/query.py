@@ -188,30 +188,34 @@ def text_from(
     max_length: int = MAX_TEXT,
     choices: Collection[str] = (),
 ) -> Any:
-    return _parameter(name, default, lambda text: text[:max_length], permitted=choices)
+    return _parameter_field(
+        name, default, lambda text: text[:max_length], permitted=choices
+    )
 
 
 def texts_from(name: str, *, choices: Collection[str] = ()) -> Any:
-    return _parameter(name, (), lambda text: text[:MAX_TEXT], permitted=choices)
+    return _parameter_field(name, (), lambda text: text[:MAX_TEXT], permitted=choices)
 
 
 def search_from(name: str) -> Any:
-    return _parameter(name, "", lambda text: " ".join(text.split())[:80])
+    return _parameter_field(name, "", lambda text: " ".join(text.split())[:80])
 
 
 def number_from(name: str, *, default: int | None = None) -> Any:
-    return _parameter(name, default, whole_number)
+    return _parameter_field(name, default, whole_number)
 
 
 def numbers_from(name: str) -> Any:
-    return _parameter(name, (), whole_number)
+    return _parameter_field(name, (), whole_number)
 
 
 def switch_from(name: str, word: str, *, default: bool) -> Any:
-    return _parameter(name, default, lambda text: text == word, word, permitted=(word,))
+    return _parameter_field(
+        name, default, lambda text: text == word, word, permitted=(word,)
+    )
 
 
-def _parameter(
+def _parameter_field(
     name: str,
     default: object,
     read: Callable[[str], object],

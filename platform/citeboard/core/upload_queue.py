@@ -148,18 +148,18 @@ class UploadQueue:
 
 
 def steps_of(account: str) -> int:
-    return int(cache.get(_key(account), 0))
+    return int(cache.get(_steps_cache_key(account), 0))
 
 
 def count(account: str, steps: int) -> None:
     # A stored upload must not fail because the waiting time cannot be counted.
     with suppress(DatabaseError):
         try:
-            cache.incr(_key(account), steps)
+            cache.incr(_steps_cache_key(account), steps)
         except ValueError:
             # If two processes create a counter at once, one upload is not counted.
-            cache.add(_key(account), steps, COUNTED_SECONDS)
+            cache.add(_steps_cache_key(account), steps, COUNTED_SECONDS)
 
 
-def _key(account: str) -> str:
+def _steps_cache_key(account: str) -> str:
     return f"upload-queue:{account}"

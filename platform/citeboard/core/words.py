@@ -32,11 +32,11 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 
 
 def in_decimals(number: str) -> str:
-    return number.translate(_separators(get_language()))
+    return number.translate(_number_separators(get_language()))
 
 
 @cache
-def _separators(language: str | None) -> dict[int, str]:
+def _number_separators(language: str | None) -> dict[int, str]:
     marks = {
         ".": get_format("DECIMAL_SEPARATOR", language),
         ",": get_format("THOUSAND_SEPARATOR", language),

@@ -80,7 +80,7 @@ def beat() -> WriteRecord:
         note_database_error(error, outage.reason)
     # Without a record, other processes check the database themselves.
     with suppress(OSError):
-        _store(record)
+        _save_write_record(record)
     return record
 
 
@@ -112,7 +112,7 @@ def last_record() -> WriteRecord | None:
     A record that is too old is not valid.
     """
     try:
-        record = WriteRecord(**json.loads(_path().read_text()))
+        record = WriteRecord(**json.loads(_path_of_record().read_text()))
         age = time.time() - record.at
     except (OSError, ValueError, TypeError):
         return None
@@ -157,13 +157,13 @@ def _problem_by_reading() -> WriteRecord | None:
     return None
 
 
-def _store(record: WriteRecord) -> None:
-    path = _path()
+def _save_write_record(record: WriteRecord) -> None:
+    path = _path_of_record()
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     new = path.with_suffix(f".{threading.get_native_id()}")
     new.write_text(json.dumps(asdict(record)))
     new.replace(path)
 
 
-def _path() -> Path:
+def _path_of_record() -> Path:
     return Path(settings.WORK_DIR) / "database-write.json"

@@ -47,7 +47,7 @@ def publish_estimates(*, patience: float = 0) -> bool:
         return True
     while runs := _runs_of(phase):
         if all(run.status == Submission.Status.SCORED for run in runs):
-            _publish(phase, runs)
+            _publish_estimate_sheet(phase, runs)
             _draw_disagreements(phase)
             break
         if time.monotonic() > deadline:
@@ -81,7 +81,7 @@ def _draw_disagreements(phase: Phase) -> None:
         disagreements.keep(asked, found, lines, by=organiser)
 
 
-def _publish(phase: Phase, runs: Sequence[Submission]) -> None:
+def _publish_estimate_sheet(phase: Phase, runs: Sequence[Submission]) -> None:
     gold = Gold.objects.current(phase)
     assert gold is not None
     sampling = Sampling(

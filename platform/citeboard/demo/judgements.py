@@ -54,7 +54,9 @@ def publish_judgements(*, patience: float = 0) -> bool:
         is_settled = not waiting.filter(status__in=UNSETTLED).exists()
         for run in waiting.order_by("pk"):
             if evaluation := claim_review.judged_evaluation(run):
-                _publish(run, _ratings(run, evaluation, qualities[run.system]))
+                _publish_claim_review(
+                    run, _simulated_ratings(run, evaluation, qualities[run.system])
+                )
         if is_settled:
             return True
         if time.monotonic() > deadline:
@@ -62,7 +64,9 @@ def publish_judgements(*, patience: float = 0) -> bool:
         time.sleep(POLL_SECONDS)
 
 
-def _publish(run: Submission, ratings: Iterable[Mapping[str, Any]]) -> None:
+def _publish_claim_review(
+    run: Submission, ratings: Iterable[Mapping[str, Any]]
+) -> None:
     organiser = account(ORGANISER)
     lines = [json.dumps(rating) for rating in ratings]
     with tempfile.TemporaryDirectory() as folder:
@@ -74,7 +78,7 @@ def _publish(run: Submission, ratings: Iterable[Mapping[str, Any]]) -> None:
     patiently(claim_review.publish, submission=run, by=organiser)
 
 
-def _ratings(
+def _simulated_ratings(
     run: Submission, evaluation: Evaluation, quality: float
 ) -> Iterator[dict[str, Any]]:
     with comparisons.open_statistics(evaluation) as kept:

@@ -113,7 +113,7 @@ class Demo:
 def begin_demo() -> Demo:
     """Create the accounts and the first season of the demo."""
     users = {role: account(role) for role in ROLES}
-    files = _files()
+    files = _demo_files_folder()
     season = Season.objects.filter(slug=SEASON).first() or _load_dated_season(
         "demo-season", files
     )
@@ -132,7 +132,7 @@ def finish_demo() -> None:
 
     The function can be called again after an interruption.
     """
-    files = _files()
+    files = _demo_files_folder()
     if (mark := files / UNFINISHED).exists():
         season = Season.objects.get(slug=SEASON)
         # Each judge has a file of labels, of which earlier releases had only the first.
@@ -158,7 +158,7 @@ WITH_CARE: dict[str, Any] = (
 )
 
 
-def _files() -> Path:
+def _demo_files_folder() -> Path:
     """Return the folder with the invented files of the demo season.
 
     The folder is permanent, because workers read parses of papers from the folder.
@@ -180,7 +180,7 @@ def _load_dated_season(folder: str, files: Path) -> Season:
     season = patiently(load.load_season, EXAMPLES / folder, data=files).season
     with transaction.atomic():
         for phase in Phase.objects.filter(task__season=season):
-            _date(phase, phase.submissions.all(), OLDEST)
+            _backdate_runs(phase, phase.submissions.all(), OLDEST)
     return season
 
 
@@ -215,7 +215,7 @@ def bring_reports() -> None:
     for phase in _phases_of(season):
         systems = JUDGES if phase.task.slug == JUDGING else WRITERS
         if {system.name for system in systems}.issuperset(_sent_to(phase)):
-            dates = _dates(phase, len(systems))
+            dates = _submission_times(phase, len(systems))
             _send_missing(phase, systems, folder / phase.task.slug, dates)
         for path in sorted((folder / phase.task.slug).glob("battles-*.jsonl")):
             if not phase.sheets.filter(filename=path.name).exists():
@@ -430,7 +430,7 @@ def send_runs(season: Season, files: Path) -> None:
         called = BASELINES.get(phase.task.slug, {})
         names = [name for name in called if name not in lacking]
         asked = names if phase.slug == PRACTICE else names[:1]
-        dates = _dates(phase, len(systems) + len(asked))
+        dates = _submission_times(phase, len(systems) + len(asked))
         cards = {
             system.name: said_of(
                 phase.task.task_type,
@@ -450,10 +450,10 @@ def _ask_for_baselines(phase: Phase, called: Mapping[str, str]) -> None:
     baseline_runs.ask(phase=phase, names=list(called), by=None)
     for name, system in called.items():
         phase.submissions.filter(built_in=name).update(system=system)
-    _date(phase, phase.submissions.exclude(built_in=""), 0)
+    _backdate_runs(phase, phase.submissions.exclude(built_in=""), 0)
 
 
-def _dates(phase: Phase, count: int, first: int = 0) -> list[dt.datetime]:
+def _submission_times(phase: Phase, count: int, first: int = 0) -> list[dt.datetime]:
     """Return submission times of demo runs over several months.
 
     The chart over time therefore has several points.
@@ -463,9 +463,9 @@ def _dates(phase: Phase, count: int, first: int = 0) -> list[dt.datetime]:
     return [last - steps * apart for steps in reversed(range(first, first + count))]
 
 
-def _date(phase: Phase, runs: QuerySet[Submission], first: int) -> None:
+def _backdate_runs(phase: Phase, runs: QuerySet[Submission], first: int) -> None:
     rows = list(runs.order_by("pk"))
-    for run, at in zip(rows, _dates(phase, len(rows), first), strict=True):
+    for run, at in zip(rows, _submission_times(phase, len(rows), first), strict=True):
         Submission.objects.filter(pk=run.pk).update(submitted_at=at)
         # Evaluations have their run's date, and a worker may have scored the run.
         Evaluation.objects.filter(submission=run).update(submitted_at=at)
@@ -500,7 +500,8 @@ def publish_ratings(season: Season, organiser: User) -> None:
     for name, bias in ANNOTATORS.items():
         given = [
             ratings.Given(
-                text.code, _values(text, name, qualities[text.submission.system], bias)
+                text.code,
+                _simulated_ratings(text, name, qualities[text.submission.system], bias),
             )
             for text in texts
         ]
@@ -510,7 +511,7 @@ def publish_ratings(season: Season, organiser: User) -> None:
     outcome.publish(sheet=sheet, by=organiser)
 
 
-def _values(
+def _simulated_ratings(
     text: SheetText, annotator: str, quality: float, bias: float
 ) -> dict[str, int]:
     drawn = chance(annotator, text.submission.system, text.instance.name)

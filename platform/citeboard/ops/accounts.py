@@ -33,7 +33,7 @@ def delete_account(user: User) -> str:
             .select_related("team")
             .order_by("team_id")
         ):
-            _leave(membership.team, user)
+            _remove_from_team(membership.team, user)
         for organiser in models.Organiser.objects.filter(user=user).select_related(
             "season"
         ):
@@ -59,7 +59,7 @@ def delete_account(user: User) -> str:
     return called
 
 
-def _leave(team: Team, user: User) -> None:
+def _remove_from_team(team: Team, user: User) -> None:
     team = locked(team)
     heir = (
         Membership.objects.filter(team=team)
@@ -167,7 +167,7 @@ def own_data(user: User) -> dict[str, Any]:
                 "submitted": _json_value(run.submitted_at),
             }
         )
-    [account] = _rows(
+    [account] = _rows_as_json(
         [user],
         address="email",
         name="name",
@@ -187,7 +187,7 @@ def own_data(user: User) -> dict[str, Any]:
                 "email", "verified", "primary"
             )
         ),
-        "teams": _rows(
+        "teams": _rows_as_json(
             memberships,
             team="team.name",
             description="team.description",
@@ -195,79 +195,81 @@ def own_data(user: User) -> dict[str, Any]:
             role="role",
             joined="joined_at",
         ),
-        "organises": _rows(organised, season="season.slug", role="role"),
-        "questions": _rows(
+        "organises": _rows_as_json(organised, season="season.slug", role="role"),
+        "questions": _rows_as_json(
             questions,
             season="season.slug",
             asked="asked_at",
             text="text",
             answer="answer",
         ),
-        "reports": _rows(reports, about="address", reported="reported_at", text="text"),
-        "terms": _rows(
+        "reports": _rows_as_json(
+            reports, about="address", reported="reported_at", text="text"
+        ),
+        "terms": _rows_as_json(
             terms,
             season="terms.season.slug",
             version="terms.number",
             accepted="accepted_at",
             given="given",
         ),
-        "invited_to": _rows(
+        "invited_to": _rows_as_json(
             mailed.filter(address__in=confirmed_addresses(user)),
             team="team.name",
             written="created_at",
             state="state",
         ),
-        "invited": _rows(
+        "invited": _rows_as_json(
             mailed.filter(created_by=user),
             team="team.name",
             address="address",
             written="created_at",
         ),
-        "asked_to_join": _rows(
+        "asked_to_join": _rows_as_json(
             models.JoinRequest.objects.filter(user=user).select_related("team"),
             team="team.name",
             asked="asked_at",
             message="message",
         ),
-        "tokens": _rows(
+        "tokens": _rows_as_json(
             user.tokens.all(), name="name", scope="scope", created="created_at"
         ),
         "runs": runs,
-        "ratings": _rows(
+        "ratings": _rows_as_json(
             Rating.objects.filter(annotator__user=user).select_related("text"),
             text="text.code",
             readability="readability",
             consistency="consistency",
             rated="rated_at",
         ),
-        "preferences": _rows(
+        "preferences": _rows_as_json(
             Preference.objects.filter(annotator__user=user).select_related("pair"),
             sheet="annotator.sheet_id",
             pair="pair.position",
             label="label",
             judged="judged_at",
         ),
-        "confirmed_results": _rows(
+        "confirmed_results": _rows_as_json(
             ResultConfirmation.objects.filter(by=user),
             run="submission_id",
             said="at",
             state="state",
             message="message",
         ),
-        "asked_for": _rows(
+        "asked_for": _rows_as_json(
             user.background_jobs.select_related("season"),
             what="kind",
             season="season.slug",
             asked="created_at",
             file="filename",
         ),
-        "messages": _rows(
+        "messages": _rows_as_json(
             models.Notification.objects.filter(user=user),
             at="created_at",
             kind="kind",
             read="read_at",
         ),
-        "history": _rows(
+        "history": _rows_as_json(
             AuditEntry.objects.filter(actor=user).order_by("at", "pk"),
             at="at",
             did="words",
@@ -275,7 +277,7 @@ def own_data(user: User) -> dict[str, Any]:
     }
 
 
-def _rows(rows: Iterable[object], **columns: str) -> list[dict[str, Any]]:
+def _rows_as_json(rows: Iterable[object], **columns: str) -> list[dict[str, Any]]:
     return [
         {name: _json_value(attrgetter(path)(row)) for name, path in columns.items()}
         for row in rows

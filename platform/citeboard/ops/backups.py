@@ -115,7 +115,7 @@ def _write_files(
             boards = board_digests()
         if earlier is not None:
             for file in named:
-                _link(
+                _hard_link_unchanged(
                     file,
                     linked.get(f"{FILES}/{file.name}"),
                     earlier / FILES,
@@ -159,7 +159,7 @@ def _write_files(
     return manifest
 
 
-def _link(
+def _hard_link_unchanged(
     file: NamedFile, there: tuple[int, str] | None, earlier: Path, folder: Path
 ) -> None:
     path = folder / file.name
@@ -276,7 +276,7 @@ def differences(manifest: Manifest, there: Mapping[str, tuple[int, str]]) -> lis
 
 def board_digests() -> dict[str, str]:
     return {
-        f"{phase.task.season.slug}/{phase.task.slug}/{phase.slug}, {rules}": _digest(
+        f"{phase.task.season.slug}/{phase.task.slug}/{phase.slug}, {rules}": _digest_of_board(
             standings(phase, None, rules, audience=Audience.ORGANISER)
         )
         for phase in Phase.objects.select_related("task__season").order_by("pk")
@@ -284,7 +284,7 @@ def board_digests() -> dict[str, str]:
     }
 
 
-def _digest(board: Board) -> str:
+def _digest_of_board(board: Board) -> str:
     names = {column.name: column.metric for column in board.columns}
     rows = []
     for row in board.rows:
@@ -354,7 +354,7 @@ def write_database(folder: Path) -> dict[str, Any]:
 def _make_tables(migrations: list[str]) -> None:
     with connection.cursor() as cursor:
         for table in _tables_of_any_release():
-            cursor.execute(f"DROP TABLE {_quoted(table)} CASCADE")
+            cursor.execute(f"DROP TABLE {_quoted_table_name(table)} CASCADE")
     wanted = {
         (app, name)
         for app, _dot, name in (migration.partition(".") for migration in migrations)
@@ -376,7 +376,7 @@ def _load_tables(folder: Path, tables: dict[str, list[str]]) -> None:
         # Foreign keys are checked at the end, because tables are loaded by name.
         cursor.execute("SET CONSTRAINTS ALL DEFERRED")
         # The backup also contains the rows that migrations have inserted.
-        cursor.execute(f"TRUNCATE {', '.join(map(_quoted, tables))}")
+        cursor.execute(f"TRUNCATE {', '.join(map(_quoted_table_name, tables))}")
         for table, columns in tables.items():
             statement = f"COPY {_copy_target(table, columns)} FROM STDIN"
             with (
@@ -385,10 +385,10 @@ def _load_tables(folder: Path, tables: dict[str, list[str]]) -> None:
             ):
                 shutil.copyfileobj(file, rows, CHUNK)
             for sequence in connection.introspection.get_sequences(cursor, table):
-                column = _quoted(sequence["column"])
+                column = _quoted_table_name(sequence["column"])
                 cursor.execute(
                     f"SELECT setval(%s, COALESCE(MAX({column}), 1), MAX({column}) IS NOT NULL)"  # noqa: S608
-                    f" FROM {_quoted(table)}",
+                    f" FROM {_quoted_table_name(table)}",
                     [sequence["name"]],
                 )
 
@@ -420,10 +420,12 @@ def _tables_of_any_release() -> list[str]:
 
 
 def _copy_target(table: str, columns: list[str]) -> str:
-    return f"{_quoted(table)} ({', '.join(map(_quoted, columns))})"
+    return (
+        f"{_quoted_table_name(table)} ({', '.join(map(_quoted_table_name, columns))})"
+    )
 
 
-def _quoted(name: str) -> str:
+def _quoted_table_name(name: str) -> str:
     return connection.ops.quote_name(name)
 
 
@@ -508,7 +510,7 @@ def restore_backup(
     BoardOrder.objects.update(
         version=F("version") + VERSIONS_APART, revision=F("revision") + VERSIONS_APART
     )
-    return manifest, list(_differences(manifest)), has_other_key
+    return manifest, list(_differing_boards(manifest)), has_other_key
 
 
 def verified(folder: Path) -> Manifest:
@@ -542,7 +544,7 @@ def what_is_here() -> str:
     return f"files in its storage, such as {entry.name}" if entry else ""
 
 
-def _differences(manifest: Manifest) -> Iterator[str]:
+def _differing_boards(manifest: Manifest) -> Iterator[str]:
     lost = set(manifest.lost)
     for file in named_files():
         stored = _stored_digest(file.name)

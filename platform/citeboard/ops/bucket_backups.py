@@ -48,15 +48,15 @@ def send(folder: Path, bucket: Any) -> tuple[str, int]:
         content = f"{CONTENTS}/{digest}"
         if there.get(content) != size:
             bucket.delete(content)
-            _save(bucket, content, folder / name)
+            _upload_to_bucket(bucket, content, folder / name)
             there[content] = size
             sent += 1
     moment = manifest.made_at.partition("+")[0].replace(":", "-")
-    _save(bucket, f"{MOMENTS}/{moment}.json", folder / MANIFEST)
+    _upload_to_bucket(bucket, f"{MOMENTS}/{moment}.json", folder / MANIFEST)
     return moment, sent
 
 
-def _save(bucket: Any, name: str, path: Path) -> None:
+def _upload_to_bucket(bucket: Any, name: str, path: Path) -> None:
     with path.open("rb") as content:
         if bucket.save(name, File(content)) != name:
             raise BackupRefused(
@@ -84,7 +84,7 @@ def fetch(bucket: Any, moment: str | None, target: Path) -> None:
     draft = target.with_name(f".{target.name}-fetched")
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(parents=True)
-    _load(bucket, f"{MOMENTS}/{chosen}.json", draft / MANIFEST)
+    _download_from_bucket(bucket, f"{MOMENTS}/{chosen}.json", draft / MANIFEST)
     for name, (_, digest) in read_manifest(draft).files.items():
         path = draft / name
         if not path.resolve().is_relative_to(draft.resolve()):
@@ -92,11 +92,11 @@ def fetch(bucket: Any, moment: str | None, target: Path) -> None:
                 f"its manifest names {name}, which is outside of a backup"
             )
         path.parent.mkdir(parents=True, exist_ok=True)
-        _load(bucket, f"{CONTENTS}/{digest}", path)
+        _download_from_bucket(bucket, f"{CONTENTS}/{digest}", path)
     draft.rename(target)
 
 
-def _load(bucket: Any, name: str, path: Path) -> None:
+def _download_from_bucket(bucket: Any, name: str, path: Path) -> None:
     with bucket.open(name) as stored, path.open("wb") as copy:
         shutil.copyfileobj(stored, copy)
 

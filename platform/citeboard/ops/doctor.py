@@ -144,7 +144,7 @@ def _read_failure() -> str:
     return ""
 
 
-def _settings() -> Said:
+def _check_settings() -> Said:
     issues = checks.run_checks(include_deployment_checks=False)
     serious = [message for message in issues if message.is_serious()]
     if told := serious or issues:
@@ -153,7 +153,7 @@ def _settings() -> Said:
     return State.GOOD, "nothing contradicts itself", ""
 
 
-def _database() -> Said:
+def _check_database() -> Said:
     if missing := schema_state().missing:
         message = _("%(number)s migration(s) behind this release") % {
             "number": len(missing)
@@ -168,7 +168,7 @@ def _database() -> Said:
     return State.GOOD, message, ""
 
 
-def _clock() -> Said:
+def _check_clock() -> Said:
     if (seconds := skew()) > LARGEST_SKEW:
         advice = _("Let all machines keep time by NTP; phases open and close by it.")
         message = _("this machine and the database differ by %(seconds)s s")
@@ -176,7 +176,7 @@ def _clock() -> Said:
     return State.GOOD, _("this machine and the database agree on the time"), ""
 
 
-def _storage() -> Said:
+def _check_storage() -> Said:
     place = str(settings.BUCKET or settings.FILES_DIR)
     if trouble := _storage_error():
         advice = "Mend it; until then uploads are answered 503 or 507, and runs wait."
@@ -221,7 +221,7 @@ def _storage_error() -> str:
     return "" if content_read == content else "a file came back changed"
 
 
-def _disk() -> Said:
+def _check_disk_space() -> Said:
     free = shutil.disk_usage(settings.DATA_DIR).free
     words = _("%(size)s GB are free for %(folder)s")
     words %= {
@@ -234,7 +234,7 @@ def _disk() -> Said:
     return State.GOOD, words, ""
 
 
-def _mail() -> Said:
+def _check_mail_server() -> Said:
     """Check that the mail server accepts the sign-in, without sending an e-mail."""
     if not settings.EMAIL_HOST:
         advice = "Nobody gets a mail to confirm an address or set a password; set CITEBOARD_EMAIL_HOST."
@@ -252,7 +252,7 @@ def _mail() -> Said:
         return State.BAD, f"{place} lets no mail be sent: {trouble}", advice
 
 
-def _static() -> Said:
+def _check_static_files() -> Said:
     advice = "Run `manage.py collectstatic --no-input`."
     manifest = Path(settings.STATIC_ROOT) / "staticfiles.json"
     try:
@@ -274,7 +274,7 @@ def _static() -> Said:
     )
 
 
-def _confinement() -> Said:
+def _check_confinement() -> Said:
     """Check confinement with a sandboxed process that tries to reach files, the network
     and other processes.
     """
@@ -305,7 +305,7 @@ def _confinement() -> Said:
     return State.ODD, message, advice
 
 
-def _queue() -> Said:
+def _check_queue() -> Said:
     broker = get_broker()
     broker.ping()
     waiting = Job.objects.filter(state=Job.State.QUEUED).order_by("created_at")
@@ -316,10 +316,14 @@ def _queue() -> Said:
     message = _(
         "%(broker)s answers; %(jobs)s jobs are queued, the oldest since %(ago)s"
     )
-    return State.GOOD, message % {**facts, "ago": _ago(oldest.created_at)}, ""
+    return (
+        State.GOOD,
+        message % {**facts, "ago": _seconds_ago_text(oldest.created_at)},
+        "",
+    )
 
 
-def _queues() -> Said:
+def _check_queue_names() -> Said:
     waiting = Counter(
         Job.objects.filter(state=Job.State.QUEUED)
         .order_by()
@@ -359,7 +363,7 @@ def _queues() -> Said:
     return State.GOOD, words, ""
 
 
-def _workers() -> Said:
+def _check_workers() -> Said:
     # When django-q lists groups, it removes a dead group and skips the next group.
     # Repeated listing therefore finds every living group.
     groups = list(
@@ -405,7 +409,7 @@ def _heartbeat_error() -> str:
     return "" if content_read == sign else _("what was written is not there")
 
 
-def _sweeper() -> Said:
+def _check_sweeper() -> Said:
     if (last := last_sweep()) is None and (trouble := _heartbeat_error()):
         advice = _("Fix that first; until then it is unknown whether anybody sweeps.")
         message = _(
@@ -420,11 +424,11 @@ def _sweeper() -> Said:
     late = database_now() - last > dt.timedelta(
         seconds=3 * settings.SWEEP_SECONDS + settings.LEASE_SECONDS
     )
-    message = _("the last sweep was %(ago)s") % {"ago": _ago(last)}
+    message = _("the last sweep was %(ago)s") % {"ago": _seconds_ago_text(last)}
     return (State.BAD if late else State.GOOD), message, advice if late else ""
 
 
-def _counts() -> Said:
+def _check_counts() -> Said:
     if wrong := tallies.mend():
         message = _(
             "%(number)s of the numbers of runs and jobs were wrong; they are right now"
@@ -436,7 +440,7 @@ def _counts() -> Said:
     return State.GOOD, _("there are as many runs and jobs as pages say"), ""
 
 
-def _jobs() -> Said:
+def _check_stuck_jobs() -> Said:
     now = database_now()
     bound = dt.timedelta(
         seconds=2 * settings.LEASE_SECONDS + 2 * settings.SWEEP_SECONDS
@@ -475,7 +479,7 @@ def _jobs() -> Said:
     return State.GOOD, _("no job is stuck"), ""
 
 
-def _models() -> Said:
+def _check_models() -> Said:
     absent = [name for name in OF_MODELS if importlib.util.find_spec(name) is None]
     tasks = Task.objects.filter(
         is_reported_only=False, phases__closes__gt=timezone.now()
@@ -505,7 +509,7 @@ def _models() -> Said:
     return State.GOOD, "what the tasks are scored with is here", ""
 
 
-def _labels() -> Said:
+def _check_entailment_labels() -> Said:
     if waiting := list(waiting_jobs()):
         models = ", ".join(sorted({row.judge.name for row in waiting}))
         words = _("%(pairs)s pairs of %(scorings)s scorings wait for %(models)s")
@@ -526,13 +530,13 @@ def _labels() -> Said:
     return State.GOOD, words, ""
 
 
-def _ago(then: dt.datetime) -> str:
+def _seconds_ago_text(then: dt.datetime) -> str:
     return _("%(seconds)s s ago") % {
         "seconds": f"{(database_now() - then).total_seconds():.0f}"
     }
 
 
-def _receipts() -> Said:
+def _check_receipt_key() -> Said:
     waiting = LogEntry.objects.filter(index=None).count()
     if lost := why_lost():
         facts = {"receipts": counted(waiting, "receipt"), "reason": lost}
@@ -558,7 +562,7 @@ def _receipts() -> Said:
     )
 
 
-def _organiser() -> Said:
+def _check_for_organiser() -> Said:
     if words := how_to_begin():
         return State.ODD, _("nobody may organise yet"), words
     return State.GOOD, _("there is somebody who may organise"), ""
@@ -567,23 +571,23 @@ def _organiser() -> Said:
 CHECKS: dict[str, Callable[[], Said]] = {
     check.__name__.removeprefix("_"): check
     for check in (
-        _settings,
-        _database,
-        _clock,
-        _storage,
-        _disk,
-        _mail,
-        _static,
-        _confinement,
-        _queue,
-        _queues,
-        _workers,
-        _sweeper,
-        _jobs,
-        _counts,
-        _receipts,
-        _models,
-        _labels,
-        _organiser,
+        _check_settings,
+        _check_database,
+        _check_clock,
+        _check_storage,
+        _check_disk_space,
+        _check_mail_server,
+        _check_static_files,
+        _check_confinement,
+        _check_queue,
+        _check_queue_names,
+        _check_workers,
+        _check_sweeper,
+        _check_stuck_jobs,
+        _check_counts,
+        _check_receipt_key,
+        _check_models,
+        _check_entailment_labels,
+        _check_for_organiser,
     )
 }

@@ -69,7 +69,7 @@ def later_runs(backup: Path) -> list[Submission]:
 
     Raises BackupRefused if the backup cannot be used.
     """
-    there = _runs_in(backup)
+    there = _runs_since(backup)
     runs = Submission.objects.filter(team__isnull=False).exclude(status__in=TAKEN_BACK)
     runs = runs.select_related("team", "phase__task__season", "submitted_by")
     return [
@@ -79,7 +79,7 @@ def later_runs(backup: Path) -> list[Submission]:
     ]
 
 
-def _runs_in(backup: Path) -> set[tuple[int, str]]:
+def _runs_since(backup: Path) -> set[tuple[int, str]]:
     """Return the id and SHA-256 of each run in a backup, possibly of another release."""
     manifest, table = read_manifest(backup), Submission._meta.db_table  # noqa: SLF001  (public by name)
     try:
@@ -203,13 +203,13 @@ def send_again(saved: SavedRun, folder: Path) -> Submission | None:
             said=Metadata(
                 description=saved.description, card=saved.card, figures=saved.figures
             ),
-            facts=_facts(saved),
+            facts=_submission_facts(saved),
         )
     except (Refused, PoolFull) as reason:
         raise NotSent(f"{saved}: {reason}") from reason
 
 
-def _facts(saved: SavedRun) -> dict[str, Any]:
+def _submission_facts(saved: SavedRun) -> dict[str, Any]:
     return {
         "submitted_by": User.objects.filter(email__iexact=saved.submitted_by).first()
         if saved.submitted_by

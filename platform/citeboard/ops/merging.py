@@ -123,7 +123,9 @@ def accept_merge(*, proposal: MergeProposal, by: User) -> int:
                 }
                 raise EntryRefused(message % named)
         try:
-            return _merge(locked.season, locked.team, locked.into, by, reason="")
+            return _move_team_entries(
+                locked.season, locked.team, locked.into, by, reason=""
+            )
         except EntryRefused as refused:
             if locked.season.names_teams():
                 raise
@@ -151,7 +153,7 @@ def merge_teams(
             )
             raise EntryRefused(message % {"team": into})
         go_on(season, _revealed_scores(season, team, into), by=by)
-        return _merge(season, team, into, by, reason=reason)
+        return _move_team_entries(season, team, into, by, reason=reason)
 
 
 def _revealed_scores(season: Season, team: Team, into: Team) -> list[Early]:
@@ -170,7 +172,9 @@ def _revealed_scores(season: Season, team: Team, into: Team) -> list[Early]:
     ]
 
 
-def _merge(season: Season, team: Team, into: Team, by: User, *, reason: str) -> int:
+def _move_team_entries(
+    season: Season, team: Team, into: Team, by: User, *, reason: str
+) -> int:
     # Concurrent uploads of both teams wait for a lock and join the merged team.
     _locked_entries(season, team, into)[0].delete()
     joined = []

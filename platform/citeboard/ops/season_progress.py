@@ -104,14 +104,14 @@ def progress_of(season: Season) -> Progress:
     return Progress(
         days=[Day(**row) for row in reversed(last)],
         queues=[Waiting(**row) for row in queues.order_by("queue")],
-        times=_times(season),
+        times=_job_times(season),
         **runs.aggregate(
             runs=Sum("number", default=0), run_bytes=Sum("size", default=0)
         ),
     )
 
 
-def _times(season: Season) -> Times | None:
+def _job_times(season: Season) -> Times | None:
     done = Job.objects.filter(
         season=season.pk,
         priority__in=(Job.Priority.NEW, Job.Priority.AGAIN),

@@ -245,7 +245,7 @@ class _SiteCollector(Collector):
                 jobs.add_metric([queue, state], number)
         yield jobs
         about = "Since the first of the queued jobs was made, or was last begun; 0 where none is queued."
-        yield _gauge(
+        yield _gauge_metric(
             "citeboard_oldest_queued_job_age_seconds",
             about,
             "queue",
@@ -255,16 +255,18 @@ class _SiteCollector(Collector):
             Job.all_kinds.filter(state=Job.State.QUEUED).order_by().values_list("kind")
         )
         queued = dict.fromkeys(Job.Kind.values, 0) | dict(steps.annotate(n=Count("pk")))
-        yield _gauge(
+        yield _gauge_metric(
             "citeboard_queued_jobs", "Jobs that are queued, by step.", "step", queued
         )
         yield from self._recent_jobs(now)
         about = (
             "Seconds that jobs took that are done, from the claim to the end, by step."
         )
-        yield _histogram("citeboard_job_seconds", about, "step", tallies.JOB_SECONDS)
+        yield _histogram_metric(
+            "citeboard_job_seconds", about, "step", tallies.JOB_SECONDS
+        )
         about = "Seconds from when a run came in to its first score, by queue."
-        yield _histogram(
+        yield _histogram_metric(
             "citeboard_upload_to_score_seconds", about, "queue", tallies.UPLOAD_TO_SCORE
         )
         about = "Times that a job was begun once more, as its worker lost its lease or its scorer died."
@@ -279,8 +281,8 @@ class _SiteCollector(Collector):
         runs = dict.fromkeys(Submission.Status.values, 0) | dict(
             by_status.annotate(n=Sum("number"))
         )
-        yield _gauge("citeboard_runs", "Runs by status.", "status", runs)
-        yield _gauge(
+        yield _gauge_metric("citeboard_runs", "Runs by status.", "status", runs)
+        yield _gauge_metric(
             "citeboard_workers",
             "Workers of the groups that give a sign of life.",
             "group",
@@ -299,7 +301,7 @@ class _SiteCollector(Collector):
                 word: posts.filter(state__in=inside).count()
                 for word, inside in states.items()
             }
-            yield _gauge(
+            yield _gauge_metric(
                 f"citeboard_{name}",
                 f"{what} that wait or were given up.",
                 "state",
@@ -308,7 +310,7 @@ class _SiteCollector(Collector):
         with suppress(OSError):
             disk = shutil.disk_usage(settings.DATA_DIR)
             about = "Bytes of the disk of the data folder."
-            yield _gauge(
+            yield _gauge_metric(
                 "citeboard_disk_bytes",
                 about,
                 "of",
@@ -318,7 +320,7 @@ class _SiteCollector(Collector):
         yield GaugeMetricFamily("citeboard_can_write", about, int(is_writable()))
         memory = psutil.virtual_memory()
         about = "Bytes of the memory of the machine that is asked."
-        yield _gauge(
+        yield _gauge_metric(
             "citeboard_memory_bytes",
             about,
             "of",
@@ -365,12 +367,12 @@ class _SiteCollector(Collector):
             ("job_seconds_mean", "Mean seconds of the jobs done", means),
             ("job_seconds_max", "Seconds of the longest job done", longest),
         ):
-            yield _gauge(
+            yield _gauge_metric(
                 f"citeboard_{name}", f"{about} within the last hour.", "step", values
             )
 
 
-def _histogram(name: str, about: str, label: str, tally: str) -> Metric:
+def _histogram_metric(name: str, about: str, label: str, tally: str) -> Metric:
     family = HistogramMetricFamily(name, about, labels=[label])
     uppers = [*(str(float(upper)) for upper in tallies.BUCKETS), "+Inf"]
     for value, (counts, seconds) in sorted(tallies.histogram(tally).items()):
@@ -378,7 +380,9 @@ def _histogram(name: str, about: str, label: str, tally: str) -> Metric:
     return family
 
 
-def _gauge(name: str, about: str, label: str, values: Mapping[str, float]) -> Metric:
+def _gauge_metric(
+    name: str, about: str, label: str, values: Mapping[str, float]
+) -> Metric:
     family = GaugeMetricFamily(name, about, labels=[label])
     for value, number in sorted(values.items()):
         family.add_metric([value], number)

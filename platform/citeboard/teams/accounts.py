@@ -232,10 +232,10 @@ def known_browser(request: HttpRequest, login: str) -> str:
         )
     except (signing.BadSignature, ValueError):
         return ""
-    return str(browser) if person == _digest(login) else ""
+    return str(browser) if person == _digest_of_login(login) else ""
 
 
-def _digest(login: str) -> str:
+def _digest_of_login(login: str) -> str:
     return salted_hmac(KNOWN_BROWSER, login.lower()).hexdigest()
 
 
@@ -294,7 +294,9 @@ class AccountAdapter(DefaultAccountAdapter):
             middleware.remember(response, settings.LANGUAGE_COOKIE_NAME, user.language)
         if isinstance(user, User):
             name = known_browser(request, user.email) or secrets.token_hex(16)
-            signed = signing.dumps([_digest(user.email), name], salt=KNOWN_BROWSER)
+            signed = signing.dumps(
+                [_digest_of_login(user.email), name], salt=KNOWN_BROWSER
+            )
             middleware.remember(response, KNOWN_BROWSER, signed)
         return response
 

@@ -57,14 +57,14 @@ class InvitationNotValid(Refused):
 def renew_invitation(*, team: Team, by: User) -> Invitation:
     with transaction.atomic():
         invitation, is_new = Invitation.objects.update_or_create(
-            team=team, defaults=_made(by)
+            team=team, defaults=_new_invitation_fields(by)
         )
         key = "invitation-renewed/first" if is_new else "invitation-renewed"
         audit.record(key, actor=by, subject=team, place=team)
     return invitation
 
 
-def _made(by: User) -> dict[str, Any]:
+def _new_invitation_fields(by: User) -> dict[str, Any]:
     now = timezone.now()
     return {
         "nonce": secrets.token_hex(12),
@@ -90,10 +90,10 @@ def present_invitation(team: Team) -> Invitation | None:
 
 
 def invitation_for(secret: str) -> Invitation:
-    return _invited(Invitation.objects.all(), _SIGNER, secret)
+    return _find_invitation(Invitation.objects.all(), _SIGNER, secret)
 
 
-def _invited(standing: QuerySet[Sent], signer: Signer, secret: str) -> Sent:
+def _find_invitation(standing: QuerySet[Sent], signer: Signer, secret: str) -> Sent:
     try:
         nonce = signer.unsign(secret)
     except BadSignature as forged:
@@ -170,7 +170,11 @@ def invite_by_mail(*, team: Team, address: str, by: User) -> MailedInvitation:
             )
             raise Refused(message % {"invitations": counted(MAX_A_DAY, "invitation")})
         import_string(UNQUEUE)([mailed_invitation and mailed_invitation.job])
-        defaults = {**_made(by), "state": State.WAITING, "job": import_string(QUEUE)()}
+        defaults = {
+            **_new_invitation_fields(by),
+            "state": State.WAITING,
+            "job": import_string(QUEUE)(),
+        }
         made, _ = MailedInvitation.objects.update_or_create(
             team=team, address=address, defaults=defaults
         )
@@ -180,18 +184,18 @@ def invite_by_mail(*, team: Team, address: str, by: User) -> MailedInvitation:
 
 
 def withdraw_mailed(*, invitation: MailedInvitation, by: User) -> None:
-    _end(invitation, State.WITHDRAWN, by)
+    _end_invitation(invitation, State.WITHDRAWN, by)
 
 
 def decline_mailed(*, invitation: MailedInvitation) -> None:
     """Decline an invitation that was sent by e-mail. The team does not learn who
     declined the invitation.
     """
-    _end(invitation, State.DECLINED, None)
+    _end_invitation(invitation, State.DECLINED, None)
 
 
 def mailed_invitation_for(secret: str) -> MailedInvitation:
-    return _invited(
+    return _find_invitation(
         MailedInvitation.objects.filter(state=State.WAITING), _MAIL_SIGNER, secret
     )
 
@@ -247,7 +251,9 @@ def forget_invitations() -> int:
     return deleted
 
 
-def _end(invitation: MailedInvitation, state: State, by: User | None) -> None:
+def _end_invitation(
+    invitation: MailedInvitation, state: State, by: User | None
+) -> None:
     with transaction.atomic():
         team = Team.objects.select_for_update().get(pk=invitation.team_id)
         if MailedInvitation.objects.filter(
@@ -291,7 +297,7 @@ def leave_team(*, team: Team, user: User) -> None:
     member if the team took part in a season.
     """
     with transaction.atomic():
-        membership = _membership(locked(team), user)
+        membership = _membership_or_refuse(locked(team), user)
         if not Membership.objects.filter(team=team).exclude(pk=membership.pk).exists():
             try:
                 team.delete()
@@ -312,7 +318,7 @@ def leave_team(*, team: Team, user: User) -> None:
 
 def remove_member(*, team: Team, user: User, by: User) -> None:
     with transaction.atomic():
-        membership = _membership(locked(team), user)
+        membership = _membership_or_refuse(locked(team), user)
         if membership.role == Role.LEAD:
             raise MembershipRefused(
                 _("the lead cannot be removed; the lead is handed over first")
@@ -333,7 +339,7 @@ def remove_member(*, team: Team, user: User, by: User) -> None:
 
 def hand_over(*, team: Team, to: User, by: User) -> None:
     with transaction.atomic():
-        new = _membership(locked(team), to)
+        new = _membership_or_refuse(locked(team), to)
         if new.role == Role.LEAD:
             return
         # A database constraint allows only one lead at any time.
@@ -348,7 +354,7 @@ def locked(team: Team) -> Team:
     return Team.objects.select_for_update().get(pk=team.pk)
 
 
-def _membership(team: Team, user: User) -> Membership:
+def _membership_or_refuse(team: Team, user: User) -> Membership:
     if (membership := Membership.objects.filter(team=team, user=user).first()) is None:
         raise MembershipRefused(
             _("%(person)s is not in %(team)s any more") % {"person": user, "team": team}

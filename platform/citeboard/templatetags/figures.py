@@ -47,7 +47,7 @@ def chart(context: Mapping[str, Any], *name: object) -> SafeString:
         figure.title,
         SafeString(as_svg(figure)),
         json_script(escaped(as_plotly(figure)), f"{key}-data"),
-        _files(context.get("figure_address"), key, figure.title),
+        _download_links(context.get("figure_address"), key, figure.title),
     )
 
 
@@ -78,7 +78,9 @@ def in_language(figure: Figure) -> Figure:
     return replace(figure, axis=replace(figure.axis, wording=wording))
 
 
-def _files(address: Callable[[str], str] | None, key: str, title: str) -> SafeString:
+def _download_links(
+    address: Callable[[str], str] | None, key: str, title: str
+) -> SafeString:
     if address is None:
         return SafeString("")
     links = format_html_join(

@@ -78,7 +78,7 @@ def own_sheets(request: HttpRequest, user: User) -> Answer:
     return {"lines": lines, "judged": judged}
 
 
-def _context(annotator: Annotator) -> dict[str, Any]:
+def _annotation_context(annotator: Annotator) -> dict[str, Any]:
     sheet = annotator.sheet
     criteria = [
         {
@@ -100,13 +100,13 @@ def _context(annotator: Annotator) -> dict[str, Any]:
     }
 
 
-annotators = Pages(annotator_of, "sheet", context=_context)
+annotators = Pages(annotator_of, "sheet", context=_annotation_context)
 
 
 @annotators.form("human/annotate.html")
 def annotate(request: HttpRequest, annotator: Annotator) -> Answer:
     """Show one instance: its sources and its anonymous texts."""
-    instance = _instance(annotator, request.GET.get("instance", ""))
+    instance = _instance_to_rate(annotator, request.GET.get("instance", ""))
     texts = list(texts_for(annotator).filter(instance=instance))
     faults: list[str] = []
     if request.method == "POST":
@@ -128,14 +128,14 @@ def annotate(request: HttpRequest, annotator: Annotator) -> Answer:
             )
     return {
         "instance": instance,
-        "items": _items(texts, annotator, request.POST if faults else {}),
+        "items": _texts_with_fields(texts, annotator, request.POST if faults else {}),
         "faults": faults,
         "before": instance.position - 1,
         "after": instance.position + 1,
     }
 
 
-def _instance(annotator: Annotator, wanted: str) -> SheetInstance:
+def _instance_to_rate(annotator: Annotator, wanted: str) -> SheetInstance:
     texts = texts_for(annotator).order_by()
     instances = annotator.sheet.instances.filter(
         pk__in=texts.values("instance")
@@ -157,7 +157,7 @@ def _instance(annotator: Annotator, wanted: str) -> SheetInstance:
     return instance
 
 
-def _items(
+def _texts_with_fields(
     texts: Sequence[SheetText], annotator: Annotator, posted: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
     ratings = {
@@ -235,6 +235,6 @@ def annotate_upload(request: SignedInRequest, annotator: Annotator) -> Answer:
     try:
         rated = RATE(annotator, request.user, **form.cleaned_data)
     except RatingsRefused as refused:
-        context = {**_context(annotator), "problems": refused.problems[:200]}
+        context = {**_annotation_context(annotator), "problems": refused.problems[:200]}
         return render(request, "human/annotate_refused.html", context, status=422)
     return RATE.told(annotator, rated, {})

@@ -61,20 +61,20 @@ def operations() -> list[dict[str, Any]]:
             "path": path,
             "name": operation["operationId"],
             "summary": operation["summary"],
-            "fields": list(_fields(operation, components)),
+            "fields": list(_request_fields(operation, components)),
             "answers": [
                 (code, answer["description"])
                 for code, answer in sorted(operation["responses"].items())
                 if code != "default"
             ],
-            "example": _example(operation),
+            "example": _request_example(operation),
         }
         for path, methods in schema["paths"].items()
         for method, operation in methods.items()
     ]
 
 
-def _fields(
+def _request_fields(
     operation: Mapping[str, Any], components: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
     for parameter in operation.get("parameters", ()):
@@ -103,7 +103,7 @@ def _fields(
             }
 
 
-def _example(operation: Mapping[str, Any]) -> str:
+def _request_example(operation: Mapping[str, Any]) -> str:
     for code, answer in sorted(operation["responses"].items()):
         for media in answer.get("content", {}).values() if code.startswith("2") else ():
             if "example" in media:

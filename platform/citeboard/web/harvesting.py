@@ -164,8 +164,8 @@ def trec(request: HttpRequest, season: str, task: str) -> HttpResponseBase:
     found = task_for(person, season, task)
     if (form := found.task_type.trec) is None:
         raise Http404(_("The data of this task are no topics and documents."))
-    splits = _splits(found, person)
-    return _archive(
+    splits = _released_splits(found, person)
+    return _archive_response(
         request,
         found,
         splits,
@@ -178,9 +178,9 @@ def trec(request: HttpRequest, season: str, task: str) -> HttpResponseBase:
 def hugging_face(request: HttpRequest, season: str, task: str) -> HttpResponseBase:
     person = asking_user(request)
     found = task_for(person, season, task)
-    splits = _splits(found, person)
+    splits = _released_splits(found, person)
     try:
-        return _archive(
+        return _archive_response(
             request,
             found,
             splits,
@@ -191,7 +191,7 @@ def hugging_face(request: HttpRequest, season: str, task: str) -> HttpResponseBa
         raise Http404(_("The data of this task are no JSON lines.")) from None
 
 
-def _splits(task: Task, person: object) -> list[data_sets.GivenSplit]:
+def _released_splits(task: Task, person: object) -> list[data_sets.GivenSplit]:
     """Return the released splits of a task's data.
 
     Raises Http404 if no split of the task is released. Raises PermissionDenied if the
@@ -208,7 +208,7 @@ def _splits(task: Task, person: object) -> list[data_sets.GivenSplit]:
     raise Http404(_("This task has released no data."))
 
 
-def _archive(
+def _archive_response(
     request: HttpRequest,
     task: Task,
     splits: list[data_sets.GivenSplit],

@@ -21,7 +21,7 @@ from scoring.human.pairs import pairs_for
 from scoring.models import Annotator, Preference, SheetPair
 
 
-def _context(annotator: Annotator) -> dict[str, Any]:
+def _judging_context(annotator: Annotator) -> dict[str, Any]:
     sheet = annotator.sheet
     return {
         "sheet": sheet,
@@ -32,13 +32,13 @@ def _context(annotator: Annotator) -> dict[str, Any]:
     }
 
 
-judges = Pages(judge_of, "sheet", context=_context)
+judges = Pages(judge_of, "sheet", context=_judging_context)
 
 
 @judges.form("human/judge.html")
 def judge(request: SignedInRequest, annotator: Annotator) -> Answer:
     """Show two anonymous texts of an instance and ask which is better."""
-    pair = _pair(annotator, request.GET.get("pair", ""))
+    pair = _requested_pair(annotator, request.GET.get("pair", ""))
     preference = Preference.objects.filter(annotator=annotator, pair=pair).first()
     first = {"pair": pair.position, "label": preference.label if preference else None}
     form = JudgementForm(request.POST or None, initial=first)
@@ -47,7 +47,7 @@ def judge(request: SignedInRequest, annotator: Annotator) -> Answer:
         with refusals_at(form, "label"):
             if form.is_valid():
                 JUDGE(annotator, request.user, **form.cleaned_data)
-                return redirect(_next(request, annotator, pair))
+                return redirect(_next_pair_url(request, annotator, pair))
     before = pairs_for(annotator).filter(position__lt=pair.position)
     return {
         "pair": pair,
@@ -62,7 +62,7 @@ def _following_pair(annotator: Annotator, pair: SheetPair) -> SheetPair | None:
     return pairs_for(annotator).filter(position__gt=pair.position).first()
 
 
-def _pair(annotator: Annotator, wanted: str) -> SheetPair:
+def _requested_pair(annotator: Annotator, wanted: str) -> SheetPair:
     planned = pairs_for(annotator).select_related("instance", "left", "right")
     named = (
         planned.filter(position=int(wanted[:6])).first() if wanted.isdecimal() else None
@@ -76,6 +76,6 @@ def _pair(annotator: Annotator, wanted: str) -> SheetPair:
     return pair
 
 
-def _next(request: HttpRequest, annotator: Annotator, pair: SheetPair) -> str:
+def _next_pair_url(request: HttpRequest, annotator: Annotator, pair: SheetPair) -> str:
     after = _following_pair(annotator, pair)
     return f"{request.path}?pair={after.position}" if after else request.path

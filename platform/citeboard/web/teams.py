@@ -61,7 +61,9 @@ def team(request: HttpRequest, team: models.Team) -> pages.Answer:
     for run in runs.order_by("-submitted_at", "-id"):
         phases.setdefault(run.phase_id, []).append(run)
     people = membership.people_of(team, request)
-    groups = [_group(request, runs_of_phase) for runs_of_phase in phases.values()]
+    groups = [
+        _runs_of_phase(request, runs_of_phase) for runs_of_phase in phases.values()
+    ]
     seasons = Season.objects.filter(registrations__team=team)
     told = [
         (season, list(concerning(season, [team])[: membership.NEWEST]))
@@ -84,7 +86,7 @@ def team(request: HttpRequest, team: models.Team) -> pages.Answer:
     }
 
 
-def _group(request: HttpRequest, runs: Sequence[Submission]) -> dict[str, Any]:
+def _runs_of_phase(request: HttpRequest, runs: Sequence[Submission]) -> dict[str, Any]:
     phase = runs[0].phase
     assert runs[0].team is not None
     audience = visibility.audience_of(phase, request.user)
@@ -133,7 +135,10 @@ def _ranked_runs(
 def team_results(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the results of a team. Members of the team see them before the public."""
     found = public_team(request.user, slug)
-    context = {**_context(request, found), "by_season": _by_season(found.results)}
+    context = {
+        **_team_page_context(request, found),
+        "by_season": _by_season(found.results),
+    }
     return render(request, "teams/results.html", context)
 
 
@@ -141,7 +146,7 @@ def team_results(request: HttpRequest, slug: str) -> HttpResponse:
 def team_system(request: HttpRequest, slug: str, system: str) -> HttpResponse:
     found, results, newest = public_system(slug, system)
     context = {
-        **_context(request, found),
+        **_team_page_context(request, found),
         "name": newest.system,
         "system": system,
         "run": newest,
@@ -161,7 +166,7 @@ def team_system_feed(request: HttpRequest, slug: str, system: str) -> HttpRespon
     return HttpResponse(system_feed(found, results, newest.system), content_type=ATOM)
 
 
-def _context(request: HttpRequest, found: PublicTeam) -> dict[str, Any]:
+def _team_page_context(request: HttpRequest, found: PublicTeam) -> dict[str, Any]:
     is_own = access.teams_of(request.user).filter(pk=found.team.pk).exists()
     return {
         "team": found.team,

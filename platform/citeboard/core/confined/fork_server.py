@@ -166,7 +166,7 @@ class Server:
         deadline = time.monotonic() + order.limits.steps * order.limits.wall_seconds
         self._running[pid] = Running(pid, line, deadline)
         self._selector.register(line, selectors.EVENT_READ, pid)
-        _report(line, f"{BEGAN} {pid}")
+        _send_line(line, f"{BEGAN} {pid}")
         return True
 
     def _run_child(self, order: Order, shared: object, folder: int) -> None:
@@ -244,11 +244,11 @@ class Server:
                 if running.is_out_of_time
                 else str(os.waitstatus_to_exitcode(status))
             )
-            _report(running.line, f"{how} {used.ru_utime + used.ru_stime:.3f}")
+            _send_line(running.line, f"{how} {used.ru_utime + used.ru_stime:.3f}")
             running.line.close()
 
 
-def _report(line: socket.socket, words: str) -> None:
+def _send_line(line: socket.socket, words: str) -> None:
     with suppress(OSError):
         line.send(f"{words}\n".encode())
 

@@ -20,17 +20,17 @@ def remove_folder(folder: Path) -> None:
     """
     with suppress(OSError):
         folder.chmod(_OPEN)
-        _flatten(folder)
+        _move_up_subfolders(folder)
     with suppress(RecursionError):
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _flatten(folder: Path) -> None:
+def _move_up_subfolders(folder: Path) -> None:
     token, numbers = secrets.token_hex(8), itertools.count()
-    while inner := _folders(folder):
+    while inner := _list_subfolders(folder):
         for path in inner:
             path.chmod(_OPEN)
-            for deeper in _folders(path):
+            for deeper in _list_subfolders(path):
                 # Moving a folder changes its `..` entry, which needs write permission.
                 deeper.chmod(_OPEN)
                 deeper.rename(folder / f"{token}-{next(numbers)}")
@@ -39,7 +39,7 @@ def _flatten(folder: Path) -> None:
             path.rmdir()
 
 
-def _folders(folder: Path) -> list[Path]:
+def _list_subfolders(folder: Path) -> list[Path]:
     with os.scandir(folder) as entries:
         return [
             Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False)

@@ -43,31 +43,33 @@ class Limits:
 
 def apply_limits(limits: Limits) -> None:
     memory, file_size = limits.memory_mb * MEGABYTE, limits.file_mb * MEGABYTE
-    _limit(resource.RLIMIT_AS, memory, memory)
+    _set_resource_limit(resource.RLIMIT_AS, memory, memory)
     # At the soft limit the kernel sends SIGXCPU, which shows the parent the reason.
     # At the hard limit the kernel sends SIGKILL, which the process cannot catch.
-    _limit(
+    _set_resource_limit(
         resource.RLIMIT_CPU, limits.cpu_seconds, limits.steps * limits.cpu_seconds + 5
     )
-    _limit(resource.RLIMIT_FSIZE, file_size, file_size)
-    _limit(resource.RLIMIT_CORE, 0, 0)
+    _set_resource_limit(resource.RLIMIT_FSIZE, file_size, file_size)
+    _set_resource_limit(resource.RLIMIT_CORE, 0, 0)
     if limits.max_files is not None:
-        _limit(resource.RLIMIT_NOFILE, limits.max_files, limits.max_files)
+        _set_resource_limit(resource.RLIMIT_NOFILE, limits.max_files, limits.max_files)
     if limits.max_processes is not None:
-        _limit(resource.RLIMIT_NPROC, limits.max_processes, limits.max_processes)
+        _set_resource_limit(
+            resource.RLIMIT_NPROC, limits.max_processes, limits.max_processes
+        )
 
 
 def begin_next_step(limits: Limits) -> None:
     used = resource.getrusage(resource.RUSAGE_SELF)
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
-    _limit(
+    _set_resource_limit(
         resource.RLIMIT_CPU,
         math.ceil(used.ru_utime + used.ru_stime) + limits.cpu_seconds,
         hard,
     )
 
 
-def _limit(kind: int, soft: int, hard: int) -> None:
+def _set_resource_limit(kind: int, soft: int, hard: int) -> None:
     allowed = resource.getrlimit(kind)[1]
     ceiling = sys.maxsize if allowed == resource.RLIM_INFINITY else allowed
     resource.setrlimit(kind, (min(soft, ceiling), min(hard, ceiling)))

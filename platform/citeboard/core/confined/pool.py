@@ -132,7 +132,7 @@ class Pool:
                 ):
                     # A job will read the submitted file with a longer time limit.
                     raise PoolFull
-            yield Done(_result(code, folder, work), folder)
+            yield Done(_read_result(code, folder, work), folder)
         finally:
             # On a busy machine, a folder sometimes survived its first removal.
             for pause in (0, 0.01, 0.1, 1):
@@ -182,7 +182,7 @@ class Pool:
             return self._server
 
 
-def _result(code: int | None, folder: Path, work: Work) -> Any:
+def _read_result(code: int | None, folder: Path, work: Work) -> Any:
     bounds = work.limits
     exceeded = {
         None: f"it took more than {bounds.wall_seconds:g} s",
@@ -196,19 +196,21 @@ def _result(code: int | None, folder: Path, work: Work) -> Any:
         raise OSError(errno.ENOSPC, "no room was left to read the file", str(folder))
     if code != 0:
         words = (
-            _read(folder / SAID, MAX_LOGGED).decode(errors="replace")
+            _read_regular_file(folder / SAID, MAX_LOGGED).decode(errors="replace")
             if work.is_ours
             else "(not ours)"
         )
         log.error("%s ended with %s: %s", work.program, code, words)
         raise ProgramFailed(f"the process ended with {code}")
     try:
-        return json.loads(_read(folder / RESULT, bounds.file_mb * MEGABYTE))
+        return json.loads(
+            _read_regular_file(folder / RESULT, bounds.file_mb * MEGABYTE)
+        )
     except (OSError, ValueError, RecursionError) as fault:
         raise ProgramFailed("the process left no result") from fault
 
 
-def _read(path: Path, length: int) -> bytes:
+def _read_regular_file(path: Path, length: int) -> bytes:
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):

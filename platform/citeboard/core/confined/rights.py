@@ -238,7 +238,7 @@ class _PathRule(ctypes.Structure):
 def landlock_version() -> int:
     if sys.platform != "linux":
         return 0
-    number: int = _libc().syscall(
+    number: int = _load_libc().syscall(
         _CREATE_RULESET, None, ctypes.c_size_t(0), _ASK_VERSION
     )
     return max(0, number)
@@ -263,7 +263,7 @@ def restrict_files(*, readable: Iterable[Path], writable: Iterable[Path]) -> boo
         _ALL_SCOPES if number >= _SCOPES_SINCE else 0,
     )
     size = 24 if number >= _SCOPES_SINCE else 16 if number >= _TCP_SINCE else 8
-    rules = _libc().syscall(
+    rules = _load_libc().syscall(
         _CREATE_RULESET, ctypes.byref(ruleset), ctypes.c_size_t(size), 0
     )
     if rules < 0:
@@ -275,7 +275,7 @@ def restrict_files(*, readable: Iterable[Path], writable: Iterable[Path]) -> boo
         ):
             for path in paths:
                 _add_path_rule(rules, path, allowed)
-        return bool(_libc().syscall(_RESTRICT_SELF, rules, 0) == 0)
+        return bool(_load_libc().syscall(_RESTRICT_SELF, rules, 0) == 0)
     finally:
         os.close(rules)
 
@@ -287,13 +287,16 @@ def _add_path_rule(rules: int, path: Path, allowed: int) -> None:
         return
     try:
         rule = _PathRule(allowed if path.is_dir() else allowed & _FOR_FILES, parent)
-        if _libc().syscall(_ADD_RULE, rules, _PATH_BENEATH, ctypes.byref(rule), 0) != 0:
+        if (
+            _load_libc().syscall(_ADD_RULE, rules, _PATH_BENEATH, ctypes.byref(rule), 0)
+            != 0
+        ):
             raise OSError(ctypes.get_errno(), "landlock_add_rule", str(path))
     finally:
         os.close(parent)
 
 
-def _libc() -> ctypes.CDLL:
+def _load_libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
 
 
@@ -320,7 +323,7 @@ class Rights:
 
 
 def give_up_files(rights: Rights, means: Collection[str] = MEANS) -> None:
-    _prctl(_NO_NEW_PRIVILEGES, 1)
+    _call_prctl(_NO_NEW_PRIVILEGES, 1)
     named = (
         sysconfig.get_path(name)
         for name in ("stdlib", "platstdlib", "purelib", "platlib")
@@ -361,10 +364,10 @@ def become_nobody() -> None:
     except OSError:
         # If a container has no such user, the other restrictions still apply.
         return
-    _prctl(_DUMPABLE, 0)
+    _call_prctl(_DUMPABLE, 0)
 
 
-def _prctl(option: int, value: int) -> None:
+def _call_prctl(option: int, value: int) -> None:
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 

@@ -52,7 +52,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         self.is_given_up = False
         connection = super().get_new_connection(conn_params)
-        if self.pool and not _answers(connection.pgconn):
+        if self.pool and not _is_connection_alive(connection.pgconn):
             # The server hangs or was restarted, so the pool's connections are lost.
             connection.close()
             self.pool.putconn(connection)
@@ -73,10 +73,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
         super().close_if_unusable_or_obsolete()
 
     def is_usable(self) -> bool:
-        return self.connection is not None and _answers(self.connection.pgconn)
+        return self.connection is not None and _is_connection_alive(
+            self.connection.pgconn
+        )
 
 
-def _answers(line: Any) -> bool:
+def _is_connection_alive(line: Any) -> bool:
     until = time.monotonic() + PATIENCE
     try:
         line.send_query(b"SELECT 1")

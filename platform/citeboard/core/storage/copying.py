@@ -59,12 +59,12 @@ def copy_all(
         for _ in range(PASSES):
             fresh = [
                 entry
-                for entry in _entries(source)
+                for entry in _list_stored_files(source)
                 if seen.get(entry.name) != entry.size
             ]
             if not fresh:
                 break
-            there = {entry.name: entry.size for entry in _entries(target)}
+            there = {entry.name: entry.size for entry in _list_stored_files(target)}
             for entry in fresh:
                 seen[entry.name] = entry.size
                 if there.get(entry.name) == entry.size and states.get(
@@ -73,7 +73,7 @@ def copy_all(
                     done.known += 1
                     done.unchanged += 1
                 elif is_dry_run:
-                    _count(done, entry, is_new=entry.name not in there)
+                    _count_copied_file(done, entry, is_new=entry.name not in there)
                 else:
                     try:
                         is_new = copied(source, target, entry.name)
@@ -84,13 +84,13 @@ def copy_all(
                         done.refused.append(str(refused))
                         continue
                     note(entry)
-                    _count(done, entry, is_new=is_new)
+                    _count_copied_file(done, entry, is_new=is_new)
                     if is_new:
                         tell(entry.name)
     return done
 
 
-def _count(done: Copied, entry: Entry, *, is_new: bool) -> None:
+def _count_copied_file(done: Copied, entry: Entry, *, is_new: bool) -> None:
     if is_new:
         done.copied += 1
         done.bytes += entry.size
@@ -99,12 +99,12 @@ def _count(done: Copied, entry: Entry, *, is_new: bool) -> None:
 
 
 def copied(source: Storage, target: Storage, name: str) -> bool:
-    digest = _digest(source, name)
+    digest = _digest_of_file(source, name)
     is_new = not target.exists(name)
     if is_new:
         with source.open(name) as content:
             target.save(name, content)
-    if _digest(target, name) == digest:
+    if _digest_of_file(target, name) == digest:
         return is_new
     message = (
         "was written and reads otherwise" if is_new else "is there with another content"
@@ -112,12 +112,12 @@ def copied(source: Storage, target: Storage, name: str) -> bool:
     raise NotCopied(f"{name} {message}")
 
 
-def _digest(storage: Storage, name: str) -> str:
+def _digest_of_file(storage: Storage, name: str) -> str:
     with storage.open(name) as stored:
         return hashlib.file_digest(stored, "sha256").hexdigest()
 
 
-def _entries(storage: Any) -> Iterator[Entry]:
+def _list_stored_files(storage: Any) -> Iterator[Entry]:
     for folder in FOLDERS:
         yield from storage.entries(folder.folder)
 

@@ -49,7 +49,7 @@ class Command(BaseCommand):
         if by is None or not may_organise(by, phase.task.season):
             words = f"{options['organiser']} does not organise the season"
             raise CommandError(words, returncode=REFUSED)
-        asked = _asked(phase, options)
+        asked = _checked_parameters(phase, options)
         with refusing(SheetRefused):
             found = disagreements.drawn(asked, by)
         content = disagreements.lines_of(asked, found)
@@ -68,7 +68,9 @@ class Command(BaseCommand):
         )
 
 
-def _asked(phase: Phase, options: Mapping[str, Any]) -> disagreements.Asked:
+def _checked_parameters(
+    phase: Phase, options: Mapping[str, Any]
+) -> disagreements.Asked:
     """Check the options of the command as the page checks its form.
 
     Raises CommandError if an option is invalid.

@@ -19,7 +19,7 @@ from tasks.gold.packing import write_archive
 from tasks.management.problems import REFUSED, problems_told
 
 
-def _opener(path: Path) -> Callable[[], IO[bytes]]:
+def _file_opener(path: Path) -> Callable[[], IO[bytes]]:
     return lambda: path.open("rb")
 
 
@@ -35,7 +35,7 @@ def as_zip(path: Path) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="citeboard-bundle-") as scratch:
         packed = Path(scratch) / "bundle.zip"
         files = [
-            (file.relative_to(path).as_posix(), _opener(file))
+            (file.relative_to(path).as_posix(), _file_opener(file))
             for file in sorted(path.rglob("*"))
             if file.is_file() and not file.is_symlink()
         ]

@@ -30,7 +30,9 @@ CONFLICT = 3
 
 
 @contextmanager
-def _reader(folder: Path, given: Mapping[str, Any]) -> Iterator[Callable[..., Loaded]]:
+def _open_season_reader(
+    folder: Path, given: Mapping[str, Any]
+) -> Iterator[Callable[..., Loaded]]:
     if folder.suffix.lower() != ".zip":
         yield partial(load_season, folder, **given)
         return
@@ -96,7 +98,7 @@ class Command(BaseCommand):
             with (
                 problems_told(self, otherwise="nothing was loaded"),
                 going_on(options["let_out"], options["reason"]),
-                _reader(folder, given) as load,
+                _open_season_reader(folder, given) as load,
             ):
                 loaded = load(dry_run=options["dry_run"])
                 if options["dry_run"]:

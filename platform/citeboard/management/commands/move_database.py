@@ -81,7 +81,10 @@ def move_database(address: str) -> dict[str, int]:
                 for model in models
             )
             cursor.execute(f"TRUNCATE {names}")
-            tables = {model._meta.db_table: _copy(model, cursor) for model in models}  # noqa: SLF001
+            tables = {
+                model._meta.db_table: _copy_table(model, cursor)  # noqa: SLF001
+                for model in models
+            }
             for statement in target.ops.sequence_reset_sql(no_style(), models):
                 cursor.execute(statement)
     except DatabaseTrouble as reason:
@@ -91,13 +94,13 @@ def move_database(address: str) -> dict[str, int]:
     return tables
 
 
-def _copy(model: type[Model], cursor: Any) -> int:
+def _copy_table(model: type[Model], cursor: Any) -> int:
     meta = model._meta  # noqa: SLF001  (public by name)
     fields = meta.concrete_fields
     quote = connections[TARGET].ops.quote_name
     columns = ", ".join(quote(str(field.column)) for field in fields)
     with cursor.copy(f"COPY {quote(meta.db_table)} ({columns}) FROM STDIN") as copy:
-        for row in _rows(model, "default"):
+        for row in _iterate_rows(model, "default"):
             copy.write_row(
                 [
                     json.dumps(value)
@@ -106,7 +109,7 @@ def _copy(model: type[Model], cursor: Any) -> int:
                     for field, value in zip(fields, row, strict=True)
                 ]
             )
-    before, after = (_counted(model, alias) for alias in ("default", TARGET))
+    before, after = (_count_and_digest(model, alias) for alias in ("default", TARGET))
     if before != after:
         raise Refused(
             f"{meta.db_table} has {before[0]:,} rows and came as {after[0]:,}, or as others"
@@ -114,20 +117,20 @@ def _copy(model: type[Model], cursor: Any) -> int:
     return before[0]
 
 
-def _rows(model: type[Model], alias: str) -> Iterator[tuple[Any, ...]]:
+def _iterate_rows(model: type[Model], alias: str) -> Iterator[tuple[Any, ...]]:
     names = [field.attname for field in model._meta.concrete_fields]  # noqa: SLF001
     rows = model._base_manager.using(alias).order_by().values_list(*names)  # noqa: SLF001  (documented)
     return rows.iterator(chunk_size=2000)
 
 
-def _counted(model: type[Model], alias: str) -> tuple[int, int]:
+def _count_and_digest(model: type[Model], alias: str) -> tuple[int, int]:
     """Return the number of rows of a model's table and a digest of the rows.
 
     The digest depends neither on the order of the rows nor on the order of keys in
     JSON.
     """
     count = total = 0
-    for row in _rows(model, alias):
+    for row in _iterate_rows(model, alias):
         values = [
             bytes(value).hex() if isinstance(value, bytes | memoryview) else value
             for value in row

@@ -36,7 +36,7 @@ class Command(BaseCommand):
     def handle(
         self, *args: Any, source: str, target: str, dry_run: bool, **options: Any
     ) -> None:
-        given, wanted = _place(source), _place(target)
+        given, wanted = _storage_settings_at(source), _storage_settings_at(target)
         if given == wanted:
             raise CommandError("FROM and TO are the same place.")
         name = hashlib.sha256(repr((given, wanted)).encode()).hexdigest()[:16]
@@ -70,7 +70,7 @@ class Command(BaseCommand):
             )
 
 
-def _place(address: str) -> dict[str, Any]:
+def _storage_settings_at(address: str) -> dict[str, Any]:
     if not address.startswith("s3:"):
         folder = Path(address)
         if not folder.is_absolute():

@@ -43,7 +43,9 @@ class Door:
         with self._lock:
             self._open += [near, far]
         for source, sink in ((near, far), (far, near)):
-            threading.Thread(target=_forward, args=(source, sink), daemon=True).start()
+            threading.Thread(
+                target=_forward_bytes, args=(source, sink), daemon=True
+            ).start()
 
     @contextmanager
     def shut(self) -> Iterator[None]:
@@ -56,10 +58,10 @@ class Door:
             self._accept_connections()
 
     def close(self) -> None:
-        _end(self._listener)
+        _close_socket(self._listener)
         with self._lock:
             for each in self._open:
-                _end(each)
+                _close_socket(each)
             self._open.clear()
 
 
@@ -75,15 +77,15 @@ def _connect_to(host: str, port: int) -> socket.socket:
     return far
 
 
-def _forward(source: socket.socket, sink: socket.socket) -> None:
+def _forward_bytes(source: socket.socket, sink: socket.socket) -> None:
     with suppress(OSError):
         while data := source.recv(65536):
             sink.sendall(data)
-    _end(source)
-    _end(sink)
+    _close_socket(source)
+    _close_socket(sink)
 
 
-def _end(each: socket.socket) -> None:
+def _close_socket(each: socket.socket) -> None:
     with suppress(OSError):
         each.shutdown(socket.SHUT_RDWR)
     each.close()

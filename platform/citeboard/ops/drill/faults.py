@@ -127,14 +127,14 @@ def full_database(copy: SiteCopy) -> Iterator[None]:
 
 @contextmanager
 def read_only_storage(copy: SiteCopy) -> Iterator[None]:
-    _remount(copy, "ro")
+    _remount_data_folder(copy, "ro")
     try:
         yield
     finally:
-        _remount(copy, "rw")
+        _remount_data_folder(copy, "rw")
 
 
-def _remount(copy: SiteCopy, how: str) -> None:
+def _remount_data_folder(copy: SiteCopy, how: str) -> None:
     mount = ["mount", "-o", f"remount,{how}", str(files_of(copy))]
     subprocess.run([*copy.enter(), *mount], check=True, capture_output=True)
 
@@ -173,14 +173,14 @@ def no_database(copy: SiteCopy) -> Iterator[None]:
 def read_only_database(copy: SiteCopy) -> Iterator[None]:
     """Make the database read-only in the block, like a standby server after a failover."""
     name = copy.environment["DATABASE_URL"].rpartition("/")[2]
-    _alter(name, "SET default_transaction_read_only = on")
+    _alter_database(name, "SET default_transaction_read_only = on")
     try:
         yield
     finally:
-        _alter(name, "RESET default_transaction_read_only")
+        _alter_database(name, "RESET default_transaction_read_only")
 
 
-def _alter(name: str, what: str) -> None:
+def _alter_database(name: str, what: str) -> None:
     with connection.cursor() as cursor:
         cursor.execute(f'ALTER DATABASE "{name}" {what}')
         cursor.execute(

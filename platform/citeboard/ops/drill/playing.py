@@ -87,9 +87,9 @@ def play(fault: Fault, copy: SiteCopy) -> Outcome:
             return _play_end(fault, prepared)
         with prepared.served():
             taken = [prepared.upload()]
-            quiet, known = _quiet_alerts(prepared), _findings(prepared)
+            quiet, known = _quiet_alerts(prepared), _doctor_findings(prepared)
             with fault.begin(prepared):
-                outcome = _observe(prepared)
+                outcome = _observe_site(prepared)
             taken.append(outcome.upload)
             outcome = replace(
                 outcome,
@@ -105,7 +105,7 @@ def _play_end(fault: Fault, copy: SiteCopy) -> Outcome:
         taken = [copy.upload()]
         with fault.begin(copy):
             wait_for(lambda: not copy.is_alive(), "the site does not end")
-            outcome = _observe(copy)
+            outcome = _observe_site(copy)
     with copy.served():
         return _await_recovery(copy, outcome, taken)
 
@@ -139,9 +139,9 @@ def _with_small_disk(folder: str) -> tuple[str, ...]:
     return (*namespace(), "sh", "-c", script, folder)
 
 
-def _observe(copy: SiteCopy) -> Outcome:
+def _observe_site(copy: SiteCopy) -> Outcome:
     began = time.monotonic()
-    first = _scraped(copy)
+    first = _scrape_metrics(copy)
     with suppress(DrillStopped):
         wait_for(
             lambda: not copy.is_ready() or time.monotonic() - began > NOTICED_SECONDS,
@@ -149,12 +149,12 @@ def _observe(copy: SiteCopy) -> Outcome:
         )
     probe, page, upload = copy.get("/health/ready"), copy.get(SEASON), copy.upload()
     time.sleep(max(0.0, BETWEEN_SCRAPES - (time.monotonic() - began)))
-    last, seconds = _scraped(copy), time.monotonic() - began
+    last, seconds = _scrape_metrics(copy), time.monotonic() - began
     return Outcome(
         probe=probe,
         upload=upload,
         page=page,
-        doctor=_findings(copy),
+        doctor=_doctor_findings(copy),
         alarms=firing(first, last, seconds, copy.folder),
         ready_after=0.0,
         scored_after=0.0,
@@ -162,12 +162,12 @@ def _observe(copy: SiteCopy) -> Outcome:
 
 
 def _quiet_alerts(copy: SiteCopy) -> dict[str, int] | None:
-    first = _scraped(copy)
+    first = _scrape_metrics(copy)
     time.sleep(BETWEEN_SCRAPES)
-    return firing(first, _scraped(copy), BETWEEN_SCRAPES, copy.folder)
+    return firing(first, _scrape_metrics(copy), BETWEEN_SCRAPES, copy.folder)
 
 
-def _findings(copy: SiteCopy) -> list[dict[str, str]]:
+def _doctor_findings(copy: SiteCopy) -> list[dict[str, str]]:
     done = copy.manage("doctor", "--json")
     if not done.stdout.startswith("["):
         raise DrillStopped(f"doctor: {done.stderr.strip()[-500:]}")
@@ -183,7 +183,7 @@ def _new_alerts(
     return {name: minutes for name, minutes in alarms.items() if name not in quiet}
 
 
-def _scraped(copy: SiteCopy) -> dict[str, float]:
+def _scrape_metrics(copy: SiteCopy) -> dict[str, float]:
     answer = copy.get("/metrics")
     return samples_of(answer.body.decode()) if answer.status == 200 else {}
 

@@ -232,8 +232,8 @@ def copied(folder: Path) -> Iterator[SiteCopy]:
     """
     (folder / "database").mkdir(parents=True)
     (folder / "work").mkdir()
-    with _database(folder) as (address, door):
-        copy = SiteCopy(folder, _environment(folder, address), door)
+    with _create_empty_database(folder) as (address, door):
+        copy = SiteCopy(folder, _environment_variables(folder, address), door)
         write_backup(folder / "backup", with_secret=True, is_incremental=False)
         copy.required("migrate", "--verbosity", "0")
         copy.required("restore", str(folder / "backup"), "--overwrite")
@@ -242,7 +242,7 @@ def copied(folder: Path) -> Iterator[SiteCopy]:
         yield copy
 
 
-def _environment(folder: Path, address: str) -> dict[str, str]:
+def _environment_variables(folder: Path, address: str) -> dict[str, str]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     kept = {name: os.environ[name] for name in KEPT if name in os.environ}
@@ -261,7 +261,7 @@ def _environment(folder: Path, address: str) -> dict[str, str]:
 
 
 @contextmanager
-def _database(folder: Path) -> Iterator[tuple[str, Door | None]]:
+def _create_empty_database(folder: Path) -> Iterator[tuple[str, Door | None]]:
     """Yield the URL of an empty database, and the proxy to its server.
 
     The database is on the same kind of server as the site's. The proxy is None for

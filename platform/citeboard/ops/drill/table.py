@@ -16,8 +16,8 @@ STEPS = (5, 15, 30, 60, 120, 300)
 
 def row(fault: Fault, outcome: Outcome) -> str:
     recovery = (
-        f"uploads within {_step(outcome.ready_after)} s, "
-        f"scores within {_step(outcome.scored_after)} s"
+        f"uploads within {_round_up_seconds(outcome.ready_after)} s, "
+        f"scores within {_round_up_seconds(outcome.scored_after)} s"
     )
     cells = (
         fault.what,
@@ -52,5 +52,5 @@ def _alerts_cell(alarms: dict[str, int] | None) -> str:
     return ", ".join(f"{name} {minutes}" for name, minutes in named) or "none"
 
 
-def _step(seconds: float) -> int:
+def _round_up_seconds(seconds: float) -> int:
     return next((step for step in STEPS if seconds <= step), STEPS[-1])

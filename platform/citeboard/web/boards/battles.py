@@ -30,7 +30,10 @@ def battles(request: HttpRequest, phase: Phase) -> Answer:
     audience = audience_of(phase, request.user)
 
     def body() -> str:
-        context = {**place_of(phase), **shown_board(_board(request, phase))}
+        context = {
+            **place_of(phase),
+            **shown_board(_battle_board_or_404(request, phase)),
+        }
         return render_to_string("boards/battles.html", context, request)
 
     runs = shown_runs(phase, audience)
@@ -43,7 +46,7 @@ def of_board(board: Board, query: object, viewer: object) -> dict[str, Any]:
     return shown_board(found) if found is not None else {}
 
 
-def _board(request: HttpRequest, phase: Phase) -> BattleBoard:
+def _battle_board_or_404(request: HttpRequest, phase: Phase) -> BattleBoard:
     """Return a phase's board of battles as the user may see the board.
 
     Raises Http404 if the phase has no such board.
@@ -72,7 +75,7 @@ def battles_file(request: HttpRequest, phase: Phase, form: str) -> Answer:
         phase,
         audience,
         f"battles.{form}",
-        lambda: FORMS[form](_board(request, phase)),
+        lambda: FORMS[form](_battle_board_or_404(request, phase)),
         shown_runs(phase, audience),
         content_type=content_type_of(name),
     )
@@ -101,14 +104,14 @@ def shown_board(found: BattleBoard) -> dict[str, Any]:
             }
             for line in found.lines
         ],
-        "matrix": _matrix(found),
-        "left": _share(board.left),
-        "agreement": _agreement(found),
+        "matrix": _win_share_matrix(found),
+        "left": _share_with_interval(board.left),
+        "agreement": _judge_agreement(found),
         "signature": SIGNATURE,
     }
 
 
-def _matrix(battle_board: BattleBoard) -> list[dict[str, Any]]:
+def _win_share_matrix(battle_board: BattleBoard) -> list[dict[str, Any]]:
     """Return the matrix of the shares of battles that each system wins.
 
     A row is a winning system and a column its opponent, in the order of the board.
@@ -127,19 +130,19 @@ def _matrix(battle_board: BattleBoard) -> list[dict[str, Any]]:
     ]
 
 
-def _share(share: Share) -> dict[str, Any]:
+def _share_with_interval(share: Share) -> dict[str, Any]:
     return {"value": with_interval(share.value, share.bounds), "n": share.n}
 
 
-def _agreement(battle_board: BattleBoard) -> dict[str, Any] | None:
+def _judge_agreement(battle_board: BattleBoard) -> dict[str, Any] | None:
     agreement = battle_board.board.agreement
     if agreement is None:
         return None
     return {
-        **_share(agreement.share),
+        **_share_with_interval(agreement.share),
         "alpha": shown(finite(agreement.alpha)),
         "judges": [
-            {"judges": judges, **_share(share)}
+            {"judges": judges, **_share_with_interval(share)}
             for judges, share in agreement.by_judges.items()
         ],
     }

@@ -45,7 +45,7 @@ def board(request: HttpRequest, season: str, task: str, phase: str) -> HttpRespo
     board_page = BoardPage(requested_board(found, None, query, PUBLIC), query)
     page = cache.Page(
         render_to_string(
-            "boards/board.html", _context(board_page, found, None), request
+            "boards/board.html", _board_context(board_page, found, None), request
         ),
         hides_activity=visibility.hides_activity(found, PUBLIC),
     )
@@ -69,7 +69,7 @@ def _own_board(
         board_page = BoardPage(
             requested, query, teams=frozenset(reader.teams), viewer=request.user
         )
-        context = _context(board_page, found, request.user)
+        context = _board_context(board_page, found, request.user)
         return render_to_string("boards/board.html", context, request)
 
     seen = requested_tab(query).seen(found, request.user)
@@ -98,6 +98,6 @@ def embedded(request: HttpRequest, season: str, task: str, phase: str) -> HttpRe
     return response
 
 
-def _context(page: BoardPage, phase: Phase, viewer: object) -> dict[str, Any]:
+def _board_context(page: BoardPage, phase: Phase, viewer: object) -> dict[str, Any]:
     name_as(phase.task)
     return {**place_of(phase), "page": page, **page.panel(phase, viewer)}

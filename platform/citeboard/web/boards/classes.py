@@ -70,7 +70,7 @@ def differences(board: Board, query: PageQuery, viewer: object) -> dict[str, Any
         return context | {"is_withdrawn": bool(dimension)}
     chosen = by_class.chosen_systems(board, query.systems)
     parts = [
-        _part(board, chosen, own, metric, query)
+        _class_table_context(board, chosen, own, metric, query)
         for own in (dimensions if is_every else [dimension])
         if own == dimension or metric in by_class.metrics_of(board, own)
     ]
@@ -97,7 +97,7 @@ def differences(board: Board, query: PageQuery, viewer: object) -> dict[str, Any
         ),
         "rows": board.rows,
         "chosen": [row.submission for row in chosen],
-        "orders": _orders(query, chosen),
+        "orders": _order_choices(query, chosen),
         "left_out": max(0, len(board.rows) - by_class.MAX_IN_HEAT_MAP),
         "parts": parts,
         "is_every": is_every,
@@ -112,7 +112,7 @@ def differences(board: Board, query: PageQuery, viewer: object) -> dict[str, Any
     }
 
 
-def _orders(query: PageQuery, systems: Sequence[Row]) -> list[Choice]:
+def _order_choices(query: PageQuery, systems: Sequence[Row]) -> list[Choice]:
     labels = {"": _("in their usual order")}
     for row in systems:
         name = str(row.submission)
@@ -126,7 +126,7 @@ def cache_key_of_classes(phase: Phase, viewer: object) -> list[object]:
     return list(comparison_state.classes_seen(phase.pk))
 
 
-def _part(
+def _class_table_context(
     board: Board, chosen: Sequence[Row], dimension: str, metric: str, query: BoardQuery
 ) -> dict[str, Any]:
     everywhere, table = (
@@ -255,7 +255,7 @@ def discourse(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
         or (with_labels or counted)[: by_class.CHOSEN_AT_FIRST]
     )
     wanted = {row.evaluation for row, _ in drawn}
-    divergences = _divergences(counted, datasets, query.divergence)
+    divergences = _divergence_table(counted, datasets, query.divergence)
     of_gold = [(_("gold"), drawn[0][1], GOLD)] if drawn else []
     of_runs = [(row.system, own, RUN) for row, own in drawn]
     shares = label_shares.share_part([*of_gold, *of_runs], dataset)
@@ -286,7 +286,7 @@ def discourse(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
     }
 
 
-def _divergences(
+def _divergence_table(
     counted: Sequence[tuple[Row, label_shares.LabelCounts]],
     datasets: Sequence[str],
     form: str,

@@ -54,8 +54,10 @@ def shown_estimates(found: Estimates) -> list[dict[str, Any]]:
     return [
         {
             "label": metric_label(measure.column.metric),
-            "lines": [_line(measure, line) for line in measure.lines],
-            "differences": [_line(measure, line) for line in measure.differences],
+            "lines": [_estimate_csv_row(measure, line) for line in measure.lines],
+            "differences": [
+                _estimate_csv_row(measure, line) for line in measure.differences
+            ],
             "agreement": shown(measure.agreement),
             "saves_little": measure.saves_little,
         }
@@ -63,7 +65,7 @@ def shown_estimates(found: Estimates) -> list[dict[str, Any]]:
     ]
 
 
-def _line(measure: EstimatedMeasure, line: Line) -> dict[str, Any]:
+def _estimate_csv_row(measure: EstimatedMeasure, line: Line) -> dict[str, Any]:
     facts, scale = line.facts, measure.column.scale
     worth = facts["worth"]
     return {

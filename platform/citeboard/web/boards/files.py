@@ -211,16 +211,19 @@ FORMS = {"md": as_markdown, "json": as_json}
 
 @phase_readers.page("boards/data_sheet.html")
 def data_sheet(request: HttpRequest, phase: Phase) -> Answer:
-    return {"sections": sections(_sheet(request, phase)), "forms": list(FORMS)}
+    return {
+        "sections": sections(_published_sheet_or_404(request, phase)),
+        "forms": list(FORMS),
+    }
 
 
 @phase_readers.page()
 def data_sheet_file(request: HttpRequest, phase: Phase, form: str) -> Answer:
     name = f"{phase.task.season.slug}-{phase.task.slug}-{phase.slug}-human-evaluation.{form}"
-    return attachment(FORMS[form](_sheet(request, phase)), name)
+    return attachment(FORMS[form](_published_sheet_or_404(request, phase)), name)
 
 
-def _sheet(request: HttpRequest, phase: Phase) -> Sheet:
+def _published_sheet_or_404(request: HttpRequest, phase: Phase) -> Sheet:
     """Return the published sheet for human evaluation of a phase.
 
     Raises Http404 if the user may see no published sheet.
@@ -272,7 +275,7 @@ def snapshot(request: HttpRequest, phase: Phase, digest: str) -> Answer:
         "heads": [formatting.metric_label(column["metric"]) for column in columns],
         "keys": [column["key"] for column in columns],
         "lines": [
-            _line(row, columns, is_compared=content["compared"])
+            _results_csv_row(row, columns, is_compared=content["compared"])
             for row in content["rows"]
         ],
     }
@@ -300,7 +303,7 @@ def kept_at(request: HttpRequest, phase: Phase, digest: str) -> Snapshot:
     return stored
 
 
-def _line(
+def _results_csv_row(
     row: dict[str, Any], columns: list[dict[str, Any]], *, is_compared: bool
 ) -> dict[str, Any]:
     competes = row["kind"] not in Submission.TEAMLESS
@@ -336,12 +339,12 @@ def _line(
 
 @season_readers.page()
 def season_bib(request: HttpRequest, season: Season) -> Answer:
-    return _bibtex(of_season(season))
+    return _bibtex_response(of_season(season))
 
 
 @task_readers.page()
 def task_bib(request: HttpRequest, task: Task) -> Answer:
-    return _bibtex(of_task(task))
+    return _bibtex_response(of_task(task))
 
 
 @phase_readers.page()
@@ -350,7 +353,7 @@ def run_bib(request: HttpRequest, phase: Phase, submission: int) -> Answer:
     if its_place is None:
         raise Http404(_("No row of this board is of that run."))
     board, row = its_place
-    return _bibtex(
+    return _bibtex_response(
         of_run(
             board,
             row,
@@ -362,15 +365,15 @@ def run_bib(request: HttpRequest, phase: Phase, submission: int) -> Answer:
 
 @phase_readers.page()
 def snapshot_bib(request: HttpRequest, phase: Phase, digest: str) -> Answer:
-    return _bibtex(of_snapshot(kept_at(request, phase, digest)))
+    return _bibtex_response(of_snapshot(kept_at(request, phase, digest)))
 
 
 @require_safe
 def paper_bib(request: HttpRequest, key: str) -> HttpResponse:
-    return _bibtex(of_paper(get_object_or_404(Paper, key=key)))
+    return _bibtex_response(of_paper(get_object_or_404(Paper, key=key)))
 
 
-def _bibtex(citation: Citation) -> HttpResponse:
+def _bibtex_response(citation: Citation) -> HttpResponse:
     return HttpResponse(
         citation.bibtex, content_type="application/x-bibtex; charset=utf-8"
     )
@@ -395,7 +398,7 @@ def board_card(
     facts = f"{found.task.season.title}, {found.title}"
     foot = f"{settings.BASE_URL}, {written_day(now())}"
     verdict = None if runs else public_results.public_verdict(found)
-    return _png(
+    return _png_response(
         share_card(
             found.task.title,
             facts,
@@ -427,7 +430,9 @@ def season_card(request: HttpRequest, season: str) -> HttpResponse:
         for place in public_results.public_first_places(phase)[:1]
     ]
     facts, heading = _("Shared tasks on citations"), _("First on its boards")
-    return _png(share_card(found.title, facts, heading, rows, settings.BASE_URL))
+    return _png_response(
+        share_card(found.title, facts, heading, rows, settings.BASE_URL)
+    )
 
 
 def _card_row(place: public_results.Placing) -> CardRow:
@@ -443,7 +448,7 @@ def _card_row(place: public_results.Placing) -> CardRow:
     )
 
 
-def _png(svg: str) -> HttpResponse:
+def _png_response(svg: str) -> HttpResponse:
     if "png" not in file_forms():
         raise Http404(_("Pictures cannot be made here."))
     key = f"share-card:{digest_of(svg)}"

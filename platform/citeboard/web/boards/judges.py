@@ -38,12 +38,12 @@ def of_board(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
     return {
         "first_judge": found.first_judge,
         "measure": metric_label(ranking.metric) if ranking else "",
-        "views": [_view(view, query) for view in found.views],
-        "ranks": _ranks(found.views),
+        "views": [_judge_view_context(view, query) for view in found.views],
+        "ranks": _ranks_by_judge(found.views),
     }
 
 
-def _view(view: JudgedView, query: PageQuery) -> dict[str, Any]:
+def _judge_view_context(view: JudgedView, query: PageQuery) -> dict[str, Any]:
     correlation = view.correlation
     return {
         "judge": view.judge,
@@ -53,11 +53,11 @@ def _view(view: JudgedView, query: PageQuery) -> dict[str, Any]:
         "systems": correlation.n,
         "why_no_tau": WHY_NOT.get(view.why_no_correlation, ""),
         "missing": len(view.standings) - correlation.n,
-        **_agreement(view.agreement),
+        **_agreement_context(view.agreement),
     }
 
 
-def _agreement(agreement: Agreement) -> dict[str, Any]:
+def _agreement_context(agreement: Agreement) -> dict[str, Any]:
     return {
         "pairs": agreement.pairs,
         "share": "" if agreement.share is None else shown(agreement.share),
@@ -66,15 +66,15 @@ def _agreement(agreement: Agreement) -> dict[str, Any]:
     }
 
 
-def _ranks(views: list[JudgedView]) -> list[dict[str, Any]]:
+def _ranks_by_judge(views: list[JudgedView]) -> list[dict[str, Any]]:
     return [
         {
             "system": standings[0].first.system,
             "team": standings[0].first.team,
             "cells": [
-                _cell(views[0].first, standings[0].first, None),
+                _rank_and_score_cell(views[0].first, standings[0].first, None),
                 *(
-                    _cell(view.board, one.view, one.places_gained)
+                    _rank_and_score_cell(view.board, one.view, one.places_gained)
                     for view, one in zip(views, standings, strict=True)
                 ),
             ],
@@ -83,7 +83,9 @@ def _ranks(views: list[JudgedView]) -> list[dict[str, Any]]:
     ]
 
 
-def _cell(board: Board, row: Row | None, gained: int | None) -> dict[str, Any]:
+def _rank_and_score_cell(
+    board: Board, row: Row | None, gained: int | None
+) -> dict[str, Any]:
     ranking = board.ranking
     cell = row.scores.get(ranking.name) if row and ranking else None
     return {
@@ -91,11 +93,11 @@ def _cell(board: Board, row: Row | None, gained: int | None) -> dict[str, Any]:
         "score": shown(cell.value, ranking.scale, withheld=cell.withheld)
         if cell and ranking
         else "",
-        "change": _change(gained),
+        "change": _places_gained_text(gained),
     }
 
 
-def _change(gained: int | None) -> str:
+def _places_gained_text(gained: int | None) -> str:
     if not gained:
         return ""
     if gained > 0:

@@ -153,7 +153,7 @@ def over_time(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
         label,
         ranking.scale,
         higher_is_better=rises,
-        published=_published(board, ranking),
+        published=_best_published_system(board, ranking),
     )
     return {
         "metric_label": label,
@@ -170,7 +170,7 @@ def over_time(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
     }
 
 
-def _published(board: Board, ranking: Column) -> tuple[str, float] | None:
+def _best_published_system(board: Board, ranking: Column) -> tuple[str, float] | None:
     """Return the name and the score of the best published system.
 
     The result is None if the paper uses another metric or scale.
@@ -261,7 +261,7 @@ def people(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
     Only organisers see unpublished judgements of claims.
     """
     known = rated(board.phase, board.frozen_at)
-    if _organises(board.phase, viewer):
+    if _is_organiser(board.phase, viewer):
         known |= judged(
             JudgedRun.objects.filter(submission__phase=board.phase).order_by("pk")
         )
@@ -289,7 +289,11 @@ def people(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
         ),
         "coefficients": list(COEFFICIENTS),
         "lines": [
-            (line.metric, _cells(line.over_systems), _cells(line.over_instances))
+            (
+                line.metric,
+                _values_with_intervals(line.over_systems),
+                _values_with_intervals(line.over_instances),
+            )
             for line in found
         ],
         "systems": max(
@@ -302,7 +306,7 @@ def people(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
         ),
         "titles": {name: title for name, (title, _side) in over.items()},
         "figures": {
-            name: _correlations([line.metric for line in found], side, title)
+            name: _correlation_dots([line.metric for line in found], side, title)
             for name, (title, side) in over.items()
         },
     }
@@ -310,14 +314,14 @@ def people(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
 
 def cache_key_of_people(phase: Phase, viewer: object) -> list[object]:
     imported = JudgedRun.objects.filter(submission__phase=phase).order_by("pk")
-    return [_organises(phase, viewer), *imported.values_list("pk", "published_at")]
+    return [_is_organiser(phase, viewer), *imported.values_list("pk", "published_at")]
 
 
-def _organises(phase: Phase, viewer: object) -> bool:
+def _is_organiser(phase: Phase, viewer: object) -> bool:
     return may_organise(viewer, phase.task.season)
 
 
-def _cells(by_name: Mapping[str, Correlation]) -> list[tuple[str, str]]:
+def _values_with_intervals(by_name: Mapping[str, Correlation]) -> list[tuple[str, str]]:
     found = (by_name[name] for name in COEFFICIENTS)
     return [
         (shown(_none_for_nan(one.value), SCALE), interval(one.low, one.high, SCALE))
@@ -325,7 +329,7 @@ def _cells(by_name: Mapping[str, Correlation]) -> list[tuple[str, str]]:
     ]
 
 
-def _correlations(
+def _correlation_dots(
     metrics: Sequence[str], found: Sequence[Mapping[str, Correlation]], over: str
 ) -> Dots:
     return Dots(

@@ -61,7 +61,7 @@ def standing(request: HttpRequest, phase: Phase, submission: int) -> Answer:
     board, row = its_place
     run = Submission.objects.get(pk=submission)
     run.phase = phase
-    groups = [*_numbers(board, run), *rated(phase, run, board.frozen_at)]
+    groups = [*_numbers_by_rules(board, run), *rated(phase, run, board.frozen_at)]
     shows_instances = rights_to(run, request.user) is not None
     wanted = request.GET.get("score")
     if wanted is not None:
@@ -113,7 +113,7 @@ def standing(request: HttpRequest, phase: Phase, submission: int) -> Answer:
     }
 
 
-def _numbers(
+def _numbers_by_rules(
     board: standings.Board, run: Submission
 ) -> list[tuple[str, Sequence[results.Explained]]]:
     task = board.phase.task
@@ -122,7 +122,11 @@ def _numbers(
     groups = [
         (
             rules,
-            list(results.explained(_scores(own), own, task.type, run.neutral_filename)),
+            list(
+                results.explained(
+                    _scores_of_evaluation(own), own, task.type, run.neutral_filename
+                )
+            ),
         )
         for rules in task.rules
         if (own := newest.get(rules))
@@ -169,7 +173,7 @@ def _by_rules(
     }
 
 
-def _scores(evaluation: Evaluation) -> list[Score]:
+def _scores_of_evaluation(evaluation: Evaluation) -> list[Score]:
     scores = list(Score.objects.filter(evaluation=evaluation))
     for score in scores:
         score.evaluation = evaluation
@@ -262,7 +266,9 @@ def recomputations(
     recomputed = []
     for rules in phase.task.rules:
         evaluation = by_rules.get(rules)
-        score = next(iter(_scores(evaluation)), None) if evaluation else None
+        score = (
+            next(iter(_scores_of_evaluation(evaluation)), None) if evaluation else None
+        )
         if evaluation is None or score is None:
             continue
         named = [
@@ -326,13 +332,15 @@ def changes_of_gold(request: HttpRequest, phase: Phase) -> Answer:
 
     def body() -> str:
         return render_to_string(
-            "boards/changes.html", _context(phase, request, query, audience), request
+            "boards/changes.html",
+            _gold_change_context(phase, request, query, audience),
+            request,
         )
 
     return cache.phase_page(request, phase, audience, query, body)
 
 
-def _context(
+def _gold_change_context(
     phase: Phase, request: HttpRequest, query: BoardQuery, audience: visibility.Audience
 ) -> dict[str, Any]:
     versions = list(

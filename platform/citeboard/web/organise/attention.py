@@ -130,7 +130,7 @@ def concerns(season: Season) -> list[Concern]:
         _mails_given_up,
         _columns_without_value,
         _same_files,
-        _probes,
+        _runs_like_probes,
         _contested_results,
         _waiting_teams,
         _open_questions,
@@ -151,7 +151,7 @@ def _failed_runs(season: Season) -> Concern:
             "The tries came back to their teams. Where the reason is on our side, fix "
             "it and rescore the runs."
         ),
-        f"{_address('organise-runs', season)}?status=failed",
+        f"{_season_page_url('organise-runs', season)}?status=failed",
     )
 
 
@@ -266,7 +266,7 @@ def _without_baseline(season: Season) -> Concern:
 def _without_card(season: Season) -> Concern:
     words = _("It has no card, so that nobody reads what is asked and in which format.")
     lines = [
-        Line(str(task), _address("organise-settings", season), words)
+        Line(str(task), _season_page_url("organise-settings", season), words)
         for task in season.tasks.filter(is_reported_only=False)
         if not card(task).text.strip()
     ]
@@ -328,7 +328,7 @@ def _without_first_rank(season: Season) -> Concern:
 
 def _mails_given_up(season: Season) -> Concern:
     lost = Notification.objects.filter(season=season, job__state=Job.State.FAILED)
-    href = _address("organise-teams", season)
+    href = _season_page_url("organise-teams", season)
     return Concern.of_rows(
         "mails-given-up",
         _("E-mails that were not accepted"),
@@ -356,7 +356,9 @@ def _columns_without_value(season: Season) -> Concern:
             )
             facts = {"rules": rules, "metrics": counted(len(lacking), "metric")}
             words %= facts | {"options": listed(sorted(set(lacking.values())))}
-            lines.append(Line(str(task), _address("organise-file", season), words))
+            lines.append(
+                Line(str(task), _season_page_url("organise-file", season), words)
+            )
     advice = _("Give the option and rescore the runs, or leave the rules out.")
     return Concern.of(
         "columns-without-value", _("Metrics without a value"), lines, advice
@@ -365,7 +367,9 @@ def _columns_without_value(season: Season) -> Concern:
 
 def _same_files(season: Season) -> Concern:
     """Find equal files or equal answers from several teams in the phases of a task."""
-    runs = _runs(season).filter(is_alike=True).exclude(status=Status.CANCELLED)
+    runs = (
+        _runs_of_season(season).filter(is_alike=True).exclude(status=Status.CANCELLED)
+    )
     others = runs.filter(
         sha256=OuterRef("sha256"), phase__task=OuterRef("phase__task")
     ).exclude(sha256="")
@@ -393,7 +397,7 @@ def _same_files(season: Season) -> Concern:
     )
 
 
-def _probes(season: Season) -> Concern:
+def _runs_like_probes(season: Season) -> Concern:
     found = Evaluation.objects.filter(phase__task__season=season).exclude(probe="")
     found = found.exclude(submission__status=Status.CANCELLED)
     return Concern.of_rows(
@@ -446,7 +450,7 @@ def _waiting_teams(season: Season) -> Concern:
     entries = (
         Registration.objects.filter(season=season).waiting().select_related("team")
     )
-    href = _address("organise-teams", season)
+    href = _season_page_url("organise-teams", season)
     return Concern.of_rows(
         "waiting-teams",
         _("Teams that wait for approval"),
@@ -471,13 +475,13 @@ def _open_questions(season: Season) -> Concern:
             question.asked_at,
         ),
         "",
-        _address("organise-questions", season),
+        _season_page_url("organise-questions", season),
     )
 
 
 def _waiting_runs(season: Season) -> Concern:
     # Very few runs of a season are unscored, so the filter by status comes first.
-    moving = _runs(season).filter(
+    moving = _runs_of_season(season).filter(
         status__in=[Status.WAITING, Status.QUEUED, Status.CHECKING]
     )
     queued = Job.objects.filter(submission=OuterRef("pk"), state=Job.State.QUEUED)
@@ -486,10 +490,10 @@ def _waiting_runs(season: Season) -> Concern:
         Q(status=Status.WAITING) | (unbegun & Q(status_since__lt=now() - PATIENCE))
     )
     # A run with scores of one rule set can still wait for the model of another one.
-    unsupplied = _runs(season).filter(is_unsupplied(), status=Status.SCORED)
+    unsupplied = _runs_of_season(season).filter(is_unsupplied(), status=Status.SCORED)
     # A union uses an index for each part, but an OR would scan all runs.
     both = runs.order_by().values("pk").union(unsupplied.order_by().values("pk"))
-    runs = _runs(season).filter(pk__in=both)
+    runs = _runs_of_season(season).filter(pk__in=both)
     unclear = _("Nobody has begun to score it; see whether a worker is running.")
     return Concern.of_rows(
         "waiting-runs",
@@ -500,7 +504,7 @@ def _waiting_runs(season: Season) -> Concern:
             "They go on by themselves when what they wait for is there; somebody has to supply a package or "
             "model that a reason names."
         ),
-        f"{_address('organise-runs', season)}?status=waiting",
+        f"{_season_page_url('organise-runs', season)}?status=waiting",
     )
 
 
@@ -514,7 +518,7 @@ def _unserved_queues(season: Season) -> Concern:
     lines = [
         Line(
             _("Queue %(queue)s") % {"queue": queue},
-            f"{_address('organise-runs', season)}?status=queued",
+            f"{_season_page_url('organise-runs', season)}?status=queued",
             _("%(runs)s in it: %(why)s.") % {"runs": counted(runs, "run"), "why": why},
             oldest,
         )
@@ -567,13 +571,18 @@ def _teams_without_score(season: Season) -> Concern:
         )
         words = ", ".join(so_far) or _("no run that could be scored")
         lines.append(
-            Line(name, f"{_address('organise-runs', season)}?team={slug}", words)
+            Line(
+                name, f"{_season_page_url('organise-runs', season)}?team={slug}", words
+            )
         )
-    title, href = _("Teams without a scored run"), _address("organise-teams", season)
+    title, href = (
+        _("Teams without a scored run"),
+        _season_page_url("organise-teams", season),
+    )
     return Concern("teams-without-score", title, lines, entries.count(), all_href=href)
 
 
-def _runs(season: Season) -> QuerySet[Submission]:
+def _runs_of_season(season: Season) -> QuerySet[Submission]:
     return Submission.objects.filter(phase__task__season=season).select_related(
         "phase__task", "team"
     )
@@ -596,9 +605,12 @@ def _phase_line(
     phase: Phase, page: str, words: str, since: dt.datetime | None = None
 ) -> Line:
     return Line(
-        f"{phase.task}, {phase}", _address(page, phase.task.season), words, since
+        f"{phase.task}, {phase}",
+        _season_page_url(page, phase.task.season),
+        words,
+        since,
     )
 
 
-def _address(name: str, season: Season) -> str:
+def _season_page_url(name: str, season: Season) -> str:
     return reverse(name, args=[season.slug])

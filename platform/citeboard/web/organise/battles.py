@@ -26,10 +26,10 @@ from tasks.submissions.uploads import UploadTooLarge
 @pages.organisers.page("organise/battles.html", "human")
 def sheets(request: pages.SignedInRequest, season: Season) -> pages.Answer:
     """Show the sheets of pairs of a season."""
-    return _sheets(season, request)
+    return _sheets_context(season, request)
 
 
-def _sheets(
+def _sheets_context(
     season: Season,
     request: pages.SignedInRequest,
     made: acts.PairsForm | None = None,
@@ -62,7 +62,7 @@ def _page_with_errors(
         "season": season,
         "part": "human",
         "problems": problems,
-        **_sheets(season, request, **shown),
+        **_sheets_context(season, request, **shown),
     }
     return render(request, "organise/battles.html", context, status=422)
 
@@ -103,10 +103,10 @@ def sheet(request: HttpRequest, season: Season, pairs: Sheet) -> pages.Answer:
     """Show a sheet of pairs: its judges, their progress, and the board from its
     judgements.
     """
-    return _sheet(pairs)
+    return _sheet_context(pairs)
 
 
-def _sheet(sheet: Sheet) -> dict[str, Any]:
+def _sheet_context(sheet: Sheet) -> dict[str, Any]:
     judges, planned = pairs.progress_of(sheet), pairs.pairs_of(sheet).count()
     free = len(free_shares(sheet))
     has_place = planned > 0 and (free > 0 or not sheet.shares)
@@ -120,12 +120,12 @@ def _sheet(sheet: Sheet) -> dict[str, Any]:
         "unfinished": [] if sheet.is_published else pairs.unfinished(sheet, judges),
         "free": free,
         "takes_judges": sheet.is_open and has_place,
-        "board": _board(sheet),
+        "board": _own_battle_board(sheet),
         "form": acts.JudgeForm(),
     }
 
 
-def _board(sheet: Sheet) -> BattleBoard | None:
+def _own_battle_board(sheet: Sheet) -> BattleBoard | None:
     own = Sheet.objects.filter(pk=sheet.pk)
     return board_of_sheets(sheet.phase, own, has_teams=True)
 
@@ -141,7 +141,7 @@ def add_judge(
         if form.is_valid():
             added = acts.ADD_JUDGE(pairs, request.user, **form.cleaned_data)
             return acts.ADD_JUDGE.told(pairs, added, {})
-    context = {"season": season, "part": "human", **_sheet(pairs), "form": form}
+    context = {"season": season, "part": "human", **_sheet_context(pairs), "form": form}
     return render(request, "organise/pair_sheet.html", context, status=422)
 
 
@@ -150,7 +150,7 @@ def rows(request: HttpRequest, season: Season, pairs: Sheet) -> pages.Answer:
     """Return the judgements of a sheet as JSON lines. The lines contain pseudonyms
     instead of the names of judges.
     """
-    board = _board(pairs)
+    board = _own_battle_board(pairs)
     content = board.as_rows() if board else ""
     return pages.attachment(content, f"battles-{pairs.pk}.jsonl", is_private=True)
 

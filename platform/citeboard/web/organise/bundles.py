@@ -129,7 +129,7 @@ def report(request: pages.SignedInRequest, season: Season) -> dict[str, Any]:
     return {"parts": parts_of(kept_report(season))}
 
 
-def _jobs(_request: HttpRequest, phase: Phase) -> dict[str, Any]:
+def _old_run_jobs(_request: HttpRequest, phase: Phase) -> dict[str, Any]:
     return {"jobs": jobs_of(phase.task.season, Kind.OLD_RUNS, phase=phase.pk)}
 
 
@@ -138,6 +138,6 @@ old_runs = pages.fills(
     "organise/old_runs.html",
     "phases",
     at="file",
-    shows=_jobs,
+    shows=_old_run_jobs,
     then=pages.to_job,
 )

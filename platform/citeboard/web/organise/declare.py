@@ -494,7 +494,7 @@ def declare(
         )
     with refusals_at(form, None):
         try:
-            return _saved(request, season, task, draft, form, told)
+            return _save_declaration(request, season, task, draft, form, told)
         except rescoring.GoldRefused as refused:
             told["problems"] = [problem.as_dict() for problem in refused.problems]
     return context | _preview_context(form, told)
@@ -504,7 +504,7 @@ def _of_task(request: SignedInRequest, season: Season, task: Task) -> Told:
     draft = declaring.draft_of(task)
     told = declaring.look_at(draft, request.user)
     # Organisers can edit a declaration even if the reader finds no fields.
-    known = {"fields": [], "instances": 0, **_facts(told)}
+    known = {"fields": [], "instances": 0, **_draft_facts(told)}
     return _preview_context(DeclarationForm(None, {**draft, **known}, season), told)
 
 
@@ -526,11 +526,11 @@ def _of_gold(request: SignedInRequest, season: Season) -> Told:
         return {"form": first}
     draft, told = _start_draft(request, season, first, slug)
     if not told.get("task"):
-        return {"form": first, **_problems(told)}
+        return {"form": first, **_problems_by_field(told)}
     return _preview_context(DeclarationForm(None, draft, season), told)
 
 
-def _saved(
+def _save_declaration(
     request: SignedInRequest,
     season: Season,
     task: Task | None,
@@ -582,7 +582,7 @@ def _start_draft(
         "card": "",
     }
     told = declaring.look_at(draft, request.user)
-    return {**draft, **_facts(told)}, told
+    return {**draft, **_draft_facts(told)}, told
 
 
 def _with_sample_run(request: HttpRequest, draft: Told) -> QueryDict:
@@ -618,7 +618,7 @@ def _draft_sent(request: HttpRequest, season: Season, task: Task | None) -> Told
     return draft if is_ours and storage.gold.exists(draft["stored"]) else None
 
 
-def _facts(told: Told) -> Told:
+def _draft_facts(told: Told) -> Told:
     return {
         name: told[name]
         for name in ("task", "fields", "instances", "card", "guesses")
@@ -626,7 +626,7 @@ def _facts(told: Told) -> Told:
     }
 
 
-def _problems(told: Told, form: DeclarationForm | None = None) -> Told:
+def _problems_by_field(told: Told, form: DeclarationForm | None = None) -> Told:
     """Return the problems of a declaration for each form field.
 
     Users do not see the files of the declaration.
@@ -685,5 +685,5 @@ def _preview_context(form: DeclarationForm, told: Told) -> Told:
             }
             for guess in form.guesses
         ],
-        **_problems(told, form),
+        **_problems_by_field(told, form),
     }

@@ -26,10 +26,10 @@ from tasks.models import Phase, Season
 @pages.organisers.page("organise/estimates.html", "human")
 def sheets(request: pages.SignedInRequest, season: Season) -> pages.Answer:
     """Show the samples that people label, and the estimated scores."""
-    return _sheets(season, request)
+    return _sheets_context(season, request)
 
 
-def _sheets(
+def _sheets_context(
     season: Season,
     request: pages.SignedInRequest,
     made: acts.EstimatesForm | None = None,
@@ -48,7 +48,7 @@ def _sheets(
             {
                 "phase": phase,
                 "form": made if is_refused else acts.EstimatesForm(of=phase),
-                "comparison": _comparison(phase, compared),
+                "comparison": _disagreements_form(phase, compared),
                 "sheets": [
                     _sheet_context(sheet, board_of, brought)
                     for sheet in EstimateSheet.objects.filter(phase=phase)
@@ -58,7 +58,7 @@ def _sheets(
     return {"phases": lines, "jobs": jobs_of(season, background.Kind.SHEET)}
 
 
-def _comparison(
+def _disagreements_form(
     phase: Phase, filled: acts.DisagreementsForm | None
 ) -> acts.DisagreementsForm | None:
     """Return the form that samples pairs on which judges disagree.
@@ -93,7 +93,11 @@ def _sheet_context(
 def _page_with_errors(
     request: pages.SignedInRequest, season: Season, **shown: Any
 ) -> HttpResponse:
-    context = {"season": season, "part": "human", **_sheets(season, request, **shown)}
+    context = {
+        "season": season,
+        "part": "human",
+        **_sheets_context(season, request, **shown),
+    }
     return render(request, "organise/estimates.html", context, status=422)
 
 

@@ -279,7 +279,7 @@ def _labels_context(request: HttpRequest, season: Season) -> dict[str, Any]:
             {"task": task, "requirements": needs_of(task)}
             for task in season.tasks.filter(is_reported_only=False)
         ],
-        "models": [_line(name, season) for name in names],
+        "models": [_decided_labels_line(name, season) for name in names],
         "page": pages.leaf(request, waiting, AT_A_TIME),
         "open": labels.pairs_left(waiting),
         "imports": imports.select_related("judge", "imported_by")[:IMPORTS_SHOWN],
@@ -300,7 +300,7 @@ def _waiting_labels(season: Season) -> QuerySet[PendingLabels]:
     return labels.waiting_jobs().filter(job__submission__phase__task__season=season)
 
 
-def _line(name: str, season: Season) -> dict[str, Any]:
+def _decided_labels_line(name: str, season: Season) -> dict[str, Any]:
     decided: Counter[int | None] = Counter()
     for judge in Judge.objects.deciding(name, season):
         decided[judge.season_id] += judge.decided

@@ -47,10 +47,10 @@ from tasks.submissions.uploads import UploadTooLarge
 
 @pages.organisers.page("organise/human.html", "human")
 def sheets(request: pages.SignedInRequest, season: Season) -> pages.Answer:
-    return _sheets(season, request.user)
+    return _sheets_context(season, request.user)
 
 
-def _sheets(
+def _sheets_context(
     season: Season, viewer: User, bound: SheetForm | None = None
 ) -> dict[str, Any]:
     phases = Phase.objects.filter(task__season=season).select_related("task__season")
@@ -80,16 +80,20 @@ def make(request: pages.SignedInRequest, season: Season, phase: Phase) -> pages.
                 phase,
                 MAKE_SHEET(phase, request.user, **form.cleaned_data),
             )
-    context = {"season": season, "part": "human", **_sheets(season, request.user, form)}
+    context = {
+        "season": season,
+        "part": "human",
+        **_sheets_context(season, request.user, form),
+    }
     return render(request, "organise/human.html", context, status=422)
 
 
 @pages.organisers.page("organise/sheet.html", "human")
 def sheet(request: HttpRequest, season: Season, sheet: Sheet) -> pages.Answer:
-    return _sheet(sheet)
+    return _sheet_context(sheet)
 
 
-def _sheet(sheet: Sheet) -> dict[str, Any]:
+def _sheet_context(sheet: Sheet) -> dict[str, Any]:
     annotators = sheet.annotators.annotate(rated=Count("ratings"))
     has_ratings = any(annotator.rated for annotator in annotators)
     could_show = (
@@ -101,7 +105,8 @@ def _sheet(sheet: Sheet) -> dict[str, Any]:
         "instances": sheet.instances.count(),
         "annotators": annotators,
         "agreement": [
-            _agreement(name, found) for name, found in outcome.agreement(sheet).items()
+            _agreement_cells(name, found)
+            for name, found in outcome.agreement(sheet).items()
         ],
         "criteria": [_(name) for name in CRITERIA],
         "means": _criterion_means(sheet) if sheet.is_published else [],
@@ -118,12 +123,14 @@ def _sheet(sheet: Sheet) -> dict[str, Any]:
     }
 
 
-def _refused(request: HttpRequest, sheet: Sheet, **forms: Any) -> HttpResponse:
+def _render_refused_sheet(
+    request: HttpRequest, sheet: Sheet, **forms: Any
+) -> HttpResponse:
     context = {
         "season": sheet.phase.task.season,
         "part": "human",
         "sheet": sheet,
-        **_sheet(sheet),
+        **_sheet_context(sheet),
         **forms,
     }
     return render(request, "organise/sheet.html", context, status=422)
@@ -139,7 +146,7 @@ def add_annotator(
         if form.is_valid():
             added = human.ADD_ANNOTATOR(sheet, request.user, **form.cleaned_data)
             return human.ADD_ANNOTATOR.told(sheet, added, {})
-    return _refused(request, sheet, form=form)
+    return _render_refused_sheet(request, sheet, form=form)
 
 
 @pages.organisers.act("organise-sheet season sheet", fields=None)
@@ -149,7 +156,7 @@ def adjudication(
     form = human.DistanceForm(request.POST)
     pages.require_known_fields(request, form)
     if not form.is_valid():
-        return _refused(request, sheet, distance_form=form)
+        return _render_refused_sheet(request, sheet, distance_form=form)
     human.CHANGE_DISTANCE(sheet, request.user, **form.cleaned_data)
     return human.CHANGE_DISTANCE.told(sheet, None, {})
 
@@ -171,7 +178,9 @@ def bring_ratings(
             form.add_error("file", sentence(refused))
         except ratings.RatingsRefused as refused:
             problems = refused.problems
-    return _refused(request, sheet, ratings_form=form, problems=problems[:200])
+    return _render_refused_sheet(
+        request, sheet, ratings_form=form, problems=problems[:200]
+    )
 
 
 remove = pages.does(human.REMOVE_ANNOTATOR, "organise-sheet season sheet")
@@ -197,7 +206,7 @@ def data_sheet(
     return {"phase": sheet.phase, "form": form}
 
 
-def _agreement(criterion: str, agreement: Agreement) -> dict[str, Any]:
+def _agreement_cells(criterion: str, agreement: Agreement) -> dict[str, Any]:
     return {
         "criterion": _(criterion),
         "mean": with_interval(agreement.mean_kappa, agreement.mean_interval, 100),
@@ -225,7 +234,9 @@ def _criterion_means(sheet: Sheet) -> list[dict[str, Any]]:
         line["merit"] = (
             score.value if score.criterion == next(iter(CRITERIA)) else line["merit"]
         )
-        line["cells"][score.criterion] = _cell(score.value, score.low, score.high)
+        line["cells"][score.criterion] = _value_with_interval(
+            score.value, score.low, score.high
+        )
     ordered = sorted(lines.values(), key=lambda line: -line["merit"])
     return [
         {**line, "cells": [line["cells"].get(name) for name in CRITERIA]}
@@ -252,7 +263,9 @@ def _class_tables(sheet: Sheet) -> list[dict[str, Any]]:
             for label, instances, of_class in by_class:
                 found = (of_class[criterion].get(run.pk) for run in runs)
                 cells = [
-                    _cell(own.value, *(own.interval or ())) if own else _cell()
+                    _value_with_interval(own.value, *(own.interval or ()))
+                    if own
+                    else _value_with_interval()
                     for own in found
                 ]
                 lines.append({"label": label, "instances": instances, "cells": cells})
@@ -261,7 +274,7 @@ def _class_tables(sheet: Sheet) -> list[dict[str, Any]]:
     return tables
 
 
-def _cell(
+def _value_with_interval(
     value: float | None = None, low: float | None = None, high: float | None = None
 ) -> dict[str, str]:
     return {"value": shown(value, SCALE), "interval": interval(low, high, SCALE)}

@@ -36,11 +36,11 @@ def _ledger_context(request: HttpRequest, season: Season) -> dict[str, Any]:
         "jobs": jobs_of(season, background.Kind.LEDGER),
         "judges": judges.filter(decided__gt=0),
         "outdated": outdated.values("evaluation__submission").distinct().count(),
-        "imports": _imports(judges, season, is_staff=request.user.is_staff),
+        "imports": _latest_imports(judges, season, is_staff=request.user.is_staff),
     }
 
 
-def _imports(
+def _latest_imports(
     judges: QuerySet[Judge], season: Season, *, is_staff: bool
 ) -> list[JudgementImport]:
     """Return the latest imports of judgements into the ledger.

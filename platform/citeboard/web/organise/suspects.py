@@ -63,7 +63,9 @@ def _list_context(suspects: Suspects, query: SuspectsQuery) -> dict[str, Any]:
     runs = list(names_of_systems(page))
     lines = lines_of(page, runs, InstancesQuery(metric=metric.name))
     for line in lines:
-        line["facts"] = _facts(suspects.by_name[line["instance"].name], metric.scale)
+        line["facts"] = _suspect_cells(
+            suspects.by_name[line["instance"].name], metric.scale
+        )
     return {
         "page": page,
         "which": page.which,
@@ -84,7 +86,7 @@ def _list_context(suspects: Suspects, query: SuspectsQuery) -> dict[str, Any]:
     }
 
 
-def _facts(suspect: Suspect, scale: float) -> dict[str, str]:
+def _suspect_cells(suspect: Suspect, scale: float) -> dict[str, str]:
     facts = {
         "mean": shown(suspect.mean, scale),
         "interval": interval(suspect.low, suspect.high, scale),

@@ -51,10 +51,12 @@ from tasks.seasons.access import may_organise, season_to_help
 
 @pages.helpers.page("organise/teams.html", "teams")
 def teams(request: HttpRequest, season: models.Season) -> pages.Answer:
-    return _teams(season)
+    return _teams_by_state(season)
 
 
-def _teams(season: models.Season, rules: TeamRulesForm | None = None) -> dict[str, Any]:
+def _teams_by_state(
+    season: models.Season, rules: TeamRulesForm | None = None
+) -> dict[str, Any]:
     sent = models.Submission.objects.filter(
         phase__task__season=season, team=OuterRef("team")
     )
@@ -100,7 +102,7 @@ def rules(request: pages.SignedInRequest, season: models.Season) -> pages.Answer
                 pages.said_in(request),
             )
             return LIMIT_TEAMS.told(season, made, form.cleaned_data)
-    context = {"season": season, "part": "teams", **_teams(season, form)}
+    context = {"season": season, "part": "teams", **_teams_by_state(season, form)}
     return render(request, "organise/teams.html", context, status=422)
 
 
@@ -130,7 +132,7 @@ def _to_people(
     )
 
 
-def _people(request: HttpRequest, season: models.Season) -> dict[str, Any]:
+def _organisers_context(request: HttpRequest, season: models.Season) -> dict[str, Any]:
     rows = models.Organiser.objects.filter(season=season).select_related("user")
     return {"people": rows.order_by("-role", "user__name")}
 
@@ -141,7 +143,7 @@ people = pages.fills(
     "organise/people.html",
     "people",
     at="role",
-    shows=_people,
+    shows=_organisers_context,
     then=_to_people,
 )
 remove_person = pages.does(REMOVE_ORGANISER, "organise-people season", then=_to_people)

@@ -111,7 +111,7 @@ def instances(
             with_samples(*record, page), f"run-{run.pk}.{SAMPLES}", is_private=True
         )
     context["forms"] = TABLES | ({SAMPLES: "Every Eval Ever"} if record else {})
-    return _answer(request, page, query, {"": ""}, context, f"run-{run.pk}")
+    return _page_or_file(request, page, query, {"": ""}, context, f"run-{run.pk}")
 
 
 def _record_of(
@@ -168,7 +168,9 @@ def compare_instances(request: HttpRequest, phase: Phase) -> Answer:
         ),
     }
     names = {"A": a.system, "B": b.system}
-    return _answer(request, read.page, query, names, context, f"runs-{a.run}-{b.run}")
+    return _page_or_file(
+        request, read.page, query, names, context, f"runs-{a.run}-{b.run}"
+    )
 
 
 @phase_readers.page()
@@ -193,10 +195,10 @@ def all_instances(request: HttpRequest, phase: Phase) -> Answer:
         raise Http404(_("The runs have no instance of this name."))
     context["rule_sets"] = query.choices("rules", phase.task.rules, board.rules)
     file = f"{phase.task.slug}-{phase.slug}"
-    return _answer(request, page, query, names_of_systems(page), context, file)
+    return _page_or_file(request, page, query, names_of_systems(page), context, file)
 
 
-def _answer(
+def _page_or_file(
     request: HttpRequest,
     page: readings.Page,
     query: InstancesQuery,
@@ -220,7 +222,7 @@ def _answer(
 def _table_file(
     page: readings.Page, query: InstancesQuery, runs: Sequence[str], file: str
 ) -> HttpResponseBase:
-    lines = _table(page, runs)
+    lines = _csv_rows(page, runs)
     if query.as_file == CSV_FILE:
         content: bytes | str = exports.csv_text(*lines)
         return attachment(content, f"{file}-instances.csv", is_private=True)
@@ -296,9 +298,9 @@ def lines_of(
     page: readings.Page, runs: Sequence[str], query: InstancesQuery
 ) -> list[dict[str, Any]]:
     metrics = {metric.name: metric for metric in page.reading.metrics}
-    claims = _claims(page, runs)
+    claims = _claim_lines_by_run(page, runs)
     return [
-        _line(instance, page, runs, claims, metrics, query)
+        _instance_line(instance, page, runs, claims, metrics, query)
         for instance in page.instances
     ]
 
@@ -342,7 +344,7 @@ def _kind_choices(page: readings.Page) -> list[tuple[str, str, int, bool]]:
     ]
 
 
-def _claims(
+def _claim_lines_by_run(
     page: readings.Page, runs: Sequence[str]
 ) -> dict[str, dict[str, list[Line]]]:
     reading, names = page.reading, {instance.name for instance in page.instances}
@@ -358,7 +360,7 @@ def _claims(
     }
 
 
-def _line(
+def _instance_line(
     instance: readings.ReadInstance,
     page: readings.Page,
     runs: Sequence[str],
@@ -383,7 +385,7 @@ def _line(
     return {
         "instance": instance,
         "href": query.with_(instance=instance.name),
-        "parts": drawn_sides(kind, _sides(instance, runs, answers, name))
+        "parts": drawn_sides(kind, _gold_and_answers(instance, runs, answers, name))
         if kind.has_parts
         else drawn(
             kind.drawn_as,
@@ -399,20 +401,23 @@ def _line(
             kind_label(kind) for kind in reading.kinds.get(instance.name, ())
         ),
         "ranked": [
-            (run, _value(value, metrics[name]))
+            (run, _value_text(value, metrics[name]))
             for run, value in zip(runs, values, strict=False)
         ],
         "values": [
             (
                 metric_label(name),
-                [_value(value, metrics[name]) for value in [*own, *differences[name]]],
+                [
+                    _value_text(value, metrics[name])
+                    for value in [*own, *differences[name]]
+                ],
             )
             for name, own in instance.values.items()
         ],
     }
 
 
-def _sides(
+def _gold_and_answers(
     instance: readings.ReadInstance,
     runs: Sequence[str],
     answers: Mapping[str, str],
@@ -437,7 +442,7 @@ def _sides(
     )
 
 
-def _value(value: float, metric: Metric) -> str:
+def _value_text(value: float, metric: Metric) -> str:
     return shown(
         value if math.isfinite(value) else None,
         metric.scale,
@@ -445,7 +450,7 @@ def _value(value: float, metric: Metric) -> str:
     )
 
 
-def _table(page: readings.Page, runs: Sequence[str]) -> Iterator[list[object]]:
+def _csv_rows(page: readings.Page, runs: Sequence[str]) -> Iterator[list[object]]:
     """Yield the header of a file of instances, then a row for each selected instance.
 
     Rows contain only values that the user may see.

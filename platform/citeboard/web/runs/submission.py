@@ -71,7 +71,7 @@ seen_runs, own_runs = Pages(runs.visible_run, "pk"), Pages(_own_run, "pk")
 @seen_runs.page("runs/submission.html")
 def submission(request: SignedInRequest, run: Submission) -> Answer:
     return {
-        **_context(request, run, progress_of(run)),
+        **_run_page_context(request, run, progress_of(run)),
         **confirming(run, request.user),
         "team_reported": manual_scores.reported_of(run),
         "entered": manual_scores.entered_of(run)
@@ -90,9 +90,9 @@ def status(request: SignedInRequest, run: Submission) -> Answer:
     final status.
     """
     progress = progress_of(run)
-    if request.GET.get("seen") == _seen(run, progress, request.user):
+    if request.GET.get("seen") == _displayed_status(run, progress, request.user):
         return HttpResponse(status=204)
-    return {**_context(request, run, progress), "is_update": True}
+    return {**_run_page_context(request, run, progress), "is_update": True}
 
 
 @seen_runs.page()
@@ -181,7 +181,7 @@ PAUSES = {10: "400ms", 120: "1s"}
 MAX_PAUSE = "5s"
 
 
-def _pause(run: Submission) -> str:
+def _refresh_pause(run: Submission) -> str:
     age = (timezone.now() - run.status_since).total_seconds()
     return next(
         (pause for seconds, pause in PAUSES.items() if age < seconds), MAX_PAUSE
@@ -192,17 +192,23 @@ def _per_cent(progress: Progress) -> int | None:
     return None if progress.share is None else round(progress.share * 100)
 
 
-def _seen(run: Submission, progress: Progress, user: object) -> str:
+def _displayed_status(run: Submission, progress: Progress, user: object) -> str:
     """Return a text that changes whenever the displayed status of the run changes."""
     if team_view.hides_outcome(run, user):
         return team_view.RECEIVED
     since = f"{run.status_since.timestamp():.3f}"
     return "-".join(
-        [run.status, since, str(_per_cent(progress)), progress.sentence, _pause(run)]
+        [
+            run.status,
+            since,
+            str(_per_cent(progress)),
+            progress.sentence,
+            _refresh_pause(run),
+        ]
     )
 
 
-def _context(
+def _run_page_context(
     request: SignedInRequest, run: Submission, progress: Progress
 ) -> dict[str, Any]:
     user = request.user
@@ -227,8 +233,8 @@ def _context(
         )
         > 1,
         "per_cent": _per_cent(progress),
-        "seen": _seen(run, progress, user),
-        "pause": _pause(run),
+        "seen": _displayed_status(run, progress, user),
+        "pause": _refresh_pause(run),
         "as_organiser": as_organiser,
         "may_accept": as_organiser and run.is_late,
         "may_exclude": as_organiser
@@ -253,7 +259,7 @@ def _context(
         "has_receipts": Receipt.objects.filter(evaluation__submission=run).exists(),
     }
     if run.status in (Status.SCORED, Status.WITHDRAWN) and context["sees_scores"]:
-        context |= _result(request, run)
+        context |= _result_context(request, run)
     if team_view.hides_outcome(run, user):
         context |= {
             "submission": team_view.as_told(run, user),
@@ -266,7 +272,7 @@ def _context(
     return context
 
 
-def _result(request: HttpRequest, run: Submission) -> dict[str, Any]:
+def _result_context(request: HttpRequest, run: Submission) -> dict[str, Any]:
     audience = visibility.audience_of(run.phase, request.user)
     evaluations = results.latest_evaluations(
         run, visibility.frozen_at(run.phase, audience)

@@ -198,7 +198,7 @@ def _process_upload(
             if encoding := request.POST.get(ENCODING, ""):
                 return _check_in_encoding(phase, team, file, request.user, encoding)
             if does in (CHECK, CHECK_KEPT):
-                return _checked(form, phase, team, file, request.user, warnings)
+                return _check_upload(form, phase, team, file, request.user, warnings)
             done = _submit_outcome(form, phase, team, file, request.user, warnings)
             if does in OF_KEPT and isinstance(done, Submission):
                 forget(request.POST[KEPT])
@@ -263,17 +263,17 @@ def _in_encoding(
     """
     if repair.upload is not None:
         message = _("In %(encoding)s the run can be scored. Nothing was submitted yet.")
-        offer = _offer(place, team, repair, repair.upload, user)
+        offer = _offer_repair(place, team, repair, repair.upload, user)
         return Outcome(message % {"encoding": encoding}, is_good=True, offer=offer)
     message = _("In %(encoding)s the run would be refused too.")
     problems, more = capped(repair.problems)
-    again = _offer(place, team, repair, file, user) if repair.encodings else None
+    again = _offer_repair(place, team, repair, file, user) if repair.encodings else None
     return Outcome(
         message % {"encoding": encoding}, problems=problems, more=more, offer=again
     )
 
 
-def _offer(
+def _offer_repair(
     place: Phase | Season, team: Team, repair: Repair, file: Upload, user: User
 ) -> Offer | None:
     """Store a repaired file and return the offer to submit it, or None.
@@ -293,9 +293,9 @@ def _what_can_be_done(
     """
     with repaired(phase, file, user) as repair:
         if repair.upload is not None:
-            return _offer(phase, team, repair, repair.upload, user)
+            return _offer_repair(phase, team, repair, repair.upload, user)
         if repair.encodings:
-            return _offer(phase, team, repair, file, user)
+            return _offer_repair(phase, team, repair, file, user)
     other = right_phase(phase, file, user, problems, may_have_inputs)
     return Offer(Repair(phase=other)) if other else None
 
@@ -359,7 +359,7 @@ def _unknown_fields(request: HttpRequest, form: RunForm | BundleForm) -> list[Pr
     return run_card.unknown_fields(names, fields)
 
 
-def _checked(
+def _check_upload(
     form: RunForm,
     phase: Phase,
     team: Team,
@@ -477,7 +477,7 @@ def season_upload(request: SignedInRequest, season: Season) -> Answer:
     asked: dict[str, Any] = {
         "teams": teams,
         "phases": phases,
-        "seeds": _seeds(phases),
+        "seeds": _seeds_rule(phases),
         "required": [name for phase in phases for name in phase.card_required],
         "measures": list(
             dict.fromkeys(
@@ -514,7 +514,7 @@ def season_upload(request: SignedInRequest, season: Season) -> Answer:
     return _rendered_page(request, "runs/season_upload.html", context)
 
 
-def _seeds(phases: Sequence[Phase]) -> str:
+def _seeds_rule(phases: Sequence[Phase]) -> str:
     """Return ALLOWED if any phase allows runs with several seeds, or else REFUSED.
 
     The site later checks the seeds of each task separately.
@@ -529,7 +529,9 @@ def _process_bundle(
     warnings = _unknown_fields(request, form)
     try:
         with _file_of(request, form, season, does) as file:
-            done = _taken_by_all(request, form, season, team, file, warnings, does)
+            done = _would_all_phases_accept(
+                request, form, season, team, file, warnings, does
+            )
             if does in OF_KEPT and isinstance(done, Bundle):
                 forget(request.POST[KEPT])
             return done
@@ -537,7 +539,7 @@ def _process_bundle(
         return _refusal_outcome(form, refused, _("Something is missing below."))
 
 
-def _taken_by_all(
+def _would_all_phases_accept(
     request: SignedInRequest,
     form: BundleForm,
     season: Season,
@@ -619,8 +621,12 @@ def _bundle_offer(
     """Return the repair of a file for several tasks, or None if no repair is certain."""
     with repaired_bundle(season, parts, file, user, phase=phase) as repair:
         if repair.upload is not None:
-            return _offer(season, team, repair, repair.upload, user)
-        return _offer(season, team, repair, file, user) if repair.encodings else None
+            return _offer_repair(season, team, repair, repair.upload, user)
+        return (
+            _offer_repair(season, team, repair, file, user)
+            if repair.encodings
+            else None
+        )
 
 
 def _bundle_recoded(
@@ -660,7 +666,7 @@ def _part_outcome(part: bundles.Part) -> tuple[Phase, Outcome]:
     )
 
 
-def _bundle_for(user: object, pk: int) -> Bundle:
+def _bundle_or_404(user: object, pk: int) -> Bundle:
     bundle = (
         Bundle.objects.select_related("season", "team", "submitted_by")
         .filter(pk=pk)
@@ -674,7 +680,7 @@ def _bundle_for(user: object, pk: int) -> Bundle:
     return bundle
 
 
-@Pages(_bundle_for, "pk").page("runs/bundle.html")
+@Pages(_bundle_or_404, "pk").page("runs/bundle.html")
 def bundle(request: HttpRequest, bundle: Bundle) -> Answer:
     runs = [as_told(run, request.user) for run in bundles.runs_of(bundle)]
     is_moving = any(run.is_moving for run in runs)

@@ -46,7 +46,7 @@ def signed_in_to_post(view: View) -> View:
     return answer
 
 
-def _questions(request: HttpRequest, season: Season) -> dict[str, Any]:
+def _questions_context(request: HttpRequest, season: Season) -> dict[str, Any]:
     page = leaf(request, readable_questions(season, request.user))
     return {"page": page, "may_help": may_help(request.user, season)}
 
@@ -56,7 +56,7 @@ questions = signed_in_to_post(
         ASK,
         "seasons/questions.html",
         at="text",
-        shows=_questions,
+        shows=_questions_context,
         pages=season_readers,
     )
 )

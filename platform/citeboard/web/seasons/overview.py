@@ -51,7 +51,7 @@ CACHE_SECONDS = 60
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
     number = whole_number(request.GET.get("page", ""))
-    return _page(
+    return _render_page(
         request,
         "seasons/home.html",
         {"home": HomePage(request.user, number or 1)},
@@ -62,12 +62,12 @@ def home(request: HttpRequest) -> HttpResponse:
 @season_readers.page()
 def season(request: HttpRequest, season: Season) -> Answer:
     context = {"season": season, "page": SeasonPage(season, request.user)}
-    response = _page(request, "seasons/season.html", context)
+    response = _render_page(request, "seasons/season.html", context)
     response["Link"] = linked_data.season_links(season)
     return response
 
 
-def _page(
+def _render_page(
     request: HttpRequest,
     template: str,
     context: dict[str, Any],

@@ -49,7 +49,7 @@ from tasks.models import Season, Task
 from tasks.seasons.access import may_help, season_for
 
 
-def _results(task: Task) -> printed.Published:
+def _published_results_or_404(task: Task) -> printed.Published:
     results = printed.published_of(task)
     if results.is_empty:
         raise Http404(_("No published results are known of this task."))
@@ -58,7 +58,10 @@ def _results(task: Task) -> printed.Published:
 
 @task_readers.page("publications/published.html")
 def published(request: HttpRequest, task: Task) -> Answer:
-    results, query = _results(task), printed.PublishedQuery.of(request.GET)
+    results, query = (
+        _published_results_or_404(task),
+        printed.PublishedQuery.of(request.GET),
+    )
     classes = [printed.by_class(table, query) for table in results.by_class]
     figures = {
         f"{kind}-{position}": table[key]
@@ -90,7 +93,7 @@ PUBLISHED = {"csv": printed.published_csv, "json": printed.published_json}
 @task_readers.page()
 def published_file(request: HttpRequest, task: Task, form: str) -> Answer:
     return attachment(
-        PUBLISHED[form](_results(task)),
+        PUBLISHED[form](_published_results_or_404(task)),
         f"{task.season.slug}-{task.slug}-published.{form}",
     )
 
@@ -176,7 +179,7 @@ def overview_paper(request: HttpRequest, season: Season) -> Answer:
     ]
     return {
         "parts": [
-            {"part": part, **(_tables(part.board) if part.board else {})}
+            {"part": part, **(_results_tables(part.board) if part.board else {})}
             for part in paper.parts
         ],
         "has_boards": bool(paper.boards),
@@ -188,7 +191,7 @@ def overview_paper(request: HttpRequest, season: Season) -> Answer:
     }
 
 
-def _tables(board: standings.Board) -> dict[str, Any]:
+def _results_tables(board: standings.Board) -> dict[str, Any]:
     dimensions, kind = offered_dimensions(board), board.phase.task.task_type
     metrics = {
         metric: metric_label(metric, kind)
@@ -252,7 +255,7 @@ FORMS = {
 }
 
 
-def _ranked(user: object, season: str) -> Season:
+def _ranked_season_or_404(user: object, season: str) -> Season:
     ranked = season_for(user, season)
     if not ranked.shows_overall:
         raise Http404(_("This season does not rank teams over its tasks."))
@@ -260,7 +263,10 @@ def _ranked(user: object, season: str) -> Season:
 
 
 ranked_seasons = Pages(
-    _ranked, "season", context=lambda season: {"season": season}, is_public=True
+    _ranked_season_or_404,
+    "season",
+    context=lambda season: {"season": season},
+    is_public=True,
 )
 
 
@@ -269,7 +275,7 @@ def overall(request: HttpRequest, season: Season) -> Answer:
     """Show the teams over all tasks of the season, if the organisers enabled this
     page.
     """
-    table = _overall(request, season)
+    table = _requested_overall_board(request, season)
     lines = []
     for row in table.rows:
         places = [board.places.get(row.slug) for board in table.boards]
@@ -295,7 +301,7 @@ def overall(request: HttpRequest, season: Season) -> Answer:
     }
 
 
-def _overall(request: HttpRequest, season: Season) -> Overall:
+def _requested_overall_board(request: HttpRequest, season: Season) -> Overall:
     absences = chosen_value(request.GET, "absences", ABSENCES)
     return overall_table(season, counts_absences=absences == LAST)
 
@@ -304,5 +310,6 @@ def _overall(request: HttpRequest, season: Season) -> Overall:
 @ranked_seasons.page()
 def overall_file(request: HttpRequest, season: Season, form: str) -> Answer:
     return attachment(
-        FORMS[form](season, _overall(request, season)), f"{season.slug}-overall.{form}"
+        FORMS[form](season, _requested_overall_board(request, season)),
+        f"{season.slug}-overall.{form}",
     )
