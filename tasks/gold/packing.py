@@ -64,7 +64,7 @@ DIGEST = 16
 Finding = dict[str, Any]
 #: Dotted name of the function that scores trivial runs. It is not imported, because
 #: tasks must not import scoring.
-TRIVIAL_REPORT = "scoring.offline.trivial:quick_report"
+TRIVIAL_REPORT = "scoring.offline.trivial:report_on_sampled_split"
 #: Maximum length of quoted texts, and maximum number of instances that a finding names.
 MAX_QUOTE, MAX_NAMED = 80, 5
 #: Maximum number of examined instances, since their digests stay in memory.

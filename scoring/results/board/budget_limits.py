@@ -85,7 +85,7 @@ class BudgetState:
             items: Iterable[Item] = present.items if present else ()
             if present is None:
                 items = (item for item in budget.items if item.phase.pk in earlier)
-            if _sum(budget.items) > _sum(items):
+            if _sum_of_bits(budget.items) > _sum_of_bits(items):
                 exceeded.setdefault(frozenset(tellers), _over(budget))
         return list(exceeded.values())
 
@@ -119,7 +119,7 @@ def _tellers(budget: Budget) -> set[int]:
     return {item.phase.pk for item in budget.items if item.counts}
 
 
-def _sum(items: Iterable[Item]) -> Sum:
+def _sum_of_bits(items: Iterable[Item]) -> Sum:
     bits = [item.bits for item in items]
     # Round to a thousandth of a bit: the order of summation must have no effect.
     return Sum(bits.count(None), round(math.fsum(filter(None, bits)), 3))

@@ -819,7 +819,7 @@ def several(phase: Phase, viewer: object, query: contenders.SeveralQuery) -> Sev
         dimension=dimension,
         class_metrics=[line.name for line in by_class],
         class_metric=chosen_metric.name if chosen_metric else "",
-        classes=_class_lines(evaluations, dimension, chosen_metric, hidden)
+        classes=_values_by_class(evaluations, dimension, chosen_metric, hidden)
         if chosen_metric
         else [],
         min_class_size=secrecy_of(phase).min_class_size if hidden else 0,
@@ -839,7 +839,7 @@ def _line(name: str, scale: float, values: Sequence[Value], n: int = 0) -> Line:
     return Line(name=name, scale=scale, values=shown, n=n)
 
 
-def _class_lines(
+def _values_by_class(
     evaluations: Sequence[Evaluation],
     dimension: str,
     metric: Metric,

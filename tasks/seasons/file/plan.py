@@ -205,7 +205,7 @@ class Plan:
             if present := present_gold(self.entry, task, split):
                 key = entries.gold_key(task, split)
                 last = remembered.get(key, UNSAID)
-                compared.append((key, *_digests(last, present, prepared)))
+                compared.append((key, *_setting_digests(last, present, prepared)))
         people = season.organisers.values_list("user__email", "role")
         in_site, in_file = (
             {entries.organiser_key(address): role for address, role in people},
@@ -296,7 +296,7 @@ class Plan:
         ]
 
 
-def _digests(
+def _setting_digests(
     last: Any, present: Gold, prepared: packing.PreparedGold
 ) -> tuple[Any, str, str]:
     """Return three digests under the same rule: of the last loaded file, of the site,
