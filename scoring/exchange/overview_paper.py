@@ -228,8 +228,9 @@ class OverviewPaper:
             ]
             for end, chart in table.charts.items():
                 files += _chart_files(
-                    f"report-{table.name}{end}", lambda chart=chart: chart
-                )  # type: ignore[misc]
+                    f"report-{table.name}{end}",
+                    lambda chart=chart: chart,  # type: ignore[misc]
+                )
             yield PaperFiles(f"{_('For the report')}: {_(table.title)}", files)
 
     def archive(

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scoring.figures.frame import fitting, plain, tag, width_of
+from scoring.figures.frame import estimate_text_width, fitting, plain, tag
 
 WIDTH, HEIGHT = 1200, 630
 PAPER, INK, SOFT, ACCENT = "#fbfaf6", "#1e1c19", "#5c574f", "#17496e"
@@ -136,7 +136,7 @@ def _wrap_text(text: str, size: int, width: float) -> list[str]:
     lines, words = [""], text.split()
     for index, word in enumerate(words):
         longer = f"{lines[-1]} {word}".strip()
-        if width_of(longer) * size / CHART_SIZE <= width:
+        if estimate_text_width(longer) * size / CHART_SIZE <= width:
             lines[-1] = longer
         elif len(lines) == SENTENCE_LINES:
             lines[-1] = " ".join([lines[-1], *words[index:]])

@@ -35,7 +35,7 @@ from citeboard.core.query import Listed
 READ = ["GET", "HEAD"]
 
 
-class OneForm(DefaultContentNegotiation):
+class SingleFormatNegotiation(DefaultContentNegotiation):
     """Ignore the Accept header and respond in the view's only format, so that clients
     can also download files.
     """

@@ -463,7 +463,7 @@ PAGE = 10
 
 
 @dataclass(frozen=True)
-class Page:
+class InstancePage:
     """A page of instances. ``chosen`` are the names of the selected instances;
     ``single`` is the requested one.
     """
@@ -494,7 +494,7 @@ class Page:
         return Counter(kind for kinds in self.reading.kinds.values() for kind in kinds)
 
 
-def page_of(reading: Reading, query: contenders.InstancesQuery) -> Page | None:
+def page_of(reading: Reading, query: contenders.InstancesQuery) -> InstancePage | None:
     """Return the page; None if the requested instance does not exist. Raises
     Unreadable.
     """
@@ -525,7 +525,7 @@ def page_of(reading: Reading, query: contenders.InstancesQuery) -> Page | None:
     instances = reading.read(names[PAGE * (number - 1) : PAGE * number])
     if query.instance and not instances:
         return None
-    return Page(
+    return InstancePage(
         reading, which, of_class, kind, query.instance, names, number, instances
     )
 
@@ -535,7 +535,7 @@ class ReadTwo:
     board: standings.Board
     chosen: contenders.ChosenTwo
     pair: Two
-    page: Page
+    page: InstancePage
 
 
 def read_two(phase: Phase, viewer: object, query: contenders.ReadQuery) -> ReadTwo:
@@ -594,7 +594,7 @@ def read_own(
     may: Rights,
     query: contenders.InstancesQuery,
     others: Callable[[], Sequence[Evaluation]] = tuple,
-) -> Page | None:
+) -> InstancePage | None:
     """Return the page of one run, compared with the ``others`` of the board if its
     values are shown. Raises Unreadable.
     """
@@ -663,7 +663,7 @@ def rights_to_all(
 
 def read_all(
     board: standings.Board, viewer: object, query: contenders.InstancesQuery
-) -> Page | None:
+) -> InstancePage | None:
     """Return the page of the right and wrong answers of all systems on a board. Raises
     Unreadable.
     """
