@@ -187,7 +187,7 @@ class LabelTask(InstanceTask):
         def treated(answer: LabelWithProbabilities | str | None) -> Any:
             if answer is not None and not (self.abstain and answer == self.abstain):
                 return answer
-            return _treated(missing if answer is None else abstained, answer)
+            return _apply_treatment(missing if answer is None else abstained, answer)
 
         answers = list(map(treated, answers))
         gold = [instance.gold for instance in content.instances]
@@ -334,7 +334,9 @@ def _no_label(
     return f"“{key}” {'holds' if is_list else 'is'} {json_kind(value)}", expected
 
 
-def _treated(treatment: Treatment, answer: LabelWithProbabilities | str | None) -> Any:
+def _apply_treatment(
+    treatment: Treatment, answer: LabelWithProbabilities | str | None
+) -> Any:
     """Apply a treatment to an unanswered instance. ``answer`` is None, or the label of
     an abstention.
     """
