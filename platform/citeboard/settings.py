@@ -684,7 +684,7 @@ REST_FRAMEWORK = {
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_THROTTLE_CLASSES": ["citeboard.core.api.RequestThrottle"],
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "citeboard.core.api.OneForm",
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "citeboard.core.api.SingleFormatNegotiation",
     "DEFAULT_METADATA_CLASS": "citeboard.core.api.Methods",
     "EXCEPTION_HANDLER": "citeboard.core.errors.exception_handler",
     "TEST_REQUEST_DEFAULT_FORMAT": "multipart",

@@ -64,7 +64,7 @@ def login(args: argparse.Namespace) -> int:
 
 
 def seasons(args: argparse.Namespace) -> int:
-    site = _site(args)
+    site = _connect_to_site(args)
     if args.season:
         answer: Any = site.get(f"seasons/{args.season}/")
         heads: tuple[str, ...] = ("phase", "task", "type", "name", "closes", "open")
@@ -90,7 +90,7 @@ def seasons(args: argparse.Namespace) -> int:
 
 
 def enter(args: argparse.Namespace) -> int:
-    site = _site(args, needs_token=True)
+    site = _connect_to_site(args, needs_token=True)
     season = f"seasons/{args.season}/"
     if args.accept_terms:
         names = ("affiliation", "country", "legal_name")
@@ -113,7 +113,7 @@ def enter(args: argparse.Namespace) -> int:
 
 
 def data(args: argparse.Namespace) -> int:
-    site = _site(args)
+    site = _connect_to_site(args)
     phase = phase_detail(site, args.phase)
     path = args.out or Path(
         f"{phase['season']}-{phase['task']}-{phase['slug']}-inputs.zip"
@@ -123,7 +123,7 @@ def data(args: argparse.Namespace) -> int:
 
 
 def submit(args: argparse.Namespace) -> int:
-    site = _site(args, needs_token=True)
+    site = _connect_to_site(args, needs_token=True)
     phase = phase_id(site, args.phase)
     named = {
         name: getattr(args, name) for name in ("system", "description", "team", "kind")
@@ -146,7 +146,7 @@ def submit(args: argparse.Namespace) -> int:
         if args.dry_run:
             checked = site.post_file(f"phases/{phase}/check/", fields, run, more)
             say(args, checked, f"{args.run} would be taken")
-            _warn(checked["warnings"])
+            _print_warnings(checked["warnings"])
             return 0
         taken = site.post_file(f"phases/{phase}/submissions/", fields, run, more)
     if not args.follow or not args.json:
@@ -157,21 +157,21 @@ def submit(args: argparse.Namespace) -> int:
             taken,
             f"run {taken['id']} ({args.system}) is {taken['status']}: {where}",
         )
-        _warn(taken["warnings"])
+        _print_warnings(taken["warnings"])
     return _wait_for_runs(site, [taken["id"]], args) if args.follow else 0
 
 
 def follow(args: argparse.Namespace) -> int:
-    return _wait_for_runs(_site(args, needs_token=True), args.runs, args)
+    return _wait_for_runs(_connect_to_site(args, needs_token=True), args.runs, args)
 
 
 def scores(args: argparse.Namespace) -> int:
-    site = _site(args, needs_token=True)
+    site = _connect_to_site(args, needs_token=True)
     return _print_scores(site, site.get(f"submissions/{args.run}/"), args)
 
 
 def board(args: argparse.Namespace) -> int:
-    site = _site(args)
+    site = _connect_to_site(args)
     table = site.get(
         f"phases/{phase_id(site, args.phase)}/leaderboard/", {"rules": args.rules}
     )
@@ -258,7 +258,7 @@ def _print_scores(
             printable(f"run {run['id']} has no scores to show: {why}".rstrip()),
             file=sys.stderr,
         )
-        _warn(run["problems"])
+        _print_warnings(run["problems"])
         return 0 if is_hidden else NOT_SCORED
     lines = []
     if not args.json:
@@ -286,7 +286,7 @@ def _print_scores(
     return say(args, as_json(run["scores"]), *lines)
 
 
-def _site(
+def _connect_to_site(
     args: argparse.Namespace, *, needs_token: bool = False
 ) -> connection.Connection:
     address, token = connection.chosen_site(args.site)
@@ -296,7 +296,7 @@ def _site(
     return connection.Connection(address, token)
 
 
-def _warn(problems: Iterable[Mapping[str, Any]]) -> None:
+def _print_warnings(problems: Iterable[Mapping[str, Any]]) -> None:
     for line in problem_lines([Problem(**problem) for problem in problems], sys.stderr):
         print(line, file=sys.stderr)
 

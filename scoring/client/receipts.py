@@ -24,7 +24,7 @@ def verify(args: argparse.Namespace) -> int:
         raise Refused(
             "by what? Name the site with --site URL, or a file with its public key with --key FILE"
         )
-    receipts = _receipts(args.file)
+    receipts = _read_receipts(args.file)
     site = Connection(args.site) if args.site else None
     log: dict[str, Any] = site.get("log/") if site else {}
     try:
@@ -56,7 +56,7 @@ def verify(args: argparse.Namespace) -> int:
     holding = sum(not receipt.faults for receipt in checked)
     last = f"{holding} of {len(checked)} receipts hold"
     named = (
-        _lines(f"receipt {number}", receipt, now)
+        _receipt_lines(f"receipt {number}", receipt, now)
         for number, receipt in enumerate(checked, 1)
     )
     lines = map(printable, chain.from_iterable(named))
@@ -69,7 +69,7 @@ def verify(args: argparse.Namespace) -> int:
     return 0 if holding == len(checked) else DOES_NOT_HOLD
 
 
-def _receipts(path: Path) -> list[Mapping[str, Any]]:
+def _read_receipts(path: Path) -> list[Mapping[str, Any]]:
     try:
         content = read_json(path.read_bytes())
     except ValueError as fault:
@@ -112,7 +112,7 @@ def _faults_in_site(
         yield f"the log is not the one any more that had {before['size']} entries"
 
 
-def _lines(
+def _receipt_lines(
     name: str, receipt: signed.CheckedReceipt, now: Mapping[str, Any] | None
 ) -> Iterator[str]:
     if receipt.faults:

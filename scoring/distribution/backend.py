@@ -108,18 +108,18 @@ def wheel(root: Path) -> tuple[str, bytes]:
     """Return the file name and content of the wheel that is built from a checkout.
     Raises WheelRefused.
     """
-    project = _project(root)
+    project = _read_project_table(root)
     about = f"{project['name']}-{project['version']}"
     info = f"{about}.dist-info"
     files = {
         **wheel_files(root, project["version"]),
         f"{info}/licenses/LICENSE": (root / "LICENSE").read_bytes(),
-        f"{info}/METADATA": _metadata(root, project).encode(),
+        f"{info}/METADATA": _wheel_metadata(root, project).encode(),
         f"{info}/WHEEL": _WHEEL.encode(),
         f"{info}/entry_points.txt": f"[console_scripts]\n{PROGRAM} = {PACKAGE}.__main__:run\n".encode(),
         f"{info}/top_level.txt": f"{CLIENT}\n{PACKAGE}\n".encode(),
     }
-    files[f"{info}/RECORD"] = _record(files, f"{info}/RECORD").encode()
+    files[f"{info}/RECORD"] = _wheel_record(files, f"{info}/RECORD").encode()
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
@@ -132,16 +132,16 @@ def wheel(root: Path) -> tuple[str, bytes]:
 
 def version(root: Path) -> str:
     """Return the version of the sources at ``root`` from `pyproject.toml`."""
-    return str(_project(root)["version"])
+    return str(_read_project_table(root)["version"])
 
 
-def _project(root: Path) -> dict[str, Any]:
+def _read_project_table(root: Path) -> dict[str, Any]:
     return dict(
         tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     )
 
 
-def _metadata(root: Path, project: Mapping[str, Any]) -> str:
+def _wheel_metadata(root: Path, project: Mapping[str, Any]) -> str:
     readme = _LINK.sub(r"\1", (root / project["readme"]).read_text(encoding="utf-8"))
     heads = [
         ("Metadata-Version", "2.4"),
@@ -171,7 +171,7 @@ def _metadata(root: Path, project: Mapping[str, Any]) -> str:
     return "".join(f"{name}: {value}\n" for name, value in heads) + f"\n{readme}"
 
 
-def _record(files: Mapping[str, bytes], record_name: str) -> str:
+def _wheel_record(files: Mapping[str, bytes], record_name: str) -> str:
     def line(name: str, content: bytes) -> str:
         digest = (
             base64.urlsafe_b64encode(hashlib.sha256(content).digest())
@@ -194,7 +194,7 @@ def wheel_files(root: Path, version: str) -> dict[str, bytes]:
     """Return the files of the packages in the wheel by path. Raises WheelRefused."""
     files = {
         f"{PACKAGE}/__init__.py": _HEAD.format(version).encode(),
-        f"{PACKAGE}/__main__.py": _read(root / MAIN),
+        f"{PACKAGE}/__main__.py": _read_wheel_content(root / MAIN),
         **{f"{package}/py.typed": b"" for package in (PACKAGE, CLIENT)},
     }
     for folder, place in FOLDERS.items():
@@ -205,7 +205,7 @@ def wheel_files(root: Path, version: str) -> dict[str, bytes]:
                 and path.suffix in SUFFIXES
                 and LEFT_OUT.isdisjoint(name.parts)
             ):
-                files[str(name)] = _read(path)
+                files[str(name)] = _read_wheel_content(path)
     refuse_missing_modules(files)
     return files
 
@@ -253,7 +253,7 @@ def _imported_modules(content: bytes) -> set[str]:
     return plain.union(filter(None, of_froms))
 
 
-def _read(path: Path) -> bytes:
+def _read_wheel_content(path: Path) -> bytes:
     """Return the content of a source file for the wheel. Only modules and task cards
     are changed. Other files stay as they are, because samples are compared byte for
     byte.

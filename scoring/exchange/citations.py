@@ -99,7 +99,7 @@ def of_board(
         authors=(_organisers(task.season),),
         year=board.updated_at.year,
         address=address_of(kept) if kept else site_address("board", *place(phase)),
-        note=_state(board, confirmation),
+        note=_results_state(board, confirmation),
     )
 
 
@@ -112,8 +112,8 @@ def of_snapshot(kept: Snapshot) -> Citation:
         authors=(_organisers(task.season),),
         year=kept.created_at.year,
         address=address_of(kept),
-        note=f"Version {kept.version} of {_day(kept.created_at)}, gold v{kept.gold.number} "
-        f"({_digest(kept.gold)}), rules {kept.rules}{tail}",
+        note=f"Version {kept.version} of {_english_day(kept.created_at)}, gold v{kept.gold.number} "
+        f"({_short_gold_digest(kept.gold)}), rules {kept.rules}{tail}",
     )
 
 
@@ -152,7 +152,7 @@ def of_run(
                 )
             )
             notes.append(f"Column key {ranking.key}")
-        note = ". ".join(filter(None, [*notes, _state(board, confirmation)]))
+        note = ". ".join(filter(None, [*notes, _results_state(board, confirmation)]))
     return Citation(
         key="-".join([*place(phase), f"run{row.submission}"]),
         title=f"{row.system}: a run for {task} of {task.season}",
@@ -193,19 +193,23 @@ def as_bibtex(results: Results, kept: Snapshot | None) -> str:
     return "\n".join(citation.bibtex for citation in entries)
 
 
-def _digest(gold: Gold) -> str:
+def _short_gold_digest(gold: Gold) -> str:
     return f"{gold.digest_kind} {gold.digest[:_DIGITS]}"
 
 
-def _state(board: Board, confirmation: Confirmation | None) -> str:
-    gold = f", gold v{board.gold.number} ({_digest(board.gold)})" if board.gold else ""
+def _results_state(board: Board, confirmation: Confirmation | None) -> str:
+    gold = (
+        f", gold v{board.gold.number} ({_short_gold_digest(board.gold)})"
+        if board.gold
+        else ""
+    )
     rules = f", rules {board.rules}" if board.rules else ""
     results = f". {confirmation.sentence}" if confirmation else ""
     state = f"Version {board.version} of" if board.version else "Frozen on"
-    return f"{state} {_day(board.updated_at)}{gold}{rules}{results}"
+    return f"{state} {_english_day(board.updated_at)}{gold}{rules}{results}"
 
 
-def _day(at: dt.datetime) -> str:
+def _english_day(at: dt.datetime) -> str:
     with translation.override(ENGLISH):
         return written_day(at)
 

@@ -467,31 +467,31 @@ def write_data_set(out: IO[bytes], task: Task, splits: Sequence[GivenSplit]) -> 
                                 file.open() as source,
                             ):
                                 shutil.copyfileobj(source, target)
-                            name = _word(
+                            name = _safe_word(
                                 "-".join(part for part in (kind, file.stem) if part)
                             )
-                            configurations.setdefault(name, {})[_word(split.name)] = (
-                                path
-                            )
+                            configurations.setdefault(name, {})[
+                                _safe_word(split.name)
+                            ] = path
         if not configurations:
             raise NoLines
         archive.writestr(zip_entry("README.md"), _card_of(task, configurations))
         if task.hub_dataset:
             archive.writestr(
-                zip_entry("eval.yaml"), _benchmark(task, splits, configurations)
+                zip_entry("eval.yaml"), _benchmark_card(task, splits, configurations)
             )
 
 
-def _benchmark(
+def _benchmark_card(
     task: Task,
     splits: Sequence[GivenSplit],
     configurations: Mapping[str, Mapping[str, str]],
 ) -> str:
     name, paths = next(iter(configurations.items()))
     words = {
-        _word(split.name): split.phase.split
+        _safe_word(split.name): split.phase.split
         for split in splits
-        if _word(split.name) in paths
+        if _safe_word(split.name) in paths
     }
     kind = task.task_type
     refs = kind.metrics_of(task.ranking_rules, kind.checked_options(task.options))
@@ -511,7 +511,7 @@ def _card_of(task: Task, configurations: Mapping[str, Mapping[str, str]]) -> str
     # The Hugging Face Hub requires `other` and a name for licences that the Hub lacks.
     licence = {
         "license": "other",
-        "license_name": _word(season.licence or "not-stated").lower(),
+        "license_name": _safe_word(season.licence or "not-stated").lower(),
     }
     if licence_address(season.licence):
         licence = {"license": str(spdx(season.licence)).lower()}
@@ -538,7 +538,7 @@ def _card_of(task: Task, configurations: Mapping[str, Mapping[str, str]]) -> str
     )
 
 
-def _word(text: str) -> str:
+def _safe_word(text: str) -> str:
     return _NO_WORD.sub("_", text).strip("_") or "data"
 
 
@@ -577,19 +577,19 @@ def write_trec(
         for split in splits:
             with split.inputs() as files:
                 topics = (
-                    f'<topic number="{escape(_id(name))}"><query>{_text(text)}</query></topic>\n'
+                    f'<topic number="{escape(_encoded_id(name))}"><query>{_xml_text(text)}</query></topic>\n'
                     for name, text in form.topics(files)
                 )
                 begin = '<?xml version="1.0" encoding="UTF-8"?>\n<topics>\n'
                 put(f"{split.name}/topics.xml", chain([begin], topics, ["</topics>\n"]))
                 documents = (
-                    f"<DOC>\n<DOCNO>{escape(_id(name))}</DOCNO>\n<TEXT>\n{_text(text)}\n</TEXT>\n</DOC>\n"
+                    f"<DOC>\n<DOCNO>{escape(_encoded_id(name))}</DOCNO>\n<TEXT>\n{_xml_text(text)}\n</TEXT>\n</DOC>\n"
                     for name, text in form.documents(files)
                 )
                 put(f"{split.name}/documents.trec", documents)
                 if form.candidates:
                     lines = (
-                        f"{_id(topic)} Q0 {_id(name)} {rank} 0 candidates\n"
+                        f"{_encoded_id(topic)} Q0 {_encoded_id(name)} {rank} 0 candidates\n"
                         for topic, names in form.candidates(files)
                         for rank, name in enumerate(names, start=1)
                     )
@@ -598,20 +598,20 @@ def write_trec(
                 with split.answers() as files:
                     qrels = form.qrels(files)
                     lines = (
-                        f"{_id(topic)} 0 {_id(name)} {grade}\n"
+                        f"{_encoded_id(topic)} 0 {_encoded_id(name)} {grade}\n"
                         for topic, name, grade in qrels
                     )
                     put(f"{split.name}/qrels.txt", lines)
 
 
-def _id(name: str) -> str:
+def _encoded_id(name: str) -> str:
     odd = (sign.isspace() or sign == "%" or _CONTROL.match(sign) for sign in name)
     return "".join(
         quote(sign) if is_odd else sign for sign, is_odd in zip(name, odd, strict=True)
     )
 
 
-def _text(text: str) -> str:
+def _xml_text(text: str) -> str:
     return escape(" ".join(_CONTROL.sub(" ", text).split()))
 
 

@@ -62,7 +62,7 @@ def season_feed(season: Season, now: dt.datetime) -> str:
             :MAX_ENTRIES
         ]
     ]
-    entries += _phases(season, now)
+    entries += _phase_entries(season, now)
     # The feed does not reveal which user moved the phase.
     for moved in history(season).filter(action="phase-moved")[:MAX_ENTRIES]:
         name, title = f"moved-{moved.pk}", f"{moved.words[:1].upper()}{moved.words[1:]}"
@@ -127,7 +127,7 @@ def team_feed(team: PublicTeam) -> str:
     slug, title, entries = (
         team.team.slug,
         f"Results of {team.team}",
-        map(_result, team.results),
+        map(_result_entry, team.results),
     )
     return _written(
         title, site_address("team-results", slug), "team-feed", [slug], entries
@@ -136,11 +136,11 @@ def team_feed(team: PublicTeam) -> str:
 
 def system_feed(team: PublicTeam, results: Iterable[Result], name: str) -> str:
     where, title = [team.team.slug, system_slug(name)], f"{name} of {team.team}"
-    address, entries = site_address("team-system", *where), map(_result, results)
+    address, entries = site_address("team-system", *where), map(_result_entry, results)
     return _written(title, address, "team-system-feed", where, entries)
 
 
-def _phases(season: Season, now: dt.datetime) -> Iterable[Entry]:
+def _phase_entries(season: Season, now: dt.datetime) -> Iterable[Entry]:
     phases = Phase.objects.filter(task__season=season, task__is_reported_only=False)
     for phase in phases.select_related("task__season"):
         name, address = f"{phase.task}, {phase}", site_address("board", *place(phase))
@@ -160,7 +160,7 @@ def _phases(season: Season, now: dt.datetime) -> Iterable[Entry]:
                 )
 
 
-def _result(result: Result) -> Entry:
+def _result_entry(result: Result) -> Entry:
     placing, where = result.placing, place(result.phase)
     score = " ".join(filter(None, [placing.metric, placing.number]))
     return Entry(
@@ -181,7 +181,7 @@ def _written(
 ) -> str:
     link_here = site_address(route, *where)
     feed = Atom1Feed(
-        title=_clean(title),
+        title=_remove_controls(title),
         link=link,
         description="",
         feed_url=link_here,
@@ -192,9 +192,9 @@ def _written(
     )
     for entry in ordered[:MAX_ENTRIES]:
         feed.add_item(
-            title=_clean(entry.title),
+            title=_remove_controls(entry.title),
             link=entry.address,
-            description=_clean(entry.html),
+            description=_remove_controls(entry.html),
             unique_id=f"{link_here}#{entry.name}",
             pubdate=entry.published,
             updateddate=entry.updated or entry.published,
@@ -202,7 +202,7 @@ def _written(
     return feed.writeString("utf-8")
 
 
-def _clean(text: str) -> str:
+def _remove_controls(text: str) -> str:
     return _CONTROLS.sub("", text)
 
 
@@ -232,22 +232,22 @@ def season_calendar(season: Season) -> bytes:
             moved[change["key"]] += 1
             last[change["key"]] = entry.at
     lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Citeboard//Citeboard//EN"]
-    lines += [f"X-WR-CALNAME:{_escaped(season.title)}"]
-    for event in sorted(_events(season), key=lambda event: event.at):
+    lines += [f"X-WR-CALNAME:{_escape_calendar_text(season.title)}"]
+    for event in sorted(_deadline_events(season), key=lambda event: event.at):
         lines += [
             "BEGIN:VEVENT",
             f"UID:{event.name}@{urlsplit(settings.BASE_URL).hostname}",
-            f"DTSTAMP:{_utc(last.get(event.key, season.created_at))}",
+            f"DTSTAMP:{_utc_timestamp(last.get(event.key, season.created_at))}",
             f"SEQUENCE:{moved[event.key]}",
-            f"DTSTART:{_utc(event.at)}",
-            f"SUMMARY:{_escaped(event.words)}",
+            f"DTSTART:{_utc_timestamp(event.at)}",
+            f"SUMMARY:{_escape_calendar_text(event.words)}",
             f"URL:{event.address}",
             "END:VEVENT",
         ]
-    return "".join(_folded(line) for line in [*lines, "END:VCALENDAR"]).encode()
+    return "".join(_fold_long_line(line) for line in [*lines, "END:VCALENDAR"]).encode()
 
 
-def _events(season: Season) -> Iterator[Event]:
+def _deadline_events(season: Season) -> Iterator[Event]:
     for name, at in season.dates.items():
         words, address = (
             f"{season}: {Season.date_label(name)}",
@@ -280,11 +280,11 @@ def _events(season: Season) -> Iterator[Event]:
                 )
 
 
-def _utc(at: dt.datetime) -> str:
+def _utc_timestamp(at: dt.datetime) -> str:
     return f"{at.astimezone(dt.UTC):%Y%m%dT%H%M%SZ}"
 
 
-def _escaped(text: str) -> str:
+def _escape_calendar_text(text: str) -> str:
     for sign in ("\\", ";", ","):
         text = text.replace(sign, f"\\{sign}")
     return "\\n".join(
@@ -292,7 +292,7 @@ def _escaped(text: str) -> str:
     )
 
 
-def _folded(line: str) -> str:
+def _fold_long_line(line: str) -> str:
     folded, octets = "", 0
     for sign in line:
         size = len(sign.encode())

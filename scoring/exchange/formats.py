@@ -38,7 +38,7 @@ from scoring.results.board.query import UnknownColumn
 from scoring.results.board.snapshots import keep_cited
 from scoring.results.board.standings import Board, Cell, Column, Row, run_rows
 from scoring.results.board.visibility import is_public
-from scoring.results.comparison.reading import Page, ReadInstance
+from scoring.results.comparison.reading import InstancePage, ReadInstance
 from tasks.models import Submission
 from tasks.submissions.reading import RUN_CARD
 
@@ -133,7 +133,9 @@ def _place(results: Results, record: Mapping[str, Any]) -> str:
     return f"data/{folder}/{record['model_info']['id']}/{uuid.UUID(bytes=digest[:16], version=4)}"
 
 
-def with_samples(results: Results, row: Row, column: Column, page: Page) -> bytes:
+def with_samples(
+    results: Results, row: Row, column: Column, page: InstancePage
+) -> bytes:
     """Return the record of one system with samples.
 
     The samples are the instances selected on the page, with each instance's value of

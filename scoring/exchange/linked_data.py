@@ -19,23 +19,27 @@ LD_JSON = "application/ld+json"
 def task_links(task: Task, released: Collection[Phase]) -> str:
     where = (task.season.slug, task.slug)
     links = [
-        _link(site_address("task", *where), "cite-as"),
-        _link(site_address("task-bib", *where), "describedby", "application/x-bibtex"),
+        _link_header(site_address("task", *where), "cite-as"),
+        _link_header(
+            site_address("task-bib", *where), "describedby", "application/x-bibtex"
+        ),
         *_licence_links(task.season),
     ]
     if released:
-        links.append(_link("https://schema.org/Dataset", "type"))
-        links.append(_link(site_address("croissant", *where), "describedby", LD_JSON))
+        links.append(_link_header("https://schema.org/Dataset", "type"))
+        links.append(
+            _link_header(site_address("croissant", *where), "describedby", LD_JSON)
+        )
     links += [
-        _link(site_address("inputs", *place(phase)), "item", "application/zip")
+        _link_header(site_address("inputs", *place(phase)), "item", "application/zip")
         for phase in released
     ]
     return ", ".join(links)
 
 
 def season_links(season: Season) -> str:
-    cite_as = _link(site_address("season", season.slug), "cite-as")
-    entry = _link(
+    cite_as = _link_header(site_address("season", season.slug), "cite-as")
+    entry = _link_header(
         site_address("season-bib", season.slug), "describedby", "application/x-bibtex"
     )
     return ", ".join([cite_as, entry, *_licence_links(season)])
@@ -43,10 +47,10 @@ def season_links(season: Season) -> str:
 
 def _licence_links(season: Season) -> Iterator[str]:
     if address := licence_address(season.licence):
-        yield _link(address, "license")
+        yield _link_header(address, "license")
 
 
-def _link(address: str, relation: str, media_type: str = "") -> str:
+def _link_header(address: str, relation: str, media_type: str = "") -> str:
     return f'<{address}>; rel="{relation}"' + (
         f'; type="{media_type}"' if media_type else ""
     )

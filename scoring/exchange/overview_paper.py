@@ -228,7 +228,10 @@ class OverviewPaper:
                 for form, label, write in forms
             ]
             for end, chart in table.charts.items():
-                files += _charts(f"report-{table.name}{end}", lambda chart=chart: chart)  # type: ignore[misc]
+                files += _chart_files(
+                    f"report-{table.name}{end}",
+                    lambda chart=chart: chart,  # type: ignore[misc]
+                )
             yield PaperFiles(f"{_('For the report')}: {_(table.title)}", files)
 
     def archive(
@@ -280,7 +283,7 @@ def _board_part(board: Board) -> PaperFiles:
         PaperFile(f"boards/{name}.tex", "LaTeX", lambda: exports.as_latex(board, rows)),
     ]
     if (chart := ranking_chart(board)) is not None:
-        files += _charts(name, lambda: chart)
+        files += _chart_files(name, lambda: chart)
     title = _("%(task)s, %(phase)s, rules %(rules)s")
     title %= {"task": phase.task, "phase": phase, "rules": board.rules}
     return PaperFiles(title, files, board, list(_class_parts(board, name)))
@@ -341,12 +344,12 @@ def _class_parts(board: Board, name: str) -> Iterator[tuple[str, list[PaperFile]
                 label,
                 [
                     PaperFile(f"classes/{stem}.tex", "LaTeX", table),
-                    *_charts(stem, chart),
+                    *_chart_files(stem, chart),
                 ],
             )
 
 
-def _charts(stem: str, figure: Callable[[], Figure]) -> list[PaperFile]:
+def _chart_files(stem: str, figure: Callable[[], Figure]) -> list[PaperFile]:
     return [
         PaperFile(
             f"figures/{stem}.{form}",
@@ -379,10 +382,11 @@ def results_text(
                 counted(turnout(phase).teams, "team"),
             )
             sent.append(
-                f"- {_markdown(str(phase.task))}, {_markdown(str(phase))}: {runs} of {of_teams}."
+                f"- {_escape_markdown(str(phase.task))}, "
+                f"{_escape_markdown(str(phase))}: {runs} of {of_teams}."
             )
     parts = [
-        f"# Results of {_markdown(str(season))}",
+        f"# Results of {_escape_markdown(str(season))}",
         "## Turnout",
         f"{counted(teams, 'team').capitalize()} take part."
         if teams != 1
@@ -392,23 +396,26 @@ def results_text(
     for board in boards:
         phase, ranking = board.phase, board.ranking
         parts.append(
-            f"## {_markdown(str(phase.task))}, {_markdown(str(phase))}, rules {board.rules}"
+            f"## {_escape_markdown(str(phase.task))}, {_escape_markdown(str(phase))}, rules {board.rules}"
         )
         if ranking is None or not board.rows:
             parts.append("The board is empty.")
             continue
         gold = f", gold v{board.gold.number}" if board.gold else ""
         parts.append(
-            f"Ranked by {_markdown(metric_label(ranking.metric, phase.task.task_type))}{gold}."
+            f"Ranked by {_escape_markdown(metric_label(ranking.metric, phase.task.task_type))}{gold}."
         )
         if confirmation := confirmation_of(board):
             parts.append(f"Results are {confirmation.words}.")
         parts += [*_first(board), *_beside(board), *_classes(board, ranking)]
     for own in battles:
         parts.append(
-            f"## {_markdown(str(own.phase.task))}, {_markdown(str(own.phase))}, battles"
+            f"## {_escape_markdown(str(own.phase.task))}, {_escape_markdown(str(own.phase))}, battles"
         )
-        parts += [own.extent, f"May be first: {_markdown(listed(own.may_be_first))}."]
+        parts += [
+            own.extent,
+            f"May be first: {_escape_markdown(listed(own.may_be_first))}.",
+        ]
     if not boards and not battles:
         parts.append("No board shows its scores.")
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -420,11 +427,16 @@ def _first(board: Board) -> Iterator[str]:
         return
     ranked = sum(row.rank is not None for row in board.rows)
     verb = "has" if len(board.best) == 1 else "have"
-    best = listed([f"{_system(row)} with {_number(board, row)}" for row in board.best])
+    best = listed(
+        [
+            f"{_system_and_team(row)} with {_score_with_interval(board, row)}"
+            for row in board.best
+        ]
+    )
     is_sure = len(board.may_be_first) == 1
     yield f"Of {counted(ranked, 'ranked run')} {best} {'is first' if is_sure else f'{verb} the best value'}."
     if verdict := board.verdict:
-        yield _markdown(verdict.text)
+        yield _escape_markdown(verdict.text)
         return
     if not board.is_compared:
         if ranked > 1:
@@ -432,7 +444,7 @@ def _first(board: Board) -> Iterator[str]:
         return
     best_runs = {row.submission for row in board.best}
     if others := [row for row in board.may_be_first if row.submission not in best_runs]:
-        names = [_system(row) for row in others[:MAX_NAMED]]
+        names = [_system_and_team(row) for row in others[:MAX_NAMED]]
         rest = (
             [counted(len(others) - MAX_NAMED, "other")]
             if len(others) > MAX_NAMED
@@ -456,12 +468,12 @@ def _beside(board: Board) -> Iterator[str]:
         )
         better = sum(value > (best.value or 0.0) for value in ranked)
         yield (
-            f"The best baseline is {_markdown(best.system)} with {_number(board, best)}; "
+            f"The best baseline is {_escape_markdown(best.system)} with {_score_with_interval(board, best)}; "
             f"{counted(better, 'ranked run')} {'is' if better == 1 else 'are'} better."
         )
     for row in board.rows:
         if row.is_human:
-            yield f"The human line is {_number(board, row)}."
+            yield f"The human line is {_score_with_interval(board, row)}."
 
 
 def _classes(board: Board, ranking: Column) -> Iterator[str]:
@@ -473,7 +485,7 @@ def _classes(board: Board, ranking: Column) -> Iterator[str]:
         table = class_table(board, systems, dimension, ranking.metric)
         if table.is_tested:
             if words := f"{fixed_in_words(table)} {tested_in_words(table)}".strip():
-                yield f"By {_markdown(dimension_label(dimension))}: {_markdown(words)}"
+                yield f"By {_escape_markdown(dimension_label(dimension))}: {_escape_markdown(words)}"
             continue
         means = [
             (mean, name)
@@ -483,19 +495,20 @@ def _classes(board: Board, ranking: Column) -> Iterator[str]:
         if len(means) < 2 or table.higher_is_better is None:
             continue
         means.sort(key=lambda part: part[0], reverse=not table.higher_is_better)
-        over = f"By {_markdown(dimension_label(dimension))}, over {counted(len(systems), 'system')}"
+        over = f"By {_escape_markdown(dimension_label(dimension))}, over {counted(len(systems), 'system')}"
         ends = [
-            f"{word} {_markdown(name.label)} (mean {shown(mean, table.scale)} on {name.support} of the gold)"
+            f"{word} {_escape_markdown(name.label)} "
+            f"(mean {shown(mean, table.scale)} on {name.support} of the gold)"
             for word, (mean, name) in (("hardest", means[0]), ("easiest", means[-1]))
         ]
         yield f"{over}: {', '.join(ends)}."
 
 
-def _system(row: Row) -> str:
-    return f"{_markdown(row.system)} of {_markdown(row.display_name)}"
+def _system_and_team(row: Row) -> str:
+    return f"{_escape_markdown(row.system)} of {_escape_markdown(row.display_name)}"
 
 
-def _number(board: Board, row: Row) -> str:
+def _score_with_interval(board: Board, row: Row) -> str:
     ranking = board.ranking
     cell = row.scores.get(ranking.name) if ranking else None
     if ranking is None or cell is None:
@@ -505,7 +518,7 @@ def _number(board: Board, row: Row) -> str:
     return f"{value} ({ends})" if ends else value
 
 
-def _markdown(text: str) -> str:
+def _escape_markdown(text: str) -> str:
     return _MARKUP.sub(r"\\\1", " ".join(text.split()))
 
 

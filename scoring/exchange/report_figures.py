@@ -86,8 +86,8 @@ def report_tables(
     facts = [fact for fact in FACTS if has_countries or fact != "country"]
     found = [
         *(_participation(teams, fact) for fact in facts),
-        _days(boards),
-        _methods(boards),
+        _runs_by_day(boards),
+        _scores_by_method(boards),
         _ties(boards),
     ]
     return [table for table in found if table.lines]
@@ -119,7 +119,7 @@ def _participation(teams: Sequence[Sequence[User]], fact: str) -> ReportTable:
     )
 
 
-def _days(boards: Sequence[Board]) -> ReportTable:
+def _runs_by_day(boards: Sequence[Board]) -> ReportTable:
     phases = [
         board.phase.pk
         for board in boards
@@ -172,7 +172,7 @@ def _days(boards: Sequence[Board]) -> ReportTable:
     )
 
 
-def _methods(boards: Sequence[Board]) -> ReportTable:
+def _scores_by_method(boards: Sequence[Board]) -> ReportTable:
     lines, charts = list[Sequence[Any]](), dict[str, Figure]()
     for board, ranking in ((board, board.ranking) for board in boards):
         groups = {

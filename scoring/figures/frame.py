@@ -48,7 +48,7 @@ def values_across(field: Field, axis: Axis) -> str:
     # Leave out numbers that would overlap the previous number.
     numbers, end = [], float("-inf")
     for x, text in named:
-        half = width_of(text) / 2
+        half = estimate_text_width(text) / 2
         if x - half > end:
             end = x + half + 6
             numbers.append(words(x, field.bottom + 16, text))
@@ -81,7 +81,7 @@ def left_of(axis: Axis, up: Span) -> float:
     return (
         (26 if axis.title else 8)
         + 8
-        + max((width_of(text) for _, text in ticks(axis, up)), default=0)
+        + max((estimate_text_width(text) for _, text in ticks(axis, up)), default=0)
     )
 
 
@@ -98,12 +98,12 @@ def names_below(labels: Sequence[str], x: Callable[[float], float], y: float) ->
 
 
 def is_turned(labels: Sequence[str], room: float) -> bool:
-    return any(width_of(label) > room - 8 for label in labels)
+    return any(estimate_text_width(label) > room - 8 for label in labels)
 
 
 def before_names(labels: Sequence[str], room: float) -> float:
     return (
-        RUN * min(MAX_TURNED, width_of(labels[0])) - room / 2
+        RUN * min(MAX_TURNED, estimate_text_width(labels[0])) - room / 2
         if is_turned(labels, room)
         else 0.0
     )
@@ -112,7 +112,9 @@ def before_names(labels: Sequence[str], room: float) -> float:
 def below_names(labels: Sequence[str], room: float) -> float:
     if not is_turned(labels, room):
         return 26.0
-    return 24.0 + RISE * min(max(map(width_of, labels), default=0), MAX_TURNED)
+    return 24.0 + RISE * min(
+        max(map(estimate_text_width, labels), default=0), MAX_TURNED
+    )
 
 
 def legend(
@@ -121,7 +123,7 @@ def legend(
     x, y = left, 14.0
     parts = []
     for name, look in names:
-        width = 26 + min(width_of(name), MAX_NAME)
+        width = 26 + min(estimate_text_width(name), MAX_NAME)
         if x > left and x + width > WIDTH - 8:
             x, y = left, y + LINE
         parts.append(
@@ -166,7 +168,7 @@ def labels(places: Sequence[tuple[str, float, float]]) -> list[Label | None]:
         return left >= 2 and right <= WIDTH - 2 and not lies_over
 
     for name, x, y in places:
-        width = width_of(name)
+        width = estimate_text_width(name)
         sides = (
             Label(x - width / 2, y - 10, "top center"),
             Label(x - width / 2, y + 20, "bottom center"),
@@ -377,7 +379,7 @@ def plain(text: str) -> str:
     return escape(_NO_XML.sub("\ufffd", text))
 
 
-def width_of(text: str) -> float:
+def estimate_text_width(text: str) -> float:
     """Estimate the width of a text in pixels without reading a font."""
     widths = (
         _WIDTHS.get(char)
@@ -388,10 +390,12 @@ def width_of(text: str) -> float:
 
 
 def fitting(text: str, width: float) -> str:
-    if width_of(text) <= width:
+    if estimate_text_width(text) <= width:
         return text
     end = len(text)
-    while end > 1 and width_of(text[:end]) + width_of("…") > width:
+    while (
+        end > 1 and estimate_text_width(text[:end]) + estimate_text_width("…") > width
+    ):
         end -= 1
     return f"{text[:end].rstrip()}…"
 

@@ -93,7 +93,7 @@ def _bars(figure: description.Bars) -> Part:
                 "color": look.color,
                 "pattern": {"shape": look.pattern, **PATTERN},
             },
-            **_hover(
+            **_hover_texts(
                 figure.hover(series, place) for place in range(len(figure.labels))
             ),
             **_error("error_y", series.values),
@@ -124,7 +124,7 @@ def _dots(figure: description.Dots) -> Part:
             "x": [measured.value for measured in series.values],
             "y": distinct(figure.labels),
             "marker": _marker(look, series.values),
-            **_hover(
+            **_hover_texts(
                 figure.hover(series, place) for place in range(len(figure.labels))
             ),
             **_error("error_x", series.values),
@@ -162,9 +162,9 @@ def _scatter(figure: description.Scatter) -> Part:
     written = zip(named, labels(list(named.values())), strict=True)
     sides = {point: label.side for point, label in written if label}
     data = [
-        _reference(series, figure, look)
+        _reference_line(series, figure, look)
         if series.is_reference
-        else _points(series, figure, look, sides)
+        else _point_trace(series, figure, look, sides)
         for series, look in zip(figure.drawn, description.LOOKS, strict=False)
     ]
     layout = {
@@ -178,7 +178,7 @@ def _scatter(figure: description.Scatter) -> Part:
     return {"data": data, "layout": layout}
 
 
-def _points(
+def _point_trace(
     series: description.PointSeries,
     figure: description.Scatter,
     look: description.Look,
@@ -203,13 +203,13 @@ def _points(
             "dash": look.dash,
             "shape": "hv" if series.is_stepped else "linear",
         },
-        **_hover(figure.hover(point) for point in series.points),
+        **_hover_texts(figure.hover(point) for point in series.points),
         **_error("error_x", [point.x for point in series.points]),
         **_error("error_y", [point.y for point in series.points]),
     }
 
 
-def _reference(
+def _reference_line(
     series: description.PointSeries, figure: description.Scatter, look: description.Look
 ) -> Part:
     return {
@@ -226,7 +226,7 @@ def _reference(
 def _places(series: description.PointSeries, figure: description.Scatter) -> Part:
     across = [point.x.value for point in series.points]
     return {
-        "x": [_time(at) for at in across] if figure.x.kind == "date" else across,
+        "x": [_iso_time(at) for at in across] if figure.x.kind == "date" else across,
         "y": [point.y.value for point in series.points],
     }
 
@@ -236,14 +236,16 @@ def _axis(axis: description.Axis, numbers: Iterable[float]) -> Part:
     part: Part = {
         "automargin": True,
         "type": axis.kind,
-        "range": [_time(over.low), _time(over.high)]
+        "range": [_iso_time(over.low), _iso_time(over.high)]
         if axis.kind == "date"
         else [over.low, over.high],
         "title": {"text": axis.title},
     }
     if axis.labels or axis.kind != "linear":
         named = ticks(axis, over)
-        part["tickvals"] = [_time(at) if axis.kind == "date" else at for at, _ in named]
+        part["tickvals"] = [
+            _iso_time(at) if axis.kind == "date" else at for at, _ in named
+        ]
         part["ticktext"] = [words for _, words in named]
     return part
 
@@ -262,7 +264,7 @@ def _marker(look: description.Look, values: Sequence[description.Measured]) -> P
     }
 
 
-def _hover(texts: Iterable[str]) -> Part:
+def _hover_texts(texts: Iterable[str]) -> Part:
     return {"hoverinfo": "text", "hovertext": list(texts)}
 
 
@@ -279,7 +281,7 @@ def _error(name: str, values: Sequence[description.Measured]) -> Mapping[str, Pa
     return {name: {**lengths, "thickness": 1.2, "width": 3}}
 
 
-def _time(at: float | None) -> str | None:
+def _iso_time(at: float | None) -> str | None:
     return (
         None
         if at is None

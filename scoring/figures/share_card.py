@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scoring.figures.frame import fitting, plain, tag, width_of
+from scoring.figures.frame import estimate_text_width, fitting, plain, tag
 
 WIDTH, HEIGHT = 1200, 630
 PAPER, INK, SOFT, ACCENT = "#fbfaf6", "#1e1c19", "#5c574f", "#17496e"
@@ -63,14 +63,16 @@ def share_card(
     parts = [
         tag("rect", width=WIDTH, height=HEIGHT, fill=PAPER),
         tag("rect", width=WIDTH, height=10, fill=ACCENT),
-        _words(
+        _text_element(
             LEFT, 118, title, 54, RIGHT - LEFT, font_family=SERIF, font_weight="600"
         ),
-        _words(LEFT, 176, facts, 28, RIGHT - LEFT, fill=SOFT),
-        _words(LEFT, 236, heading, 24, RIGHT - LEFT, fill=SOFT, font_weight="600"),
+        _text_element(LEFT, 176, facts, 28, RIGHT - LEFT, fill=SOFT),
+        _text_element(
+            LEFT, 236, heading, 24, RIGHT - LEFT, fill=SOFT, font_weight="600"
+        ),
         tag("path", d=f"M{LEFT} 252H{RIGHT}", stroke=INK, stroke_width=2),
-        _words(LEFT, 596, foot, 24, 700.0, fill=SOFT),
-        _words(
+        _text_element(LEFT, 596, foot, 24, 700.0, fill=SOFT),
+        _text_element(
             RIGHT,
             596,
             "Citeboard",
@@ -84,18 +86,20 @@ def share_card(
     lines = _wrap_text(sentence, 20, RIGHT - LEFT) if sentence else []
     for index, line in enumerate(lines):
         height = 548.0 - 26 * (len(lines) - 1 - index)
-        parts.append(_words(LEFT, height, line, 20, RIGHT - LEFT))
+        parts.append(_text_element(LEFT, height, line, 20, RIGHT - LEFT))
     step = STEP_ABOVE_SENTENCE if len(lines) == SENTENCE_LINES else STEP
     for index, row in enumerate(shown):
         y = FIRST + step * index
         name_to = DRAWN_FROM - 30 if row.value is not None else RIGHT - 180
         parts += [
-            _words(LEFT, y, row.rank, 26, 80.0, fill=SOFT),
-            _words(
+            _text_element(LEFT, y, row.rank, 26, 80.0, fill=SOFT),
+            _text_element(
                 150, y, row.name, 30, name_to - 150, font_family=SERIF, **_style(row)
             ),
-            _words(150, y + 24, row.beside, 20, name_to - 150, fill=SOFT),
-            _words(RIGHT, y, row.text, 32, 160.0, font_weight="600", text_anchor="end"),
+            _text_element(150, y + 24, row.beside, 20, name_to - 150, fill=SOFT),
+            _text_element(
+                RIGHT, y, row.text, 32, 160.0, font_weight="600", text_anchor="end"
+            ),
         ]
         if row.value is None:
             continue
@@ -130,7 +134,7 @@ def _wrap_text(text: str, size: int, width: float) -> list[str]:
     lines, words = [""], text.split()
     for index, word in enumerate(words):
         longer = f"{lines[-1]} {word}".strip()
-        if width_of(longer) * size / CHART_SIZE <= width:
+        if estimate_text_width(longer) * size / CHART_SIZE <= width:
             lines[-1] = longer
         elif len(lines) == SENTENCE_LINES:
             lines[-1] = " ".join([lines[-1], *words[index:]])
@@ -140,7 +144,7 @@ def _wrap_text(text: str, size: int, width: float) -> list[str]:
     return lines
 
 
-def _words(
+def _text_element(
     x: float, y: float, text: str, size: int, width: float, **looks: object
 ) -> str:
     fitted = plain(fitting(text, width * CHART_SIZE / size))

@@ -20,11 +20,17 @@ def as_svg(figure: object) -> str:
 
 @as_svg.register
 def _heat_map(figure: description.HeatMap) -> str:
-    names_width = min(frame.MAX_NAME, max(map(frame.width_of, figure.rows), default=0))
+    names_width = min(
+        frame.MAX_NAME, max(map(frame.estimate_text_width, figure.rows), default=0)
+    )
     left = names_width + 12
     room = (
         max(
-            (frame.width_of(text) for texts in figure.texts for text in texts),
+            (
+                frame.estimate_text_width(text)
+                for texts in figure.texts
+                for text in texts
+            ),
             default=0,
         )
         + 10
@@ -33,9 +39,13 @@ def _heat_map(figure: description.HeatMap) -> str:
     width = min(MAX_WIDTH, max(frame.WIDTH, left + RIGHT + columns * room))
     cell = (width - left - RIGHT) / columns
     top, right = 26.0, RIGHT
-    is_turned = any(frame.width_of(name) > cell - 6 for name in figure.columns)
+    is_turned = any(
+        frame.estimate_text_width(name) > cell - 6 for name in figure.columns
+    )
     if is_turned:
-        longest = min(frame.MAX_TURNED, max(map(frame.width_of, figure.columns)))
+        longest = min(
+            frame.MAX_TURNED, max(map(frame.estimate_text_width, figure.columns))
+        )
         top, right = (
             18 + frame.RISE * longest,
             max(RIGHT, frame.RUN * longest - cell / 2),
@@ -161,7 +171,7 @@ def _bars(figure: description.Bars) -> str:
 def _dots(figure: description.Dots) -> str:
     looks = list(zip(figure.drawn, description.LOOKS, strict=False))
     names_width = min(
-        frame.MAX_NAME, max(map(frame.width_of, figure.labels), default=0)
+        frame.MAX_NAME, max(map(frame.estimate_text_width, figure.labels), default=0)
     )
     left = names_width + 14
     named = [(series.name, look) for series, look in looks] if len(looks) > 1 else []

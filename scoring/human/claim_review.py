@@ -93,7 +93,7 @@ def keep_file(
             file=name,
             imported_by=by,
         )
-        _note(judged, by, "judgements-imported")
+        _record_in_history(judged, by, "judgements-imported")
     return judged
 
 
@@ -118,7 +118,7 @@ def publish(*, submission: Submission, by: User | None) -> None:
         locked.published_at = timezone.now()
         locked.save(update_fields=["published_at"])
         bump_version(submission.phase_id)
-        _note(locked, by, "judgements-imported/published")
+        _record_in_history(locked, by, "judgements-imported/published")
 
 
 def revoke(*, submission: Submission, by: User) -> None:
@@ -139,10 +139,10 @@ def _take_off(judged: JudgedRun, by: User | None) -> None:
     judged.published_at = None
     judged.save(update_fields=["published_at"])
     bump_version(judged.submission.phase_id)
-    _note(judged, by, "judgements-imported/removed")
+    _record_in_history(judged, by, "judgements-imported/removed")
 
 
-def _note(judged: JudgedRun, by: User | None, key: str) -> None:
+def _record_in_history(judged: JudgedRun, by: User | None, key: str) -> None:
     run = judged.submission
     audit.record(
         key, actor=by, subject=judged, place=run.phase.task.season, facts={"run": run}

@@ -149,7 +149,7 @@ def keep_sheet(sampling: Sampling, drawn: StoredRows, *, by: User) -> EstimateSh
             created_by=by,
         )
         facts = {"judgements": drawn.rows, "runs": len(sampling.runs)}
-        _note(sheet, by, "estimate-sheet", facts)
+        _record_in_history(sheet, by, "estimate-sheet", facts)
     return sheet
 
 
@@ -215,7 +215,7 @@ def keep_labels(
         locked.people_sha256 = people.sha256
         locked.result = dict(result)
         locked.save(update_fields=["people", "people_sha256", "result"])
-        _note(locked, by, "estimate-sheet/labels", {"sheet": sheet.pk})
+        _record_in_history(locked, by, "estimate-sheet/labels", {"sheet": sheet.pk})
 
 
 def _require_open(sheet: EstimateSheet) -> None:
@@ -236,7 +236,7 @@ def publish(*, sheet: EstimateSheet, by: User) -> None:
         locked.published_at = timezone.now()
         locked.save(update_fields=["published_at"])
         bump_version(locked.phase_id)
-        _note(locked, by, "estimate-sheet/published", {"sheet": sheet.pk})
+        _record_in_history(locked, by, "estimate-sheet/published", {"sheet": sheet.pk})
 
 
 def revoke(*, sheet: EstimateSheet, by: User) -> None:
@@ -247,10 +247,12 @@ def revoke(*, sheet: EstimateSheet, by: User) -> None:
         locked.published_at = None
         locked.save(update_fields=["published_at"])
         bump_version(locked.phase_id)
-        _note(locked, by, "estimate-sheet/removed", {"sheet": sheet.pk})
+        _record_in_history(locked, by, "estimate-sheet/removed", {"sheet": sheet.pk})
 
 
-def _note(sheet: EstimateSheet, by: User, key: str, facts: Mapping[str, Any]) -> None:
+def _record_in_history(
+    sheet: EstimateSheet, by: User, key: str, facts: Mapping[str, Any]
+) -> None:
     phase = sheet.phase
     audit.record(
         key, actor=by, subject=phase, place=phase.task.season, facts=dict(facts)

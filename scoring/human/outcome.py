@@ -125,7 +125,7 @@ def publish(*, sheet: Sheet, by: User, is_confirmed: bool = False) -> None:
         HumanScore.objects.bulk_create(_scores(locked))
         with audit.in_english():
             facts = {"names": "; ".join(unfinished(locked))} if waiting else {}
-        _note(
+        _record_in_history(
             locked,
             by,
             "sheet/published early" if waiting else "sheet/published",
@@ -143,10 +143,10 @@ def revoke(*, sheet: Sheet, by: User) -> None:
         locked.scores.all().delete()
         locked.agreement = {}
         locked.save(update_fields=["agreement"])
-        _note(locked, by, "sheet/removed")
+        _record_in_history(locked, by, "sheet/removed")
 
 
-def _note(sheet: Sheet, by: User, key: str, **facts: str) -> None:
+def _record_in_history(sheet: Sheet, by: User, key: str, **facts: str) -> None:
     phase = sheet.phase
     bump_version(phase.pk)
     audit.record(key, actor=by, subject=phase, place=phase.task.season, facts=facts)

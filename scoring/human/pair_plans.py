@@ -40,7 +40,7 @@ def plan_of(instances: int, systems: int, battles: int, seed: str) -> list[Plann
     order = _shuffled(range(instances), seed, "instances")
     rounds: list[list[PlannedPair]] = [[] for _ in range(battles)]
     for place, (one, other) in enumerate(pairs):
-        first = _draw(seed, "side", place)[0] % 2
+        first = _random_digest(seed, "side", place)[0] % 2
         for number, planned in enumerate(rounds):
             left, right = (one, other) if (first + number) % 2 else (other, one)
             instance = order[(place * battles + number) % instances]
@@ -52,12 +52,12 @@ def plan_of(instances: int, systems: int, battles: int, seed: str) -> list[Plann
     ]
 
 
-def _draw(seed: str, *parts: object) -> bytes:
+def _random_digest(seed: str, *parts: object) -> bytes:
     return hashlib.sha256(" ".join(map(str, (seed, *parts))).encode()).digest()
 
 
 def _shuffled(items: Iterable[T], seed: str, what: str) -> list[T]:
-    return sorted(items, key=lambda item: _draw(seed, what, item))
+    return sorted(items, key=lambda item: _random_digest(seed, what, item))
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def shares_of(
                     sizes[own],
                     sum(together[own, other] for other in chosen),
                     seen[own, pair.left] + seen[own, pair.right],
-                    _draw(seed, "share", place, own),
+                    _random_digest(seed, "share", place, own),
                 ),
             )
             sizes[share] += 1

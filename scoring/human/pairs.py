@@ -159,7 +159,7 @@ def read_judgements(path: Path, phase: Phase, shown: str, by: User) -> Judgement
     """
     facts = {
         "filename": shown,
-        "systems": {name: run.pk for name, run in named_runs(phase, by).items()},
+        "systems": {name: run.pk for name, run in runs_by_file_name(phase, by).items()},
         "topics": list(public_sources(phase)),
     }
     try:
@@ -175,7 +175,7 @@ def read_judgements(path: Path, phase: Phase, shown: str, by: User) -> Judgement
         raise JudgementsRefused([Problem(file=shown, message=str(reason))]) from reason
 
 
-def named_runs(phase: Phase, by: User) -> dict[str, Submission]:
+def runs_by_file_name(phase: Phase, by: User) -> dict[str, Submission]:
     """Return the runs that a file of judgements can name. The keys of the mapping are
     the names of runs.
     """
@@ -197,7 +197,7 @@ def keep_judgements(
     named.
     """
     if runs is None:
-        runs = named_runs(phase, by)
+        runs = runs_by_file_name(phase, by)
     topics = list(dict.fromkeys(own.topic for own in given.battles))
     judges = list(dict.fromkeys(own.judge for own in given.battles))
     with transaction.atomic():
@@ -302,7 +302,7 @@ def publish(*, sheet: Sheet, by: User, is_confirmed: bool = False) -> None:
         locked.published_at, locked.closed_at = timezone.now(), None
         locked.ledger_rows = keep_rows(locked, by)
         locked.save(update_fields=["published_at", "closed_at", "ledger_rows"])
-        _note(locked, by, "battles/published")
+        _record_in_history(locked, by, "battles/published")
 
 
 def unfinished(sheet: Sheet, judges: Sequence[JudgeProgress]) -> list[str]:
@@ -331,10 +331,10 @@ def revoke(*, sheet: Sheet, by: User) -> None:
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
         close(locked)
         withdraw_rows(locked, by)
-        _note(locked, by, "battles/removed")
+        _record_in_history(locked, by, "battles/removed")
 
 
-def _note(sheet: Sheet, by: User, key: str) -> None:
+def _record_in_history(sheet: Sheet, by: User, key: str) -> None:
     phase = sheet.phase
     bump_version(phase.pk)
     audit.record(

@@ -205,7 +205,7 @@ def texts_for(annotator: Annotator) -> QuerySet[SheetText]:
     return texts.order_by("instance__position", "position")
 
 
-def change_distance(*, sheet: Sheet, distance: int | None, by: User) -> None:
+def set_adjudication_distance(*, sheet: Sheet, distance: int | None, by: User) -> None:
     """Set the difference between two ratings from which an adjudicator must decide.
     None means that an adjudicator never decides.
 

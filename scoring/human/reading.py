@@ -40,8 +40,8 @@ def ratings(facts: Mapping[str, Any]) -> dict[str, Any]:
         return {"ratings": {}, "problems": as_values(refused.problems)}
     problems: list[Problem] = []
     codes = set(facts["codes"])
-    for line, row in _rows(text, shown, [form.code, *form.criteria], problems):
-        faults = [*_faults(row, form, codes, rated)]
+    for line, row in _table_rows(text, shown, [form.code, *form.criteria], problems):
+        faults = [*_row_faults(row, form, codes, rated)]
         problems += [
             Problem(file=shown, line=line, message=message, expected=expected)
             for message, expected in faults
@@ -83,10 +83,10 @@ def battles(facts: Mapping[str, Any]) -> dict[str, Any]:
 
     def faults_of(battle: Battle) -> Iterator[tuple[str, str]]:
         if battle.topic not in known:
-            yield f"“{battle.topic[:40]}” is no topic", _some(topics)
+            yield f"“{battle.topic[:40]}” is no topic", _first_names(topics)
         for name in (battle.left, battle.right):
             if name not in systems:
-                yield f"“{name[:40]}” names no run", _some([*systems])
+                yield f"“{name[:40]}” names no run", _first_names([*systems])
         # A file can name a run by the system, or by the system and the run number.
         if systems.get(battle.left, battle.left) == systems.get(battle.right):
             yield f"“{battle.left[:40]}” meets itself", "two different systems"
@@ -112,7 +112,7 @@ def _refuse_crowds(rows: Sequence[Battle], shown: str) -> None:
         raise InputRefused([Problem(file=shown, message=message, expected=expected)])
 
 
-def _some(names: Sequence[str]) -> str:
+def _first_names(names: Sequence[str]) -> str:
     shown = ", ".join(names[:5]) or "none"
     return f"{shown} and {len(names) - 5:,} more" if len(names) > 5 else shown
 
@@ -136,7 +136,7 @@ def _text(shown: str) -> str:
         ) from fault
 
 
-def _rows(
+def _table_rows(
     text: str, shown: str, needed: Sequence[str], problems: list[Problem]
 ) -> Iterator[tuple[int, dict[str, str]]]:
     first = text.partition("\n")[0]
@@ -167,7 +167,7 @@ def _rows(
         )
 
 
-def _faults(
+def _row_faults(
     row: Mapping[str, str],
     form: SimpleNamespace,
     codes: set[str],

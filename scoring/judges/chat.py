@@ -272,12 +272,12 @@ def _reply(content: bytes) -> Reply:
     usage = usage if isinstance(usage, dict) else {}
     return Reply(
         text or "",
-        _count(usage.get("prompt_tokens")),
-        _count(usage.get("completion_tokens")),
+        _token_count(usage.get("prompt_tokens")),
+        _token_count(usage.get("completion_tokens")),
     )
 
 
-def _count(value: object) -> int | None:
+def _token_count(value: object) -> int | None:
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 31:
         return value
     return None

@@ -167,7 +167,7 @@ def read_judges(path: Path) -> dict[str, DeclaredJudge]:
         tables = []
     for number, table in enumerate(tables, 1):
         try:
-            judge = _judge(table, judges)
+            judge = _parse_judge(table, judges)
         except _Fault as fault:
             problems.append(
                 Problem(
@@ -182,7 +182,7 @@ def read_judges(path: Path) -> dict[str, DeclaredJudge]:
     return judges
 
 
-def _judge(table: Any, earlier: Mapping[str, object]) -> DeclaredJudge:
+def _parse_judge(table: Any, earlier: Mapping[str, object]) -> DeclaredJudge:
     if not isinstance(table, dict):
         raise _Fault("it is no table", "a table “[[judge]]”")
     kind = table.get("kind")
@@ -192,7 +192,7 @@ def _judge(table: Any, earlier: Mapping[str, object]) -> DeclaredJudge:
         raise _Fault(
             f"“{unknown[0]}” is no field of it", ", ".join(sorted(FIELDS[kind]))
         )
-    name = _text(table, "name")
+    name = _text_setting(table, "name")
     if name in earlier:
         raise _Fault(f"a second judge is called “{name}”", "a name for each judge")
     if len(name) > MAX_JUDGE:
@@ -200,24 +200,24 @@ def _judge(table: Any, earlier: Mapping[str, object]) -> DeclaredJudge:
     if kind == ENTAILMENT:
         return LocalJudge(
             name=name,
-            model=_text(table, "model"),
-            device=_text(table, "device", "auto"),
-            batch=_number(table, "batch", 8, 1, 1024, whole=True),
+            model=_text_setting(table, "model"),
+            device=_text_setting(table, "device", "auto"),
+            batch=_number_setting(table, "batch", 8, 1, 1024, whole=True),
         )
     return ChatJudge(
         name=name,
-        address=_address(_text(table, "address")),
-        model=_text(table, "model"),
+        address=_address(_text_setting(table, "address")),
+        model=_text_setting(table, "model"),
         key=_key(table.get("key", "")),
-        temperature=_number(table, "temperature", 0.0, 0, 2),
-        max_tokens=_number(table, "max_tokens", 200, 1, MAX_TOKENS, whole=True),
-        timeout=_number(table, "timeout", 60.0, 0.1, MAX_TIMEOUT),
-        at_once=_number(table, "at_once", 16, 1, MAX_AT_ONCE, whole=True),
-        price=_price(table.get("price")),
+        temperature=_number_setting(table, "temperature", 0.0, 0, 2),
+        max_tokens=_number_setting(table, "max_tokens", 200, 1, MAX_TOKENS, whole=True),
+        timeout=_number_setting(table, "timeout", 60.0, 0.1, MAX_TIMEOUT),
+        at_once=_number_setting(table, "at_once", 16, 1, MAX_AT_ONCE, whole=True),
+        price=_parse_price(table.get("price")),
     )
 
 
-def _text(table: Mapping[str, Any], name: str, default: str = "") -> str:
+def _text_setting(table: Mapping[str, Any], name: str, default: str = "") -> str:
     value = table.get(name, default)
     is_fine = isinstance(value, str) and value.isprintable() and value == value.strip()
     if not is_fine or not value:
@@ -225,7 +225,7 @@ def _text(table: Mapping[str, Any], name: str, default: str = "") -> str:
     return str(value)
 
 
-def _number(
+def _number_setting(
     table: Mapping[str, Any],
     name: str,
     default: Any,
@@ -281,7 +281,7 @@ def _key(value: Any) -> str:
     raise _Fault("“key” does not name the place of a key", expected)
 
 
-def _price(value: Any) -> Price | None:
+def _parse_price(value: Any) -> Price | None:
     if value is None:
         return None
     if not isinstance(value, dict) or value.keys() != {"input", "output", "currency"}:
@@ -290,7 +290,7 @@ def _price(value: Any) -> Price | None:
     if not isinstance(currency, str) or not _CURRENCY.fullmatch(currency):
         raise _Fault("“currency” is no such text", "three capital letters")
     per_million = {
-        name: Decimal(str(_number(value, name, None, 0, 100_000)))
+        name: Decimal(str(_number_setting(value, name, None, 0, 100_000)))
         for name in ("input", "output")
     }
     return Price(**per_million, currency=currency)

@@ -415,12 +415,12 @@ def label_of(record: Mapping[str, Any]) -> tuple[Key, bool]:
     entails the hypothesis.
     """
     premise = next((record[key] for key in _DIGESTS if key in record), None)
-    hypothesis = _hypothesis(record)
+    hypothesis = _hypothesis_of_record(record)
     key = (
         premise or sha256(record["premise"]),
         record["hypothesis_sha256"] if hypothesis is None else sha256(hypothesis),
     )
-    return key, bool(_value(record))
+    return key, bool(_entailed_value(record))
 
 
 def faults_of(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -431,7 +431,7 @@ def faults_of(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield f"“{key}” is no such digest", "lower-case hexadecimal digits"
     if not digests and not isinstance(record.get("premise"), str):
         yield "the premise is missing", EXAMPLE
-    if not isinstance(_hypothesis(record), str):
+    if not isinstance(_hypothesis_of_record(record), str):
         digest = record.get("hypothesis_sha256")
         if digest is None:
             yield "the hypothesis is missing", EXAMPLE
@@ -442,7 +442,7 @@ def faults_of(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
                 "“hypothesis_sha256” is no such digest",
                 "lower-case hexadecimal digits",
             )
-    value = _value(record)
+    value = _entailed_value(record)
     if value not in (0, 1):
         label = (
             "missing"
@@ -456,11 +456,11 @@ def faults_of(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield f"“model” is {json_kind(record['model'])}", "a text"
 
 
-def _hypothesis(record: Mapping[str, Any]) -> Any:
+def _hypothesis_of_record(record: Mapping[str, Any]) -> Any:
     return record.get("hypothesis", record.get("claim"))
 
 
-def _value(record: Mapping[str, Any]) -> Any:
+def _entailed_value(record: Mapping[str, Any]) -> Any:
     return record.get("entailed", record.get("result"))
 
 
@@ -631,7 +631,7 @@ def _is_classifier(folder: Path) -> bool:
 def _classify_pairs(folder: Path, device: str, pairs: Sequence[Pair]) -> list[bool]:
     import torch
 
-    tokenizer, model = _loaded(folder, device)
+    tokenizer, model = _load_tokenizer_and_model(folder, device)
     labels = {str(name): int(place) for place, name in model.config.id2label.items()}
     entailing = [place for name, place in labels.items() if is_entailing(name)]
     if len(entailing) != 1:
@@ -662,7 +662,7 @@ def _answers(folder: Path, device: str, questions: Sequence[str]) -> list[str]:
     """
     import torch
 
-    tokenizer, model = _loaded(folder, device)
+    tokenizer, model = _load_tokenizer_and_model(folder, device)
     inputs = tokenizer(list(questions), return_tensors="pt", padding=True).to(
         model.device
     )
@@ -679,7 +679,7 @@ def _answers(folder: Path, device: str, questions: Sequence[str]) -> list[str]:
 
 
 @lru_cache(maxsize=1)
-def _loaded(folder: Path, device: str) -> tuple[Any, Any]:
+def _load_tokenizer_and_model(folder: Path, device: str) -> tuple[Any, Any]:
     with needed(
         "transformers and torch are not installed: `make models` installs them"
     ):

@@ -251,7 +251,7 @@ def written_files(
     if any(value is None for value in sides[1]):
         return None
     is_vector = layout.width > 1 and all(map(_is_label, gold))
-    write = _vectors if is_vector else _lines
+    write = _one_hot_lines if is_vector else _values_as_lines
     return write(layout, sides[0]), write(layout, sides[1])
 
 
@@ -280,7 +280,7 @@ def _value_line(value: str | float | None) -> str:
     return re.sub(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+", " ", text)
 
 
-def _lines(layout: Layout, values: Sequence[str | float | None]) -> bytes:
+def _values_as_lines(layout: Layout, values: Sequence[str | float | None]) -> bytes:
     cells = list(map(_value_line, values))
     rows = (
         cells[start : start + layout.width]
@@ -289,7 +289,7 @@ def _lines(layout: Layout, values: Sequence[str | float | None]) -> bytes:
     return "".join(f"{' '.join(row)}\n" for row in rows).encode()
 
 
-def _vectors(layout: Layout, values: Sequence[str | float | None]) -> bytes:
+def _one_hot_lines(layout: Layout, values: Sequence[str | float | None]) -> bytes:
     """Return a one-hot vector for each label, one per line."""
     lines = []
     for value in values:

@@ -172,9 +172,9 @@ class EvaluationQuerySet(models.QuerySet[Any]):
             case Phase.Counting.BEST:
                 return self.best_system_of(entries)
             case Phase.Counting.LAST:
-                return self.with_seeds_beside(self.last_of(entries, of_systems=True))
+                return self.with_other_seeds(self.last_of(entries, of_systems=True))
             case Phase.Counting.SELECTED:
-                return self.with_seeds_beside(self.selected_of(entries))
+                return self.with_other_seeds(self.selected_of(entries))
             case Phase.Counting.PRIORITY:
                 return self.first_systems_by_priority(phase).all_of(entries)
             case _:
@@ -276,7 +276,7 @@ class EvaluationQuerySet(models.QuerySet[Any]):
             pk__in=[pk for system in best.values() for pk in system.runs]
         )
 
-    def with_seeds_beside(self, runs: EvaluationQuerySet) -> EvaluationQuerySet:
+    def with_other_seeds(self, runs: EvaluationQuerySet) -> EvaluationQuerySet:
         """Return the given runs and all other runs (seeds) of their systems."""
         same = runs.exclude(submission__seeds_of="").filter(
             team=OuterRef("team"), submission__seeds_of=OuterRef("submission__seeds_of")

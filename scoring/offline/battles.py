@@ -43,7 +43,7 @@ def read_battles(
     battles = []
     for file in open_input(path, shown=shown):
         for record in read_records(file, problems):
-            faults = [*_faults(record)] or [*faults_of(_battle(record))]
+            faults = [*_battle_faults(record)] or [*faults_of(_battle(record))]
             for message, expected in faults:
                 problems.append(record.problem(message, expected))
             if not faults:
@@ -73,7 +73,7 @@ def _battle(record: Record) -> Battle:
     return Battle(topic, left, right, value["label"], judge)
 
 
-def _faults(record: Record) -> Iterator[tuple[str, str]]:
+def _battle_faults(record: Record) -> Iterator[tuple[str, str]]:
     """Yield the faults of a row of a battle file, each with the expected form."""
     value = record.value
     for name in (*NAMES, *(["judge"] if value.get("judge") is not None else [])):

@@ -31,13 +31,14 @@ def is_signed(public_key: bytes, message: bytes, signature: bytes) -> bool:
         key is None
         or begin is None
         or scalar >= ORDER
-        or _is_same(_times(8, key), _NEUTRAL)
+        or _is_same(_combine_points(8, key), _NEUTRAL)
     ):
         return False
     digest = hashlib.sha512(signature[:32] + public_key + message).digest()
     challenge = int.from_bytes(digest, "little") % ORDER
     return _is_same(
-        _times(scalar, _BASE, challenge, (P - key[0], key[1], 1, P - key[3])), begin
+        _combine_points(scalar, _BASE, challenge, (P - key[0], key[1], 1, P - key[3])),
+        begin,
     )
 
 
@@ -61,7 +62,7 @@ def _decode_point(text: bytes) -> Point | None:
     return x, y, 1, x * y % P
 
 
-def _sum(one: Point, other: Point) -> Point:
+def _add_points(one: Point, other: Point) -> Point:
     a = (one[1] - one[0]) * (other[1] - other[0]) % P
     b = (one[1] + one[0]) * (other[1] + other[0]) % P
     c = 2 * _D * one[3] * other[3] % P
@@ -70,16 +71,16 @@ def _sum(one: Point, other: Point) -> Point:
     return e * f % P, g * h % P, f * g % P, e * h % P
 
 
-def _times(
+def _combine_points(
     scalar: int, point: Point, other_scalar: int = 0, other: Point = _NEUTRAL
 ) -> Point:
     """Return the sum of two curve points, each multiplied by a scalar."""
-    summands = (_NEUTRAL, point, other, _sum(point, other))
+    summands = (_NEUTRAL, point, other, _add_points(point, other))
     total = _NEUTRAL
     for bit in reversed(range(max(scalar, other_scalar).bit_length())):
-        total = _sum(total, total)
+        total = _add_points(total, total)
         if chosen := scalar >> bit & 1 | (other_scalar >> bit & 1) << 1:
-            total = _sum(total, summands[chosen])
+            total = _add_points(total, summands[chosen])
     return total
 
 

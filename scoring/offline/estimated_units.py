@@ -50,7 +50,7 @@ def units_of(of: str, split: Split, pairs: Pairs) -> list[Unit]:
     return list(READERS[of](split, pairs))
 
 
-def _nuggets(split: Split, pairs: Pairs) -> Iterator[Unit]:
+def _nugget_units(split: Split, pairs: Pairs) -> Iterator[Unit]:
     """Yield each nugget of each topic, and topics without nuggets. Nuggets are the same
     units for all runs.
     """
@@ -76,7 +76,7 @@ def _nuggets(split: Split, pairs: Pairs) -> Iterator[Unit]:
             yield Unit(row=row, topic=topic.id, key=key, texts=texts)
 
 
-def _citations(split: Split, pairs: Pairs) -> Iterator[Unit]:
+def _citation_units(split: Split, pairs: Pairs) -> Iterator[Unit]:
     """Yield each citation of a document with text, and topics without citations.
 
     The units do not depend on labels of the judge, so a sheet can be written before the
@@ -109,7 +109,7 @@ def _citations(split: Split, pairs: Pairs) -> Iterator[Unit]:
                 )
 
 
-def _claims(split: Split, pairs: Pairs) -> Iterator[Unit]:
+def _claim_units(split: Split, pairs: Pairs) -> Iterator[Unit]:
     """Yield each claim of each response, with all pairs that may influence the claim's
     verdict.
     """
@@ -143,9 +143,9 @@ def _pair(pair: Pair) -> Texts:
 
 
 READERS: Mapping[str, Callable[[Split, Pairs], Iterator[Unit]]] = {
-    NUGGETS: _nuggets,
-    CITATIONS: _citations,
-    CLAIMS: _claims,
+    NUGGETS: _nugget_units,
+    CITATIONS: _citation_units,
+    CLAIMS: _claim_units,
 }
 
 

@@ -576,7 +576,7 @@ def packed_instances(instances: Iterable[ShownInstance]) -> dict[str, NDArray[An
     return _pack_texts(texts, _INSTANCES, _INSTANCES_ENDS) if texts else {}
 
 
-def _short(text: str, most: int = MAX_TEXT) -> str:
+def _shorten_text(text: str, most: int = MAX_TEXT) -> str:
     return text if len(text) <= most else f"{text[:most].rstrip()} …"
 
 
@@ -585,14 +585,20 @@ def _stored_instance(instance: ShownInstance) -> dict[str, Any]:
     the instance already contain.
     """
     values = asdict(instance)
-    values |= {name: _short(values[name]) for name in ("given", "gold", "answer")}
-    values["judged"] = [(outcome, _short(text)) for outcome, text in instance.judged]
+    values |= {
+        name: _shorten_text(values[name]) for name in ("given", "gold", "answer")
+    }
+    values["judged"] = [
+        (outcome, _shorten_text(text)) for outcome, text in instance.judged
+    ]
     for side in ("gold", "answer"):
         parts: tuple[AnswerPart, ...] = getattr(instance, f"{side}_parts")
         if _joined_names(parts) == getattr(instance, side):
             values[side] = ""
         values[f"{side}_parts"] = [
-            part._replace(name=_short(part.name), text=_short(part.text, MAX_PART))
+            part._replace(
+                name=_shorten_text(part.name), text=_shorten_text(part.text, MAX_PART)
+            )
             for part in parts[:MAX_PARTS]
         ]
     if instance.fields:
@@ -617,7 +623,7 @@ class _Budget:
         if isinstance(value, list | tuple):
             return [self.cut(own) for own in value if self.left > 0]
         if isinstance(value, str):
-            value = _short(value, max(self.left, 1))
+            value = _shorten_text(value, max(self.left, 1))
             self.left -= len(value)
         else:
             self.left -= 8

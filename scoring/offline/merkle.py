@@ -39,7 +39,7 @@ def completed(index: int, leaf: bytes, nodes: Nodes) -> dict[Node, bytes]:
 
 
 def root(size: int, nodes: Nodes) -> bytes:
-    return _hashes([(0, size)], nodes)[0] if size else EMPTY
+    return _range_hashes([(0, size)], nodes)[0] if size else EMPTY
 
 
 def inclusion_path(index: int, size: int, nodes: Nodes) -> list[bytes]:
@@ -55,7 +55,7 @@ def inclusion_path(index: int, size: int, nodes: Nodes) -> list[bytes]:
             parts, end = [(middle, end), *parts], middle
         else:
             parts, begin = [(begin, middle), *parts], middle
-    return _hashes(parts, nodes)
+    return _range_hashes(parts, nodes)
 
 
 def consistency_path(first: int, second: int, nodes: Nodes) -> list[bytes]:
@@ -71,7 +71,7 @@ def consistency_path(first: int, second: int, nodes: Nodes) -> list[bytes]:
             parts, end = [(middle, end), *parts], middle
         else:
             parts, begin, is_whole = [(begin, middle), *parts], middle, False
-    return _hashes(parts if is_whole else [(begin, end), *parts], nodes)
+    return _range_hashes(parts if is_whole else [(begin, end), *parts], nodes)
 
 
 def is_included(
@@ -129,7 +129,7 @@ def _roots_of_path(
     return (old, new) if last == 0 else None
 
 
-def _hashes(parts: Sequence[tuple[int, int]], nodes: Nodes) -> list[bytes]:
+def _range_hashes(parts: Sequence[tuple[int, int]], nodes: Nodes) -> list[bytes]:
     """Return the hash over the Merkle tree's leaves of each part (begin, end). The
     subtrees of all parts are requested together.
     """

@@ -164,7 +164,7 @@ def previewed(
     itself = [_line(found.task, instance) for instance in instances]
     runs: dict[str, Iterable[Any]] = {
         ITSELF: itself,
-        DAMAGED: damaged(found.task, itself),
+        DAMAGED: damaged_answers(found.task, itself),
     }
     for baseline in task_type.declared.baselines if task_type.declared else ():
         runs[baseline.name] = baseline.answers(files)
@@ -199,7 +199,7 @@ def previewed(
     return board, _with_sample(task_type, task_files, found, split.content, files)
 
 
-def damaged(task: Mapping[str, Any], lines: Sequence[Answer]) -> list[Answer]:
+def damaged_answers(task: Mapping[str, Any], lines: Sequence[Answer]) -> list[Answer]:
     """Return answers that are wrong in every third instance. A wrong answer is another
     instance's answer, or missing if the task form does not allow such an answer.
     """
@@ -320,7 +320,7 @@ def _with_sample(
     # If row numbers are ids, ids in the sample differ from those in the gold.
     sampled = task_type.gold_of(sample_files(sample, f"{SAMPLE}/gold"), {})
     instances = sampled.content.instances
-    lines = damaged(task, [_line(task, instance) for instance in instances])
+    lines = damaged_answers(task, [_line(task, instance) for instance in instances])
     sample["sample/run.jsonl"] = as_lines(lines).decode()
     folder = {
         **{

@@ -139,7 +139,7 @@ def report_on_split(
     )
 
 
-def quick_report(
+def report_on_sampled_split(
     task_type: TaskType,
     files: Sequence[InputFile],
     split: Split,

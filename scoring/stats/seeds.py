@@ -91,7 +91,9 @@ def mean_interval(
     of_units = float(jackknife.jackknife_error(left_out)) ** 2
     if not math.isfinite(of_seeds + of_units):
         return NoInterval.UNDEFINED
-    df = _df([(of_units, found.number - 1), (of_seeds, len(values) - 1)])
+    df = _degrees_of_freedom(
+        [(of_units, found.number - 1), (of_seeds, len(values) - 1)]
+    )
     if math.isinf(low) == math.isinf(high):
         error = np.asarray(math.sqrt(of_units + of_seeds))
         ends = jackknife.score_bounds(
@@ -147,7 +149,10 @@ def mean_difference(
             if len(each.values) > 1
         ),
     ]
-    error, df = math.sqrt(sum(variance for variance, _own in parts)), _df(parts)
+    error, df = (
+        math.sqrt(sum(variance for variance, _own in parts)),
+        _degrees_of_freedom(parts),
+    )
     differing = _count_differences(metric, a, b)
     ends = jackknife.difference_bounds(
         difference,
@@ -166,11 +171,11 @@ def mean_difference(
         df=df,
         low=low,
         high=high,
-        p=_p(difference, error, df, differing),
+        p=_p_value(difference, error, df, differing),
     )
 
 
-def _p(difference: float, error: float, df: float, differing: int) -> float:
+def _p_value(difference: float, error: float, df: float, differing: int) -> float:
     """Return the two-sided p-value, at least the smallest p-value of a test over this
     number of differing units.
     """
@@ -184,7 +189,7 @@ def _p(difference: float, error: float, df: float, differing: int) -> float:
     return min(1.0, max(2 * float(stdtr(df, -abs(difference) / error)), least))
 
 
-def _df(parts: Sequence[tuple[float, float]]) -> float:
+def _degrees_of_freedom(parts: Sequence[tuple[float, float]]) -> float:
     """Return Satterthwaite's degrees of freedom of a sum of variances, each with its
     own degrees of freedom.
     """

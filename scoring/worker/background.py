@@ -152,7 +152,7 @@ def complete(
         result = record()
         shown, more = capped(problems)
         listed = [problem.as_dict() for problem in shown]
-        _ended(job, file=file, result=result, problems=listed, more=more)
+        _delete_sent_file(job, file=file, result=result, problems=listed, more=more)
     return True
 
 
@@ -164,11 +164,11 @@ def fail(job: BackgroundJob, reason: str, problems: Sequence[Problem] = ()) -> b
             job.job, state=State.FAILED, finished_at=from_now(), reason=reason
         ):
             return False
-        _ended(job, problems=listed, more=more)
+        _delete_sent_file(job, problems=listed, more=more)
     return True
 
 
-def _ended(job: BackgroundJob, *, file: str = "", **facts: Any) -> None:
+def _delete_sent_file(job: BackgroundJob, *, file: str = "", **facts: Any) -> None:
     BackgroundJob.objects.filter(pk=job.pk).update(
         finished_at=from_now(), doing="", file=file, **facts
     )

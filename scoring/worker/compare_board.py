@@ -78,7 +78,7 @@ def compare(job: Job) -> None:
                 for gold in golds.values()
             ):
                 has_found = True
-                _renew(job)
+                _renew_lease(job)
                 if not any(missing.left for missing in missing_by_gold.values()):
                     # Read the board again, as its final ranks need all comparisons.
                     left_by_gold.clear()
@@ -86,7 +86,7 @@ def compare(job: Job) -> None:
                 some_classes(phase, order.rules, gold) for gold in golds.values()
             ):
                 has_found, priority = True, Job.Priority.CLASSES
-                _renew(job)
+                _renew_lease(job)
                 # Class pages look up this time to find new results.
                 BoardOrder.objects.filter(pk=order.pk).update(classes_at=from_now())
         except comparisons.StatisticsAway as reason:
@@ -199,7 +199,7 @@ def _compare_some(
         # The new version of the phase invalidates cached pages.
         with transaction.atomic():
             comparisons.save_comparisons(results)
-            _renew(job)
+            _renew_lease(job)
             bump_version(order.phase_id, 0)
         left.take(one, others[: len(results)])
     if not left.pairs:
@@ -207,7 +207,7 @@ def _compare_some(
     return True
 
 
-def _renew(job: Job) -> None:
+def _renew_lease(job: Job) -> None:
     if not heartbeat(job):
         raise JobLost
 

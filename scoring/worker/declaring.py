@@ -114,9 +114,9 @@ def phase_tables(season: Season) -> list[dict[str, Any]]:
     if not season.is_public:
         return tables
     for table in tables:
-        if "inputs_from" in table and _instant(table, "inputs_from") <= now:
+        if "inputs_from" in table and _table_instant(table, "inputs_from") <= now:
             del table["inputs_from"]
-    return [table for table in tables if _instant(table, "closes") > now]
+    return [table for table in tables if _table_instant(table, "closes") > now]
 
 
 def begun(season: Season, tables: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -126,7 +126,7 @@ def begun(season: Season, tables: Iterable[Mapping[str, Any]]) -> list[str]:
     now = timezone.now()
     if not season.is_public:
         return []
-    return [table["slug"] for table in tables if _instant(table, "opens") <= now]
+    return [table["slug"] for table in tables if _table_instant(table, "opens") <= now]
 
 
 def splits_of(tables: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -135,7 +135,7 @@ def splits_of(tables: Iterable[Mapping[str, Any]]) -> list[str]:
     return sorted(splits or [SPLIT], key=lambda split: split != SPLIT)
 
 
-def _instant(table: Mapping[str, Any], key: str) -> dt.datetime:
+def _table_instant(table: Mapping[str, Any], key: str) -> dt.datetime:
     value = table.get(key) or WITHOUT_END
     return value if isinstance(value, dt.datetime) else dt.datetime.fromisoformat(value)
 
@@ -219,7 +219,7 @@ def packed_gold(
     """Read a file in the gold storage as gold for a task that does not exist yet."""
     assert task_type.declared is not None
     task = Task(season=season, slug=task_type.declared.name)
-    return _packed(task, task_type, stored, filename, by, encoding=encoding)
+    return _pack_draft_gold(task, task_type, stored, filename, by, encoding=encoding)
 
 
 def packed_anew(
@@ -234,7 +234,7 @@ def packed_anew(
     }
     keeps_reading = keeps_reading or not _has_runs(task)
     return {
-        split: _packed(
+        split: _pack_draft_gold(
             task,
             task_type,
             gold.file,
@@ -404,7 +404,7 @@ def without_sample(files: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _packed(
+def _pack_draft_gold(
     task: Task,
     task_type: TaskType,
     stored: str,

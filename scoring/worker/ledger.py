@@ -209,7 +209,7 @@ def store(given: GivenRows, *, season: Season | None, by: User | None) -> Import
                 known += len(rows) - len(new)
                 added += len(new)
                 if not contradictions:
-                    _add(source, new)
+                    _insert_rows(source, new)
         except TooManyProblems as many:
             raise FileRefused(many.problems) from many
         if contradictions:
@@ -252,7 +252,7 @@ def append(source: JudgementImport, rows: Sequence[Row]) -> None:
     )
     keys = set(stored.values_list("items", "by", "repeat"))
     new = [row for row in rows if _key(row) not in keys]
-    _add(source, new)
+    _insert_rows(source, new)
     source.added += len(new)
     source.save(update_fields=["added"])
     Judge.objects.filter(pk=judge.pk).update(
@@ -291,7 +291,7 @@ COLUMNS = (
 )
 
 
-def _add(source: JudgementImport, rows: Sequence[Row]) -> None:
+def _insert_rows(source: JudgementImport, rows: Sequence[Row]) -> None:
     table = connection.ops.quote_name(Judgement._meta.db_table)  # noqa: SLF001  (public by name)
     columns = ", ".join(map(connection.ops.quote_name, COLUMNS))
     places = ", ".join(["%s"] * len(COLUMNS))
@@ -391,10 +391,10 @@ def share(*, season: Season, name: str, kind: str, by: User) -> list[Imported]:
     if not own:
         raise Judge.DoesNotExist
     with transaction.atomic():
-        return [_share(judge, season, by) for judge in own]
+        return [_share_judgements(judge, season, by) for judge in own]
 
 
-def _share(own: Judge, season: Season, by: User) -> Imported:
+def _share_judgements(own: Judge, season: Season, by: User) -> Imported:
     same: dict[str, Any] = {
         "kind": own.kind,
         "name": own.name,

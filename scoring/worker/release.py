@@ -117,7 +117,7 @@ def told_of(job: Job, result: Mapping[str, Any], path: Path) -> Told:
     told = replace(
         told,
         release=release,
-        untold=_short(result["other_part"]["metrics"]) if part else {},
+        untold=_kept_members(result["other_part"]["metrics"]) if part else {},
     )
     is_secret = run.team_id is not None and not phase.shows_instances
     is_watched = is_secret and ranks(job) and job.gold.instances <= MAX_ROWS
@@ -146,7 +146,10 @@ def told_of(job: Job, result: Mapping[str, Any], path: Path) -> Told:
     if 100 * answered.sum() < (phase.min_answered_share or 0) * len(answered):
         reason = Withheld.FEW_ANSWERS
         return replace(
-            told, metrics=_without(told, reason), breakdowns={}, withheld=reason
+            told,
+            metrics=_withheld_metrics(told, reason),
+            breakdowns={},
+            withheld=reason,
         )
     if LADDER in words:
         by = statistics.units if metric.per_unit else statistics.resampled[1]
@@ -184,7 +187,7 @@ def by_ladder(job: Job, told: Told) -> Told:
         known = known.filter(release__startswith=f"{part} ")
     name = ranking_of(told.metrics, job.submission.phase.task.rank_by)
     said = told.metrics[name]
-    metrics = _without(told, Withheld.RANKING_ONLY)
+    metrics = _withheld_metrics(told, Withheld.RANKING_ONLY)
     if ranks(job):
         team, sign = job.submission.team, -1 if said["higher_is_better"] is False else 1
         if team is not None:
@@ -208,15 +211,15 @@ def by_ladder(job: Job, told: Told) -> Told:
             signature = f"{metrics[name]['signature']}|{LADDER}:{told.step:g}"
             metrics[name] |= {"value": value, "withheld": "", "signature": signature}
     reason = told.withheld or Withheld.RANKING_ONLY
-    untold = told.untold or _short(told.metrics)
+    untold = told.untold or _kept_members(told.metrics)
     return replace(told, metrics=metrics, breakdowns={}, withheld=reason, untold=untold)
 
 
-def _short(metrics: Metrics) -> dict[str, dict[str, Any]]:
+def _kept_members(metrics: Metrics) -> dict[str, dict[str, Any]]:
     return {name: {key: said[key] for key in KEPT} for name, said in metrics.items()}
 
 
-def _without(told: Told, reason: str) -> dict[str, dict[str, Any]]:
+def _withheld_metrics(told: Told, reason: str) -> dict[str, dict[str, Any]]:
     """Return the metrics without values, and without the counts and parts of signatures
     that reveal values.
     """
@@ -273,7 +276,7 @@ def probe(job: Job, metric: Metric, run: Statistics, part: str) -> str:
     stats = run.matrices[metric.statistic]
     earlier = [
         (number, before)
-        for number, before in _earlier(job, metric, part)
+        for number, before in _earlier_statistics(job, metric, part)
         if len(before) == len(stats)
     ]
     for number, before in earlier:
@@ -288,7 +291,9 @@ def probe(job: Job, metric: Metric, run: Statistics, part: str) -> str:
     return f"random {unrelated}" if unrelated >= MIN_UNRELATED else ""
 
 
-def _earlier(job: Job, metric: Metric, part: str) -> list[tuple[int, Floats]]:
+def _earlier_statistics(
+    job: Job, metric: Metric, part: str
+) -> list[tuple[int, Floats]]:
     """Return the run numbers and statistics of the team's latest runs on the same gold."""
     same = Evaluation.objects.filter(
         phase=job.submission.phase_id, rules=job.rules, gold=job.gold

@@ -87,7 +87,7 @@ def ask_for_phase(*, phase: Phase, by: User | None) -> Rescore:
         )
         if is_new or order.stopped_at is not None:
             Rescore.objects.filter(pk=order.pk).update(stopped_at=None)
-            _noted(phase, by, "rescore-asked")
+            _record_in_history(phase, by, "rescore-asked")
     fill_up(phase)
     order.refresh_from_db()
     return order
@@ -148,7 +148,7 @@ def score_again(*, submission: Submission, by: User | None) -> int:
                 )
             queued += sum(restart(job) for job in jobs)
         if queued:
-            _noted(phase, by, "run-rescored", run=str(submission))
+            _record_in_history(phase, by, "run-rescored", run=str(submission))
     return queued
 
 
@@ -168,7 +168,7 @@ def stop(*, phase: Phase, by: User | None) -> int:
             stopped = {"asked_by": by, "stopped_at": timezone.now()}
             Rescore.objects.get_or_create(phase=phase, ended_at=None, defaults=stopped)
         if taken or was_going:
-            _noted(phase, by, "rescore-stopped")
+            _record_in_history(phase, by, "rescore-stopped")
             # Cached pages of the board state that runs are being rescored.
             bump_version(phase.pk, 0)
     return taken
@@ -408,7 +408,7 @@ def rank_again(task: Task) -> None:
         ranked.update(rank_value=Subquery(own.values("value")[:1]) * sign)
 
 
-def _noted(phase: Phase, by: User | None, key: str, **facts: str) -> None:
+def _record_in_history(phase: Phase, by: User | None, key: str, **facts: str) -> None:
     facts["phase"] = f"{phase.task}, {phase}"
     audit.record(key, actor=by, subject=phase, place=phase.task.season, facts=facts)
 

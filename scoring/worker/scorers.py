@@ -119,7 +119,7 @@ def _baseline_command(job: Job, folder: Path) -> child.ScorerCommand:
         doing="Computing the baseline",
         fault="The baseline failed by a fault of its own; the log says what happened.",
         refused=partial(
-            _impossible,
+            _first_problem_failure,
             "The baseline could not be computed",
             "it cannot read the files of this phase",
         ),
@@ -151,7 +151,7 @@ def _human_line_command(jobs: Sequence[Job], folder: Path) -> child.ScorerComman
         doing="Scoring",
         fault="The human line could not be scored by a fault of the scorer; the log says what happened.",
         refused=partial(
-            _impossible,
+            _first_problem_failure,
             "The human line cannot be scored",
             "the gold does not allow it",
         ),
@@ -226,7 +226,7 @@ def _rule_set_arguments(jobs: Sequence[Job], folder: Path) -> list[str]:
     return [*arguments, f"--part={drawn}"] if drawn else arguments
 
 
-def _impossible(
+def _first_problem_failure(
     failure: str, otherwise: str, problems: Sequence[Mapping[str, Any]], more: int
 ) -> child.RunFailed:
     """Return a failure with the scorer's first problem, or with the text `otherwise`

@@ -63,11 +63,11 @@ def tried(given: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "problems": [],
         "shown": asdict(shown[0]),
-        "details": _details(kind, pairs, given["rules"][0], options).get(
+        "details": _metric_details(kind, pairs, given["rules"][0], options).get(
             shown[0].name, {}
         ),
         "values": {
-            rules: _values(
+            rules: _metric_values(
                 kind,
                 kind.pairs_of(split, answers, rules, options),
                 rules,
@@ -79,7 +79,7 @@ def tried(given: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _details(
+def _metric_details(
     kind: TaskType, pairs: Pairs, rules: str, options: Options
 ) -> Mapping[str, Any]:
     try:
@@ -88,18 +88,23 @@ def _details(
         return {}
 
 
-def _values(
+def _metric_values(
     kind: TaskType, pairs: Pairs, rules: str, options: Options, name: str
 ) -> dict[str, Any]:
     rows = [row for row, own in enumerate(pairs.names or ()) if own == name]
     units = numbered(pairs.units)[1][rows]
     return {
-        metric.name: {"scale": metric.scale, **_value(metric, pairs, rows, units)}
+        metric.name: {
+            "scale": metric.scale,
+            **_metric_value(metric, pairs, rows, units),
+        }
         for metric in metrics_of(kind, rules, options)
     }
 
 
-def _value(metric: Metric, pairs: Pairs, rows: list[int], units: Any) -> dict[str, Any]:
+def _metric_value(
+    metric: Metric, pairs: Pairs, rows: list[int], units: Any
+) -> dict[str, Any]:
     """Return the value of a metric.
 
     Without a value, ``lacks`` has the reason, which is a missing model, a program that

@@ -69,7 +69,7 @@ def note_content(gold: Gold, digests: bytes, held: bytes, papers: bytes) -> None
     for other, place, their_organisers, their_papers, *stored in others.values_list(
         *columns
     ).iterator():
-        theirs, their_held = (_pairs(bytes(kept)) for kept in stored)
+        theirs, their_held = (_pair_digests(bytes(kept)) for kept in stored)
         # In another season, a different paper may have the same name.
         their_own = (
             set(_split_digests(bytes(their_papers or b""), BLINDED))
@@ -145,7 +145,7 @@ def shown_by(gold: Gold) -> set[bytes]:
     instance.
     """
     content = GoldContent.objects.filter(gold=gold, key=_key()[1]).first()
-    return _public_digests(_pairs(bytes(content.digests))) if content else set()
+    return _public_digests(_pair_digests(bytes(content.digests))) if content else set()
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ def compared(before: Gold, after: Gold) -> Compared | None:
     old, new = contents.get(before.pk), contents.get(after.pk)
     if old is None or new is None or old.key != new.key:
         return None
-    was, now = _pairs(bytes(old.digests)), _pairs(bytes(new.digests))
+    was, now = _pair_digests(bytes(old.digests)), _pair_digests(bytes(new.digests))
     alike = _public_digests(was) & _public_digests(now)
     same = _public_digests(was & now)
     return Compared(
@@ -191,7 +191,7 @@ def _split_digests(content: bytes, width: int) -> list[bytes]:
     return [content[place : place + width] for place in range(0, len(content), width)]
 
 
-def _pairs(digests: bytes) -> set[bytes]:
+def _pair_digests(digests: bytes) -> set[bytes]:
     return set(_split_digests(digests, 2 * BLINDED))
 
 
@@ -209,13 +209,13 @@ def read_contents(most: int = 5) -> int:
     for gold in golds:
         whole = hashlib.sha256(gold.digest.encode()).digest()
         # A busy machine may end a first reading, which would hide shared texts for good.
-        digests = _digests(gold) or _digests(gold) or (whole, whole, b"")
+        digests = _gold_digests(gold) or _gold_digests(gold) or (whole, whole, b"")
         with transaction.atomic():
             note_content(gold, *digests)
     return len(golds)
 
 
-def _digests(gold: Gold) -> tuple[bytes, ...] | None:
+def _gold_digests(gold: Gold) -> tuple[bytes, ...] | None:
     if (task_type := task_types().get(gold.task.type)) is None:
         return None
     with tempfile.TemporaryDirectory(prefix="citeboard-gold-") as folder:

@@ -62,7 +62,7 @@ MAX_NONCE = 200
 DIGEST = 16
 Finding = dict[str, Any]
 #: Tasks must not import scoring, so the scorer of trivial runs has a dotted name.
-TRIVIAL_REPORT = "scoring.offline.trivial:quick_report"
+TRIVIAL_REPORT = "scoring.offline.trivial:report_on_sampled_split"
 #: Quotes have at most MAX_QUOTE characters, and findings name MAX_NAMED instances.
 MAX_QUOTE, MAX_NAMED = 80, 5
 #: At most this many instances are examined, since their digests stay in memory.

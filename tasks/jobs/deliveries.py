@@ -43,11 +43,12 @@ DELIVERIES = Deliveries()
 def send_deliveries() -> int:
     until = time.monotonic() + BUDGET_SECONDS
     return sum(
-        _send(*taken) for taken in DELIVERIES.take_due(most=MAX_AT_ONCE, until=until)
+        _send_delivery(*taken)
+        for taken in DELIVERIES.take_due(most=MAX_AT_ONCE, until=until)
     )
 
 
-def _send(job: Job, delivery: Delivery) -> bool:
+def _send_delivery(job: Job, delivery: Delivery) -> bool:
     code, error = None, ""
     try:
         code = post(

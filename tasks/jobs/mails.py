@@ -110,7 +110,9 @@ def send_mails() -> int:
                 error = _error_text(trouble)
                 if not _is_refusal(trouble):
                     log.warning("The mail server does not answer: %s", error)
-                    _end(together, state=State.QUEUED, reason=error, due_at=pause)
+                    _end_mail_jobs(
+                        together, state=State.QUEUED, reason=error, due_at=pause
+                    )
                     # Postpone all due e-mails, so that each pause has one connection.
                     for kind in KINDS:
                         kind.due.order_by().update(due_at=pause)
@@ -122,20 +124,22 @@ def send_mails() -> int:
                     job.attempt,
                 )
                 state = State.FAILED if job.attempt >= MAX_REFUSALS else State.QUEUED
-                _end(together, state=state, reason=error, due_at=pause)
+                _end_mail_jobs(together, state=state, reason=error, due_at=pause)
             except ValueError as unwritable:
                 # A refused certificate has both classes, so OSError is handled first.
                 error = f"no mail can be written to this address: {type(unwritable).__name__}"
-                _end(together, state=State.FAILED, reason=error)
+                _end_mail_jobs(together, state=State.FAILED, reason=error)
             else:
-                _end(together, state=State.DONE, finished_at=from_now(), reason="")
+                _end_mail_jobs(
+                    together, state=State.DONE, finished_at=from_now(), reason=""
+                )
                 sent += 1
     finally:
         connection.close()
     return sent
 
 
-def _end(together: Sequence[tuple[Job, Any]], **facts: Any) -> None:
+def _end_mail_jobs(together: Sequence[tuple[Job, Any]], **facts: Any) -> None:
     for job, _row in together:
         end_lease(job, **facts)
 
@@ -207,7 +211,7 @@ def unqueue_invitations(jobs: Sequence[int | None]) -> None:
     ).delete()
 
 
-def _mails(*states: Job.State) -> QuerySet[Job]:
+def _mail_jobs(*states: Job.State) -> QuerySet[Job]:
     return Job.all_kinds.filter(
         kind__in=[kind.name for kind in KINDS], state__in=states
     )
@@ -215,7 +219,7 @@ def _mails(*states: Job.State) -> QuerySet[Job]:
 
 def try_again(*, by: User) -> int:
     with transaction.atomic():
-        queued = _mails(State.FAILED).update(
+        queued = _mail_jobs(State.FAILED).update(
             state=State.QUEUED, attempt=0, due_at=from_now(-1)
         )
         if queued:
@@ -230,7 +234,7 @@ def try_again(*, by: User) -> int:
 
 
 def mail_state() -> MailState:
-    waiting, failed = _mails(State.QUEUED, State.RUNNING), _mails(State.FAILED)
+    waiting, failed = _mail_jobs(State.QUEUED, State.RUNNING), _mail_jobs(State.FAILED)
     troubled = waiting.exclude(reason="").order_by("-attempt", "-pk").first()
     newest = failed.order_by("-created_at", "-pk").values_list("pk", "reason")[:SHOWN]
     errors: dict[int | None, str] = dict(newest)
@@ -240,11 +244,11 @@ def mail_state() -> MailState:
         since=waiting.aggregate(since=Min("created_at"))["since"],
         error=troubled.reason if troubled else "",
         failed=failed.count(),
-        failures=[_failure(row, errors) for row in rows],
+        failures=[_failure_facts(row, errors) for row in rows],
     )
 
 
-def _failure(
+def _failure_facts(
     row: Notification | MailedInvitation, errors: Mapping[int | None, str]
 ) -> dict[str, Any]:
     if isinstance(row, MailedInvitation):

@@ -78,7 +78,7 @@ def _claimed_and_done(claim: Callable[[], Job | None]) -> bool:
                         job=job.pk,
                         attempt=job.attempt,
                     ):
-                        _work(job)
+                        _handle_job(job)
                 finally:
                     request_id.reset(token)
         except interruptions.DATABASE_ERRORS as reason:
@@ -89,7 +89,7 @@ def _claimed_and_done(claim: Callable[[], Job | None]) -> bool:
         return job is not None and not interruptions.is_asked()
 
 
-def _work(job: Job) -> None:
+def _handle_job(job: Job) -> None:
     try:
         import_string(engine.kind_of(job).handler)(job)
     except Exception as reason:  # noqa: BLE001  (whatever it is, the job says so)

@@ -36,8 +36,8 @@ def move_phase(
         moved = locked_phase(phase)
         before = PhaseFacts.of(moved)
         facts = {
-            "before": _span(moved.opens, moved.closes),
-            "after": _span(opens, closes),
+            "before": _phase_times_text(moved.opens, moved.closes),
+            "after": _phase_times_text(opens, closes),
         }
         if _update_phase(
             moved, by, "phase-moved", {"opens": opens, "closes": closes}, **facts
@@ -128,7 +128,7 @@ def _update_phase(
     return bool(changes)
 
 
-def _span(opens: dt.datetime, closes: dt.datetime) -> str:
+def _phase_times_text(opens: dt.datetime, closes: dt.datetime) -> str:
     if closes >= WITHOUT_END:
         return f"{stored_minute(opens)} UTC{WITHOUT_AN_END}"
     return f"{stored_minute(opens)} – {stored_minute(closes)} UTC"

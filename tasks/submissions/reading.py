@@ -204,12 +204,16 @@ def said_in_file(path: Path) -> Said:
 
 def said_of(metadata: Mapping[str, Any]) -> Said:
     """Return `description`, `card` and `figures` of the metadata, without validation."""
-    card = {name: text for name, value in _card(metadata) if (text := _text(value))}
-    description = "\n".join(_lines(metadata, card))
+    card = {
+        name: text
+        for name, value in _run_card_entries(metadata)
+        if (text := _text(value))
+    }
+    description = "\n".join(_description_lines(metadata, card))
     return {
         "description": description,
         "card": card,
-        "figures": dict(_figures(metadata)),
+        "figures": dict(_cost_figures(metadata)),
     }
 
 
@@ -228,7 +232,9 @@ def parsed_metadata(text: bytes) -> Mapping[str, Any]:
     return found
 
 
-def _lines(metadata: Mapping[str, Any], card: Mapping[str, str]) -> Iterator[str]:
+def _description_lines(
+    metadata: Mapping[str, Any], card: Mapping[str, str]
+) -> Iterator[str]:
     method = _mapping(metadata, "method")
     if isinstance(method.get("automatic"), bool):
         yield f"{'Automatic' if method['automatic'] else 'Manual'} run."
@@ -258,7 +264,7 @@ def _lines(metadata: Mapping[str, Any], card: Mapping[str, str]) -> Iterator[str
         yield f"Paper: {', '.join(links)}"
 
 
-def _card(metadata: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _run_card_entries(metadata: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     repository = _text(_mapping(metadata, "implementation", "source").get("repository"))
     if _is_link(repository):
         yield "code", repository
@@ -295,12 +301,13 @@ def _paper_links(publication: Mapping[str, Any]) -> Iterator[str]:
             yield host + text.removeprefix("doi:").removeprefix("arXiv:")
 
 
-def _figures(metadata: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+def _cost_figures(metadata: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     runtime = _mapping(metadata, "resources", "runtime")
     wall, user, system = (
-        _amount(runtime.get(name), _SECONDS) for name in ("wallclock", "user", "system")
+        _amount_with_unit(runtime.get(name), _SECONDS)
+        for name in ("wallclock", "user", "system")
     )
-    memory = _amount(
+    memory = _amount_with_unit(
         _mapping(metadata, "resources", "ram").get("used process"), _MEBIBYTES
     )
     if wall is not None:
@@ -311,7 +318,7 @@ def _figures(metadata: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
         yield "memory_mib", memory
 
 
-def _amount(value: object, units: Mapping[str, float]) -> float | None:
+def _amount_with_unit(value: object, units: Mapping[str, float]) -> float | None:
     match = _AMOUNT.fullmatch(_text(value))
     return float(match[1]) * units[match[2]] if match and match[2] in units else None
 

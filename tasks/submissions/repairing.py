@@ -85,13 +85,13 @@ def repaired(
             yield (
                 Repair()
                 if gold is None
-                else _repaired(phase, gold, upload, by, encoding, Path(folder))
+                else _repair_upload(phase, gold, upload, by, encoding, Path(folder))
             )
         except (PoolFull, UploadUnreadable):
             yield Repair()
 
 
-def _repaired(
+def _repair_upload(
     phase: Phase,
     gold: Gold,
     upload: Upload,
@@ -166,7 +166,7 @@ def _accepts_file(phase: Phase, upload: Upload, by: User | None) -> bool:
 Place = Phase | Season
 
 
-def _key(place: Place) -> str:
+def _kept_repair_key(place: Place) -> str:
     return f"{place._meta.model_name}-{place.pk}"  # noqa: SLF001  (public by name)
 
 
@@ -180,7 +180,9 @@ def keep(place: Place, upload: Upload, by: User, team: Team) -> str:
     with upload.path.open("rb") as content:
         stored = storage.runs.save(name, File(content))
     facts = {"stored": stored, "filename": upload.filename}
-    return signing.dumps({**facts, "place": _key(place), "by": by.pk}, salt=SALT)
+    return signing.dumps(
+        {**facts, "place": _kept_repair_key(place), "by": by.pk}, salt=SALT
+    )
 
 
 def forget(token: str) -> None:
@@ -206,7 +208,7 @@ def _stored_upload(token: str, place: Place, by: User, folder: Path) -> Upload |
         facts = signing.loads(token, salt=SALT, max_age=team_storage.KEPT_SECONDS)
     except signing.BadSignature:
         return None
-    if facts.get("place") != _key(place) or facts["by"] != by.pk:
+    if facts.get("place") != _kept_repair_key(place) or facts["by"] != by.pk:
         return None
     try:
         path = storage.local_copy(storage.runs, facts["stored"], folder)

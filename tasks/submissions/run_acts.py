@@ -56,7 +56,7 @@ def cancel(submission: Submission, user: User, reason: str = "") -> Submission:
     message = _(
         "a run that %(is_now)s cannot be cancelled; one that is scored can be withdrawn"
     )
-    return _move(
+    return _change_status(
         submission, Status.CANCELLED, Submission.MOVING, message, by=user, reason=reason
     )
 
@@ -67,7 +67,7 @@ def withdraw(submission: Submission, user: User, reason: str = "") -> Submission
     )
     own = Submission.objects.filter(phase=submission.phase_id, team=submission.team_id)
     with transaction.atomic():
-        withdrawn = _move(
+        withdrawn = _change_status(
             submission,
             Status.WITHDRAWN,
             (Status.SCORED,),
@@ -146,7 +146,7 @@ def replace(before: Submission, new: Submission) -> None:
     before.refresh_from_db()
 
 
-def _move(
+def _change_status(
     submission: Submission,
     status: Status,
     allowed: tuple[str, ...],
@@ -408,12 +408,12 @@ def delete_file(*, submission: Submission, by: User) -> Submission:
                 "emptied",
                 changes=[audit.Change("file", run.filename, None)],
             )
-            transaction.on_commit(lambda: _remove(run.file))
+            transaction.on_commit(lambda: _delete_unused_file(run.file))
     submission.refresh_from_db()
     return submission
 
 
-def _remove(name: str) -> None:
+def _delete_unused_file(name: str) -> None:
     if not Submission.objects.filter(file=name).exists():
         storage.runs.delete(name)
 
@@ -446,7 +446,9 @@ def give_tries(
         extra = ExtraTries.objects.create(
             phase=phase, team=team, tries=tries, reason=reason, given_by=by
         )
-        _note(extra, by, "tries-given", audit.Change("extra tries", None, tries))
+        _record_in_history(
+            extra, by, "tries-given", audit.Change("extra tries", None, tries)
+        )
         tell_tries(extra)
     return extra
 
@@ -455,7 +457,7 @@ def take_tries_back(*, given: ExtraTries, by: User) -> None:
     with transaction.atomic():
         lock_entry(given.phase, given.team)
         if (extra_tries := ExtraTries.objects.filter(pk=given.pk).first()) is not None:
-            _note(
+            _record_in_history(
                 extra_tries,
                 by,
                 "tries-taken-back",
@@ -464,7 +466,9 @@ def take_tries_back(*, given: ExtraTries, by: User) -> None:
             extra_tries.delete()
 
 
-def _note(given: ExtraTries, by: User, key: str, change: audit.Change) -> None:
+def _record_in_history(
+    given: ExtraTries, by: User, key: str, change: audit.Change
+) -> None:
     phase, place = f"{given.phase.task}, {given.phase}", given.phase.task.season
     facts = {
         "tries": given.tries,

@@ -129,7 +129,7 @@ def submit_run(  # noqa: PLR0913  (each is a field of the form)
             if metadata
             else run_card.Metadata()
         )
-        found = _checked(phase, upload, user, team)
+        found = _check_file(phase, upload, user, team)
         said = said.before(about).before(found.about)
     except PoolFull:
         found, unread = unread_findings(), unread_facts(metadata)
@@ -164,7 +164,7 @@ def submit_baseline(
         system=system, description=description, kind=Submission.Kind.BASELINE
     )
     sha256 = checksum(upload.path)
-    found = _checked(phase, upload, None, None)
+    found = _check_file(phase, upload, None, None)
     with (
         stored_run(upload, sha256, is_checked=found.is_read) as stored,
         transaction.atomic(),
@@ -199,7 +199,7 @@ def submit_earlier_run(
         idempotency_key=idempotency_key,
     )
     sha256 = checksum(upload.path)
-    found = _checked(phase, upload, by, None)
+    found = _check_file(phase, upload, by, None)
     said = run_card.Metadata().before(found.about)
     with (
         stored_run(upload, sha256, is_checked=found.is_read) as stored,
@@ -233,7 +233,7 @@ def submit_dated_run(
     ``facts`` contains at least the time of submission.
     """
     sha256 = checksum(upload.path)
-    found = _checked(phase, upload, by, None)
+    found = _check_file(phase, upload, by, None)
     said = (said or run_card.Metadata()).before(found.about)
     with (
         stored_run(upload, sha256, is_checked=found.is_read) as stored,
@@ -269,7 +269,7 @@ def _current_gold(phase: Phase) -> Gold:
     return gold
 
 
-def _checked(
+def _check_file(
     phase: Phase, upload: Upload, by: User | None, team: Team | None
 ) -> run_card.Findings:
     found = findings(phase, upload, by, team)

@@ -73,11 +73,11 @@ def safe_filename(name: str) -> str:
     name = re.sub(r"[^\w.()+,= -]", "_", name).strip(" .")
     stem, dot, suffix = name.rpartition(".")
     if not dot or len(suffix.encode()) > MAX_SUFFIX:
-        return _shortened(name, MAX_NAME) or "run"
-    return f"{_shortened(stem, MAX_NAME - len(suffix.encode()) - 1)}.{suffix}"
+        return _shorten_to_bytes(name, MAX_NAME) or "run"
+    return f"{_shorten_to_bytes(stem, MAX_NAME - len(suffix.encode()) - 1)}.{suffix}"
 
 
-def _shortened(text: str, most: int) -> str:
+def _shorten_to_bytes(text: str, most: int) -> str:
     return text.encode()[:most].decode(errors="ignore")
 
 

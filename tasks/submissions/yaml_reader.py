@@ -59,7 +59,7 @@ class _Loader(yaml.SafeLoader):
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         event = self.peek_event()  # type: ignore[no-untyped-call]
         if isinstance(event, yaml.AliasEvent):
-            raise _refused("an alias, which is not read", event.start_mark)
+            raise _yaml_error("an alias, which is not read", event.start_mark)
         if not isinstance(event, yaml.CollectionStartEvent):
             return super().compose_node(parent, index)
         self._depth += 1
@@ -74,7 +74,7 @@ class _Loader(yaml.SafeLoader):
 
     def construct_number(self, node: yaml.ScalarNode) -> int | float:
         if len(node.value) > self.limits.digits:
-            raise _refused(
+            raise _yaml_error(
                 too_long(len(node.value), self.limits).message, node.start_mark
             )
         read = (
@@ -86,7 +86,7 @@ class _Loader(yaml.SafeLoader):
 
     def _require_depth(self, depth: int, mark: Any) -> None:
         if depth > self.limits.depth:
-            raise _refused(too_deep(depth, self.limits).message, mark)
+            raise _yaml_error(too_deep(depth, self.limits).message, mark)
 
 
 class _AliasLoader(_Loader):
@@ -104,9 +104,9 @@ class _AliasLoader(_Loader):
             self._aliases += 1
             if self._anchored is not None:
                 message = "an alias within a value that has an anchor"
-                raise _refused(message, event.start_mark)
+                raise _yaml_error(message, event.start_mark)
             if self._aliases > MAX_ALIASES:
-                raise _refused(f"over {MAX_ALIASES:,} aliases", event.start_mark)
+                raise _yaml_error(f"over {MAX_ALIASES:,} aliases", event.start_mark)
             return yaml.SafeLoader.compose_node(self, parent, index)
         is_first = self._anchored is None and event.anchor is not None
         if is_first:
@@ -115,14 +115,14 @@ class _AliasLoader(_Loader):
             self._anchored += 1
             if self._anchored > MAX_ANCHORED:
                 message = f"an anchor around more than {MAX_ANCHORED} values"
-                raise _refused(message, event.start_mark)
+                raise _yaml_error(message, event.start_mark)
         node = super().compose_node(parent, index)
         if is_first:
             self._anchored = None
         return node
 
 
-def _refused(message: str, mark: Any) -> yaml.MarkedYAMLError:
+def _yaml_error(message: str, mark: Any) -> yaml.MarkedYAMLError:
     return yaml.MarkedYAMLError(problem=message, problem_mark=mark)
 
 

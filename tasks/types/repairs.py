@@ -312,7 +312,9 @@ class _Repairing:
             missing = [key for key in keys if self._lacks(rows, key)]
             if not 0 < len(missing) <= MAX_MISSING:
                 continue
-            free = [name for name in has if self._is_free(name, keys)][:MAX_FIELDS]
+            free = [name for name in has if self._is_unused_field(name, keys)][
+                :MAX_FIELDS
+            ]
             for fields in permutations(free, len(missing)):
                 names = dict(zip(fields, missing, strict=True))
                 pairs = frozenset(names.items())
@@ -356,7 +358,7 @@ class _Repairing:
             return not any(record_id(record, key) for record in rows.records)
         return not any(key in record for record in rows.records)
 
-    def _is_free(self, name: str, keys: Sequence[str]) -> bool:
+    def _is_unused_field(self, name: str, keys: Sequence[str]) -> bool:
         """Return False for a field name that has another meaning in the task."""
         if self.form is None:
             return name not in keys

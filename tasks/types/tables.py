@@ -125,7 +125,7 @@ def table_rows(file: InputFile, form: TableForm, problems: Problems) -> Iterator
                         file.problem(*fault, line=row.line, raw=delimiter.join(cells))
                     )
                     return
-            elif fault := _fault(row, heads, form, delimiter):
+            elif fault := _row_fault(row, heads, form, delimiter):
                 problems.append(
                     file.problem(*fault, line=row.line, raw=delimiter.join(cells))
                 )
@@ -142,7 +142,7 @@ def _head_fault(heads: Sequence[str]) -> tuple[str, str] | None:
     return f"the column “{twice[:100]}” is there twice", "a name for each column"
 
 
-def _fault(
+def _row_fault(
     row: Row, heads: Sequence[str], form: TableForm, delimiter: str
 ) -> tuple[str, str] | None:
     if len(row.cells) != len(heads):
@@ -345,7 +345,7 @@ def as_lines(file: InputFile, columns: Columns, problems: Problems) -> InputFile
     content = b""
     if _has_columns(file, heads, columns, problems):
         records = ((row.line, dict(zip(heads, row.cells, strict=True))) for row in rows)
-        read = _rankings if columns.document else _answers
+        read = _rankings_from_rows if columns.document else _answers_from_rows
         content = _at_lines(read(file, records, columns, problems))
     # The content has been converted to UTF-8, so the new file has no encoding.
     return replace(
@@ -387,7 +387,7 @@ Cells = Mapping[str, str]
 Placed = tuple[int, dict[str, Any]]
 
 
-def _answers(
+def _answers_from_rows(
     file: InputFile,
     rows: Iterable[tuple[int, Cells]],
     columns: Columns,
@@ -398,13 +398,13 @@ def _answers(
         for name in columns.names:
             cell = cells.get(name, "")
             if cell or (columns.may_be_empty and name == columns.answer):
-                record[name] = _value(cell, name, columns)
+                record[name] = _cell_value(cell, name, columns)
         yield line, record
 
 
-def _value(cell: str, name: str, columns: Columns) -> Any:
+def _cell_value(cell: str, name: str, columns: Columns) -> Any:
     if name in columns.numbers:
-        number = _number(cell)
+        number = _number_in_cell(cell)
         return cell if number is None else number
     if name in columns.json and cell.lstrip().startswith(("[", "{")):
         with suppress(ValueError):
@@ -412,7 +412,7 @@ def _value(cell: str, name: str, columns: Columns) -> Any:
     return cell
 
 
-def _number(cell: str) -> float | None:
+def _number_in_cell(cell: str) -> float | None:
     with suppress(ValueError):
         number = float(cell)
         if math.isfinite(number) and "_" not in cell:
@@ -430,7 +430,7 @@ class _Ranking:
     keys: list[tuple[float, float, str]] = field(default_factory=list)
 
 
-def _rankings(
+def _rankings_from_rows(
     file: InputFile,
     rows: Iterable[tuple[int, Cells]],
     columns: Columns,
@@ -478,7 +478,9 @@ def _row_faults(
         faults.append((found, "each candidate once"))
     score_key, rank_key = columns.score, columns.rank
     places = {
-        name: _number(cells[name]) for name in (score_key, rank_key) if name in cells
+        name: _number_in_cell(cells[name])
+        for name in (score_key, rank_key)
+        if name in cells
     }
     for name, value in places.items():
         if value is None:

@@ -29,7 +29,7 @@ class KeyLines:
     """
 
     def __init__(self, text: str) -> None:
-        self._lines: dict[KeyPath, int] = dict(_statements(text))
+        self._lines: dict[KeyPath, int] = dict(_statement_positions(text))
 
     def line(self, path: KeyPath) -> int:
         while path and path not in self._lines:
@@ -50,7 +50,7 @@ def without_table(text: str, path: KeyPath) -> str:
     Comments on the lines of the removed keys and headers are removed too.
     """
     lines = text.splitlines(keepends=True)
-    statements = [(path_, line) for path_, line in _statements(text) if path_]
+    statements = [(path_, line) for path_, line in _statement_positions(text) if path_]
     ends = [line for _path, line in statements[1:]] + [len(lines) + 1]
     dropped: set[int] = set()
     for (own, line), end in zip(statements, ends, strict=True):
@@ -61,7 +61,7 @@ def without_table(text: str, path: KeyPath) -> str:
     )
 
 
-def _statements(text: str) -> Iterator[tuple[KeyPath, int]]:
+def _statement_positions(text: str) -> Iterator[tuple[KeyPath, int]]:
     counts: dict[KeyPath, int] = {}
     table: KeyPath = ()
     place, before, line = _skip(text, 0), 0, 1
@@ -70,7 +70,7 @@ def _statements(text: str) -> Iterator[tuple[KeyPath, int]]:
         before = place
         if text[place] == "[":
             brackets = 2 if text.startswith("[[", place) else 1
-            parts, place = _key(text, place + brackets)
+            parts, place = _parse_key(text, place + brackets)
             place += brackets
             table = ()
             for at, part in enumerate(parts, start=1):
@@ -83,7 +83,7 @@ def _statements(text: str) -> Iterator[tuple[KeyPath, int]]:
             if brackets == 2 and table[-1] == 0:
                 yield table[:-1], line
         else:
-            parts, place = _key(text, place)
+            parts, place = _parse_key(text, place)
             yield (*table, *parts), line
             place = _end_of_value(text, place + 1)
         place = _skip(text, place)
@@ -94,7 +94,7 @@ def _skip(text: str, place: int) -> int:
     return match.end() if match else place
 
 
-def _key(text: str, place: int) -> tuple[list[str], int]:
+def _parse_key(text: str, place: int) -> tuple[list[str], int]:
     parts: list[str] = []
     while match := _KEY_PART.match(text, place):
         part = match[1]

@@ -14,7 +14,7 @@ from sklearn import metrics as sk
 from scoring.metrics import metrics_of
 from scoring.metrics.base import value_of
 from tasks.types.declared.folder import read_declaration
-from tasks.types.forms.labels import LabelSet, StandIn, _treated
+from tasks.types.forms.labels import LabelSet, StandIn, _apply_treatment
 from tasks.types.probabilities import LabelWithProbabilities
 from tests.declared.folders import EXAMPLES, lines, shared, write
 from tests.mass import IS_FULL
@@ -122,7 +122,7 @@ def test_single_labels_are_measured_as_scikit_learn_does():
         both = [
             (own, answer) for own, answer in zip(gold, answers, strict=True) if answer
         ]
-        left_out = [answer or _treated("left-out", None) for answer in answers]
+        left_out = [answer or _apply_treatment("left-out", None) for answer in answers]
         for weights in ("linear", "quadratic"):
             pairs = zip(*both, strict=True) if both else ([], [])
             scored[f"kappa_{weights}"] = value(
@@ -216,16 +216,16 @@ def test_log_loss_and_brier_score_are_those_of_scikit_learn():
 def test_what_is_left_out_counts_in_no_confusions_and_what_stands_in_counts_as_its_label():
     built = metrics(["accuracy", "f1", "coverage"])
     gold = ["a", "b", "b", "a"]
-    left_out = _treated("left-out", None)
+    left_out = _apply_treatment("left-out", None)
     assert value(built["accuracy"], gold, ["a", "b", "a", left_out]) == pytest.approx(
         2 / 3
     )
     assert value(built["coverage"], gold, ["a", "b", "a", left_out]) == 0.75
-    abstained = _treated("left-out", LabelWithProbabilities("UNSURE"))
+    abstained = _apply_treatment("left-out", LabelWithProbabilities("UNSURE"))
     assert value(built["coverage"], gold, ["a", "b", "a", abstained]) == 1
     label_alone, answer = (
-        _treated(StandIn("a"), None),
-        _treated(StandIn("a", 0.55), None),
+        _apply_treatment(StandIn("a"), None),
+        _apply_treatment(StandIn("a", 0.55), None),
     )
     assert value(built["accuracy"], gold, ["a", "b", "b", label_alone]) == 1
     assert value(built["coverage"], gold, ["a", "b", "b", label_alone]) == 0.75

@@ -714,7 +714,7 @@ def test_a_sheet_of_disagreements_that_is_not_recorded_leaves_no_file(
     client.force_login(organiser)
     season = organised.task.season.slug
     make = reverse("organise-disagreements-make", args=[season, organised.pk])
-    monkeypatch.setattr("scoring.worker.background._ended", fail)
+    monkeypatch.setattr("scoring.worker.background._delete_sent_file", fail)
     client.post(make, {"judge": OTHER, "pairs": 10, "seed": "7"})
     [job] = work_off()
     assert job.job.state != Job.State.DONE

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scoring.metrics.entailment import _loaded
+from scoring.metrics.entailment import _load_tokenizer_and_model
 from scoring.metrics.local_models import (
     BATCH_TOKENS,
     GPU_BATCH_TOKENS,
@@ -92,9 +92,9 @@ def test_bertscore_sends_model_and_texts_there_in_larger_batches(gpu, tmp_path):
 
 
 def test_a_model_that_decides_entailment_goes_there(gpu, model):
-    _loaded.cache_clear()
+    _load_tokenizer_and_model.cache_clear()
     try:
-        _loaded(model, "auto")
+        _load_tokenizer_and_model(model, "auto")
         assert ("T5ForConditionalGeneration", "cuda") in gpu
     finally:
-        _loaded.cache_clear()
+        _load_tokenizer_and_model.cache_clear()

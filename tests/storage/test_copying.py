@@ -105,7 +105,7 @@ def test_another_file_of_the_same_name_is_kept_and_told(folder, tmp_path):
 def test_a_copy_that_reads_otherwise_is_told(folder, tmp_path, monkeypatch):
     storage.runs.save("run", ContentFile(b"content"))
     digests = iter(["one", "another"])
-    monkeypatch.setattr(copying, "_digest", lambda place, name: next(digests))
+    monkeypatch.setattr(copying, "_digest_of_file", lambda place, name: next(digests))
     with pytest.raises(CommandError, match="runs/run was written and reads otherwise"):
         copy(folder, tmp_path / "there")
 

@@ -77,7 +77,7 @@ def installed(page, files, tmp_path, monkeypatch) -> Path:
         )
     monkeypatch.setattr(confinement, "CODE", (*confinement.CODE, site))
     monkeypatch.setattr(
-        confinement, "_pool", cache(confinement._create_pool.__wrapped__)
+        confinement, "_create_pool", cache(confinement._create_pool.__wrapped__)
     )
     forget()
     yield site / PACKAGE

@@ -26,7 +26,7 @@ def done(settings, monkeypatch, tmp_path):
         numbers.append(job.pk)
         Job.all_kinds.filter(pk=job.pk).update(state=Job.State.DONE, lease_owner="")
 
-    monkeypatch.setattr(work, "_work", do)
+    monkeypatch.setattr(work, "_handle_job", do)
     return numbers
 
 

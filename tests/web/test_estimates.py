@@ -250,7 +250,7 @@ def test_a_job_whose_result_is_not_stored_leaves_no_file(world, monkeypatch, wor
     def fail(*given, **named):
         raise RuntimeError("the transaction fails")
 
-    monkeypatch.setattr("scoring.worker.background._ended", fail)
+    monkeypatch.setattr("scoring.worker.background._delete_sent_file", fail)
     if sheet is None:
         fields = {"of": "citations", "labels": 60}
         client.post(organise("-make", phase, phase.pk), fields)

@@ -12,7 +12,12 @@ from citeboard.acts.declared import Act, ActForm, by_organisers, long_text
 from citeboard.core import audit
 from citeboard.teams.models import User
 from scoring.human.data_sheet import MAX_ANSWER, QUESTIONS, SECTIONS, save_data_sheet
-from scoring.human.ratings import DISTANCES, change_distance, read_ratings, save_ratings
+from scoring.human.ratings import (
+    DISTANCES,
+    read_ratings,
+    save_ratings,
+    set_adjudication_distance,
+)
 from scoring.human.sheets import (
     add_name,
     add_person,
@@ -182,7 +187,7 @@ REMOVE_ANNOTATOR = by_organisers(
     subject="annotator",
 )
 CHANGE_DISTANCE = by_organisers(
-    change_distance,
+    set_adjudication_distance,
     "Say from which difference of ratings on an adjudicator decides; for organisers.",
     _("Adjudication is as you chose."),
     form=DistanceForm,

@@ -32,7 +32,7 @@ from citeboard.core.query import Listed
 READ = ["GET", "HEAD"]
 
 
-class OneForm(DefaultContentNegotiation):
+class SingleFormatNegotiation(DefaultContentNegotiation):
     """Ignore the Accept header, and respond in the view's only format.
 
     Clients can therefore also download files.

@@ -64,7 +64,7 @@ class SavedRun:
         return f"{self.submitted_at[:19]} {place} {self.team}: {self.system}"
 
 
-def later_runs(backup: Path) -> list[Submission]:
+def runs_missing_in_backup(backup: Path) -> list[Submission]:
     """Return the teams' runs that the backup lacks, oldest first.
 
     Raises BackupRefused if the backup cannot be used.

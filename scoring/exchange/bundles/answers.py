@@ -85,7 +85,7 @@ def read_lines(file: InputFile) -> Lines | None:
     if file.suffix in (".json", ".jsonl", ".ndjson"):
         return None
     try:
-        rows = _rows(file)
+        rows = _numbered_rows(file)
     except InputRefused:
         return None
     if not rows:
@@ -105,7 +105,7 @@ def read_lines(file: InputFile) -> Lines | None:
     return Lines(file, tuple((row,) for row in rows))
 
 
-def _rows(file: InputFile) -> list[str]:
+def _numbered_rows(file: InputFile) -> list[str]:
     rows: list[str] = []
     size = 0
     for line in file.lines():
@@ -165,7 +165,7 @@ def rows_of(answers: Lines, form: str) -> list[Row] | None:
             return None
         labels = [str(list(map(float, own)).index(1) + 1) for own in answers.values]
     elif form == "labels":
-        labels = [_label(own[0]) for own in answers.values]
+        labels = [_label_or_number(own[0]) for own in answers.values]
     else:
         labels = [own[0] for own in answers.values]
     return [
@@ -174,7 +174,7 @@ def rows_of(answers: Lines, form: str) -> list[Row] | None:
     ]
 
 
-def _label(text: str) -> str:
+def _label_or_number(text: str) -> str:
     number = number_in(text)
     return text if number is None else label_text(number)
 
@@ -261,7 +261,7 @@ def inputs_for(gold: Lines, public: Iterable[InputFile]) -> Lines | None:
 def raw_lines(file: InputFile) -> Lines | None:
     """Return the unparsed lines of a file."""
     try:
-        rows = _rows(file)
+        rows = _numbered_rows(file)
     except InputRefused:
         return None
     return Lines(file, tuple((row,) for row in rows)) if rows else None

@@ -626,7 +626,9 @@ class _Drafting:
             if isinstance(gold, TableFile):
                 found[solution.place] = list(solution.files)
             elif lines := own_answers.predictions(solution.files, gold):
-                found[f"{solution.place}/{lines.file.name}"] = _run(lines, task.form)
+                found[f"{solution.place}/{lines.file.name}"] = _run_as_json_lines(
+                    lines, task.form
+                )
                 seen.add(lines.values)
             else:
                 message = (
@@ -638,7 +640,7 @@ class _Drafting:
             for name, lines in own_answers.samples(self.bundle, self.kit(), gold):
                 if lines.values not in seen:
                     seen.add(lines.values)
-                    found[name] = _run(lines, task.form)
+                    found[name] = _run_as_json_lines(lines, task.form)
         content = task_type.gold_of(split.files, {})
         for name, files in list(found.items())[:MAX_SAMPLES]:
             self._score(task_type, content, split, name, files)
@@ -672,7 +674,7 @@ class _Drafting:
             resampling=Resampling(resamples=0),
         )
         shown = [
-            f"{metric} {_rounded(value.as_dict())}"
+            f"{metric} {_rounded_score(value.as_dict())}"
             for metric, value in scores.metrics.items()
             if value.as_dict()["value"] is not None
         ]
@@ -766,14 +768,14 @@ def _as_file(rows: Sequence[Values]) -> list[InputFile]:
     return [InputFile("gold.jsonl", "gold.jsonl", partial(BytesIO, as_lines(rows)))]
 
 
-def _run(lines: Lines, form: str) -> list[InputFile]:
+def _run_as_json_lines(lines: Lines, form: str) -> list[InputFile]:
     content = own_answers.as_run(lines, form)
     if content is None:
         return []
     return [InputFile("run.jsonl", lines.file.name, partial(BytesIO, content))]
 
 
-def _rounded(value: Mapping[str, Any]) -> str:
+def _rounded_score(value: Mapping[str, Any]) -> str:
     return f"{value['value'] / (value['scale'] or 1):.6f}"
 
 

@@ -102,7 +102,7 @@ def drafted(
                     name: partial(BytesIO, text.encode())
                     for name, text in told["files"].items()
                 } | {
-                    name: _opener(done.file(part))
+                    name: _file_opener(done.file(part))
                     for name, part in told["parts"].items()
                     if PART.fullmatch(part)
                 }
@@ -134,7 +134,7 @@ def _checked_choices(items: Sequence[str]) -> list[str]:
     return list(items)
 
 
-def _opener(path: Path) -> Callable[[], IO[bytes]]:
+def _file_opener(path: Path) -> Callable[[], IO[bytes]]:
     return lambda: path.open("rb")
 
 
@@ -189,12 +189,16 @@ def make_season(draft: Draft, *, filename: str, by: User | None) -> Loaded:
         actor=by,
         subject=loaded.season,
         place=loaded.season,
-        facts={"file": filename[:100], "decisions": left, "report": _text(draft)},
+        facts={
+            "file": filename[:100],
+            "decisions": left,
+            "report": _report_as_tsv(draft),
+        },
     )
     return loaded
 
 
-def _text(draft: Draft) -> str:
+def _report_as_tsv(draft: Draft) -> str:
     return "\n".join(
         "\t".join(
             " ".join(cell.split()) for cell in (one.verdict, one.place, one.message)

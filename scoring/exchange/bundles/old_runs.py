@@ -63,7 +63,7 @@ def read(given: Mapping[str, Any]) -> dict[str, Any]:
             run = OldRun(team[:MAX_NAME], name[:MAX_NAME])
             runs.append(run)
             _keep(run, own, given, len(runs))
-        unmatched = _match(runs, scores)
+        unmatched = _match_scores_to_runs(runs, scores)
     except InputRefused as refused:
         return {"runs": [], "problems": as_values(refused.problems)}
     problems = [
@@ -123,10 +123,10 @@ def _submissions(
         message, expected = f"{len(groups):,} runs", f"at most {MAX_RUNS:,}"
         raise InputRefused([Problem(message=message, expected=expected)])
     for number, ((team, name), own) in enumerate(groups.items()):
-        yield team, name, _unpacked(own, number)
+        yield team, name, _unpack_run_files(own, number)
 
 
-def _unpacked(files: Sequence[InputFile], number: int) -> list[InputFile]:
+def _unpack_run_files(files: Sequence[InputFile], number: int) -> list[InputFile]:
     found: list[InputFile] = []
     for place, file in enumerate(files):
         if file.suffix != ".zip":
@@ -179,7 +179,7 @@ def _scores(files: Sequence[InputFile]) -> list[_Score]:
         rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
     except csv.Error as fault:
         raise InputRefused([Problem(file=SCORES, message=str(fault))]) from fault
-    heads = [_plain(cell) for cell in rows[0]]
+    heads = [_plain_name(cell) for cell in rows[0]]
     team = next((place for place, head in enumerate(heads) if head in TEAMS), None)
     if team is None:
         message, expected = "no column names the team", "a column “team”"
@@ -206,23 +206,25 @@ def _scores(files: Sequence[InputFile]) -> list[_Score]:
     return found
 
 
-def _plain(text: str) -> str:
+def _plain_name(text: str) -> str:
     return re.sub(r"[\W_]+", "", text).casefold()
 
 
-def _match(runs: Sequence[OldRun], scores: Sequence[_Score]) -> list[_Score]:
+def _match_scores_to_runs(
+    runs: Sequence[OldRun], scores: Sequence[_Score]
+) -> list[_Score]:
     """Assign scores to runs by team and run name. Return the scores that match no run.
 
     If a team has only one run, the name of the team is sufficient.
     """
     by_team: dict[str, list[OldRun]] = {}
     for run in runs:
-        by_team.setdefault(_plain(run.team), []).append(run)
+        by_team.setdefault(_plain_name(run.team), []).append(run)
     rest = []
     for score in scores:
-        own = by_team.get(_plain(score.team), [])
-        names = (_plain(score.run), _plain(PurePosixPath(score.run).stem))
-        fitting = [run for run in own if _plain(run.system) in names]
+        own = by_team.get(_plain_name(score.team), [])
+        names = (_plain_name(score.run), _plain_name(PurePosixPath(score.run).stem))
+        fitting = [run for run in own if _plain_name(run.system) in names]
         fitting = fitting or (own if len(own) == 1 else [])
         if len(fitting) == 1 and not fitting[0].scores:
             fitting[0].scores = score.values

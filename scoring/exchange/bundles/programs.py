@@ -152,16 +152,16 @@ def _averaged(part: str) -> Callable[[Options], Any]:
     return name
 
 
-def _kappa(said: Options) -> Any:
+def _kappa_metric(said: Options) -> Any:
     weights = said.get("weights")
     return (f"kappa_{weights}" if weights else "kappa"), {}
 
 
-def _squared(said: Options) -> Any:
+def _squared_error_metric(said: Options) -> Any:
     return ("rmse" if said.get("squared") is False else "mse"), {}
 
 
-def _ndcg(said: Options) -> Any:
+def _ndcg_metric(said: Options) -> Any:
     return (f"ndcg@{said['k']}" if isinstance(said.get("k"), int) else "ndcg"), {}
 
 
@@ -175,17 +175,17 @@ CALLS: Mapping[str, tuple[str, str | Callable[[Options], Any]]] = {
     f"{SKLEARN}.precision_score": ("labels", _averaged("precision")),
     f"{SKLEARN}.recall_score": ("labels", _averaged("recall")),
     f"{SKLEARN}.matthews_corrcoef": ("labels", "mcc"),
-    f"{SKLEARN}.cohen_kappa_score": ("labels", _kappa),
+    f"{SKLEARN}.cohen_kappa_score": ("labels", _kappa_metric),
     f"{SKLEARN}.hamming_loss": ("labels", "hamming_loss"),
     f"{SKLEARN}.roc_auc_score": ("labels", "auroc"),
     f"{SKLEARN}.average_precision_score": ("labels", "average_precision"),
     f"{SKLEARN}.log_loss": ("labels", "log_loss"),
     f"{SKLEARN}.brier_score_loss": ("labels", "brier_score"),
-    f"{SKLEARN}.mean_squared_error": ("numbers", _squared),
+    f"{SKLEARN}.mean_squared_error": ("numbers", _squared_error_metric),
     f"{SKLEARN}.root_mean_squared_error": ("numbers", "rmse"),
     f"{SKLEARN}.mean_absolute_error": ("numbers", "mae"),
     f"{SKLEARN}.r2_score": ("numbers", "r2"),
-    f"{SKLEARN}.ndcg_score": ("ranking", _ndcg),
+    f"{SKLEARN}.ndcg_score": ("ranking", _ndcg_metric),
     f"{SCIPY}.pearsonr": ("numbers", "pearson"),
     f"{SCIPY}.spearmanr": ("numbers", "spearman"),
     f"{SCIPY}.kendalltau": ("numbers", "kendall"),
@@ -247,7 +247,7 @@ class _Source:
         texts: Mapping[str, str | None],
     ) -> None:
         self.trees, self.entry, self.texts = trees, entry, texts
-        self.imports = {name: _imports(tree) for name, tree in trees.items()}
+        self.imports = {name: _imported_names(tree) for name, tree in trees.items()}
         #: Names of the module and of the function are the key of a definition.
         self.functions = {
             (name, node.name): node
@@ -381,7 +381,7 @@ class _Scope:
                         if isinstance(key, ast.Constant) and isinstance(key.value, str):
                             yield key.value, node.value
             elif isinstance(node, ast.Call | ast.BinOp | ast.JoinedStr):
-                yield from _printed(node)
+                yield from _printed_values(node)
 
     def measure(self, value: ast.expr, depth: int = 0) -> Recognised | None:
         """Return the measure that an expression computes, or None for an unknown
@@ -418,7 +418,7 @@ class _Scope:
         """Return the measure that a function of the program returns, or that the
         function's name suggests.
         """
-        name = _dotted(call.func)
+        name = _dotted_name(call.func)
         target = self.source.resolve(self.module, name) if name else None
         if target is None:
             if name.rpartition(".")[2] in ("mean", "item") and not call.args:
@@ -542,7 +542,7 @@ class _Scope:
             return self._mean_of(node.func.value)  # type: ignore[attr-defined]
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
             left, right = node.left, node.right
-            is_count = isinstance(right, ast.Call) and _dotted(right.func) == "len"
+            is_count = isinstance(right, ast.Call) and _dotted_name(right.func) == "len"
             if is_count and isinstance(left, ast.Call) and left.args:
                 name = self._whole(left.func)
                 if name in ("sum", "numpy.sum") and _is_equality(left.args[0]):
@@ -577,14 +577,14 @@ class _Scope:
         return ""
 
     def _whole(self, node: ast.expr) -> str:
-        name = _dotted(node)
+        name = _dotted_name(node)
         return self.source.whole(self.module, name) if name else ""
 
     def _place(self, node: ast.AST) -> str:
         return f"{self.module}:{getattr(node, 'lineno', 0)}"
 
 
-def _imports(tree: ast.Module) -> dict[str, str]:
+def _imported_names(tree: ast.Module) -> dict[str, str]:
     found: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -603,11 +603,13 @@ def _names(body: Sequence[ast.stmt]) -> Iterator[str]:
         if isinstance(statement, ast.FunctionDef | ast.ClassDef):
             continue
         for node in ast.walk(statement):
-            if isinstance(node, ast.Name | ast.Attribute) and (name := _dotted(node)):
+            if isinstance(node, ast.Name | ast.Attribute) and (
+                name := _dotted_name(node)
+            ):
                 yield name
 
 
-def _dotted(node: ast.AST) -> str:
+def _dotted_name(node: ast.AST) -> str:
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)
@@ -649,7 +651,7 @@ _FORMATTED = re.compile(
 )
 
 
-def _printed(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+def _printed_values(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
     """Yield the keys and values in printed texts of these forms:
 
     `f"key: {value}"`, `"key: %f" % value`, `"key: " + str(value)`.

@@ -196,9 +196,9 @@ class _Reader:
                 message = "the phase ends before it begins; it has no end in the draft"
                 self.report.decide(phase.place, message)
                 phase.closes = None
-            end = _minute(phase.closes) if phase.closes else "no end"
+            end = _date_with_minute(phase.closes) if phase.closes else "no end"
             if phase.opens != UNDATED:
-                message = f"“{phase.title}”: {_minute(phase.opens)} to {end}"
+                message = f"“{phase.title}”: {_date_with_minute(phase.opens)} to {end}"
                 self.report.understood(phase.place, message)
             if phase in ending and phase.closes and phase.closes.time() == dt.time():
                 message = (
@@ -463,7 +463,7 @@ def read_data(task: BundleTask, row: Values, files: BundleFiles) -> None:
             task.program = found
 
 
-def _minute(at: dt.datetime) -> str:
+def _date_with_minute(at: dt.datetime) -> str:
     return f"{at.day} {at:%b %Y, %H:%M} UTC"
 
 

@@ -125,7 +125,7 @@ def queue_old_runs(
         runs = _read(path, given, Path(scratch), by, done_again)
         for place, old in enumerate(runs):
             tell(place / len(runs), gettext_noop("checking the runs"))
-            _queue(phase, old, by, order, done_again)
+            _queue_run(phase, old, by, order, done_again)
     return done_again
 
 
@@ -164,7 +164,7 @@ def _read(
             runs = []
             for number, own in enumerate(told["runs"]):
                 if own["problem"] or not PART.fullmatch(own["part"]):
-                    _refuse(
+                    _record_refusal(
                         done_again,
                         f"{own['team']}/{own['system']}",
                         [Problem(message=own["problem"])],
@@ -180,7 +180,9 @@ def _read(
         raise InputRefused([problem]) from unreadable
 
 
-def _refuse(done_again: ScoredAgain, name: str, problems: Sequence[Problem]) -> None:
+def _record_refusal(
+    done_again: ScoredAgain, name: str, problems: Sequence[Problem]
+) -> None:
     done_again.refused += 1
     first, left = capped(problems, MAX_PROBLEMS_OF_RUN)
     done_again.problems += [replace(problem, file=name) for problem in first]
@@ -189,7 +191,7 @@ def _refuse(done_again: ScoredAgain, name: str, problems: Sequence[Problem]) -> 
         done_again.problems.append(rest)
 
 
-def _queue(
+def _queue_run(
     phase: Phase, old: _Old, by: User | None, order: str, done_again: ScoredAgain
 ) -> None:
     sha256 = checksum(old.upload.path)
@@ -201,20 +203,20 @@ def _queue(
     try:
         run = before.order_by("pk").first() or submit_earlier_run(
             phase=phase,
-            enter=partial(_team, phase, old.team, by),
+            enter=partial(_team_by_name, phase, old.team, by),
             upload=old.upload,
             system=old.system[:MAX_NAME],
             by=by,
             idempotency_key=key,
         )
     except ValidationError as refused:
-        _refuse(done_again, name, [Problem(message=" ".join(refused.messages))])
+        _record_refusal(done_again, name, [Problem(message=" ".join(refused.messages))])
         return
     except RunRejected as refused:
-        _refuse(done_again, name, refused.problems)
+        _record_refusal(done_again, name, refused.problems)
         return
     except Refused as refused:
-        _refuse(done_again, name, [Problem(message=str(refused))])
+        _record_refusal(done_again, name, [Problem(message=str(refused))])
         return
     if run.idempotency_key != key:
         done_again.present += 1
@@ -224,7 +226,7 @@ def _queue(
         done_again.old_scores[run.pk] = old.scores
 
 
-def _team(phase: Phase, name: str, by: User | None) -> Team:
+def _team_by_name(phase: Phase, name: str, by: User | None) -> Team:
     """Return the season's team with this name, or create a team without members.
 
     Raises ValidationError if the team has members or has not entered this season,
@@ -261,7 +263,7 @@ def _entered(season: int, name: str) -> Team | None:
 def _keep_scores(
     phase: Phase, done_again: ScoredAgain, filename: str, by: User
 ) -> None:
-    directions = _directions(phase)
+    directions = _metric_directions(phase)
     scores = done_again.old_scores
     columns = dict.fromkeys(name for own in scores.values() for name in own)
     for column in columns:
@@ -289,7 +291,7 @@ def _keep_scores(
             done_again.measures.append(name)
 
 
-def _directions(phase: Phase) -> dict[str, bool]:
+def _metric_directions(phase: Phase) -> dict[str, bool]:
     task = phase.task
     metrics: Sequence[Any] = metrics_of(
         task.task_type, task.ranking_rules, task.task_type.checked_options(task.options)

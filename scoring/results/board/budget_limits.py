@@ -84,7 +84,7 @@ class BudgetState:
             items: Iterable[Item] = present.items if present else ()
             if present is None:
                 items = (item for item in budget.items if item.phase.pk in earlier)
-            if _sum(budget.items) > _sum(items):
+            if _sum_of_bits(budget.items) > _sum_of_bits(items):
                 exceeded.setdefault(frozenset(tellers), _over(budget))
         return list(exceeded.values())
 
@@ -118,7 +118,7 @@ def _tellers(budget: Budget) -> set[int]:
     return {item.phase.pk for item in budget.items if item.counts}
 
 
-def _sum(items: Iterable[Item]) -> Sum:
+def _sum_of_bits(items: Iterable[Item]) -> Sum:
     bits = [item.bits for item in items]
     # Sums are rounded to 0.001 bits, so that the order of summation has no effect.
     return Sum(bits.count(None), round(math.fsum(filter(None, bits)), 3))

@@ -469,7 +469,7 @@ def natural_order(labels: Sequence[str]) -> list[str]:
 DATA_SET = "dataset"
 
 
-def transfer_of(board: Board, metric: str) -> dict[str, Any] | None:
+def transfer_table(board: Board, metric: str) -> dict[str, Any] | None:
     """Return a table of scores by training data and test data set. Return None if there
     are no data sets, or if no run card names training data.
     """
@@ -487,7 +487,7 @@ def transfer_of(board: Board, metric: str) -> dict[str, Any] | None:
         values = {
             row.evaluation: value
             for row in rows
-            if not _saw(row, name.label)
+            if not _was_trained_on_label(row, name.label)
             and (value := table.value(name.label, row)) is not None
         }
         top = (max if table.higher_is_better else min)(values.values(), default=None)
@@ -500,7 +500,7 @@ def transfer_of(board: Board, metric: str) -> dict[str, Any] | None:
         cells = [
             {
                 "text": table.text(label, row),
-                "is_trained_on": _saw(row, label),
+                "is_trained_on": _was_trained_on_label(row, label),
                 "is_best": row.evaluation in best[label],
             }
             for label in best
@@ -511,5 +511,5 @@ def transfer_of(board: Board, metric: str) -> dict[str, Any] | None:
     return {"metric": chosen, "metrics": metrics, "tested": list(best), "lines": lines}
 
 
-def _saw(row: Row, label: str) -> bool:
+def _was_trained_on_label(row: Row, label: str) -> bool:
     return label.lower() in run_cards.trained_on(row.card)

@@ -466,7 +466,7 @@ def standings(
     ):
         return board
     board.rows = counting_runs(Row, phase, board.rules, board.gold, board.frozen_at)
-    _fill(board)
+    _fill_scores(board)
     _merge_seeds(board)
     rank(board.rows)
     if phase.has_monthly_ranks:
@@ -664,10 +664,12 @@ def significant(value: float) -> float:
     return float(f"{value:.12g}")
 
 
-def _fill(board: Board) -> None:
+def _fill_scores(board: Board) -> None:
     """Set the scores of the rows and the columns of the board."""
     cells = _cells_of([row.evaluation for row in board.rows])
-    columns, names = _columns(Counter(chain.from_iterable(cells.values())), board)
+    columns, names = _columns_by_signature(
+        Counter(chain.from_iterable(cells.values())), board
+    )
     for row in board.rows:
         row.scores = {
             names[signature]: cell for signature, cell in cells[row.evaluation].items()
@@ -816,7 +818,7 @@ def _reasons(undefined: Sequence[int]) -> dict[int, _Reason]:
 
 
 @lru_cache(maxsize=1024)
-def _traits(
+def _metric_traits(
     metric: str, rules: str, task_type: str, options: tuple[tuple[str, str], ...]
 ) -> tuple[bool | None, bool]:
     """Return ``higher_is_better`` and ``is_exchangeable`` of a metric, or None and True
@@ -832,7 +834,9 @@ def _traits(
     return built.higher_is_better, built.is_exchangeable
 
 
-def _columns(counts: Counter[int], board: Board) -> tuple[list[Column], dict[int, str]]:
+def _columns_by_signature(
+    counts: Counter[int], board: Board
+) -> tuple[list[Column], dict[int, str]]:
     """Return the board's columns, and the column name of each signature. If a metric
     was computed in several ways, the most frequent way gets the metric's name.
     """
@@ -855,7 +859,7 @@ def _columns(counts: Counter[int], board: Board) -> tuple[list[Column], dict[int
     options = tuple(sorted(task.options.items()))
     columns = []
     for key, head in heads.items():
-        higher_is_better, is_exchangeable = _traits(
+        higher_is_better, is_exchangeable = _metric_traits(
             head.metric, board.rules or "", task.type, options
         )
         is_ranking = head.metric == ranking and leading[head.metric] == key

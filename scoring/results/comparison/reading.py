@@ -467,7 +467,7 @@ PAGE = 10
 
 
 @dataclass(frozen=True)
-class Page:
+class InstancePage:
     """A page of instances. ``chosen`` are the names of the selected instances, and
     ``single`` is the requested instance.
     """
@@ -498,7 +498,7 @@ class Page:
         return Counter(kind for kinds in self.reading.kinds.values() for kind in kinds)
 
 
-def page_of(reading: Reading, query: contenders.InstancesQuery) -> Page | None:
+def page_of(reading: Reading, query: contenders.InstancesQuery) -> InstancePage | None:
     """Return the page of instances, or None if the requested instance does not exist.
     Raises Unreadable.
     """
@@ -529,7 +529,7 @@ def page_of(reading: Reading, query: contenders.InstancesQuery) -> Page | None:
     instances = reading.read(names[PAGE * (number - 1) : PAGE * number])
     if query.instance and not instances:
         return None
-    return Page(
+    return InstancePage(
         reading, which, of_class, kind, query.instance, names, number, instances
     )
 
@@ -539,7 +539,7 @@ class ReadTwo:
     board: standings.Board
     chosen: contenders.ChosenTwo
     pair: Two
-    page: Page
+    page: InstancePage
 
 
 def read_two(phase: Phase, viewer: object, query: contenders.ReadQuery) -> ReadTwo:
@@ -598,7 +598,7 @@ def read_own(
     may: Rights,
     query: contenders.InstancesQuery,
     others: Callable[[], Sequence[Evaluation]] = tuple,
-) -> Page | None:
+) -> InstancePage | None:
     """Return the page of one run's instances, compared with the ``others`` of the board
     if the run's values are shown. Raises Unreadable.
     """
@@ -667,7 +667,7 @@ def rights_to_all(
 
 def read_all(
     board: standings.Board, viewer: object, query: contenders.InstancesQuery
-) -> Page | None:
+) -> InstancePage | None:
     """Return the page of the right and wrong answers of all systems on a board. Raises
     Unreadable.
     """
@@ -823,7 +823,7 @@ def several(phase: Phase, viewer: object, query: contenders.SeveralQuery) -> Sev
         dimension=dimension,
         class_metrics=[line.name for line in by_class],
         class_metric=chosen_metric.name if chosen_metric else "",
-        classes=_class_lines(evaluations, dimension, chosen_metric, hidden)
+        classes=_values_by_class(evaluations, dimension, chosen_metric, hidden)
         if chosen_metric
         else [],
         min_class_size=secrecy_of(phase).min_class_size if hidden else 0,
@@ -843,7 +843,7 @@ def _line(name: str, scale: float, values: Sequence[Value], n: int = 0) -> Line:
     return Line(name=name, scale=scale, values=shown, n=n)
 
 
-def _class_lines(
+def _values_by_class(
     evaluations: Sequence[Evaluation],
     dimension: str,
     metric: Metric,

@@ -23,7 +23,7 @@ from scoring.results.comparison.contenders import InstancesQuery
 from scoring.results.comparison.reading import (
     MAX_DRAWN,
     PAGE,
-    Page,
+    InstancePage,
     Reading,
     comparable,
     rights_to_all,
@@ -67,7 +67,7 @@ class Suspects:
     metric: Metric
     metrics: Sequence[Metric]
     offered: Sequence[str]
-    page: Page
+    page: InstancePage
     by_name: dict[str, Suspect]
 
 
@@ -117,7 +117,7 @@ def _suspects(reading: Reading, query: SuspectsQuery) -> Suspects:
     number = min(max(query.page, 1), max(1, -(-len(names) // PAGE)))
     shown = slice(PAGE * (number - 1), PAGE * number)
     described = _described(metric, merits, places[shown])
-    page = Page(
+    page = InstancePage(
         reading=reading,
         which=which,
         of_class=None,

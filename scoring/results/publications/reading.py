@@ -59,7 +59,7 @@ def read_publication(path: Path) -> tuple[Publication, list[Problem]]:
     """
     findings = Findings(path.name)
     try:
-        content = _parsed(path)
+        content = _parse_publication(path)
     except (OSError, ValueError) as fault:
         raise InputRefused(
             [Problem(file=path.name, message=f"cannot be read: {fault}")]
@@ -90,7 +90,7 @@ def read_publication(path: Path) -> tuple[Publication, list[Problem]]:
         },
     )
     fields.close()
-    tables = tuple(_table(fields) for fields in top.objects("tables", "table"))
+    tables = tuple(_parse_table(fields) for fields in top.objects("tables", "table"))
     top.close()
     for name, count in Counter(table.name for table in tables).items():
         if count > 1:
@@ -101,7 +101,7 @@ def read_publication(path: Path) -> tuple[Publication, list[Problem]]:
     return Publication(paper=paper, tables=tables), findings.problems
 
 
-def _parsed(path: Path) -> Any:
+def _parse_publication(path: Path) -> Any:
     if path.stat().st_size > LARGEST:
         raise ValueError(f"it has more than {LARGEST:,} bytes")
     if path.suffix.lower() == ".toml":
@@ -134,7 +134,7 @@ def _parsed(path: Path) -> Any:
     return read_json(path.read_bytes(), constant=refuse, pairs=unrepeated)
 
 
-def _table(fields: Fields) -> PrintedTable:
+def _parse_table(fields: Fields) -> PrintedTable:
     name = fields.text("id")
     fields.path = (name,) if name else fields.path
     row_key = fields.texts("row_key")
@@ -145,7 +145,9 @@ def _table(fields: Fields) -> PrintedTable:
                 f"“row_key” names “{field}”{near(field, FEATURES)}",
                 "fields of rows",
             )
-    measures = tuple(_measure(field) for field in fields.objects("metrics", "metric"))
+    measures = tuple(
+        _parse_measure(field) for field in fields.objects("metrics", "metric")
+    )
     dataset = fields.text("dataset", "")
     table = PrintedTable(
         name=name,
@@ -157,9 +159,11 @@ def _table(fields: Fields) -> PrintedTable:
         deviation=fields.text("deviation", ""),
         marks=fields.mapping("marks", str, "what each mark means"),
         notes=fields.texts("notes", (), may_repeat=True),
-        rows=tuple(_row(field, measures) for field in fields.objects("rows", "entry")),
+        rows=tuple(
+            _parse_row(field, measures) for field in fields.objects("rows", "entry")
+        ),
         conclusions=tuple(
-            _conclusion(field)
+            _parse_conclusion(field)
             for field in fields.objects("conclusions", "conclusion", default=())
         ),
     )
@@ -182,7 +186,7 @@ def _table(fields: Fields) -> PrintedTable:
     return table
 
 
-def _measure(fields: Fields) -> Measure:
+def _parse_measure(fields: Fields) -> Measure:
     measure = Measure(
         name=fields.text("name"),
         scale=fields.choice("scale", list(SCALES)),
@@ -198,7 +202,7 @@ def _measure(fields: Fields) -> Measure:
     return measure
 
 
-def _conclusion(fields: Fields) -> Conclusion:
+def _parse_conclusion(fields: Fields) -> Conclusion:
     form = fields.choice("form", FORMS, DIFFERENCE)
     is_open, is_trend = form == OPEN, form in TRENDS
     conclusion = Conclusion(
@@ -281,7 +285,7 @@ def _check_conclusions(tables: Sequence[PrintedTable], findings: Findings) -> No
                     )
 
 
-def _row(fields: Fields, measures: tuple[Measure, ...]) -> Row:
+def _parse_row(fields: Fields, measures: tuple[Measure, ...]) -> Row:
     system = fields.value("system", None)
     if system is not None and (not isinstance(system, str) or not system.strip()):
         fields.refuse("system", fields.stated("system", system), "a name, or null")

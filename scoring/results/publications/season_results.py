@@ -112,7 +112,7 @@ def store_publication(publication: Publication) -> list[str]:
         if (paper := Paper.objects.select_for_update().filter(key=key).first()) is None:
             paper = Paper.objects.create(**facts)
             changes.append(f"{key}: new")
-        elif changed := _set(paper, facts):
+        elif changed := _set_changed_fields(paper, facts):
             changes.append(f"{key}: {', '.join(changed)} changed")
         names = [table.name for table in publication.tables]
         for old in ReportedTable.objects.filter(paper=paper).exclude(name__in=names):
@@ -179,7 +179,7 @@ def _store_table(paper: Paper, position: int, entry: PrintedTable) -> Iterator[s
         table := ReportedTable.objects.filter(paper=paper, name=entry.name).first()
     ) is None:
         table = ReportedTable.objects.create(paper=paper, name=entry.name, **facts)
-    elif changed := _set(table, facts):
+    elif changed := _set_changed_fields(table, facts):
         yield f"{entry.name}: {', '.join(changed)} changed"
     measures = {measure.name: measure for measure in entry.measures}
     wanted: dict[tuple[str, str], dict[str, Any]] = {}
@@ -214,7 +214,7 @@ def _store_table(paper: Paper, position: int, entry: PrintedTable) -> Iterator[s
     ]
     Reported.objects.bulk_create(new, batch_size=500)
     altered = sum(
-        bool(_set(present[name], figure))
+        bool(_set_changed_fields(present[name], figure))
         for name, figure in wanted.items()
         if name in present
     )
@@ -228,7 +228,7 @@ def _store_table(paper: Paper, position: int, entry: PrintedTable) -> Iterator[s
         yield f"{entry.name}: {', '.join(words)}"
 
 
-def _set(row: Model, facts: dict[str, Any]) -> list[str]:
+def _set_changed_fields(row: Model, facts: dict[str, Any]) -> list[str]:
     changed = [name for name, value in facts.items() if getattr(row, name) != value]
     for name in changed:
         setattr(row, name, facts[name])

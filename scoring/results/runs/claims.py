@@ -128,7 +128,7 @@ def _claim(detail: Mapping[str, Any], *, shows_labels: bool) -> dict[str, Any]:
         ]
     explains = shows_labels and detail["counts"]
     marks = [
-        {"number": number, "why": _why(detail, place) if explains else ""}
+        {"number": number, "why": _credit_reason(detail, place) if explains else ""}
         for place, number in enumerate(detail["marks"])
     ]
     is_supported = bool(shows_labels and detail["counts"] and detail["entailed"])
@@ -140,7 +140,7 @@ def _claim(detail: Mapping[str, Any], *, shows_labels: bool) -> dict[str, Any]:
     }
 
 
-def _why(detail: Mapping[str, Any], place: int) -> str:
+def _credit_reason(detail: Mapping[str, Any], place: int) -> str:
     if detail["entailed"] is None:
         return _("pending")
     if detail["entailed"] is False:
@@ -180,7 +180,7 @@ def drawing(
         for token, relation in zip(tokens, relations, strict=True)
     ]
     middles = [sum(widths[:place]) + width / 2 for place, width in enumerate(widths)]
-    levels = _levels(heads)
+    levels = _arc_levels(heads)
     baseline = TOP + STEP * (max(levels.values(), default=0) + 1)
     arcs = []
     for place, (head, x) in enumerate(zip(heads, middles, strict=True)):
@@ -191,7 +191,7 @@ def drawing(
         else:
             top = baseline - STEP * (levels[place] + 0.6)
             arc = {
-                **_arc(middles[head], x, baseline, top),
+                **_draw_arc(middles[head], x, baseline, top),
                 "label": relations[place],
                 "y": top - 4,
             }
@@ -220,7 +220,7 @@ def drawing(
     }
 
 
-def _levels(heads: Sequence[int]) -> dict[int, int]:
+def _arc_levels(heads: Sequence[int]) -> dict[int, int]:
     """Return the level of each dependent's arc, which is one above the highest arc
     within the span.
     """
@@ -240,7 +240,9 @@ def _levels(heads: Sequence[int]) -> dict[int, int]:
     return levels
 
 
-def _arc(head: float, dependent: float, baseline: float, top: float) -> dict[str, Any]:
+def _draw_arc(
+    head: float, dependent: float, baseline: float, top: float
+) -> dict[str, Any]:
     """Return an arc of a dependency tree. The arc starts at the head, shifted towards
     the dependent, so that arcs of one head do not overlap.
     """

@@ -40,7 +40,7 @@ def confirm_result(*, submission: Submission, by: User, seen: str = "") -> Resul
 
     Raises NotInThisState.
     """
-    return _say(submission, State.CONFIRMED, "", by, seen)
+    return _record_confirmation(submission, State.CONFIRMED, "", by, seen)
 
 
 def contest_result(
@@ -54,10 +54,10 @@ def contest_result(
         raise ValidationError({"message": _("say what is wrong with the result")})
     words = _("the message has %(characters)s characters; at most %(most)s are allowed")
     plain_text.check_length("message", message, MAX_MESSAGE, words)
-    return _say(submission, State.CONTESTED, message, by, seen)
+    return _record_confirmation(submission, State.CONTESTED, message, by, seen)
 
 
-def _say(
+def _record_confirmation(
     submission: Submission, state: State, message: str, by: User, seen: str
 ) -> Result:
     with transaction.atomic():

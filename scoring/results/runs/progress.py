@@ -87,14 +87,14 @@ def received_alone(submission: Submission) -> Progress:
     )
     steps = [
         Step(_("received"), "done", at),
-        Step(_("checked"), "done", note=_oddities(submission)),
+        Step(_("checked"), "done", note=_warnings_text(submission)),
     ]
     return Progress(
         sentence=_("Received."), since=at, steps=steps, share=None, advice=advice
     )
 
 
-def _oddities(submission: Submission) -> str:
+def _warnings_text(submission: Submission) -> str:
     warnings = sum(warning.get("count", 1) for warning in submission.warnings)
     return counted(warnings, "warning") if warnings else _("no problems")
 
@@ -159,7 +159,7 @@ def _sentence(submission: Submission, place: int | None, wait: float | None) -> 
     if submission.status == Status.CHECKING:
         if not place:
             return _("Being checked now.")
-        return " ".join([_("Waiting to be checked."), _before(place)])
+        return " ".join([_("Waiting to be checked."), _runs_before_text(place)])
     if submission.problems:
         return _("This run was refused.")
     if submission.is_unwritten and submission.status in UNWRITTEN:
@@ -171,7 +171,7 @@ def _sentence(submission: Submission, place: int | None, wait: float | None) -> 
             else _("Scored in about %(time)s.") % {"time": duration(wait)}
         )
         return " ".join(
-            filter(None, [_("Waiting to be scored."), _before(place), about])
+            filter(None, [_("Waiting to be scored."), _runs_before_text(place), about])
         )
     return {
         Status.SCORING: _("Being scored now."),
@@ -183,7 +183,7 @@ def _sentence(submission: Submission, place: int | None, wait: float | None) -> 
     }[Status(submission.status)]
 
 
-def _before(place: int | None) -> str:
+def _runs_before_text(place: int | None) -> str:
     if place is None:
         return ""
     if place > MAX_PLACE:
@@ -213,7 +213,10 @@ def _steps(submission: Submission, job: Job | None) -> list[Step]:
     if check is not None and check.state != Job.State.DONE:
         return [received, *_unfinished_check(submission, check)]
     checked_at = check.finished_at if check else submission.submitted_at
-    steps = [received, Step(_("checked"), "done", checked_at, _oddities(submission))]
+    steps = [
+        received,
+        Step(_("checked"), "done", checked_at, _warnings_text(submission)),
+    ]
     queued_at = job.created_at if job else submission.submitted_at
     started_at = job.started_at if job else None
     status = submission.status
@@ -226,7 +229,7 @@ def _steps(submission: Submission, job: Job | None) -> list[Step]:
         at = started_at if status == Status.SCORING else submission.submitted_at
         return [*steps, Step(name, "now", at), Step(_("scored"))]
     if started_at:
-        steps.append(Step(_("scoring"), "done", started_at, _took(job)))
+        steps.append(Step(_("scoring"), "done", started_at, _duration_text(job)))
     if status in (Status.SCORED, Status.WITHDRAWN):
         steps.append(
             Step(
@@ -269,7 +272,7 @@ def _unfinished_check(submission: Submission, check: Job) -> list[Step]:
     return [under_way, *map(Step, (_("queued"), _("scoring"), _("scored")))]
 
 
-def _took(job: Job | None) -> str:
+def _duration_text(job: Job | None) -> str:
     if job is None or job.started_at is None or job.finished_at is None:
         return ""
     time = duration((job.finished_at - job.started_at).total_seconds())

@@ -222,7 +222,7 @@ class Distribution:
     is_mean: bool = False
 
 
-def _class(name: str) -> Callable[[sqlite3.Row], str]:
+def _class_of_row(name: str) -> Callable[[sqlite3.Row], str]:
     return lambda row: NO_CLASS if row[name] is None else str(row[name])
 
 
@@ -231,20 +231,20 @@ def _range_of_tokens(row: sqlite3.Row) -> str:
     return f"{first:03d}-{first + STEP - 1:03d}"
 
 
-def _tenth(row: sqlite3.Row) -> str:
+def _tenth_range(row: sqlite3.Row) -> str:
     tenth = min(int(row["position"] * 10), 9)
     return f"{tenth / 10:.1f}-{(tenth + 1) / 10:.1f}"
 
 
 _FEATURES: Mapping[str, Callable[[sqlite3.Row], str]] = {
-    "fields": _class("field"),
-    "years of the cited papers": _class("year_group"),
-    "citation count groups": _class("citation_group"),
+    "fields": _class_of_row("field"),
+    "years of the cited papers": _class_of_row("year_group"),
+    "citation count groups": _class_of_row("citation_group"),
     "tokens in the sentence": _range_of_tokens,
-    "position of the citation": _tenth,
-    "context types": _class("context_type"),
-    "parts of speech before": _class("pos_before"),
-    "parts of speech after": _class("pos_after"),
+    "position of the citation": _tenth_range,
+    "context types": _class_of_row("context_type"),
+    "parts of speech before": _class_of_row("pos_before"),
+    "parts of speech after": _class_of_row("pos_after"),
 }
 TAGGED = frozenset({"parts of speech before", "parts of speech after"})
 PAPERS = "papers by field and years"
@@ -265,7 +265,7 @@ class _Side:
             if name not in TAGGED or label(row) != NO_CLASS:
                 self.features[name][label(row)] += 1
         if row["citations"] is not None:
-            name = _class("field")(row)
+            name = _class_of_row("field")(row)
             self._citations[name] += row["citations"]
             self._cited[name] += 1
 

@@ -64,9 +64,9 @@ def add(record: Record, file: Path, store: Store) -> None:
                 store.add_intent(*papers, context, types[0])
     elif "authorid" in record and "corpusid" not in record:
         store.add_author(_metadata_of_author(record, file))
-    elif article := _article(record):
+    elif article := _parse_article(record):
         add_article(article, store)
-    elif (paper := _paper(record)).paper_id:
+    elif (paper := _paper_from_record(record)).paper_id:
         store.add_paper(paper)
     else:
         problem = Problem(
@@ -79,7 +79,7 @@ def add(record: Record, file: Path, store: Store) -> None:
         raise InputRefused([problem])
 
 
-def _article(record: Record) -> Article | None:
+def _parse_article(record: Record) -> Article | None:
     content = mapped(record.get("content"))
     if content.get("annotations"):
         return _annotated(record, content)
@@ -108,16 +108,18 @@ def _article(record: Record) -> Article | None:
         for paragraph in map(mapped, listed(mapped(parse).get(part))):
             body = str(paragraph.get("text") or "")
             marks = [
-                _mark(body, span, paper_id)
+                _citation_mark(body, span, paper_id)
                 for span in _annotated_spans(paragraph.get("cite_spans"), len(body))
             ]
             paragraphs.append(
                 Paragraph(section=text(paragraph, "section"), text=body, marks=marks)
             )
-    return Article(paper=_paper(record), references=references, paragraphs=paragraphs)
+    return Article(
+        paper=_paper_from_record(record), references=references, paragraphs=paragraphs
+    )
 
 
-def _paper(record: Record) -> Paper:
+def _paper_from_record(record: Record) -> Paper:
     abstract = record.get("abstract")
     inbound = record.get("inbound_citations")
     authors = listed(record.get("authors"))
@@ -202,7 +204,7 @@ def _annotated(record: Record, content: Record) -> Article:
                 break
             attributes = mapped(mark[2].get("attributes"))
             shifted = mark[0] - start, mark[1] - start, attributes
-            paragraph_marks.append(_mark(body[start:end], shifted, paper_id))
+            paragraph_marks.append(_citation_mark(body[start:end], shifted, paper_id))
         paragraphs.append(
             Paragraph(section=section, text=body[start:end], marks=paragraph_marks)
         )
@@ -222,7 +224,7 @@ def _annotated_spans(annotation: object, length: int) -> Iterator[_Span]:
             yield start, end, span
 
 
-def _mark(body: str, span: _Span, paper_id: str) -> Mark:
+def _citation_mark(body: str, span: _Span, paper_id: str) -> Mark:
     start, end, facts = span
     name = text(facts, "ref_id")
     return Mark(

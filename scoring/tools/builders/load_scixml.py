@@ -50,14 +50,14 @@ def fits(path: Path) -> bool:
 
 
 def load(path: Path, store: Store) -> None:
-    load_papers(path, store, _name_and_title, _read)
+    load_papers(path, store, _name_and_title, _read_article)
 
 
-def _read(file: Path, titles: Titles) -> Article:
-    return _article(_root(file), file, titles)
+def _read_article(file: Path, titles: Titles) -> Article:
+    return _article(_xml_root(file), file, titles)
 
 
-def _root(file: Path) -> ET.Element:
+def _xml_root(file: Path) -> ET.Element:
     root = parsed(file)
     for element in root.iter():
         element.tag = element.tag.upper()
@@ -69,7 +69,7 @@ def _root(file: Path) -> ET.Element:
 
 
 def _name_and_title(file: Path) -> tuple[str, str]:
-    root = _root(file)
+    root = _xml_root(file)
     return _name(root, file), _title(root)
 
 

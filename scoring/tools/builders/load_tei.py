@@ -39,14 +39,14 @@ def fits(path: Path) -> bool:
 
 
 def load(path: Path, store: Store) -> None:
-    load_papers(path, store, _name_and_title, _read)
+    load_papers(path, store, _name_and_title, _read_article)
 
 
-def _read(file: Path, titles: Titles) -> Article:
-    return _article(_root(file), _name(file), titles)
+def _read_article(file: Path, titles: Titles) -> Article:
+    return _article(_xml_root(file), _name(file), titles)
 
 
-def _root(file: Path) -> ET.Element:
+def _xml_root(file: Path) -> ET.Element:
     root = parsed(file)
     for element in root.iter():
         element.tag = element.tag.removeprefix(_NAMESPACE)
@@ -64,7 +64,7 @@ def _name(file: Path) -> str:
 
 
 def _name_and_title(file: Path) -> tuple[str, str]:
-    return _name(file), _title(_root(file))
+    return _name(file), _title(_xml_root(file))
 
 
 def _title(root: ET.Element) -> str:
@@ -81,7 +81,9 @@ def _article(root: ET.Element, name: str, titles: Titles) -> Article:
     unmarked = (text for paragraph in paragraphs for text in _without_marks(paragraph))
     header = root.find("teiHeader")
     source = None if header is None else header.find("fileDesc/sourceDesc/biblStruct")
-    authors = [] if source is None else [_person(one) for one in source.iter("author")]
+    authors = (
+        [] if source is None else [_person_name(one) for one in source.iter("author")]
+    )
     return Article(
         paper=Paper(
             paper_id=name,
@@ -89,7 +91,7 @@ def _article(root: ET.Element, name: str, titles: Titles) -> Article:
             authors="; ".join(filter(None, authors)),
             abstract=text_of(root.find("teiHeader/profileDesc/abstract")),
             text=" ".join(" ".join(unmarked).split()),
-            year=_year(root.find("teiHeader/fileDesc/publicationStmt")),
+            year=_publication_year(root.find("teiHeader/fileDesc/publicationStmt")),
         ),
         references=list(references.values()),
         paragraphs=paragraphs,
@@ -106,8 +108,8 @@ def _reference(entry: ET.Element, name: str, titles: Titles) -> Reference:
         ),
         "",
     )
-    people = ", ".join(filter(None, map(_person, entry.iter("author"))))
-    year = _year(entry)
+    people = ", ".join(filter(None, map(_person_name, entry.iter("author"))))
+    year = _publication_year(entry)
     printed = raw or ". ".join(filter(None, (people, title, str(year or ""))))
     ref_id = f"{name}:{entry.get(_ID, '')}"
     return Reference(
@@ -119,12 +121,12 @@ def _reference(entry: ET.Element, name: str, titles: Titles) -> Reference:
     )
 
 
-def _person(author: ET.Element) -> str:
+def _person_name(author: ET.Element) -> str:
     name = author.find("persName")
     return "" if name is None else " ".join(text_of(part) for part in name)
 
 
-def _year(element: ET.Element | None) -> int | None:
+def _publication_year(element: ET.Element | None) -> int | None:
     for date in () if element is None else element.iter("date"):
         if year := _YEAR.search(date.get("when") or text_of(date)):
             return int(year[0])

@@ -75,7 +75,7 @@ def make_webhook(*, season: Season, url: str, by: User) -> Webhook:
             webhook = Webhook.objects.create(
                 season=season, url=url, nonce=secrets.token_hex(12), created_by=by
             )
-            _note(webhook, by, "webhook-made", None, url)
+            _record_in_history(webhook, by, "webhook-made", None, url)
     except IntegrityError as same:
         raise Refused(_("the season has a webhook with this address already")) from same
     return webhook
@@ -87,13 +87,13 @@ def renew_secret(*, webhook: Webhook, by: User) -> Webhook:
         changed = Webhook.objects.select_for_update().get(pk=webhook.pk)
         changed.nonce = secrets.token_hex(12)
         changed.save(update_fields=["nonce"])
-        _note(changed, by, "webhook-renewed", changed.url, changed.url)
+        _record_in_history(changed, by, "webhook-renewed", changed.url, changed.url)
     return changed
 
 
 def remove_webhook(*, webhook: Webhook, by: User) -> None:
     with transaction.atomic():
-        _note(webhook, by, "webhook-removed", webhook.url, None)
+        _record_in_history(webhook, by, "webhook-removed", webhook.url, None)
         Webhook.objects.filter(pk=webhook.pk).delete()
 
 
@@ -102,7 +102,7 @@ def repeat_delivery(*, delivery: Delivery, by: User) -> Delivery:
         job = Job.all_kinds.filter(pk=delivery.job_id).exclude(state=Job.State.RUNNING)
         if job.update(state=Job.State.QUEUED, due_at=timezone.now(), attempt=0):
             before, queued = delivery.state.value, Delivery.State.QUEUED.value
-            _note(
+            _record_in_history(
                 delivery.webhook,
                 by,
                 "webhook-repeated",
@@ -114,7 +114,7 @@ def repeat_delivery(*, delivery: Delivery, by: User) -> Delivery:
     return delivery
 
 
-def _note(
+def _record_in_history(
     webhook: Webhook, by: User, key: str, before: object, after: object, **facts: str
 ) -> None:
     change = audit.Change("webhook", before, after)

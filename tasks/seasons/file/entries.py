@@ -723,7 +723,7 @@ def phase_prefix(task: str, phase: str) -> str:
     return f"tasks.{task}.phases.{phase}"
 
 
-def gold_key(task: str, split: str) -> str:
+def gold_entry_key(task: str, split: str) -> str:
     return f"tasks.{task}.gold.{split}"
 
 

@@ -305,7 +305,7 @@ def _write_task(
         _write_phase(task, part.slug, plan, by, changes)
     for gold in entry.gold:
         own = kept.get((entry.slug, gold.split))
-        if own is None or entries.gold_key(entry.slug, gold.split) in plan.stays:
+        if own is None or entries.gold_entry_key(entry.slug, gold.split) in plan.stays:
             continue
         why = reason or gold.reason or "First release."
         version, is_new = _record_gold(task, gold.split, own, why, by)

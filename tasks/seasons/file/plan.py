@@ -203,9 +203,9 @@ class Plan:
                 )
         for (task, split), prepared in self.gold.items():
             if present := present_gold(self.entry, task, split):
-                key = entries.gold_key(task, split)
+                key = entries.gold_entry_key(task, split)
                 last = remembered.get(key, UNSAID)
-                compared.append((key, *_digests(last, present, prepared)))
+                compared.append((key, *_setting_digests(last, present, prepared)))
         people = season.organisers.values_list("user__email", "role")
         in_site, in_file = (
             {entries.organiser_key(address): role for address, role in people},
@@ -243,7 +243,7 @@ class Plan:
             for name, value in facts.items()
         }
         values |= {
-            entries.gold_key(task, split): _remembered_digest(
+            entries.gold_entry_key(task, split): _remembered_digest(
                 present_gold(self.entry, task, split), prepared
             )
             for (task, split), prepared in self.gold.items()
@@ -267,7 +267,7 @@ class Plan:
     def new_files(self) -> Iterator[str]:
         for name in self.gold:
             if present_gold(self.entry, *name) is None:
-                yield f"{entries.gold_key(*name)}: new"
+                yield f"{entries.gold_entry_key(*name)}: new"
         yield from self.results.store()
         baselines = Submission.objects.filter(
             phase__task__season__slug=self.entry.slug,
@@ -296,7 +296,7 @@ class Plan:
         ]
 
 
-def _digests(
+def _setting_digests(
     last: Any, present: Gold, prepared: packing.PreparedGold
 ) -> tuple[Any, str, str]:
     """Return the digests of gold in the last loaded file, on the site, and in the
@@ -474,7 +474,7 @@ def _refuse_unexplained_fix(
     prepared = plan.gold.get((task.slug, gold.split))
     if present is None or prepared is None or present.holds(prepared.digests) or reason:
         return
-    key = entries.gold_key(task.slug, gold.split)
+    key = entries.gold_entry_key(task.slug, gold.split)
     last = remembered_of(present.task.season).get(key)
     is_known = last in (present.plain_digest, *present.digests.values())
     if not is_known and (decisions.keeps(key) or not decisions.decides(key)):

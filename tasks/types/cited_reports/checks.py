@@ -74,16 +74,16 @@ def findings(
         how = "all its sentences are blank" if report.sentences else "no sentences"
         yield Finding("empty_answer", f"the report is empty: {how}")
         return
-    yield from _metadata(report, track)
-    yield from _sentences(report, track)
+    yield from _metadata_findings(report, track)
+    yield from _sentence_findings(report, track)
     if track.references == "none" and report.references:
         yield Finding("references_present", "there are references", "none here")
     elif track.references in ("cited_only", "retrieval_list"):
-        yield from _references(report, track)
-    yield from _length(report, topic, track)
+        yield from _reference_findings(report, track)
+    yield from _length_findings(report, topic, track)
 
 
-def _metadata(report: Report, track: Track) -> Iterator[Finding]:
+def _metadata_findings(report: Report, track: Track) -> Iterator[Finding]:
     for category, names in (
         ("metadata", track.metadata),
         ("metadata_recommended", track.recommended),
@@ -104,7 +104,7 @@ def _is_missing(report: Report, name: str) -> bool:
     return value is None or (isinstance(value, str) and not value.strip())
 
 
-def _sentences(report: Report, track: Track) -> Iterator[Finding]:
+def _sentence_findings(report: Report, track: Track) -> Iterator[Finding]:
     count = len(report.references or ())
     for index, sentence in enumerate(report.sentences):
         where = f"sentence {index}"
@@ -123,7 +123,7 @@ def _sentences(report: Report, track: Track) -> Iterator[Finding]:
                 message = f"{where} cites {citation.given}, of {count} references"
                 yield Finding("reference_index", message)
             elif not _fits(citation.document, track):
-                yield _misfit(f"{where} cites", citation.document, track)
+                yield _document_id_finding(f"{where} cites", citation.document, track)
     for score in report.wrong_scores:
         yield Finding("citation_score", f"a score is no number: {score}", "a number")
 
@@ -132,12 +132,12 @@ def _fits(document: str, track: Track) -> bool:
     return not track.pattern or bool(re.match(track.pattern, document))
 
 
-def _misfit(where: str, document: str, track: Track) -> Finding:
+def _document_id_finding(where: str, document: str, track: Track) -> Finding:
     message = f"{where} “{document}”, which is no id of a document"
     return Finding("docid_pattern", message, track.pattern)
 
 
-def _references(report: Report, track: Track) -> Iterator[Finding]:
+def _reference_findings(report: Report, track: Track) -> Iterator[Finding]:
     references = report.references
     if references is None:
         yield Finding("references_missing", "“references” is missing")
@@ -154,7 +154,7 @@ def _references(report: Report, track: Track) -> Iterator[Finding]:
         yield Finding("references_duplicate", message)
     for document in references:
         if not _fits(document, track):
-            yield _misfit("“references” has", document, track)
+            yield _document_id_finding("“references” has", document, track)
     if undeclared := sorted(cited - listed):
         message = f"{len(undeclared)} cited documents are not among the references"
         yield Finding("references_undeclared", f"{message}, such as “{undeclared[0]}”")
@@ -170,7 +170,7 @@ def _references(report: Report, track: Track) -> Iterator[Finding]:
         yield Finding("references_uncited", message)
 
 
-def _length(
+def _length_findings(
     report: Report, topic: Mapping[str, Any] | None, track: Track
 ) -> Iterator[Finding]:
     limit = track.length
@@ -198,13 +198,15 @@ def over_run(
     """Yield the findings on the run as a whole, at most one per category."""
     answered = Counter(report.topic for report in reports)
     if missing := [topic for topic in topics if topic not in answered]:
-        message = f"no report on {_counted(missing)}"
+        message = f"no report on {_count_topics_text(missing)}"
         yield Finding("missing_topics", message, "a report on each topic")
     if new := sorted(answered.keys() - topics.keys()):
-        message = f"this split does not have {_counted(new)}"
+        message = f"this split does not have {_count_topics_text(new)}"
         yield Finding("new_topics", message, "topics of the split")
     if twice := sorted(topic for topic, count in answered.items() if count > 1):
-        message = f"several reports on {_counted(twice)}; the first one counts"
+        message = (
+            f"several reports on {_count_topics_text(twice)}; the first one counts"
+        )
         yield Finding("duplicate_topics", message)
     other = {
         report.topic
@@ -213,11 +215,11 @@ def over_run(
         and report.metadata.get("narrative") != topics[report.topic].get("title")
     }
     if track.exact_narrative and other:
-        message = f"“metadata.narrative” is not the title of {_counted(sorted(other))}"
+        message = f"“metadata.narrative” is not the title of {_count_topics_text(sorted(other))}"
         yield Finding("narrative", message, "the title, character by character")
 
 
-def _counted(topics: Sequence[str]) -> str:
+def _count_topics_text(topics: Sequence[str]) -> str:
     more = len(topics) - MAX_NAMED
     named = ", ".join(topics[:MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
     return f"{len(topics)} {'topic' if len(topics) == 1 else 'topics'}: {named}"

@@ -130,7 +130,7 @@ def read_reports(files: Files, problems: Problems) -> list[Report]:
 def _of_records(file: InputFile, problems: Problems) -> Iterator[Report]:
     for record in read_records(file, problems):
         faults: list[tuple[str, str]] = []
-        report = _report(record, faults)
+        report = _parse_report(record, faults)
         problems += [record.problem(*fault) for fault in faults]
         if not faults:
             yield report
@@ -139,7 +139,7 @@ def _of_records(file: InputFile, problems: Problems) -> Iterator[Report]:
 Faults = list[tuple[str, str]]
 
 
-def _report(record: Record, faults: Faults) -> Report:
+def _parse_report(record: Record, faults: Faults) -> Report:
     value = record.value
     metadata = value.get("metadata")
     if not isinstance(metadata, Mapping):
@@ -158,11 +158,13 @@ def _report(record: Record, faults: Faults) -> Report:
         form = _form_of(rows, faults)
         wrong = []
         sentences = tuple(
-            Sentence(text, tuple(_citations(cited, form, references or (), wrong)))
+            Sentence(
+                text, tuple(_parse_citations(cited, form, references or (), wrong))
+            )
             for text, cited in rows
         )
     return Report(
-        topic=_topic(metadata, faults),
+        topic=_topic_of_report(metadata, faults),
         file=record.file,
         line=record.line,
         metadata=metadata,
@@ -177,7 +179,7 @@ def _kind(value: Mapping[str, Any], key: str) -> str:
     return json_kind(value[key]) if key in value else "missing"
 
 
-def _topic(metadata: Mapping[str, Any], faults: Faults) -> str:
+def _topic_of_report(metadata: Mapping[str, Any], faults: Faults) -> str:
     for key in _TEXTS:
         if not isinstance(metadata.get(key) or "", str):
             faults.append((f"“metadata.{key}” is {json_kind(metadata[key])}", "a text"))
@@ -234,7 +236,7 @@ def _rows(raw: Any, key: str, faults: Faults) -> list[tuple[str, Any]]:
 def _form_of(rows: Sequence[tuple[str, Any]], faults: Faults) -> str:
     forms: dict[str, str] = {}
     for index, (_, citations) in enumerate(rows):
-        for form in sorted(_forms(citations)):
+        for form in sorted(_citation_forms(citations)):
             forms.setdefault(form, f"sentence {index}")
     lists = [form for form in forms if form in (POSITIONS, IDS)]
     found = [form for form in forms if form != "list"]
@@ -254,17 +256,17 @@ def _form_of(rows: Sequence[tuple[str, Any]], faults: Faults) -> str:
     return lists[0] if lists else IDS
 
 
-def _forms(citations: Any) -> set[str]:
+def _citation_forms(citations: Any) -> set[str]:
     if citations is None:
         return set()
     if isinstance(citations, dict):
         return {SCORES}
     if not isinstance(citations, list):
         return {""}
-    return {_form(citation) for citation in citations} or {"list"}
+    return {_citation_form(citation) for citation in citations} or {"list"}
 
 
-def _form(citation: Any) -> str:
+def _citation_form(citation: Any) -> str:
     if isinstance(citation, str):
         return IDS
     if isinstance(citation, bool) or not isinstance(citation, int | float):
@@ -272,7 +274,7 @@ def _form(citation: Any) -> str:
     return POSITIONS if citation == int(citation) else ""
 
 
-def _citations(
+def _parse_citations(
     cited: Any, form: str, references: Sequence[str], wrong: list[str]
 ) -> Iterator[Citation]:
     if form == SCORES and isinstance(cited, dict):

@@ -71,7 +71,7 @@ def read_annotations(
         try:
             if source is Source.RUN:
                 _refuse_odd_quotes(raw)
-            yield _annotation(line, topic, number, source)
+            yield _parse_annotation(line, topic, number, source)
         except Unreadable as fault:
             problems.append(
                 file.problem(fault.message, fault.expected, line=number, raw=line)
@@ -98,7 +98,7 @@ def _refuse_odd_quotes(raw: bytes) -> None:
             raise Unreadable(message, "the file in UTF-8") from None
 
 
-def _annotation(
+def _parse_annotation(
     line: str, topic: str | None, number: int, source: Source
 ) -> Annotation:
     fields = _needed_fields(
@@ -116,7 +116,7 @@ def _annotation(
         field = fields["Reference Text"]
         elements = [
             (_sid(attributes), text)
-            for _, attributes, text in _tags(_ELEMENT, _NEXT_TAG, field)
+            for _, attributes, text in _iterate_tags(_ELEMENT, _NEXT_TAG, field)
         ]
         for position, (sid, text) in enumerate(elements, start=1):
             if not text.strip():
@@ -372,7 +372,7 @@ def csv_elements(text: str) -> Iterator[tuple[str | None, str]]:
     unclosed element are skipped, as an XML parser does.
     """
     depth = 0
-    for tag, attributes, content in _tags(_CSV_TAG, _CSV_NEXT_TAG, text):
+    for tag, attributes, content in _iterate_tags(_CSV_TAG, _CSV_NEXT_TAG, text):
         if tag[1]:
             depth = max(depth - 1, 0)
             continue
@@ -382,7 +382,7 @@ def csv_elements(text: str) -> Iterator[tuple[str | None, str]]:
         depth += not is_empty
 
 
-def _tags(
+def _iterate_tags(
     tag: re.Pattern[str], next_tag: re.Pattern[str], text: str
 ) -> Iterator[tuple[re.Match[str], str, str]]:
     end = 0

@@ -106,7 +106,7 @@ def read_run(files: Files, index: Index, options: Options) -> tuple[Run, list[Pr
         topics.update(filter(None, [topic, *(answer.topic for answer in read)]))
     run = Run(tuple(answers), frozenset(topics))
     if topics & set(index["topics"]) and not fatal(problems):
-        problems.extend(_missing(run, index))
+        problems.extend(_warn_of_missing_answers(run, index))
     return run, problems
 
 
@@ -282,7 +282,7 @@ def _answer_doubts(
             )
 
 
-def _missing(run: Run, index: Index) -> Iterator[Problem]:
+def _warn_of_missing_answers(run: Run, index: Index) -> Iterator[Problem]:
     topics_here = index["topics"]
     if topics := [topic for topic in topics_here if topic not in run.topics]:
         message = (
@@ -334,7 +334,7 @@ def read_json_answers(
     """
     answers: list[citances.Annotation] = []
     for number, record, raw in json_lines(file, problems):
-        faults, probabilities = list(_faults(record)), None
+        faults, probabilities = list(_answer_faults(record)), None
         if with_probabilities:
             try:
                 probabilities = read_probabilities(
@@ -362,7 +362,7 @@ def read_json_answers(
                 probabilities=probabilities,
             )
         )
-    names, in_order = _named(answers, index)
+    names, in_order = _named_citances(answers, index)
     if in_order:
         message = (
             f"{in_order} lines fit several citances and were matched with them in order"
@@ -385,7 +385,7 @@ def _facet_name(spelling: object) -> str:
     return f"{bare.lower()}_citation" if bare and "_" not in word else word
 
 
-def _named(
+def _named_citances(
     answers: Sequence[citances.Annotation], index: Index
 ) -> tuple[list[citances.CitanceName], int]:
     found, in_order = [answer.name for answer in answers], 0
@@ -416,7 +416,7 @@ def bare_article(name: str) -> str:
     return name
 
 
-def _faults(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _answer_faults(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the faults in the fields of one JSON answer."""
     for key in ("topic", "citing", "marker", "citance"):
         value = record.get(key)

@@ -166,7 +166,9 @@ def _topic(folder: folders.TopicFolder, notes: list[str]) -> SummaryTopic | None
             references[key] = Reference(
                 *key, file.base, raw, summary_lines(decoded(raw))
             )
-    return SummaryTopic(name, tuple(references.values()), _abstract(folder, name))
+    return SummaryTopic(
+        name, tuple(references.values()), _abstract_checksums(folder, name)
+    )
 
 
 def _summary_files(folder: folders.TopicFolder) -> list[tuple[str, InputFile]]:
@@ -208,7 +210,7 @@ def summary_lines(text: str) -> tuple[str, ...]:
     return tuple(line for line in lines if line)
 
 
-def _abstract(folder: folders.TopicFolder, name: str) -> Sequence[int]:
+def _abstract_checksums(folder: folders.TopicFolder, name: str) -> Sequence[int]:
     """Return checksums of the paper's abstract, which is public."""
     papers = [file for file in folder.papers() if file.stem == name] or folder.papers()
     sentences = folders.read_sentences(papers[0]) if papers else []
@@ -233,7 +235,7 @@ def read_inputs(files: Files, options: base.Options) -> base.Index:
     for folder in folders.topic_folders(files):
         if folder.papers():
             name = _name(folder, folder.papers()[0])
-            texts[name] = _abstract(folder, name)
+            texts[name] = _abstract_checksums(folder, name)
     if not texts:
         expected = "`<topic>/Reference_XML/<topic>.xml`"
         raise InputRefused([Problem(message="no topic was found", expected=expected)])
@@ -305,7 +307,9 @@ def read_run(
         for summary in _summaries(file, problems):
             if summary.topic in summaries:
                 message = f"topic {summary.topic} again: the later summary counts"
-                problems.append(_warning(summary, message, "one summary a topic"))
+                problems.append(
+                    _summary_warning(summary, message, "one summary a topic")
+                )
             summaries[summary.topic] = summary
             problems.extend(_warnings_on_summary(summary, index, options))
     topics = index["topics"]
@@ -391,14 +395,16 @@ def _warnings_on_summary(
 ) -> Iterator[Problem]:
     topics = index["topics"]
     if summary.topic not in topics:
-        yield _warning(
+        yield _summary_warning(
             summary,
             f"topic {summary.topic} is not in this split",
             f"one of {some(topics)}",
         )
         return
     if not summary.words:
-        yield _warning(summary, f"the summary of {summary.topic} is empty", "a summary")
+        yield _summary_warning(
+            summary, f"the summary of {summary.topic} is empty", "a summary"
+        )
     if summary.words > MAX_WORDS:
         cut = (
             "; under the corrected rules it is cut there"
@@ -406,18 +412,18 @@ def _warnings_on_summary(
             else ""
         )
         message = f"{summary.words} words for {summary.topic}{cut}"
-        yield _warning(
+        yield _summary_warning(
             summary, message, LIMIT, is_fatal=options["over_limit"] == REFUSE
         )
     share = copied_share(prints_of(summary.lines), topics[summary.topic]["abstract"])
     if share >= COPIED:
         message = f"the summary of {summary.topic} copies the abstract, which is one of the gold summaries"
-        yield _warning(
+        yield _summary_warning(
             summary, f"{message} ({share:.0%})", "a summary of the paper's own making"
         )
 
 
-def _warning(
+def _summary_warning(
     summary: SystemSummary, message: str, expected: str, *, is_fatal: bool = False
 ) -> Problem:
     return Problem(
@@ -671,13 +677,16 @@ def show_instances(
     }
     for name, [row] in base.rows_by_name(pairs.names).items():
         gold = "\n\n".join(
-            f"{kind}:\n{_lines(lines)}" for kind, lines in pairs.gold[row].references
+            f"{kind}:\n{_summary_as_text(lines)}"
+            for kind, lines in pairs.gold[row].references
         )
-        answer = _lines(pairs.answers[row].lines) if pairs.answers[row] else ""
+        answer = (
+            _summary_as_text(pairs.answers[row].lines) if pairs.answers[row] else ""
+        )
         yield base.ShownInstance(
             name=name, given=papers.get(name, ""), gold=gold, answer=answer
         )
 
 
-def _lines(lines: Sequence[bytes]) -> str:
+def _summary_as_text(lines: Sequence[bytes]) -> str:
     return "\n".join(text for line in lines if (text := decoded(line).strip()))

@@ -48,22 +48,22 @@ class Measure:
     has_tokenizer: bool = False
 
 
-def _labels(metric: str, **more: Any) -> Measure:
+def _label_measure(metric: str, **more: Any) -> Measure:
     return Measure(
         metric=f"{more.pop('module', CLASSES)}:{metric}", given=("labels",), **more
     )
 
 
 def _of_label(metric: str, **more: Any) -> Measure:
-    return _labels(metric, options={"label": "label"}, **more)
+    return _label_measure(metric, options={"label": "label"}, **more)
 
 
 _BINS = {"bins": "count"}
 LABELS: Mapping[str, Measure] = {
-    "accuracy": _labels("Accuracy"),
-    "balanced_accuracy": _labels("BalancedAccuracy"),
+    "accuracy": _label_measure("Accuracy"),
+    "balanced_accuracy": _label_measure("BalancedAccuracy"),
     **{
-        f"{average}_{part}": _labels(
+        f"{average}_{part}": _label_measure(
             "ClassAverage", arguments={"part": part, "average": average}, several=None
         )
         for average in ("macro", "micro", "weighted")
@@ -74,33 +74,39 @@ LABELS: Mapping[str, Measure] = {
         for part in PARTS
     },
     "false_positive_rate": _of_label("FalsePositiveRate"),
-    "mcc": _labels("Matthews"),
-    "kappa": _labels("Kappa"),
-    "kappa_linear": _labels("LinearKappa"),
-    "kappa_quadratic": _labels("QuadraticKappa"),
-    "coverage": _labels("Coverage"),
-    "brier_score": _labels("Brier", module=CALIBRATION, asks=PROBABILITIES),
-    "log_loss": _labels("LogLoss", module=CALIBRATION, asks=PROBABILITIES),
+    "mcc": _label_measure("Matthews"),
+    "kappa": _label_measure("Kappa"),
+    "kappa_linear": _label_measure("LinearKappa"),
+    "kappa_quadratic": _label_measure("QuadraticKappa"),
+    "coverage": _label_measure("Coverage"),
+    "brier_score": _label_measure("Brier", module=CALIBRATION, asks=PROBABILITIES),
+    "log_loss": _label_measure("LogLoss", module=CALIBRATION, asks=PROBABILITIES),
     "auroc": _of_label("Auroc", module=WEIGHTED, asks=SCORES),
     "average_precision": _of_label("AveragePrecision", module=WEIGHTED, asks=SCORES),
     "auprc": _of_label("Auprc", module=WEIGHTED, asks=SCORES),
-    "ece": _labels("CalibrationError", module=CALIBRATION, options=_BINS, asks=SCORES),
-    "ece_debiased": _labels(
+    "ece": _label_measure(
+        "CalibrationError", module=CALIBRATION, options=_BINS, asks=SCORES
+    ),
+    "ece_debiased": _label_measure(
         "DebiasedCalibrationError", module=CALIBRATION, options=_BINS, asks=SCORES
     ),
-    "ece_equal_size": _labels(
+    "ece_equal_size": _label_measure(
         "EqualSizeCalibrationError",
         module=WEIGHTED,
         options={**_BINS, "pooled": "flag"},
         asks=SCORES,
     ),
-    "exact_match": _labels("LabelSets", arguments={"column": "exact"}, several=True),
-    "hamming_loss": _labels(
+    "exact_match": _label_measure(
+        "LabelSets", arguments={"column": "exact"}, several=True
+    ),
+    "hamming_loss": _label_measure(
         "HammingLoss", arguments={"column": "hamming"}, several=True
     ),
-    "jaccard": _labels("LabelSets", arguments={"column": "jaccard"}, several=True),
+    "jaccard": _label_measure(
+        "LabelSets", arguments={"column": "jaccard"}, several=True
+    ),
     **{
-        f"samples_{part}": _labels(
+        f"samples_{part}": _label_measure(
             "LabelSets", arguments={"column": part}, several=True
         )
         for part in PARTS

@@ -69,7 +69,7 @@ class OfficialProgram:
     @property
     def entry(self) -> str:
         """Return the path of the script that the command runs."""
-        return _entry(self.command, self.files)
+        return _script_path(self.command, self.files)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,7 +154,7 @@ def _faults_of(text: str) -> list[tuple[str, str]]:
         return [("“files” are no texts by path", f"at most {MAX_FILES} files")]
     if inside := _file_inside_file(files):
         return [(f"“{inside}” is a file and a folder", "other names of files")]
-    if sum(map(len, _code(files).values())) > MAX_CODE:
+    if sum(map(len, _python_files(files).values())) > MAX_CODE:
         return [(f"more than {MAX_CODE >> 10} KB of Python", "less code")]
     return [*_command_faults(command, files)]
 
@@ -164,7 +164,7 @@ def _file_inside_file(files: Mapping[str, str]) -> str:
     return min(folders & files.keys(), default="")
 
 
-def _code(files: Mapping[str, str]) -> dict[str, str]:
+def _python_files(files: Mapping[str, str]) -> dict[str, str]:
     return {name: text for name, text in files.items() if name.endswith(".py")}
 
 
@@ -182,7 +182,7 @@ def _command_faults(
     if (python[1] or "").startswith("2"):
         yield f"“{command[:80]}” is Python 2", "python3 FILE ARGS"
         return
-    if not _entry(words[1:], files):
+    if not _script_path(words[1:], files):
         yield f"“{command[:80]}” runs no file of the program", "python3 FILE ARGS"
 
 
@@ -195,7 +195,7 @@ def _code_faults(program: OfficialProgram) -> list[tuple[str, str]]:
     return []
 
 
-def _entry(words: tuple[str, ...] | list[str], files: Mapping[str, str]) -> str:
+def _script_path(words: tuple[str, ...] | list[str], files: Mapping[str, str]) -> str:
     """Return the path of the script that the command runs. The first word of the
     command is the path or the file name of the script.
     """
@@ -261,7 +261,7 @@ def _uses(text: str) -> _Uses:
     """Parse the Python code in a `program.json` and return the uses of modules."""
     imports: dict[str, None] = {}
     os_calls: set[str] = set()
-    for source in _code(program_of(text).files).values():
+    for source in _python_files(program_of(text).files).values():
         try:
             tree = ast.parse(source)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -299,7 +299,9 @@ def warnings_of(program: OfficialProgram) -> list[str]:
         found.append(f"it uses {', '.join(starting)}, and may start no other program")
     if speaking := sorted(heads & _SPEAKING):
         found.append(f"it imports {', '.join(speaking)}, and reaches no network")
-    if heads & _GPU_MODULES or any(map(_GPU.search, _code(program.files).values())):
+    if heads & _GPU_MODULES or any(
+        map(_GPU.search, _python_files(program.files).values())
+    ):
         found.append("it asks for a GPU, and gets none")
     return found
 

@@ -169,7 +169,10 @@ def read_measures(text: str, shown: str, faults: list[Problem]) -> OwnMeasures:
             base := next((name for name in names if name in known), "")
         ):
             metric, inherited = known[base]
-            classes[node.name] = metric, {**inherited, **_facts(node, shown, faults)}
+            classes[node.name] = (
+                metric,
+                {**inherited, **_measure_facts(node, shown, faults)},
+            )
     return OwnMeasures(text, classes)
 
 
@@ -195,7 +198,9 @@ def measures_without_carriers(text: str) -> list[str]:
     ]
 
 
-def _facts(node: ast.ClassDef, shown: str, faults: list[Problem]) -> dict[str, Any]:
+def _measure_facts(
+    node: ast.ClassDef, shown: str, faults: list[Problem]
+) -> dict[str, Any]:
     facts: dict[str, Any] = {}
     for statement in node.body:
         if isinstance(statement, ast.FunctionDef) and statement.name == "marks":

@@ -42,7 +42,7 @@ from tasks.types.declared.recognised import (
     evidence_labels,
 )
 from tasks.types.declared.secrecy import (
-    could_answer,
+    could_contain_answer,
     is_named_like_answer,
     secret_parts,
 )
@@ -338,7 +338,7 @@ def _public_fields(
     before = names[: names.index(answer)] if answer in names else []
 
     def is_harmless(name: str) -> bool:
-        if name in recognised.secret or could_answer(form, rows, name):
+        if name in recognised.secret or could_contain_answer(form, rows, name):
             return False
         if name not in before and not all(row.get(name) for row in rows):
             return False

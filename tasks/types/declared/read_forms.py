@@ -38,7 +38,7 @@ ANSWER = "field"
 FILES_OF = {"tags": (*JSON_FORMS, BIO)}
 
 
-def _labels(
+def _read_label_form(
     settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]
 ) -> InstanceTask | None:
     labels = answer.texts("labels")
@@ -113,7 +113,7 @@ def _treatment(rule: Keys, name: str, labels: Sequence[str]) -> Treatment:
     return WRONG if value != LEFT_OUT else LEFT_OUT
 
 
-def _numbers(
+def _read_number_form(
     settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]
 ) -> InstanceTask | None:
     least, most, step = (answer.number(name) for name in ("least", "most", "step"))
@@ -128,7 +128,7 @@ def _numbers(
     )
 
 
-def _texts(
+def _read_text_form(
     settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]
 ) -> InstanceTask | None:
     longest = int(answer.number("longest", MAX_TEXT, least=1) or MAX_TEXT)
@@ -138,7 +138,7 @@ def _texts(
     )
 
 
-def _spans(
+def _read_span_form(
     settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]
 ) -> InstanceTask | None:
     return SpanTask(
@@ -151,7 +151,7 @@ def _spans(
     )
 
 
-def _tags(
+def _read_tag_form(
     settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]
 ) -> InstanceTask | None:
     labels, tokens = answer.texts("labels"), answer.text("tokens", "tokens")
@@ -185,7 +185,7 @@ def _tags(
     )
 
 
-def _pool(
+def _pool_settings(
     task: Keys, id_field: str, content: str, content_field: str
 ) -> dict[str, Any]:
     """Return the settings of the pool, which contains the documents or candidates.
@@ -208,11 +208,11 @@ def _pool(
     return facts
 
 
-def _evidence(
+def _read_evidence_form(
     settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]
 ) -> InstanceTask | None:
     pool, labels = (
-        _pool(task, "doc_id", "sentences", "abstract"),
+        _pool_settings(task, "doc_id", "sentences", "abstract"),
         answer.texts("labels"),
     )
     shape = answer.choice("shape", ("sets", "one"))
@@ -239,7 +239,7 @@ def _ranking(
     candidates = answer.text("candidates", "")
     facts: dict[str, Any] = {}
     if not candidates:
-        facts = _pool(task, "id", "text", "text")
+        facts = _pool_settings(task, "id", "text", "text")
     elif candidates not in settings["shown"]:
         settings = {**settings, "shown": (*settings["shown"], candidates)}
     longest = answer.number("longest", LONGEST, least=1)
@@ -254,11 +254,11 @@ def _ranking(
 
 
 FORMS: Mapping[str, Reading] = {
-    "labels": _labels,
+    "labels": _read_label_form,
     "ranking": _ranking,
-    "text": _texts,
-    "spans": _spans,
-    "tags": _tags,
-    "evidence": _evidence,
-    "numbers": _numbers,
+    "text": _read_text_form,
+    "spans": _read_span_form,
+    "tags": _read_tag_form,
+    "evidence": _read_evidence_form,
+    "numbers": _read_number_form,
 }

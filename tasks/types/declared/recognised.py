@@ -33,7 +33,7 @@ from tasks.types.declared.fields import (
     scalars,
     words,
 )
-from tasks.types.declared.secrecy import could_answer
+from tasks.types.declared.secrecy import could_contain_answer
 from tasks.types.declared.unscored import fault_of
 from tasks.types.forms.shapes import SPACE, is_on, label_text, split_at
 from tasks.types.problems import InputRefused, Problem
@@ -202,7 +202,10 @@ def _answer_guess(
         reading.field
         for reading in readings
         if reading.field not in own_fields
-        and (reading.keys.get("columns") or could_answer(form, rows, reading.field))
+        and (
+            reading.keys.get("columns")
+            or could_contain_answer(form, rows, reading.field)
+        )
     )
     rivals = [name for name in others if _name_rank(form, name) <= rank]
     could = f"; {_quoted([*others][:3])} could be too" if others else ""

@@ -32,7 +32,7 @@ def is_named_like_answer(name: str) -> bool:
     return IS_ANSWER.search(name) is not None
 
 
-def could_answer(form: str, rows: Rows, name: str) -> bool:
+def could_contain_answer(form: str, rows: Rows, name: str) -> bool:
     """Return True if the field could contain an answer, in this form of task or in
     another form.
 
@@ -49,7 +49,7 @@ def could_answer(form: str, rows: Rows, name: str) -> bool:
         return True
     if words(rows, name) < TEXT:
         return True
-    parts = _parts(rows, name)
+    parts = _field_names_inside(rows, name)
     if parts and len(secret_parts(rows, name)) == len(parts):
         return True
     different = len({str(value) for value in own})
@@ -72,7 +72,7 @@ def _holds_texts(value: Any) -> bool:
     return False
 
 
-def _parts(rows: Rows, name: str) -> list[str]:
+def _field_names_inside(rows: Rows, name: str) -> list[str]:
     objects = (row.get(name) for row in rows)
     return [
         *dict.fromkeys(key for own in objects if isinstance(own, dict) for key in own)
@@ -82,7 +82,7 @@ def _parts(rows: Rows, name: str) -> list[str]:
 def secret_parts(rows: Rows, name: str) -> list[str]:
     """Return the paths of those parts of an object that could be an answer."""
     found = []
-    for part in _parts(rows, name):
+    for part in _field_names_inside(rows, name):
         own = [
             value
             for row in rows

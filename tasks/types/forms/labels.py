@@ -188,7 +188,7 @@ class LabelTask(InstanceTask):
         def treated(answer: LabelWithProbabilities | str | None) -> Any:
             if answer is not None and not (self.abstain and answer == self.abstain):
                 return answer
-            return _treated(missing if answer is None else abstained, answer)
+            return _apply_treatment(missing if answer is None else abstained, answer)
 
         answers = list(map(treated, answers))
         gold = [instance.gold for instance in content.instances]
@@ -336,7 +336,9 @@ def _no_label(
     return f"“{key}” {'holds' if is_list else 'is'} {json_kind(value)}", expected
 
 
-def _treated(treatment: Treatment, answer: LabelWithProbabilities | str | None) -> Any:
+def _apply_treatment(
+    treatment: Treatment, answer: LabelWithProbabilities | str | None
+) -> Any:
     """Return the answer that a rule set's treatment gives to an unanswered instance.
     The argument ``answer`` is None, or the label of an abstention.
     """

@@ -179,7 +179,7 @@ def _of_documents(
             missing = shape.document if name else key
             problems.append(row.problem(f"“{missing}” is missing", "an id"))
             continue
-        grade = _grade(shape, row.value.get(field), field)
+        grade = _grade_of_row(shape, row.value.get(field), field)
         own = grades.setdefault(name, {})
         if grade is None:
             found = row.value.get(field)
@@ -204,7 +204,7 @@ def _of_documents(
         yield replace(row, value={**same, key: name, field: grades[name]})
 
 
-def _grade(shape: GoldShape, value: Any, field: str) -> int | None:
+def _grade_of_row(shape: GoldShape, value: Any, field: str) -> int | None:
     """Return the relevance grade of the document in a row. If rows have no separate
     answer field, the grade is 1.
     """
@@ -285,10 +285,12 @@ def query_records(file: InputFile, key: str, problems: Problems) -> Iterator[Rec
             found = f"a row of {len(row.cells)} cells, and no column “{key}”"
             problems.append(file.problem(found, expected, line=row.line))
             return
-        yield _query(file, row, position, heads)
+        yield _query_record(file, row, position, heads)
 
 
-def _query(file: InputFile, row: Row, place: int, heads: Sequence[str]) -> Record:
+def _query_record(
+    file: InputFile, row: Row, place: int, heads: Sequence[str]
+) -> Record:
     cells = dict(zip(heads, row.cells, strict=True))
     return Record(file.shown, row.line, place, cells)
 

@@ -58,7 +58,7 @@ def _object_with_unique_keys(members: list[tuple[str, Any]]) -> dict[str, Any]:
     return value
 
 
-def _members(value: Any) -> int:
+def _count_members(value: Any) -> int:
     """Return the number of members of all objects in a value."""
     count, level = 0, [value]
     while level:
@@ -83,7 +83,7 @@ def _may_repeat_keys(text: str, values: list[Any]) -> bool:
     if text.count(":") > written:
         written = len(_MEMBER.findall(text))
     is_flat = text.count("{") == len(values) and set(map(type, values)) == {dict}
-    return written > (sum(map(len, values)) if is_flat else _members(values))
+    return written > (sum(map(len, values)) if is_flat else _count_members(values))
 
 
 #: The decoder is created once, not for each line as `json.loads` with an option does.
@@ -133,7 +133,7 @@ def read_json(
             raise
         line = checked.count("\n", 0, number.start()) + 1
         raise too_long(len(number[0]), limits, line) from fault
-    if _brackets(checked) > limits.depth:
+    if _bound_depth(checked) > limits.depth:
         _require_depth(value, checked, limits)
     return value
 
@@ -147,7 +147,7 @@ def read_json_line(line: str, limits: Limits = JSON, *, is_unique: bool = False)
     if end != len(line) or (is_unique and _may_repeat_keys(line, [value])):
         # The slower decoder raises an exception with the position of the fault.
         return read_json(line, limits, is_unique=is_unique)
-    if _brackets(line) > limits.depth:
+    if _bound_depth(line) > limits.depth:
         _require_depth(value, line, limits)
     return value
 
@@ -172,7 +172,7 @@ def read_json_objects(
     if is_unique and _may_repeat_keys(text, values):
         raise ValueError("a key may occur twice")
     for line, value in zip(text.split("\n"), values, strict=False):
-        if _brackets(line) > limits.depth:
+        if _bound_depth(line) > limits.depth:
             _require_depth(value, line, limits)
     return values
 
@@ -203,7 +203,7 @@ def read_json_list(
             raw = checked[place:end]
             if is_unique and _may_repeat_keys(raw, [value]):
                 value = _unique_value(raw, limits, line)
-            if _brackets(raw) > limits.depth:
+            if _bound_depth(raw) > limits.depth:
                 _require_depth(value, raw, limits)
             items.append(ListItem(line, value, raw))
             place = _next_item(checked, end)
@@ -244,7 +244,7 @@ def _next_item(text: str, place: int) -> int:
 _BLANK = re.compile(r"[ \t\r\n]*")
 
 
-def _brackets(text: str) -> int:
+def _bound_depth(text: str) -> int:
     """Return an upper bound of the depth of a JSON text, which is fast to compute."""
     return text.count("[") + text.count("{")
 

@@ -85,7 +85,7 @@ def _begins_as_json(file: InputFile) -> bool:
 
 def _json_rows(file: InputFile, seen: Seen, problems: Problems) -> Iterator[Row]:
     for record in read_records(file, problems):
-        faults = [*_faults(record)]
+        faults = [*_row_faults(record)]
         for message, expected in faults:
             problems.append(record.problem(message, expected))
         if faults:
@@ -101,7 +101,7 @@ def _json_rows(file: InputFile, seen: Seen, problems: Problems) -> Iterator[Row]
             problems.append(record.problem(_duplicate_message(row), _ONCE))
 
 
-def _faults(record: Record) -> Iterator[tuple[str, str]]:
+def _row_faults(record: Record) -> Iterator[tuple[str, str]]:
     """Yield an error message and the expected form for each faulty field of a row."""
     for name in NAMES:
         value = record.value.get(name)

@@ -101,7 +101,7 @@ def _lines(lines: list[str]) -> Iterator[tuple[_Kind, str]]:
         is_in_table = "|" in bare and (is_in_table or _is_delimiter(following))
         if is_in_table or _is_bare_row(bare):
             is_header = is_in_table and not is_below_header
-            found = _Kind.HEADING if is_header else _Kind.ROW, _cells(bare)
+            found = _Kind.HEADING if is_header else _Kind.ROW, _cell_texts(bare)
         elif _is_no_text(bare):
             found = _Kind.END, ""
         else:
@@ -126,13 +126,13 @@ def _line_of_text(
         return _Kind.HEADING, heading["text"].rstrip("# \t")
     bold = _IN_BOLD.fullmatch(content)
     # A list item in bold type is a heading only if the next line is indented further.
-    has_content_below = not is_item or _indent(following) > _indent(line)
+    has_content_below = not is_item or _indentation(following) > _indentation(line)
     if bold and has_content_below and not bold["text"].endswith(_ENDS):
         return _Kind.HEADING, content
     return _Kind.ITEM if is_item else _Kind.TEXT, content.removesuffix("\\")
 
 
-def _cells(row: str) -> str:
+def _cell_texts(row: str) -> str:
     """Return the texts of the cells in a table row, joined by spaces."""
     return " ".join(filter(None, map(str.strip, row.strip("|").split("|"))))
 
@@ -212,7 +212,7 @@ def _is_underlined(text: str, following: str) -> bool:
     return is_line and len(following.strip()) > 2 and not text.endswith((*_ENDS, "]"))
 
 
-def _indent(line: str) -> int:
+def _indentation(line: str) -> int:
     return len(line) - len(line.lstrip()) if line.strip() else 0
 
 

@@ -93,7 +93,7 @@ def file_parses(texts: Sequence[str], path: str) -> list[Parse]:
     Raises Unavailable if the file or a parse is missing, and InputRefused if the file
     is damaged.
     """
-    parses = _read(path, parses_name(path))
+    parses = _read_parses(path, parses_name(path))
     if missing := [text for text in texts if text not in parses]:
         raise Unavailable(
             f"{path} has no parse of {len(missing)} texts; the first is “{quoted(missing[0])}”"
@@ -107,13 +107,13 @@ def parses_name(path: str) -> str:
 
 
 @lru_cache(maxsize=2)
-def _read(path: str, name: str) -> Mapping[str, Parse]:
+def _read_parses(path: str, name: str) -> Mapping[str, Parse]:
     del name  # The digest changes whenever the file changes.
     problems: list[Problem] = []
     parses: dict[str, Parse] = {}
     for file in open_input(Path(path)):
         for line, record, raw in json_lines(file, problems):
-            faults = list(_faults(record))
+            faults = list(_parse_faults(record))
             problems += [
                 file.problem(fault, EXAMPLE, line=line, raw=raw) for fault in faults
             ]
@@ -126,7 +126,7 @@ def _read(path: str, name: str) -> Mapping[str, Parse]:
     return parses
 
 
-def _faults(record: Mapping[str, Any]) -> Iterator[str]:
+def _parse_faults(record: Mapping[str, Any]) -> Iterator[str]:
     if not isinstance(record.get("text"), str):
         yield "“text” is no text"
     for key, kind in (("tokens", str), ("heads", int), ("relations", str)):

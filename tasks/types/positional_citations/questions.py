@@ -168,7 +168,9 @@ def read_questions(files: Files) -> tuple[Question, ...]:
             if jsonlines.is_records_file(file.name)
             else ()
         ):
-            faults = [record.problem(*fault) for fault in _faults(record.value)]
+            faults = [
+                record.problem(*fault) for fault in _question_faults(record.value)
+            ]
             name = record.id or str(record.item)
             if name in questions:
                 faults.append(
@@ -178,14 +180,14 @@ def read_questions(files: Files) -> tuple[Question, ...]:
                 )
             problems += faults
             if not faults:
-                questions[name] = _question(name, record.value, dataset=file.stem)
+                questions[name] = _parse_question(name, record.value, dataset=file.stem)
     jsonlines.refuse_faulty(
         files, problems, questions, "questions", "a JSON list of questions"
     )
     return tuple(questions.values())
 
 
-def _question(name: str, value: Mapping[str, Any], *, dataset: str) -> Question:
+def _parse_question(name: str, value: Mapping[str, Any], *, dataset: str) -> Question:
     """Return the question in a record of a data set. The references of a question are
     the annotators' long answers. A question with short answers may have no reference.
     """
@@ -228,7 +230,7 @@ def _question(name: str, value: Mapping[str, Any], *, dataset: str) -> Question:
     )
 
 
-def _faults(value: Mapping[str, Any]) -> Faults:
+def _question_faults(value: Mapping[str, Any]) -> Faults:
     if not isinstance(value.get("question"), str):
         yield f"“question” is {_kind_of_value(value, 'question')}", "a text"
     yield from _list_faults(value, "docs", "text", str)

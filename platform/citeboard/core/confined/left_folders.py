@@ -20,12 +20,12 @@ def remove_folder(folder: Path) -> None:
     """
     with suppress(OSError):
         folder.chmod(_OPEN)
-        _move_up_subfolders(folder)
+        _remove_subfolders(folder)
     with suppress(RecursionError):
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _move_up_subfolders(folder: Path) -> None:
+def _remove_subfolders(folder: Path) -> None:
     token, numbers = secrets.token_hex(8), itertools.count()
     while inner := _list_subfolders(folder):
         for path in inner:

@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from citeboard.core.words import counted
 from citeboard.ops.backups import BackupRefused
-from citeboard.ops.later_runs import later_runs, save_runs
+from citeboard.ops.later_runs import runs_missing_in_backup, save_runs
 from tasks.management.problems import refusing
 
 
@@ -30,7 +30,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, backup: Path, **options: Any) -> None:
         folder: Path | None = options["save"]
         with refusing(BackupRefused, OSError, words=f"{folder or backup}: {{}}"):
-            runs = later_runs(backup)
+            runs = runs_missing_in_backup(backup)
             lost = save_runs(runs, folder) if folder else []
         for run in runs:
             task, sent = run.phase.task, f"{run.submitted_at:%Y-%m-%d %H:%M:%S} UTC"

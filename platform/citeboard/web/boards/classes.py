@@ -363,7 +363,7 @@ def transfer(request: HttpRequest, phase: Phase) -> Answer:
     board = board_with_scores(
         phase, request.user, query, audience_of(phase, request.user)
     )
-    matrix = by_class.transfer_of(board, query.metric)
+    matrix = by_class.transfer_table(board, query.metric)
     if matrix is None:
         raise Http404(_("No run of this board says on which data sets it was trained."))
     return {

@@ -115,7 +115,7 @@ def instances(
 
 
 def _record_of(
-    run: Submission, viewer: object, evaluation: Evaluation, page: readings.Page
+    run: Submission, viewer: object, evaluation: Evaluation, page: readings.InstancePage
 ) -> tuple[Results, standings.Row, standings.Column] | None:
     """Return the run's row on the board, and the column of the page's metric.
 
@@ -200,7 +200,7 @@ def all_instances(request: HttpRequest, phase: Phase) -> Answer:
 
 def _page_or_file(
     request: HttpRequest,
-    page: readings.Page,
+    page: readings.InstancePage,
     query: InstancesQuery,
     names: Mapping[str, str],
     context: dict[str, Any],
@@ -220,7 +220,7 @@ def _page_or_file(
 
 
 def _table_file(
-    page: readings.Page, query: InstancesQuery, runs: Sequence[str], file: str
+    page: readings.InstancePage, query: InstancesQuery, runs: Sequence[str], file: str
 ) -> HttpResponseBase:
     lines = _csv_rows(page, runs)
     if query.as_file == CSV_FILE:
@@ -231,7 +231,7 @@ def _table_file(
 
 
 def _page_context(
-    page: readings.Page,
+    page: readings.InstancePage,
     query: InstancesQuery,
     names: Mapping[str, str],
     forms: Mapping[str, str],
@@ -273,7 +273,7 @@ def _page_context(
     }
 
 
-def _runs_without_marks(page: readings.Page) -> list[Submission]:
+def _runs_without_marks(page: readings.InstancePage) -> list[Submission]:
     """Return runs that were scored before the site stored marked parts of answers.
 
     The list is empty if the user may not see the gold.
@@ -295,7 +295,7 @@ def _lacks_parts(instance: readings.ReadInstance, place: int) -> bool:
 
 
 def lines_of(
-    page: readings.Page, runs: Sequence[str], query: InstancesQuery
+    page: readings.InstancePage, runs: Sequence[str], query: InstancesQuery
 ) -> list[dict[str, Any]]:
     metrics = {metric.name: metric for metric in page.reading.metrics}
     claims = _claim_lines_by_run(page, runs)
@@ -305,7 +305,7 @@ def lines_of(
     ]
 
 
-def names_of_systems(page: readings.Page) -> dict[str, str]:
+def names_of_systems(page: readings.InstancePage) -> dict[str, str]:
     """Return the system of each run by the displayed name of the run.
 
     If several systems have the same name, the displayed name ends with a number.
@@ -337,7 +337,7 @@ def _class_choices(
     return grouped
 
 
-def _kind_choices(page: readings.Page) -> list[tuple[str, str, int, bool]]:
+def _kind_choices(page: readings.InstancePage) -> list[tuple[str, str, int, bool]]:
     by_number = sorted(page.kinds.items(), key=lambda pair: (-pair[1], pair[0]))
     return [
         (kind, kind_label(kind), count, kind == page.kind) for kind, count in by_number
@@ -345,7 +345,7 @@ def _kind_choices(page: readings.Page) -> list[tuple[str, str, int, bool]]:
 
 
 def _claim_lines_by_run(
-    page: readings.Page, runs: Sequence[str]
+    page: readings.InstancePage, runs: Sequence[str]
 ) -> dict[str, dict[str, list[Line]]]:
     reading, names = page.reading, {instance.name for instance in page.instances}
     if not (reading.rights.values and reading.rights.answers and names):
@@ -362,7 +362,7 @@ def _claim_lines_by_run(
 
 def _instance_line(
     instance: readings.ReadInstance,
-    page: readings.Page,
+    page: readings.InstancePage,
     runs: Sequence[str],
     claims: Mapping[str, Mapping[str, Sequence[Line]]],
     metrics: Mapping[str, Metric],
@@ -450,7 +450,9 @@ def _value_text(value: float, metric: Metric) -> str:
     )
 
 
-def _csv_rows(page: readings.Page, runs: Sequence[str]) -> Iterator[list[object]]:
+def _csv_rows(
+    page: readings.InstancePage, runs: Sequence[str]
+) -> Iterator[list[object]]:
     """Yield the header of a file of instances, then a row for each selected instance.
 
     Rows contain only values that the user may see.
