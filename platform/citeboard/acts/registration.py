@@ -51,7 +51,7 @@ class DecisionForm(ActForm):
     api = {"reason": "Its team reads it."}
 
 
-def _decide_registration(
+def _decide(
     *, registration: models.Registration, decision: str, reason: str, by: User
 ) -> models.Registration:
     # The rehearsal was rolled back but has changed attributes of this instance.
@@ -150,7 +150,7 @@ TAKE_BACK_ENTRY = Act(
     subject="registration",
 )
 DECIDE = by_helpers(
-    _decide_registration,
+    _decide,
     "Let a team take part, or not; for organisers.",
     lambda entry, _filled: (
         _("%(team)s takes part.")
