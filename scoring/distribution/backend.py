@@ -16,6 +16,7 @@ import base64
 import hashlib
 import io
 import re
+import tokenize
 import tomllib
 import zipfile
 from collections.abc import Mapping
@@ -56,6 +57,7 @@ LEFT_OUT = {
     "addressing.py",
     "correlation.py",
     "finding.py",
+    "items.py",
     "judge_views.py",
     "leakage.py",
     "papers",
@@ -259,8 +261,20 @@ def _read_wheel_content(path: Path) -> bytes:
     byte.
     """
     content = path.read_bytes()
-    return (
-        renamed(content.decode()).encode()
-        if path.suffix == ".py" or path.name == "card.md"
-        else content
-    )
+    if path.suffix == ".py":
+        return renamed(without_comments(content.decode())).encode()
+    if path.name == "card.md":
+        return renamed(content.decode()).encode()
+    return content
+
+
+def without_comments(source: str) -> str:
+    """Return the source of a module without comments, which address developers. Each
+    line keeps its number, so that tracebacks lead to the same line of a checkout.
+    """
+    lines = source.splitlines(keepends=True)
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            row, column = token.start
+            lines[row - 1] = f"{lines[row - 1][:column].rstrip()}\n"
+    return "".join(lines)

@@ -21,6 +21,7 @@ from scoring.distribution.backend import (
     WheelRefused,
     refuse_missing_modules,
     renamed,
+    without_comments,
 )
 
 
@@ -134,6 +135,19 @@ def test_every_module_of_it_that_needs_no_model_can_be_imported(importable, arch
 )
 def test_names_of_modules_are_replaced_and_nothing_else(written, read):
     assert renamed(written) == read
+
+
+@pytest.mark.parametrize(
+    ("source", "left"),
+    [
+        ("#: Seconds.\nWAIT = 3  # at most\n", "\nWAIT = 3\n"),
+        ('TEXT = "# no comment"\n', 'TEXT = "# no comment"\n'),
+        ('"""A text.\n# no comment\n"""\n', '"""A text.\n# no comment\n"""\n'),
+        ("WORDS = (\n    'ä',  # Umlaut\n)\n", "WORDS = (\n    'ä',\n)\n"),
+    ],
+)
+def test_comments_are_left_out_and_every_line_keeps_its_number(source, left):
+    assert without_comments(source) == left
 
 
 @pytest.mark.parametrize(
