@@ -568,26 +568,24 @@ def _check_for_organiser() -> Said:
     return State.GOOD, _("there is somebody who may organise"), ""
 
 
+#: The checks, keyed by the names that `doctor --only` accepts.
 CHECKS: dict[str, Callable[[], Said]] = {
-    check.__name__.removeprefix("_"): check
-    for check in (
-        _check_settings,
-        _check_database,
-        _check_clock,
-        _check_storage,
-        _check_disk_space,
-        _check_mail_server,
-        _check_static_files,
-        _check_confinement,
-        _check_queue,
-        _check_queue_names,
-        _check_workers,
-        _check_sweeper,
-        _check_stuck_jobs,
-        _check_counts,
-        _check_receipt_key,
-        _check_models,
-        _check_entailment_labels,
-        _check_for_organiser,
-    )
+    "settings": _check_settings,
+    "database": _check_database,
+    "clock": _check_clock,
+    "storage": _check_storage,
+    "disk": _check_disk_space,
+    "mail": _check_mail_server,
+    "static": _check_static_files,
+    "confinement": _check_confinement,
+    "queue": _check_queue,
+    "queues": _check_queue_names,
+    "workers": _check_workers,
+    "sweeper": _check_sweeper,
+    "jobs": _check_stuck_jobs,
+    "counts": _check_counts,
+    "receipts": _check_receipt_key,
+    "models": _check_models,
+    "labels": _check_entailment_labels,
+    "organiser": _check_for_organiser,
 }
