@@ -7,10 +7,14 @@ withdrawn import remain in the table but are no longer used.
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterable
 from typing import ClassVar
 
+import numpy as np
 from django.db import models
 from django.utils import timezone
+from numpy.typing import NDArray
 
 from citeboard.core.models import late_text
 from citeboard.teams.models import User
@@ -32,6 +36,12 @@ from tasks.types.ledger import (
 LABEL_BYTES = {NO: 0, YES: 1, NO_LABEL: 2}
 #: Length of three SHA-256 digests in hexadecimal, separated by spaces.
 MAX_ITEMS = 3 * 64 + 2
+
+
+def short_digests(items: Iterable[str]) -> NDArray[np.uint64]:
+    """Return the first eight bytes of each digest, by which used judgements are indexed."""
+    digests = b"".join(hashlib.sha256(one.encode()).digest()[:8] for one in items)
+    return np.frombuffer(digests, np.uint64)
 
 
 class JudgeQuerySet(models.QuerySet["Judge"]):

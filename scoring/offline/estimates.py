@@ -30,6 +30,13 @@ from scoring.offline.estimated_units import (
     citation_credit,
     units_of,
 )
+from scoring.offline.labels_of_both import (
+    count_labels,
+    labels_of,
+    reader_of_answers,
+    reader_of_judge,
+    reader_of_people,
+)
 from scoring.offline.ledger import (
     header_line,
     placed_rows,
@@ -275,17 +282,12 @@ def _matrices(metrics: Mapping[str, Metric], pairs: Pairs) -> dict[str, Floats]:
     }
 
 
-def samples_of(
-    plan: Plan,
-    scoring: Scoring,
-    run: LabelledRun,
-    people: PeoplesLabels,
-    topics: Mapping[str, int],
+def _samples_of(
+    plan: Plan, run: LabelledRun, own: _People, topics: Mapping[str, int]
 ) -> dict[str, Sample]:
     """Return the sample of each metric. ``topics`` maps topics to numbers, which are
     the same for all runs.
     """
-    own = _labelled_by_people(scoring, run, people)
     return {
         name: _sample(plan, metric, run, own, topics)
         for name, metric in run.metrics.items()
@@ -366,10 +368,12 @@ def as_facts(
     """
     judged = [run for _scoring, run in runs]
     topics = topics_of(judged)
-    samples = {
-        run.name: samples_of(plan, scoring, run, people, topics)
-        for scoring, run in runs
-    }
+    samples, labels = {}, []
+    for scoring, run in runs:
+        own = _labelled_by_people(scoring, run, people)
+        samples[run.name] = _samples_of(plan, run, own, topics)
+        of_topics = _labels_by_topic(plan, scoring, run, people, own, topics)
+        labels.append({"run": run.name, "topics": of_topics})
     metrics = judged[0].metrics
     return {
         "method": METHOD,
@@ -382,7 +386,25 @@ def as_facts(
             )
             for name, metric in metrics.items()
         },
+        "people_and_judge": {"labels": labels_of(plan.of), "systems": labels},
     }
+
+
+def _labels_by_topic(
+    plan: Plan,
+    scoring: Scoring,
+    run: LabelledRun,
+    people: PeoplesLabels,
+    own: _People,
+    topics: Mapping[str, int],
+) -> list[dict[str, Any]]:
+    if plan.of == CLAIMS:
+        by_people = reader_of_people(people.entailed or {})
+        by_judge = reader_of_judge(scoring.options)
+    else:
+        by_people = reader_of_answers(plan.of, own.answers)
+        by_judge = reader_of_answers(plan.of, run.pairs.answers)
+    return count_labels(plan.of, plan.drawn(run.units), by_people, by_judge, topics)
 
 
 def _measure(metric: Metric, samples: Mapping[str, Sample]) -> dict[str, Any]:

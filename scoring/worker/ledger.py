@@ -31,6 +31,7 @@ from citeboard.core.database import update_statistics
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from scoring.models import Judge, Judgement, JudgementImport, UsedJudgements
+from scoring.models.ledger import short_digests
 from scoring.offline.ledger import (
     Placed,
     Summary,
@@ -575,12 +576,6 @@ def look_up(
                     imports=frozenset(source for _given, source in by_judge[first]),
                 ),
             )
-
-
-def short_digests(items: Iterable[str]) -> NDArray[np.uint64]:
-    """Return the first eight bytes of each digest, by which used judgements are indexed."""
-    digests = b"".join(hashlib.sha256(one.encode()).digest()[:8] for one in items)
-    return np.frombuffer(digests, np.uint64)
 
 
 def _mark_outdated(source: JudgementImport) -> None:

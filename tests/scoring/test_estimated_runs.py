@@ -272,6 +272,11 @@ def test_claims_are_estimated_from_all_their_pairs(capsys, tmp_path):
     }
     [difference] = facts["measures"]["aliice_recall"]["differences"]
     assert difference["estimated"] == pytest.approx(100 / 3, abs=1)
+    # The rule and people accept the passage on Oslo alone.
+    assert {run: counts.tolist() for run, counts in counts_by_run(facts).items()} == {
+        "a.jsonl": [[16, 0], [0, 8]],
+        "b.jsonl": [[8, 0], [0, 16]],
+    }
 
 
 def estimated_claims(capsys, words: list[str], people: Path) -> dict:
@@ -281,3 +286,49 @@ def estimated_claims(capsys, words: list[str], people: Path) -> dict:
     told = capsys.readouterr()
     assert status == 0, told.err
     return json.loads(told.out)
+
+
+def counts_by_run(facts: dict) -> dict[str, np.ndarray]:
+    """Return the sum over topics of people's and the judge's labels, keyed by run."""
+    return {
+        one["run"]: np.sum([topic["counts"] for topic in one["topics"]], axis=0)
+        for one in facts["people_and_judge"]["systems"]
+        if one["topics"]
+    }
+
+
+@pytest.mark.parametrize("of", ["nuggets", "citations"])
+def test_people_s_labels_are_counted_beside_the_judge_s(capsys, world, of):
+    rows = world.sheet(of, "--labels", "1000")
+    facts = world.estimates(capsys, of, world.filled(rows), "--labels", "1000")
+    everything = world.everything(KINDS[of])
+    half = len(everything) // 2
+    expected = {}
+    for run, texts in (("a.jsonl", everything[:half]), ("b.jsonl", everything[half:])):
+        expected[run] = np.zeros((3, 3), int)
+        for one in texts:
+            # The first label is the best one, the last the worst.
+            row, column = (
+                0 if yes else 2 for yes in (world.people(one), world.judge(one))
+            )
+            expected[run][row, column] += 1
+    found = counts_by_run(facts)
+    assert {run: counts.tolist() for run, counts in found.items()} == {
+        run: counts.tolist() for run, counts in expected.items()
+    }
+    [first, _second] = facts["people_and_judge"]["systems"]
+    assert len({topic["topic"] for topic in first["topics"]}) == 24
+
+
+def test_labels_of_the_sample_alone_are_counted_beside_the_judge_s(capsys, world):
+    path = world.filled(world.sheet("citations", "--labels", "1000"))
+    facts = world.estimates(capsys, "citations", path, "--labels", "40")
+    assert [counts.sum() for counts in counts_by_run(facts).values()] == [40, 40]
+
+
+def test_a_sheet_without_labels_counts_nothing_beside_the_judge_s(capsys, world):
+    rows = world.sheet("citations", "--labels", "40")
+    path = write(world.folder / "empty.jsonl", [{**rows[0], "by": "A"}, *rows[1:]])
+    facts = world.estimates(capsys, "citations", path, "--labels", "40")
+    assert counts_by_run(facts) == {}
+    assert facts["people_and_judge"]["labels"] == ["full", "partial", "none"]

@@ -1,6 +1,7 @@
 """The API operation for the judges of a board."""
 
 from django.http import Http404
+from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -8,6 +9,8 @@ from citeboard.api.boards import RULES, UNCACHED
 from citeboard.api.operations import get
 from citeboard.api.seasons import phase_for_reader
 from citeboard.api.serializers import serializer
+from scoring.models import EstimateSheet
+from scoring.results.board.judge_facts import facts_of_judges
 from scoring.results.board.judges import (
     ALL_TIED,
     FEW_SYSTEMS,
@@ -18,6 +21,7 @@ from scoring.results.board.judges import (
 )
 from scoring.results.board.query import board_of
 from scoring.results.board.visibility import audience_of
+from scoring.stats.jackknife import NoInterval
 from tasks.models import Phase
 
 RankByJudgeSerializer = serializer(
@@ -27,6 +31,67 @@ RankByJudgeSerializer = serializer(
     first_rank=int,
     rank=(int | None, "Null if the judge has not judged the run."),
 )
+LabelByJudgeSerializer = serializer(
+    "LabelByJudge",
+    "How a judge treats a label; a number is null where people gave no such label.",
+    label=str,
+    by_people=(int, "Judgements to which people gave the label."),
+    sensitivity=(float | None, "Share of these to which the judge gave it."),
+    specificity=(
+        float | None,
+        "Share of judgements with another label by people to which the judge gave another label.",
+    ),
+)
+ConfusedLabelsSerializer = serializer(
+    "ConfusedLabels",
+    "Judgements with one label by people and one by the judge.",
+    people=str,
+    judge=str,
+    judgements=int,
+)
+SystemWithPeopleSerializer = serializer(
+    "SystemWithPeople",
+    "The labels of a run by people and by a judge.",
+    run=int,
+    judgements=int,
+    by_label=LabelByJudgeSerializer(many=True),
+)
+WithPeopleSerializer = serializer(
+    "JudgeWithPeople",
+    "People's labels beside a judge's, counted on the sample of the published estimates.",
+    of=serializers.ChoiceField(choices=EstimateSheet.Of.choices),
+    judgements=(
+        int,
+        "Judgements that both labelled, once for each run that they concern.",
+    ),
+    same_label=int,
+    kappa=(float | None, "Cohen's kappa."),
+    low=(float | None, "Of the 95 % interval by the jackknife over topics."),
+    high=float | None,
+    why_no_kappa=(str | None, f"Null or “{ONE_LABEL}”."),
+    why_no_interval=(
+        str | None,
+        f"Null, “{NoInterval.FEW_UNITS}”, “{NoInterval.FEW_OF_A_CLASS}” or “{NoInterval.UNDEFINED}”.",
+    ),
+    confusion=ConfusedLabelsSerializer(many=True),
+    by_label=LabelByJudgeSerializer(many=True),
+    systems=SystemWithPeopleSerializer(many=True),
+)
+RepeatsSerializer = serializer(
+    "JudgeRepeats",
+    "Pairs behind the numbers that a judge labelled more than once.",
+    pairs=int,
+    same_label=(int, "Pairs with equal labels each time."),
+)
+#: Fields of each judge: its agreement with people and its consistency.
+QUALITY = {
+    "with_people": WithPeopleSerializer(
+        allow_null=True, help_text="Null without published estimates of its board."
+    ),
+    "repeats": RepeatsSerializer(
+        allow_null=True, help_text="Null without repeated pairs."
+    ),
+}
 JudgeViewSerializer = serializer(
     "JudgeView",
     "A further judge beside the first judge of a board.",
@@ -51,6 +116,7 @@ JudgeViewSerializer = serializer(
         f"Null, “{PART_WITHHELD}”, “{NO_PAIRS}” or “{ONE_LABEL}”.",
     ),
     ranks=RankByJudgeSerializer(many=True),
+    **QUALITY,
 )
 JudgesOfBoardSerializer = serializer(
     "JudgesOfBoard",
@@ -58,6 +124,7 @@ JudgesOfBoardSerializer = serializer(
     first_judge=str,
     rules=str,
     views=JudgeViewSerializer(many=True),
+    **QUALITY,
 )
 
 
@@ -77,4 +144,4 @@ def judges(request: Request, phase: Phase) -> Response:
     found = judges_of(board, request.user)
     if found is None:
         raise Http404("This board has one judge, or shows no scores.")
-    return Response(found.facts, headers=UNCACHED)
+    return Response(facts_of_judges(found, request.user), headers=UNCACHED)

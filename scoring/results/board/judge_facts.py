@@ -7,17 +7,21 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from django.db.models import Q
 
 from scoring.models import PhaseJudge
-from scoring.results.board.estimates import EstimatedMeasure, estimates_for
+from scoring.results.board.estimates import EstimatedMeasure, Estimates, estimates_for
+from scoring.results.board.judge_repeats import Repeats, repeats_of
 from scoring.results.board.judges import (
     Agreement,
+    JudgesOfBoard,
     agreement_of,
     judges_of,
     pairs_behind,
 )
+from scoring.results.board.people_and_judge import PeopleAndJudge, people_and_judge
 from scoring.results.board.standings import Board
 from scoring.results.board.visibility import shows_run_counts
 from tasks.models import Phase
@@ -97,12 +101,32 @@ class JudgeOfBoard:
         ]
 
     @cached_property
+    def _estimates(self) -> Estimates | None:
+        return estimates_for(self.board)
+
+    @cached_property
     def estimated(self) -> list[EstimatedMeasure]:
         """Return the metrics with published estimates, including the agreement with
         people.
         """
-        found = estimates_for(self.board)
-        return found.measures if found else []
+        return self._estimates.measures if self._estimates else []
+
+    @cached_property
+    def with_people(self) -> PeopleAndJudge | None:
+        """Return people's labels of the published sample beside the judge's."""
+        return people_and_judge(self._estimates) if self._estimates else None
+
+    @cached_property
+    def repeats(self) -> Repeats | None:
+        return repeats_of(self.board, self.name)
+
+    @property
+    def quality(self) -> dict[str, Any]:
+        """Return the agreement with people and the consistency as JSON."""
+        return {
+            "with_people": self.with_people.facts if self.with_people else None,
+            "repeats": self.repeats.facts if self.repeats else None,
+        }
 
     @property
     def boards(self) -> list[Phase]:
@@ -123,3 +147,15 @@ def judge_of_board(board: Board, viewer: object) -> JudgeOfBoard | None:
     options, rules = board.phase.task.options, board.rules or ""
     name = further_judge(rules) or first_judge(options)
     return JudgeOfBoard(name, board, viewer) if name else None
+
+
+def facts_of_judges(found: JudgesOfBoard, viewer: object) -> dict[str, Any]:
+    """Return the judges of a board as JSON, each with its agreement with people and its
+    consistency.
+    """
+    first = JudgeOfBoard(found.first_judge, found.first, viewer)
+    views = [
+        {**view.facts, **JudgeOfBoard(view.judge, view.board, viewer).quality}
+        for view in found.views
+    ]
+    return {**found.facts, **first.quality, "views": views}

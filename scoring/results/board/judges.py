@@ -264,7 +264,7 @@ def agreement_of(first: Board, other: Board) -> Agreement:
     whole gold, is withheld.
     """
     shown = shown_evaluations(first), shown_evaluations(other)
-    return _cached(
+    return cached_of_version(
         first.phase, ("agreement", *map(sorted, shown)), lambda: _agreement(*shown)
     )
 
@@ -274,13 +274,17 @@ def pairs_behind(board: Board) -> int | None:
     shows, or None if a part of the scores is withheld.
     """
     shown = shown_evaluations(board)
-    return _cached(board.phase, ("pairs", sorted(shown)), lambda: _pairs_behind(shown))
+    return cached_of_version(
+        board.phase, ("pairs", sorted(shown)), lambda: _pairs_behind(shown)
+    )
 
 
 T = TypeVar("T")
 
 
-def _cached(phase: Phase, facts: tuple[object, ...], number: Callable[[], T]) -> T:
+def cached_of_version(
+    phase: Phase, facts: tuple[object, ...], number: Callable[[], T]
+) -> T:
     """Return a number about judges from the cache. The cache key changes with the
     version of the board, like keys of pages, and with ``facts``.
 
@@ -295,7 +299,7 @@ def _cached(phase: Phase, facts: tuple[object, ...], number: Callable[[], T]) ->
 
 
 def _agreement(first: Collection[int], other: Collection[int]) -> Agreement:
-    if _has_withheld({*first, *other}):
+    if has_withheld({*first, *other}):
         return Agreement(pairs=None, same=None, kappa=None, reason=PART_WITHHELD)
     left, right = _labels_behind(first), _labels_behind(other)
     _common, places, others = np.intersect1d(
@@ -317,15 +321,18 @@ def _agreement(first: Collection[int], other: Collection[int]) -> Agreement:
 
 
 def _pairs_behind(evaluations: Collection[int]) -> int | None:
-    if _has_withheld(evaluations):
-        return None
+    return None if has_withheld(evaluations) else len(items_behind(evaluations))
+
+
+def items_behind(evaluations: Collection[int]) -> NDArray[np.uint64]:
+    """Return the sorted distinct digests of the pairs behind scores."""
     used = UsedJudgements.objects.filter(evaluation__in=evaluations, is_current=True)
     # Records of older versions contain pairs without labels.
     items = b"".join(map(bytes, used.values_list("items", flat=True)))
-    return len(np.unique(np.frombuffer(items, np.uint64)))
+    return np.unique(np.frombuffer(items, np.uint64))
 
 
-def _has_withheld(evaluations: Collection[int]) -> bool:
+def has_withheld(evaluations: Collection[int]) -> bool:
     own = Evaluation.objects.filter(pk__in=evaluations)
     return own.exclude(release="", withheld="").exists()
 

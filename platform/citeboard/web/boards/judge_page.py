@@ -10,10 +10,12 @@ from django.utils.translation import gettext as _
 from citeboard.web.boards.judges import WHY_NOT
 from citeboard.web.boards.page_query import PageQuery
 from citeboard.web.pages import Answer, phase_readers
-from scoring.results.board.formatting import metric_label, shown
+from scoring.results.board.formatting import metric_label, shown, with_interval
 from scoring.results.board.judge_facts import JudgeOfBoard, judge_of_board
+from scoring.results.board.people_and_judge import PeopleAndJudge
 from scoring.results.board.query import board_with_scores
 from scoring.results.board.visibility import audience_of
+from scoring.stats.confusion import Confusion
 from tasks.models import Phase
 
 
@@ -50,4 +52,46 @@ def _judge_context(found: JudgeOfBoard) -> dict[str, Any]:
             for measure in found.estimated
             if measure.agreement is not None
         ],
+        "labels": _labels_context(found.with_people) if found.with_people else None,
     }
+
+
+def _labels_context(found: PeopleAndJudge) -> dict[str, Any]:
+    confusion = found.confusion
+    interval = found.interval
+    return {
+        "judgements": confusion.judgements,
+        "same": confusion.same,
+        "kappa": with_interval(found.kappa, interval),
+        "has_kappa": found.kappa is not None,
+        "names": confusion.labels,
+        "rows": [
+            {"label": label, "counts": counts}
+            for label, counts in zip(
+                confusion.labels, confusion.counts.tolist(), strict=True
+            )
+        ],
+        "parts": [
+            {"system": "", "lines": _lines_by_label(confusion)},
+            *(
+                {
+                    "system": system.row.system,
+                    "team": system.row.team,
+                    "lines": _lines_by_label(system.confusion),
+                }
+                for system in found.systems
+            ),
+        ],
+    }
+
+
+def _lines_by_label(confusion: Confusion) -> list[dict[str, Any]]:
+    return [
+        {
+            "label": label,
+            "by_people": confusion.by_people(label),
+            "sensitivity": shown(confusion.sensitivity(label)),
+            "specificity": shown(confusion.specificity(label)),
+        }
+        for label in confusion.labels
+    ]

@@ -1,0 +1,76 @@
+"""Consistency of a judge that was asked several times about the same pair."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+from django.db.models import Exists, OuterRef
+
+from scoring.models import Judge, Judgement
+from scoring.models.ledger import short_digests
+from scoring.results.board.judges import (
+    cached_of_version,
+    has_withheld,
+    items_behind,
+    shown_evaluations,
+)
+from scoring.results.board.standings import Board
+from tasks.types.ledger import NO_LABEL
+
+
+@dataclass(frozen=True, kw_only=True)
+class Repeats:
+    """The pairs behind the shown scores that a judge labelled more than once, and those
+    of them with equal labels.
+    """
+
+    pairs: int
+    same: int
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        return {"pairs": self.pairs, "same_label": self.same}
+
+
+def repeats_of(board: Board, judge: str) -> Repeats | None:
+    """Return how often a judge repeats its label; None if no pair behind the shown
+    scores has several labels, or if a part of the scores is withheld.
+    """
+    judges = Judge.objects.deciding(judge, board.phase.task.season)
+    versions = sorted(judges.values_list("pk", "version"))
+    shown = shown_evaluations(board)
+    facts = ("repeats", sorted(shown), versions)
+    return cached_of_version(
+        board.phase, facts, lambda: _repeats(shown, [pk for pk, _version in versions])
+    )
+
+
+def _repeats(shown: Collection[int], judges: Collection[int]) -> Repeats | None:
+    if has_withheld(shown):
+        return None
+    answers = [labels for labels in _labels(shown, judges) if len(labels) > 1]
+    same = sum(len(set(labels)) == 1 for labels in answers)
+    return Repeats(pairs=len(answers), same=same) if answers else None
+
+
+def _labels(shown: Collection[int], judges: Collection[int]) -> Iterator[list[str]]:
+    """Yield the labels of each repeated question. An attempt without a label is no
+    answer: the site asks again after such an attempt.
+    """
+    rows = Judgement.objects.standing().filter(judge__in=judges)
+    same_question = {name: OuterRef(name) for name in ("judge", "items", "by")}
+    again = rows.filter(repeat__gt=0, **same_question)
+    if not rows.filter(repeat__gt=0).exists():
+        return
+    found = rows.filter(Exists(again)).order_by("judge", "items", "by", "repeat")
+    answers = found.values_list("judge", "items", "by", "label").iterator(5000)
+    behind = items_behind(shown)
+    for question, given in groupby(answers, key=itemgetter(0, 1, 2)):
+        _judge, items, _by = question
+        if np.isin(short_digests([items]), behind).all():
+            yield [label for *_question, label in given if label != NO_LABEL]

@@ -1,0 +1,135 @@
+"""People's labels of the published sample beside the judge's, for the runs of a board."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from scoring.models import EstimateSheet
+from scoring.results.board.estimates import Estimates
+from scoring.results.board.judges import ONE_LABEL, cached_of_version, has_withheld
+from scoring.results.board.standings import Row
+from scoring.stats.confusion import Confusion, joined
+from scoring.stats.jackknife import NoInterval
+from scoring.stats.resampling import Bounds
+
+
+@dataclass(frozen=True, kw_only=True)
+class SystemLabels:
+    row: Row
+    confusion: Confusion
+
+
+@dataclass(frozen=True, kw_only=True)
+class PeopleAndJudge:
+    """The labels behind the estimates that a board shows.
+
+    A judgement counts once for each system that it concerns.
+    """
+
+    sheet: EstimateSheet
+    systems: list[SystemLabels]
+
+    @cached_property
+    def confusion(self) -> Confusion:
+        return joined([system.confusion for system in self.systems])
+
+    @property
+    def kappa(self) -> float | None:
+        return None if math.isnan(self.confusion.kappa) else self.confusion.kappa
+
+    @cached_property
+    def interval(self) -> Bounds | NoInterval | None:
+        """Return the interval of kappa, or the reason for a missing interval; None
+        without kappa.
+        """
+        if self.kappa is None:
+            return None
+        runs = [system.row.submission for system in self.systems]
+        facts = ("kappa-interval", self.sheet.pk, runs)
+        confusion = self.confusion
+        return cached_of_version(
+            self.sheet.phase, facts, lambda: confusion.kappa_interval
+        )
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        confusion, interval = self.confusion, self.interval
+        low, high = interval if isinstance(interval, tuple) else (None, None)
+        return {
+            "of": self.sheet.of,
+            "judgements": confusion.judgements,
+            "same_label": confusion.same,
+            "kappa": self.kappa,
+            "low": low,
+            "high": high,
+            "why_no_kappa": ONE_LABEL if self.kappa is None else None,
+            "why_no_interval": str(interval)
+            if isinstance(interval, NoInterval)
+            else None,
+            "confusion": [
+                {
+                    "people": people,
+                    "judge": judge,
+                    "judgements": int(confusion.counts[row, column]),
+                }
+                for row, people in enumerate(confusion.labels)
+                for column, judge in enumerate(confusion.labels)
+            ],
+            "by_label": _by_label(confusion),
+            "systems": [
+                {
+                    "run": system.row.submission,
+                    "judgements": system.confusion.judgements,
+                    "by_label": _by_label(system.confusion),
+                }
+                for system in self.systems
+            ],
+        }
+
+
+def _by_label(confusion: Confusion) -> list[dict[str, Any]]:
+    return [
+        {
+            "label": label,
+            "by_people": confusion.by_people(label),
+            "sensitivity": confusion.sensitivity(label),
+            "specificity": confusion.specificity(label),
+        }
+        for label in confusion.labels
+    ]
+
+
+def people_and_judge(found: Estimates) -> PeopleAndJudge | None:
+    """Return the labels of people and judge on the sample of published estimates.
+
+    Only runs whose estimates the board shows are included. None without such labels, as
+    in sheets from earlier releases, and if a part of the scores is withheld: the labels
+    are those of the whole gold.
+    """
+    stored = found.sheet.result.get("people_and_judge", {})
+    by_run = {one["run"]: one["topics"] for one in stored.get("systems", ())}
+    rows = {
+        str(line.row.submission): line.row
+        for measure in found.measures
+        for line in measure.lines
+    }
+    systems = [
+        SystemLabels(row=row, confusion=_confusion(stored["labels"], by_run[run]))
+        for run, row in rows.items()
+        if by_run.get(run)
+    ]
+    evaluations = {system.row.evaluation for system in systems if system.row.evaluation}
+    if not systems or has_withheld(evaluations):
+        return None
+    return PeopleAndJudge(sheet=found.sheet, systems=systems)
+
+
+def _confusion(labels: list[str], topics: list[Mapping[str, Any]]) -> Confusion:
+    by_topic = {one["topic"]: np.array(one["counts"], int) for one in topics}
+    return Confusion(labels=labels, by_topic=by_topic)
