@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,7 +91,7 @@ class Confusion:
 
     @property
     def _cells(self) -> list[tuple[str, str]]:
-        return list(product(self.labels, repeat=2))
+        return [(people, judge) for people in self.labels for judge in self.labels]
 
     def _kappa(self, counts: Counts) -> float:
         people, judge = zip(*self._cells, strict=True)

@@ -18,9 +18,9 @@ from django.utils import timezone
 from citeboard.core.commits import after_commit
 from scoring.metrics import entailment
 from scoring.models import Evaluation, Judge, Receipt, UsedJudgements
-from scoring.models.ledger import LABEL_BYTES
+from scoring.models.ledger import LABEL_BYTES, short_digests
 from scoring.worker.entailment_labels import deciding_judges, label_line, pairs_in
-from scoring.worker.ledger import Decision, in_parts, look_up, short_digests
+from scoring.worker.ledger import Decision, in_parts, look_up
 from tasks.models import Job
 from tasks.models.seasons import bump_version
 from tasks.types.ledger import ENTAILS, NO_LABEL

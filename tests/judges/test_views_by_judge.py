@@ -33,12 +33,12 @@ from scoring.models import (
     PhaseJudge,
     UsedJudgements,
 )
+from scoring.models.ledger import short_digests
 from scoring.offline.ledger import ledger_row
 from scoring.results.board.judges import judges_of, pairs_behind
 from scoring.results.board.standings import standings
 from scoring.results.board.visibility import Audience
 from scoring.worker.entailment_labels import import_labels
-from scoring.worker.ledger import short_digests
 from scoring.worker.score import score
 from tasks.jobs.leases import rescore
 from tasks.models import Job, Submission
