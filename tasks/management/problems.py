@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from django.core.management.base import BaseCommand, CommandError
 
-from tasks.models import Season
+from tasks.models import Phase, Season
 from tasks.types import InputRefused
 from tasks.types.problems import Problem, alike, capped, counted
 
@@ -26,6 +26,18 @@ def season_named(slug: str) -> Season:
     if (season := Season.objects.filter(slug=slug).first()) is None:
         raise CommandError(f"there is no season “{slug}”")
     return season
+
+
+def phase_named(*, season: str, task: str, phase: str) -> Phase:
+    """Return a phase by slugs. Raises CommandError if there is none."""
+    phases = Phase.objects.select_related("task__season")
+    found = phases.filter(
+        slug=phase, task__slug=task, task__season__slug=season
+    ).first()
+    if found is None:
+        name = f"{season}/{task}/{phase}"
+        raise CommandError(f"there is no phase “{name}”", returncode=REFUSED)
+    return found
 
 
 @contextmanager

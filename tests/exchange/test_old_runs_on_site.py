@@ -235,5 +235,5 @@ def test_the_command_scores_a_folder_again(tmp_path, phase):
     by = ("--organiser", "olga@example.org")
     call_command("score_old_runs", *named, folder, *by, stdout=out)
     assert out.getvalue() == "1 run queued\nbeside the board: acc, as it was\n"
-    with pytest.raises(CommandError, match="no such phase"):
+    with pytest.raises(CommandError, match="no phase “pets/x/practice”"):
         call_command("score_old_runs", "pets", "x", "practice", folder, *by)

@@ -691,6 +691,14 @@ def test_the_command_refuses_what_the_page_refuses(
     assert not EstimateSheet.objects.exists()
 
 
+def test_the_command_names_a_phase_that_does_not_exist(organised, organiser):
+    slugs = (organised.task.season.slug, organised.task.slug, "elsewhere")
+    with pytest.raises(CommandError, match=f"no phase “{'/'.join(slugs)}”"):
+        call_command(
+            "draw_disagreements", *slugs, OTHER, "--organiser", organiser.email
+        )
+
+
 def test_the_command_draws_for_organisers_and_views_alone(organised, organiser):
     with pytest.raises(CommandError, match="does not organise"):
         draw(organised, make_user().email)

@@ -12,7 +12,7 @@ from citeboard.core.words import counted
 from citeboard.management.commands.import_bundle import organiser_named
 from scoring.human import disagreements, estimates
 from scoring.human.sheets import SheetRefused
-from tasks.management.problems import REFUSED, refusing
+from tasks.management.problems import REFUSED, phase_named, refusing
 from tasks.models import Phase
 from tasks.seasons.access import may_organise
 
@@ -34,17 +34,9 @@ class Command(BaseCommand):
         add("--out", type=Path, metavar="FILE", help="in place of the standard output")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        phase = (
-            Phase.objects.select_related("task__season")
-            .filter(
-                slug=options["phase"],
-                task__slug=options["task"],
-                task__season__slug=options["season"],
-            )
-            .first()
+        phase = phase_named(
+            season=options["season"], task=options["task"], phase=options["phase"]
         )
-        if phase is None:
-            raise CommandError("there is no such phase", returncode=REFUSED)
         by = organiser_named(options["organiser"])
         if by is None or not may_organise(by, phase.task.season):
             words = f"{options['organiser']} does not organise the season"

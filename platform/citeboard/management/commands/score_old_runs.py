@@ -4,13 +4,12 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand
 
 from citeboard.core.words import counted
 from citeboard.management.commands.import_bundle import as_zip, organiser_named
 from scoring.exchange.bundles.scored_again import score_again
-from tasks.management.problems import REFUSED, problems_told
-from tasks.models import Phase
+from tasks.management.problems import phase_named, problems_told
 
 
 class Command(BaseCommand):
@@ -33,17 +32,9 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         path, by = options["runs"], organiser_named(options["organiser"])
-        phase = (
-            Phase.objects.select_related("task__season")
-            .filter(
-                slug=options["phase"],
-                task__slug=options["task"],
-                task__season__slug=options["season"],
-            )
-            .first()
+        phase = phase_named(
+            season=options["season"], task=options["task"], phase=options["phase"]
         )
-        if phase is None:
-            raise CommandError("there is no such phase", returncode=REFUSED)
         with problems_told(self, otherwise="no run was taken"), as_zip(path) as packed:
             done = score_again(phase=phase, path=packed, filename=path.name, by=by)
         self.stdout.write(f"{counted(len(done.runs), 'run')} queued")
