@@ -113,19 +113,22 @@ def _lines_of(table: str) -> tuple[list[str], list[tuple[Any, ...]]]:
 
 
 def _counters(rows: list[tuple[str, list[str], list[tuple[Any, ...]]]]) -> str:
-    """A statement after which no counter stands below a number that these rows have."""
+    """A statement after which no counter stands below a number that these rows have.
+
+    It names columns, since the name of a counter differs once a test has migrated back and forward.
+    """
     with connection.cursor() as cursor:
         counters = [
             (
-                counter["name"],
+                f"pg_get_serial_sequence('{table}', '{counter['column']}')",
                 max(line[columns.index(counter["column"])] for line in lines),
             )
             for table, columns, lines in rows
             for counter in connection.introspection.get_sequences(cursor, table)
         ]
     return "SELECT " + ", ".join(
-        f"setval('{name}', GREATEST(nextval('{name}'), {last}))"
-        for name, last in counters
+        f"setval({counter}, GREATEST(nextval({counter}), {last}))"
+        for counter, last in counters
     )
 
 
