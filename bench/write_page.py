@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any
 
 from measuring import RESULTS, ROOT, shown
@@ -11,13 +12,24 @@ from measuring import RESULTS, ROOT, shown
 PAGE = ROOT / "docs" / "benchmarks.md"
 HEAD = """# Benchmarks
 
-The scorers beside a reference implementation, timed in turn in one process with one thread: medians of
-processor time; the ratio is what counts. `make bench` measures again and writes this page (results are
-kept in `bench/results/`). Of long tables only what has a reference stands here.
+This page is for developers who ask how fast Citeboard scores. Each scorer is timed beside a reference
+implementation, in turn, in one process with one thread. Times are medians of processor time, and
+a ratio of 2× means that Citeboard needs half the time of the reference. Of tables with more than twelve rows
+the page shows only the rows with a reference. The results are stored in `bench/results/`.
+
+    make bench                                # measure all scorers again and write this page
+    python bench/ranking.py                   # measure the scorers of one table
+    python bench/over_http.py                 # measure pages over HTTP
+
+| task | section |
+| --- | --- |
 """
 #: A longer table shows only rows with a reference.
 MAX_ROWS = 12
 HTTP = "## Pages over HTTP"
+PAGES = """
+| see how long pages take | [Pages over HTTP](#pages-over-http) |
+"""
 
 
 def main() -> None:
@@ -26,9 +38,19 @@ def main() -> None:
         for path in sorted(RESULTS.glob("*.json"))
     }
     over_http = HTTP + PAGE.read_text(encoding="utf-8").partition(HTTP)[2]
-    parts = [HEAD, *(section(name, own) for name, own in kept.items()), over_http]
+    titles = [own["title"] for own in kept.values()]
+    parts = [
+        f"{HEAD}| compare a scorer with its reference | {', '.join(map(link, titles))} |{PAGES}",
+        *(section(name, own) for name, own in kept.items()),
+        over_http,
+    ]
     PAGE.write_text("\n".join(parts), encoding="utf-8")
     print(f"  {PAGE.relative_to(ROOT)}")
+
+
+def link(title: str) -> str:
+    anchor = re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
+    return f"[{title}](#{anchor})"
 
 
 def section(name: str, kept: dict[str, Any]) -> str:

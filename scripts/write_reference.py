@@ -35,15 +35,30 @@ HELP = "`--help` behind each says more."
 OURS = ("citeboard", "scoring", "tasks")
 HEAD = """# Reference
 
-Everything that exists, written from the code by `make reference`: task types with rule sets, metrics, classes
-and options, the commands, and every address of the site and the API. The environment's settings are in
-[settings.md](settings.md), the season file's keys in [season-file.md](season-file.md); [scores.md](scores.md)
-says what the metrics mean.
+This page is for everyone who looks up a name. It lists all task types with rule sets, metrics, classes and
+options, all commands, and all addresses of the site and the API. `make reference` writes it from the code.
+
+    python -m scoring types                           # list the task types
+    python -m scoring COMMAND --help                  # explain a command of the offline scorer
+    python manage.py COMMAND --help                   # explain a command of the site
+
+| task | section |
+| --- | --- |
+"""
+TASKS = """\
+| find a command of the offline scorer | [Commands of the offline scorer](#commands-of-the-offline-scorer) |
+| find a command of the site | [Commands of the site](#commands-of-the-site) |
+| find a page or an operation of the API | [Addresses](#addresses) |
+| set an environment variable | [Settings](settings.md) |
+| write a season file | [The season file](season-file.md) |
+| learn what a metric means | [How scores are made](scores.md) |
 """
 
 
 def page() -> str:
-    lines = [HEAD]
+    titles = [task_type.title for task_type in task_types().values()]
+    types = f"| find a metric or option of a task type | {', '.join(map(_link, titles))} |\n"
+    lines = [HEAD + types + TASKS]
     for task_type in task_types().values():
         lines += [f"## {task_type.title}", "", *_type(task_type)]
     lines += [
@@ -68,6 +83,11 @@ def page() -> str:
     ]
     lines += _table(("address", "name", "what"), _addresses())
     return "\n".join(lines)
+
+
+def _link(title: str) -> str:
+    anchor = re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
+    return f"[{title}](#{anchor})"
 
 
 def _type(task_type: TaskType) -> Iterator[str]:

@@ -94,7 +94,7 @@ def play(fault: Fault, copy: SiteCopy) -> Outcome:
             outcome = replace(
                 outcome,
                 alarms=_new_alerts(outcome.alarms, quiet),
-                doctor=[found for found in outcome.doctor if found not in known],
+                doctor=_new_findings(outcome.doctor, known),
             )
             return _await_recovery(prepared, outcome, taken)
 
@@ -103,9 +103,11 @@ def _play_end(fault: Fault, copy: SiteCopy) -> Outcome:
     """Inject a fault that makes the site exit, and restart the site after the fault."""
     with copy.served():
         taken = [copy.upload()]
+        known = _doctor_findings(copy)
         with fault.begin(copy):
             wait_for(lambda: not copy.is_alive(), "the site does not end")
             outcome = _observe_site(copy)
+    outcome = replace(outcome, doctor=_new_findings(outcome.doctor, known))
     with copy.served():
         return _await_recovery(copy, outcome, taken)
 
@@ -173,6 +175,12 @@ def _doctor_findings(copy: SiteCopy) -> list[dict[str, str]]:
         raise DrillStopped(f"doctor: {done.stderr.strip()[-500:]}")
     output = done.stdout.replace(f"{copy.folder}/", "")
     return [found for found in json.loads(output) if found["state"] != "good"]
+
+
+def _new_findings(
+    findings: list[dict[str, str]], known: list[dict[str, str]]
+) -> list[dict[str, str]]:
+    return [found for found in findings if found not in known]
 
 
 def _new_alerts(
