@@ -599,8 +599,8 @@ def pair(
         if summary is not None:
             notes["empty_summaries"] += not summary.words
             notes["over_the_limit"] += summary.words > MAX_WORDS
-            # Copies are detected with the abstract in the gold summaries.
-            # The abstract in the gold summaries may differ from the paper's abstract.
+            # A summary is compared with the abstract among the gold summaries.
+            # Corpora may contain another version of the abstract in the paper itself.
             prints = prints_of(summary.lines)
             abstracts = (
                 prints_of(reference.lines) for reference in topic.of_kind("abstract")
