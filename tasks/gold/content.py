@@ -36,7 +36,7 @@ def note_content(gold: Gold, digests: bytes, held: bytes, papers: bytes) -> None
     """
     key, key_name = _key()
     if connection.vendor == "postgresql":
-        # The lock makes transactions wait, since they could not see each other's new rows.
+        # Without the lock, simultaneous transactions would miss each other's rows.
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
     own, own_held = _keyed_pairs(digests, key), _keyed_pairs(held, key)
@@ -70,7 +70,7 @@ def note_content(gold: Gold, digests: bytes, held: bytes, papers: bytes) -> None
         *columns
     ).iterator():
         theirs, their_held = (_pair_digests(bytes(kept)) for kept in stored)
-        # Papers are compared within the season, since equal names may be used elsewhere.
+        # In another season, a different paper may have the same name.
         their_own = (
             set(_split_digests(bytes(their_papers or b""), BLINDED))
             if place == season

@@ -367,7 +367,7 @@ def kept_back(phases: Iterable[Phase]) -> list[Early]:
         at = max(now, phase.opens)
         for kind, is_on in _disclosed_kinds(phase, now).items():
             binding = secrecy_of(phase).binding(kind, at=at) if is_on else []
-            # Claims are left out, since only staff can release texts that another season claims.
+            # Claims of other seasons are left out, since only staff can end them.
             binding = [
                 (until, holder) for until, holder in binding if not holder.is_claim
             ]

@@ -1,4 +1,4 @@
-"""Workers wait while the database is unavailable, and release their job before they
+"""Let workers wait while the database is unavailable, and release their job before they
 stop.
 """
 
@@ -26,8 +26,8 @@ R = TypeVar("R")
 def retry_on_database_error(
     action: Callable[P, R], *given: P.args, **named: P.kwargs
 ) -> R:
-    """Repeat the action until the database is available. The action must be a single,
-    idempotent transaction.
+    """Repeat the action until the database is available. The action must be a single
+    transaction that can be repeated without a further effect.
     """
     until = time.monotonic() + LONGEST
     while True:

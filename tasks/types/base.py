@@ -118,7 +118,7 @@ class Option:
     #: New tasks that do not set the option get the value in `for_new_tasks`.
     #: Existing tasks keep their stored value of the option.
     for_new_tasks: str = ""
-    #: `of_site` is a pair of a value and of a folder's name in the site's models folder.
+    #: `of_site` is a pair of a folder's name in the site's models folder and a value.
     #: If the folder exists on the site, new tasks get the value for the option.
     #: An empty value in `of_site` means the path of the folder.
     of_site: tuple[str, str] = ("", "")
