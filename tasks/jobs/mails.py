@@ -128,7 +128,7 @@ def send_mails() -> int:
                 state = State.FAILED if job.attempt >= MAX_REFUSALS else State.QUEUED
                 _end_mail_jobs(together, state=state, reason=error, due_at=pause)
             except ValueError as unwritable:
-                # A ValueError is a wrong address, since OSError handles bad certificates.
+                # A bad certificate is a ValueError too, so OSError is handled first.
                 error = f"no mail can be written to this address: {type(unwritable).__name__}"
                 _end_mail_jobs(together, state=State.FAILED, reason=error)
             else:

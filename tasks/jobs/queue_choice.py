@@ -194,7 +194,7 @@ NEVER = dt.datetime.min.replace(tzinfo=dt.UTC)
 _IS = "state = 'queued'", "state = 'running'"
 QUEUED, RUNNING = (RawSQL(state, (), BooleanField()) for state in _IS)  # noqa: S611  (texts of our own)
 #: The query finds the first queued job of each group by index look-ups.
-#: `nullif` makes SQLite skip equal rows, which it would otherwise scan.
+#: The `nullif` calls keep SQLite from scanning all rows with equal values.
 #: SQLite must be told the index, since it would otherwise sort all waiting jobs.
 _GROUP, _ORDER = (", ".join(names) for names in (Job.GROUP, Job.ORDER))
 _SAME = ", ".join(f"nullif(job.{name}, NULL)" for name in Job.GROUP)

@@ -55,7 +55,7 @@ def _claimed_and_done(claim: Callable[[], Job | None]) -> bool:
     the work is stored with the job and not raised.
     """
     if not is_writable():
-        # While the database is read-only, no job is claimed, and a later sweep wakes workers.
+        # While the database is read-only, no job is claimed.
         return False
     with interruptions.held_back():
         job = None

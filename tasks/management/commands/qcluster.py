@@ -1,4 +1,6 @@
-"""Starts the queue's processes like django-q, but handles repeated signals to stop."""
+"""Starts the processes of the queue like django-q, and can handle several signals to
+stop.
+"""
 
 import os
 import signal
@@ -14,11 +16,11 @@ FAREWELL_SECONDS = (
 
 
 class EndingCluster(Cluster):
-    """django-q's parent process, which may receive several signals to stop.
+    """The parent process of django-q, which may receive several signals to stop.
 
-    If a parent process dies, the kernel sends a signal for each of its threads.
-    django-q's own handler would deadlock, because a second signal can interrupt the
-    handler while the process holds a lock that the handler needs.
+    If the process that started django-q dies, the kernel may send several signals. The
+    signal handler of django-q would then deadlock, because a second signal can
+    interrupt the handler while the process holds a lock that the handler needs.
     """
 
     def __init__(self) -> None:
