@@ -534,7 +534,7 @@ def ask_to_join(*, season: Season, team: Team, user: User, message: str) -> Join
                 "%(number)s requests of yours wait for an answer; take one back first"
             )
             raise EntryRefused(words % {"number": MAX_WAITING})
-        # Only this season is checked, as an error would reveal the team's other seasons.
+        # An error about other seasons of the team would reveal these seasons.
         # The team's other seasons are checked when a member answers the request.
         check_joining(team, user, only=season)
         said = plain_text.plain_paragraphs(message)

@@ -63,7 +63,7 @@ SEASON = "season"
 class Roots:
     folder: Path
     data: Path | None = None
-    #: `is_sent` is True for an uploaded archive, whose files only sandboxed processes read.
+    #: `is_sent` is True for the files of an archive that a user has uploaded.
     is_sent: ClassVar[bool] = False
 
     def file(self, table: Table, key: str, name: str) -> Path | None:
@@ -757,7 +757,7 @@ def facts_of(
 ) -> dict[str, Facts]:
     facts = {SEASON: dict(entry.values)}
     if entry.is_from_file and "public" not in entry.table:
-        # Without the key `public`, a new season is a draft and other seasons do not change.
+        # A new season is then a draft, and other seasons do not change.
         del facts[SEASON]["is_public"]
     if entry.roots.is_sent and "entry_list" not in entry.table:
         # An uploaded zip archive does not change the list of addresses that may enter.

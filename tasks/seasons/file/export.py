@@ -126,7 +126,7 @@ def _settings_of_row(row: Season | Task | Phase) -> dict[str, Any]:
         if value is not None and (
             is_said or audit.as_json(value) != audit.as_json(default)
         ):
-            # The site stores the entry list as lines of a text, and the season file as a list.
+            # The entry list is a list in the file and lines of a text on the site.
             said[row.key(name)] = value.split() if name == "entry_list" else value
     return said
 

@@ -232,7 +232,7 @@ def _write(
     if changes:
         seasons.bump_versions(season)
     if entry.is_from_file:
-        # If only the season file was sent, remembered digests of gold and runs are kept.
+        # A season file without other files keeps the remembered digests of gold.
         alone = remembered if entry.is_alone else {}
         alone = {
             key: value
@@ -289,7 +289,7 @@ def _write_task(
             declarations.keep(entry.task_type) if entry.task_type.declared else None
         )
         if task.pk and task.type == entry.type and task.declaration != declaration:
-            # The type is the same, so only texts that do not change scores have changed.
+            # The type is the same, so only texts without effect on scores changed.
             changes.append(f"task {task.slug}: declaration")
             Task.objects.filter(pk=task.pk).update(declaration=declaration)
         task.declaration = declaration

@@ -190,7 +190,7 @@ class Plan:
                 if key in remembered:
                     last = remembered[key]
                 elif entries.key_of(prefix, "title") in remembered:
-                    # The setting is newer than the last loaded file, so the file meant the default.
+                    # A setting that the last file did not have had its default.
                     last = audit.as_json(
                         entries.model_of(prefix).field(name).get_default()
                     )

@@ -142,7 +142,7 @@ class SentZip(entries.FileAlone):
         self._runs: dict[tuple[str, ...], Sequence[Problem]] = {}
 
     def file(self, table: Table, key: str, name: str) -> Path | None:
-        # Only the values of the keys `paths`, `run` and `card` may be files of the archive.
+        # Only the keys `paths`, `run` and `card` can name files of the archive.
         # Published results and files of options must already be on the site's machine.
         if key not in ("paths", "run", "card"):
             return None
