@@ -70,7 +70,7 @@ def note_content(gold: Gold, digests: bytes, held: bytes, papers: bytes) -> None
         *columns
     ).iterator():
         theirs, their_held = (_pair_digests(bytes(kept)) for kept in stored)
-        # In another season, a different paper may have the same name.
+        # Names of papers identify papers only within one season.
         their_own = (
             set(_split_digests(bytes(their_papers or b""), BLINDED))
             if place == season
@@ -85,7 +85,7 @@ def note_content(gold: Gold, digests: bytes, held: bytes, papers: bytes) -> None
             "papers": len(own_papers & their_own),
         }
         pairs = ((gold.pk, other), (other, gold.pk)) if any(counts.values()) else ()
-        # Organisers at the time of an upload count too.
+        # The organisers at the time of the uploads must be the same people too.
         # A former organiser must not learn answers of other gold from the comparison.
         are_the_same = own_people == organisers.get(
             place, frozenset()

@@ -126,7 +126,7 @@ class OverBudget:
 
 class EmbargoBreach(refusals.Refused):
     """An error about an action that would disclose content before the end of an embargo
-    or beyond a budget. ``told`` lists these disclosures.
+    or beyond a budget. ``told`` lists the disclosures.
     """
 
     def __init__(self, told: Sequence[Early | OverBudget]) -> None:

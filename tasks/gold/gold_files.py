@@ -286,7 +286,7 @@ def _in_given_order(
     task: Task, columns: Mapping[str, Any], nonce: str, reading: int
 ) -> dict[str, str]:
     """Store the index and the public inputs again with candidates in an order that the
-    secret nonce of the gold determines. Return the names of the files.
+    secret nonce of the gold determines. Return the names of the stored files.
     """
     task_type = task.task_type
     if not has_given_order(task_type, nonce, reading):

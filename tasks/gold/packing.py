@@ -43,7 +43,7 @@ from tasks.types.files import (
 from tasks.types.references import referenced
 
 #: The file `CONTENT` has digests of the public part and of the whole of each instance.
-#: The file `HELD` has such digests of all content, including unscored content.
+#: The file `HELD` has digests of all content of the gold files, scored or not.
 #: The file `PAPERS` has digests of the names of resampling units, such as papers.
 FILES = (
     "gold.zip",

@@ -81,8 +81,8 @@ def _future_or_none(instant: dt.datetime, at: dt.datetime) -> dt.datetime | None
 
 @dataclass(frozen=True)
 class Holder:
-    """Another split with some of the same content. Its phases and the shared versions
-    of gold are listed.
+    """Another split with some of the same content as a phase's split. The object lists
+    the phases of the other split and the shared versions of gold.
     """
 
     task: int
@@ -92,7 +92,7 @@ class Holder:
     #: ``held`` are gold versions whose files contain some of the same content.
     versions: frozenset[int] = frozenset()
     held: frozenset[int] = frozenset()
-    #: A claim exists if another organiser's season published the same texts first.
+    #: `is_claim` is True if another organiser's season published the texts first.
     is_claim: bool = False
 
     def sharing(self, kind: Kind) -> frozenset[int]:
@@ -282,7 +282,9 @@ def with_gold(phases: models.QuerySet[Phase]) -> models.QuerySet[Phase]:
 
 
 def phase_by_address(season: str, task: str, phase: str) -> Phase | None:
-    """Return the phase with these slugs, together with the embargoes of other phases."""
+    """Return the phase with the slugs of season, task and phase, together with the
+    embargoes of other phases.
+    """
     phases = Phase.objects.select_related("task__season")
     of_task = list(with_gold(phases.filter(task__season__slug=season, task__slug=task)))
     found = next((row for row in of_task if row.slug == phase), None)

@@ -204,7 +204,7 @@ class RedisWakes(Redis):
     the job remains in the database.
     """
 
-    #: Groups that serve all queues read the names of the lists from this Redis set.
+    #: The Redis set LISTS has the names of all lists, for groups that serve all queues.
     LISTS: ClassVar[str] = f"django_q:{Conf.PREFIX}:lists"
     #: All objects of a process share `away_until`, so only one object waits for Redis.
     away_until: ClassVar[float] = -SETTLED

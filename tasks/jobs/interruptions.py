@@ -13,7 +13,7 @@ from django.db import InterfaceError, OperationalError, connection
 
 from citeboard.core.outages import DATABASE, note_database_error, note_recovery
 
-LONGEST = 90.0  # seconds; then the lease has ended and the job is begun again
+LONGEST = 90.0  # seconds, after which the lease has expired
 PAUSE = 0.5
 
 DATABASE_ERRORS = (OperationalError, InterfaceError)

@@ -1,5 +1,5 @@
-"""The jobs of runs: Create, start and end the jobs of runs. The status of a run
-(submission) follows the state of the run's job.
+"""Create, start and end the jobs of runs. The status of a run (submission) follows the
+state of the run's job.
 """
 
 import hashlib
@@ -316,7 +316,7 @@ def rescore(phase: Phase, most: int | None = None) -> list[Job]:
         gold = Gold.objects.current(phase)
         if gold is None:
             return []
-        # Runs that are still being computed or checked are scored after that.
+        # Runs that are still being computed or checked are scored later.
         checks = Job.objects.filter(
             submission=OuterRef("pk"), kind=Job.Kind.CHECK, state__in=Job.MOVING
         )

@@ -115,7 +115,7 @@ def send_mails() -> int:
                     _end_mail_jobs(
                         together, state=State.QUEUED, reason=error, due_at=pause
                     )
-                    # Postponing all due e-mails leaves one connection per pause.
+                    # All due e-mails are postponed, so each pause has one connection.
                     for kind in KINDS:
                         kind.due.order_by().update(due_at=pause)
                     break

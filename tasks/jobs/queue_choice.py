@@ -82,8 +82,8 @@ def why_unserved(queue: str) -> str:
     return _("no worker serves the queue %(queue)s") % {"queue": queue}
 
 
-START = 15.0  # seconds that a group may take until it takes jobs
-SHORTEST = 5.0  # seconds that a busy machine may let a free worker wait, however short leases are
+START = 15.0  # seconds in which a new worker group need not claim a job
+SHORTEST = 5.0  # minimum of seconds after which free workers count as stuck
 
 
 class Watchdog:
@@ -320,7 +320,7 @@ def place_in_queue(submission: Submission) -> int | None:
         return None  # A worker has taken the job in the meantime.
     mine, place = order.index((job.priority, job.season)), len(own)
     for position, key in enumerate(order):
-        # Seasons with the same priority take turns, so other seasons add these jobs.
+        # Seasons with the same priority take turns, so jobs of others come in between.
         turns = MAX_PLACE if key[0] < job.priority else len(own) - (position > mine)
         place += min(others[key], turns)
     return min(place, MAX_PLACE + 1)

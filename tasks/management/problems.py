@@ -29,8 +29,8 @@ def season_named(slug: str) -> Season:
 
 
 def phase_named(*, season: str, task: str, phase: str) -> Phase:
-    """Return the phase with these slugs. Raises CommandError if the phase does not
-    exist.
+    """Return the phase with the slugs of season, task and phase. Raises CommandError if
+    the phase does not exist.
     """
     phases = Phase.objects.select_related("task__season")
     found = phases.filter(

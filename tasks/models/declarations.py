@@ -23,7 +23,7 @@ class Declaration(models.Model):
     """
 
     digest = models.CharField(max_length=64, primary_key=True)
-    #: The slug is `declared:NAME@` and the beginning of a digest of the scored files.
+    #: The slug is `declared:NAME@` and a digest prefix of the files that affect scores.
     slug = models.CharField(max_length=120, db_index=True)
     files: models.JSONField[dict[str, str]] = models.JSONField()
     kept_at = models.DateTimeField(auto_now_add=True)

@@ -61,7 +61,7 @@ class Job(models.Model):
 
     kind = models.CharField(max_length=10, choices=Kind, default=Kind.SCORE)
     #: A job that does not belong to a run has no submission.
-    #: The row to which such a job belongs refers to the job in a column ``job``.
+    #: The row to which a job without a run belongs has a column ``job``.
     submission: models.ForeignKey[Submission, Submission] = models.ForeignKey(  # type: ignore[misc]
         Submission, on_delete=CASCADE, null=True, blank=True, related_name="jobs"
     )

@@ -77,8 +77,8 @@ class SeasonQuerySet(models.QuerySet["Season"]):
         )
 
     def current_first(self) -> SeasonQuerySet:
-        """Order seasons by state: open seasons by next deadline, then future seasons,
-        past seasons, and seasons with published results only.
+        """Order open seasons by next deadline, followed by future seasons, past
+        seasons, and seasons with published results only.
         """
         now = timezone.now()
         phases = Phase.objects.filter(task__season=OuterRef("pk")).order_by()
@@ -557,9 +557,8 @@ class PhaseQuerySet(models.QuerySet["Phase"]):
         )
 
     def on_gold_of(self, phase: Phase) -> PhaseQuerySet:
-        """Return phases with the same gold. These phases are on the same split as
-        ``phase``, or on a split of the same organisers whose gold has ever contained an
-        instance of this split's gold.
+        """Return phases on the same split as ``phase``, or on a split of the same
+        organisers whose gold has ever contained an instance of this split's gold.
         """
         same = GoldOverlap.objects.filter(
             gold__task=phase.task_id,
@@ -572,9 +571,8 @@ class PhaseQuerySet(models.QuerySet["Phase"]):
         return self.filter(Q(task=phase.task_id, split=phase.split) | Exists(same))
 
     def on_instances_of(self, phase: Phase) -> PhaseQuerySet:
-        """Return phases with the same instances. These phases are on the same split as
-        ``phase``, or on a split of the same organisers whose gold has contained an
-        instance with the same public text.
+        """Return phases on the same split as ``phase``, or on a split of the same
+        organisers whose gold has contained an instance with the same public text.
 
         The answers of the instances may differ.
         """
@@ -818,7 +816,7 @@ class Phase(Configured):
     version = models.PositiveBigIntegerField(default=1, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
     #: ``changed`` lists new versions of the board with teams, such as ` 41:7 42:0`.
-    #: After the colon is the only team whose runs changed, or 0 if no runs changed.
+    #: In `changed`, each version has the team whose runs changed, or 0 for no team.
     changed = models.CharField(
         max_length=MAX_CHANGED, default="", db_default="", editable=False
     )

@@ -23,7 +23,7 @@ MAX_MARKS = 4
 #: The time scale is compressed if one phase is UNEVEN times longer than another.
 #: On a compressed time scale, a length is drawn as its POWER-th power.
 UNEVEN, POWER = 20, 1 / 3
-LAST_MARK = 88  # per cent from the left, so that its label ends within the line
+LAST_MARK = 88  # per cent from the left, so that the label of the last mark fits
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ WEIGHTS: tuple[tuple[type[refusals.RunNotTaken], ...], ...] = (
 
 class BundleRefused(refusals.RunNotTaken):
     """An error about a bundle (a file for several tasks) in which at least one run was
-    refused. ``parts`` describes each part.
+    refused. ``parts`` are the results of reading the bundle for each task.
 
     ``repair`` describes a possible repair of the bundle for API clients, or is None.
     """

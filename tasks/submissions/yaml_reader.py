@@ -50,7 +50,8 @@ def read_yaml(
 
 class _Loader(yaml.SafeLoader):
     """A YAML loader with limits on numbers and nesting, which can make a short text
-    very large or slow to read. The loader refuses aliases for the same reason.
+    very large or slow to read. The loader refuses aliases, which can also make a short
+    text very large.
     """
 
     limits = YAML
@@ -95,7 +96,7 @@ class _AliasLoader(_Loader):
     """
 
     _aliases = 0
-    #: `_anchored` counts the nodes below the present anchor, or is None without an anchor.
+    #: `_anchored` is the number of nodes below the present anchor, or None.
     _anchored: int | None = None
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:

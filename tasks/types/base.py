@@ -105,7 +105,7 @@ class Option:
     default: str
     summary: str
     choices: tuple[str, ...] = ()
-    #: `former` maps prefixes of values from older versions to the present prefixes.
+    #: `former` maps old prefixes of the option's values to the present prefixes.
     former: Mapping[str, str] = field(default_factory=dict)
     #: `may_be_file` is True if the option's value may be the path of a file.
     #: A season file may only name files below the season file's own folder.
@@ -113,13 +113,13 @@ class Option:
     #: `is_needed` is True if metrics with the option need a value that is not empty.
     is_needed: bool = False
     #: `is_of_gold` is True if the option selects a part of the gold (true answers).
-    #: The public inputs contain only the part of the data that the option selects.
+    #: If `is_of_gold` is True, the public inputs contain only the selected part.
     is_of_gold: bool = False
     #: New tasks that do not set the option get the value in `for_new_tasks`.
     #: Existing tasks keep their stored value of the option.
     for_new_tasks: str = ""
     #: `of_site` is a pair of a folder's name in the site's models folder and a value.
-    #: If the folder exists on the site, new tasks get the value for the option.
+    #: If the folder of `of_site` exists, the option has the value in new tasks.
     #: An empty value in `of_site` means the path of the folder.
     of_site: tuple[str, str] = ("", "")
 
@@ -163,8 +163,7 @@ TOKENIZER = Option(
 #: `CUTOFFS` is the name of the option for additional cut-offs.
 CUTOFFS = "k"
 MAX_CUTS = 10
-#: The option `accept` lists categories of findings that become warnings.
-#: Without the option `accept`, findings of all categories refuse a run.
+#: The option `accept` lists categories of faults of a run that are only warnings.
 ACCEPT = "accept"
 
 
@@ -502,10 +501,10 @@ class TaskType:
     leading_dimension: str = ""
     #: `filled` returns for each answer of a run True if the answer is not empty.
     filled: Callable[[Any, Index], Iterable[bool]] = filled_texts
-    #: `unit` names a resampling unit on pages, if the option ``unit`` is not set.
+    #: `unit` is the name of the resampling unit if the option ``unit`` is not set.
     unit: str = "instance"
     #: `instance_names` returns the instance names of gold records.
-    #: Types need `instance_names` if neither ids nor positions name their instances.
+    #: Task types need `instance_names` if ids and positions do not name instances.
     instance_names: InstanceNames = ids_or_places
     #: `options` lists the options of the task type, in addition to ``UNIT``.
     options: tuple[Option, ...] = ()
@@ -517,18 +516,18 @@ class TaskType:
     run_form: RunForm | None = None
     #: A board shows `main_metrics` by default, or all metrics if the list is empty.
     main_metrics: tuple[str, ...] = ()
-    #: Each item of `baselines` points to a tuple of the type's built-in baselines.
+    #: `baselines` lists references `module:NAME` to tuples of built-in baselines.
     baselines: tuple[str, ...] = ()
     #: `display_names` maps stored names of metrics and dimensions to displayed names.
     display_names: Mapping[str, str] = field(default_factory=dict)
     #: `class_names` maps stored names of classes to displayed names.
     class_names: Mapping[str, str] = field(default_factory=dict)
-    #: `human_evaluation` exists if people can judge the texts of runs.
+    #: `human_evaluation` is None if people cannot judge the texts of runs.
     human_evaluation: HumanEvaluation | None = None
     #: `has_claims` is True if runs are responses whose claims people judge.
     has_claims: bool = False
     #: `is_judged` is True if scores depend on judgements of each run.
-    #: A site scores a run with `is_judged` after the judgements exist.
+    #: If `is_judged` is True, a site scores a run after its judgements exist.
     is_judged: bool = False
     #: `further_metrics` returns metrics that the options add to a rule set.
     #: For example, the options add metrics at further cut-offs.
@@ -537,7 +536,7 @@ class TaskType:
     absent_metrics: Callable[[Options], frozenset[str]] = lambda _: frozenset()
     #: `scatter_pairs` lists pairs of metrics whose scatter plots a board shows.
     scatter_pairs: tuple[ScatterPair, ...] = ()
-    #: Teams may report `team_scores` for their runs, as the site cannot compute them.
+    #: `team_scores` lists scores that teams report, as the site cannot compute them.
     team_scores: tuple[str, ...] = ()
     #: `show_instances` yields single instances for pages, from gold files and a run.
     show_instances: Callable[
@@ -549,12 +548,12 @@ class TaskType:
     #: `part_of_row` returns the name of the part of an instance that a row scores.
     part_of_row: Callable[[Any], str] | None = None
     #: `statistics` returns statistics of each data set as JSON.
-    #: Statistics computed from ``inputs`` are separate from statistics of ``gold``.
+    #: The statistics of the inputs and of the gold are separate JSON objects.
     statistics: Callable[[Split], list[dict[str, Any]]] | None = None
     #: `trec` describes how TREC exports read topics and documents.
     #: `trec` is None if the gold has no topics and documents.
     trec: TrecForm | None = None
-    #: `candidate_order` applies the public candidate order to a built-in task's gold.
+    #: `candidate_order` has functions that reorder candidates of a built-in task.
     candidate_order: CandidateOrder | None = None
     #: `contents` yields for each instance the public and the secret part as JSON.
     #: The JSON of both parts does not contain the instance name.
@@ -564,7 +563,7 @@ class TaskType:
     #: `also_holds` yields the public and secret parts of gold that no metric uses.
     also_holds: Callable[[Files], Iterable[tuple[Any, Any]]] | None = None
     #: `trivial_runs` returns trivial runs, which do not use the gold's answers.
-    #: With ``is_quick``, the trivial runs cover only a part of the gold.
+    #: If ``is_quick`` is True, trivial runs answer only a part of the instances.
     trivial_runs: Callable[..., TrivialRuns] | None = None
     #: `unreachable` yields parts of the gold that no answer can contain.
     #: Unreachable parts are unknown labels, and texts that the public inputs lack.
@@ -572,7 +571,7 @@ class TaskType:
     #: `rank_by` is the ranking metric that the organisers chose.
     #: A rule set without the chosen ranking metric ranks by its own first metric.
     rank_by: str = ""
-    #: `declared` is the declaration of a task that a folder declares.
+    #: `declared` has the properties of a declared task, or is None for a built-in task.
     #: The slug of a declared task is `declared:NAME@` and digits of the digest.
     declared: Declared | None = None
 
@@ -581,9 +580,9 @@ class TaskType:
         """Return a task type whose fields are set from attributes of the objects in
         ``parts``.
 
-        Each object is usually a module. Each attribute of the objects sets the field of
-        the same name. The keyword arguments ``facts`` take precedence over the
-        attributes.
+        Each object in ``parts`` is usually a module. Each attribute of an object sets
+        the field of the same name. The keyword arguments ``facts`` take precedence over
+        attributes of the objects.
         """
         said = {
             field.name: getattr(part, name)
@@ -731,8 +730,8 @@ class TaskType:
     def gold_of(self, files: Files, options: Options) -> Split:
         """Read the gold and the resampling unit of each instance.
 
-        Raises InputRefused. Each problem in the error names the file that causes it, or
-        all files.
+        Raises InputRefused. The error lists problems, and each problem names one file
+        or all files.
         """
         try:
             split, name = self.read_gold(files, options), options.get(UNIT.name, "")
@@ -853,11 +852,12 @@ class AnswerPart(NamedTuple):
     """A part of a gold or an answer that a measure counts, such as a label, span,
     entity, document or sentence.
 
-    ``name`` identifies the part in the file. ``text`` is the text of the part in the
-    input fields. ``note`` is the label or grade of the part. ``start`` and ``end`` are
-    the part's character offsets in the text of the instance, or -1. ``level`` is 1 for
-    a part that is nested in the previous part, otherwise 0. If some parts are not
-    stored, ``number`` is the index of this part among all parts, otherwise -1.
+    ``name`` identifies the label, entity or other part in the file. ``text`` is the
+    text of the part in the input fields. ``note`` is the label or grade of the part.
+    ``start`` and ``end`` are the part's character offsets in the text of the instance,
+    or -1. ``level`` is 1 for a part that is nested in the previous part, otherwise 0.
+    If some parts are not stored, ``number`` is the index of this part among all parts,
+    otherwise -1.
     """
 
     name: str
@@ -878,7 +878,7 @@ class Marks(NamedTuple):
     where a part is for example a label or an entity.
 
     ``gold`` and ``answer`` are empty if the measures do not credit parts of the gold or
-    of the answer. ``metrics`` are the names of the measures.
+    of the answer. ``metrics`` are the names of the measures that give the credits.
     """
 
     gold: Credits
@@ -909,7 +909,7 @@ class ShownInstance:
     fields: Mapping[str, Any] = field(default_factory=dict)
     gold_parts: tuple[AnswerPart, ...] = ()
     answer_parts: tuple[AnswerPart, ...] = ()
-    #: The credits under each measure that counts parts reveal the gold (true answers).
+    #: `marks` has the credits of each measure, which reveal the gold (true answers).
     marks: tuple[Marks, ...] = ()
 
     @classmethod
@@ -992,7 +992,7 @@ def printed_options(options: Mapping[str, str]) -> dict[str, str]:
 
 def _without_folder(value: str) -> str:
     head, _, path = value.partition(":")
-    # // A single letter before the colon is the drive of a Windows path, such as C:.
+    # A single letter before the colon is the drive of a Windows path, such as C:.
     for before, whole in ((f"{head}:", path), ("", value)):
         for kind in (PureWindowsPath, PurePosixPath):
             if kind(whole).is_absolute() and (len(head) > 1 or not before):

@@ -70,7 +70,7 @@ def unread_messages(request: HttpRequest) -> dict[str, Any]:
     return {"unread_messages": lambda: unread(request)}
 
 
-#: By default, users get no e-mails about these frequent kinds of events.
+#: By default, users get no e-mails about the frequent events in `_WITHOUT_MAIL`.
 _WITHOUT_MAIL = (Kind.SCORED,)
 _SIGNER = Signer(salt="tasks.notifications.unsubscribe", sep=".")
 

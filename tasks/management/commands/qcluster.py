@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand
 from django_q.cluster import Cluster
 
 FAREWELL_SECONDS = (
-    10  # for the others of the group, where whoever would end them is gone
+    10  # seconds until the process group is killed after its parent has died
 )
 
 

@@ -757,7 +757,7 @@ def facts_of(
 ) -> dict[str, Facts]:
     facts = {SEASON: dict(entry.values)}
     if entry.is_from_file and "public" not in entry.table:
-        # A new season is then a draft, and other seasons do not change.
+        # Without `public`, new seasons are drafts, and other seasons do not change.
         del facts[SEASON]["is_public"]
     if entry.roots.is_sent and "entry_list" not in entry.table:
         # An uploaded zip archive does not change the list of addresses that may enter.

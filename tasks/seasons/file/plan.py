@@ -190,7 +190,7 @@ class Plan:
                 if key in remembered:
                     last = remembered[key]
                 elif entries.key_of(prefix, "title") in remembered:
-                    # A setting that the last file did not have had its default.
+                    # A setting that the last file lacks is new and had its default.
                     last = audit.as_json(
                         entries.model_of(prefix).field(name).get_default()
                     )
@@ -214,7 +214,7 @@ class Plan:
         )
         for key in [*in_file, *self.removed_roles(remembered)]:
             last = remembered.get(key, False)
-            # Releases before helpers existed stored True for an organiser.
+            # Old releases stored True for an organiser instead of a role.
             last = Organiser.Role.ORGANISER.value if last is True else last
             compared.append(
                 (key, last, in_site.get(key, False), in_file.get(key, False))

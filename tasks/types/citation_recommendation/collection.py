@@ -35,7 +35,7 @@ from tasks.types.run_forms import RANKED_TABLE, text_of_document, text_of_topic
 from tasks.types.tables import read_with_tables
 from tasks.types.text import kind_found
 
-#: The gold's digest includes the classes of these dimensions only if there are any.
+#: The gold's digest includes a dimension in LATER only if a context has a class in it.
 LATER = frozenset({"h_index_group"})
 #: `BLOCK` is the number of contexts (texts around citations) per stored block.
 BLOCK = 100
@@ -133,7 +133,9 @@ def contents(files: Files, split: Split) -> Iterator[tuple[Any, Any]]:
 def read_run(
     files: Files, index: Index, options: Options
 ) -> tuple[RankedRun, list[Problem]]:
-    """Return the rankings up to the largest cut-off, and all problems of the files."""
+    """Return the rankings of a run up to the largest cut-off, and all problems of the
+    run's files.
+    """
     declares = options["perplexity"] == "yes"
     limits = RunLimits(
         longest=longest(options), kept=max(cuts(options)), declares=declares

@@ -306,9 +306,9 @@ class CitingPapers:
         """Return the co-citation probability, which is the number of papers that cite
         both candidates, divided by the number of papers that cite at least one.
 
-        Papers in ``without`` are not counted. The co-citation probability of a
-        candidate with itself is 1. The co-citation probability is 0 if no counted paper
-        cites either candidate.
+        The paper ``without``, which is the paper of the context, is not counted. The
+        co-citation probability of a candidate with itself is 1. The co-citation
+        probability is 0 if no counted paper cites either candidate.
         """
         if first == second:
             return 1.0

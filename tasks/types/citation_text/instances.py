@@ -295,7 +295,7 @@ def label_faults(value: Any) -> Iterator[tuple[str, str]]:
 
 
 #: `_MARK` matches a citation mark and the digits directly after the mark.
-#: Replacing `@cite_1` within `@cite_19` leaves a mark with such a digit.
+#: Replacing `@cite_1` within `@cite_19` leaves a mark that the digit 9 follows.
 _MARK = re.compile(r"\[([0-9]{1,6})\]([0-9]*)")
 
 
@@ -325,7 +325,7 @@ def without_marks(text: str) -> str:
 ABSTRACT, BEFORE, AFTER = "abs", "ctx_b", "ctx_a"
 _TAGS = (ABSTRACT, BEFORE, AFTER)
 _TAGGED = re.compile(rf"\s*<({'|'.join(_TAGS)})>")
-#: `_ANY_TAG` matches the tags that the released program removes from texts.
+#: `_ANY_TAG` matches the tags that the benchmark's program removes from texts.
 #: The removed tags occur in abstracts and contexts.
 _ANY_TAG = re.compile(rf"</?(?:{'|'.join(_TAGS)})>")
 
@@ -344,7 +344,7 @@ def without_tags(text: str) -> str:
 
 
 #: Phrases in `SELF_REFERENCES` are searched in the whole text in lower case.
-#: The paper prints four phrases, and the released program has a fifth phrase.
+#: The benchmark's paper prints four phrases, and its program has a fifth phrase.
 PRINTED = ("our work", "in this paper", "we present", "we introduce")
 SELF_REFERENCES = (*PRINTED, "the main objective of our work")
 
@@ -354,10 +354,10 @@ def refers_to_itself(text: str, phrases: tuple[str, ...] = SELF_REFERENCES) -> b
     return any(phrase in lowered for phrase in phrases)
 
 
-#: The paper's models read at most `MAX_INPUT` and write at most `MAX_OUTPUT` tokens.
+#: In the benchmark's paper, models read MAX_INPUT and write MAX_OUTPUT tokens at most.
 MAX_INPUT, MAX_OUTPUT = 4096, 1024
 ALL = "all"
-#: If gold has more data sets, statistics describe only all data sets together.
+#: Beyond MAX_DATA_SETS data sets, statistics describe only all data sets together.
 MAX_DATA_SETS = 100
 
 Count = Callable[[str], int]

@@ -26,7 +26,7 @@ ITEMS = {
     ASSIGNS: ("topic", "nugget", "report"),
     SUPPORTS: ("sentence", "document"),
 }
-#: `CREDITS` contains the labels of each kind with credits, the best label first.
+#: `CREDITS` maps the labels of each kind of judgement to credits, best label first.
 CREDITS: dict[str, dict[str, float]] = {
     ASSIGNS: {"support": 1.0, "partial_support": 0.5, "not_support": 0.0},
     SUPPORTS: {"full": 1.0, "partial": 0.5, "none": 0.0},
@@ -110,7 +110,9 @@ def majority(labels: Iterable[str], labels_in_order: Iterable[str]) -> tuple[str
 
 @dataclass(frozen=True)
 class Judgements:
-    """All judgements of a task. A kind of judgement without rows was not judged."""
+    """All judgements of a task. If the rows of a kind of judgement are empty, the task
+    has no judgements of this kind.
+    """
 
     assigns: Rows
     supports: Rows

@@ -52,8 +52,8 @@ from tasks.types.text import nfc
 #: `DIMENSIONS` lists the dimensions of breakdowns in order.
 DIMENSIONS = ("importance", "topic_kind", "sources_cited", "length")
 #: OUT_OF_RANGE, NO_TEXT and MISSING replace the label of a citation without a label.
-#: A citation is out of range if the cited position exceeds the references.
-#: The document of a citation may have no text, or the judgement may be missing.
+#: OUT_OF_RANGE means that the cited position exceeds the list of references.
+#: NO_TEXT means that the document has no text, and MISSING that it was not judged.
 OUT_OF_RANGE, NO_TEXT, MISSING = "out of range", "no text", "missing"
 #: `NOT_SUPPORTED` is the label of a nugget (expected fact) that the report lacks.
 NOT_SUPPORTED = "not_support"

@@ -107,7 +107,7 @@ def _parse_annotation(
     facets = line_facets(fields.get("Discourse Facet"))
     sentences = sentence_ids(fields.get("Reference Offset", ""))
     if ranges := [sid for sid in sentences if _CHARACTER_RANGE.fullmatch(sid)]:
-        # Only the first, unreleased annotation form of the pilot task has such ranges.
+        # Ranges of characters are in the first annotation form of the pilot task.
         message = f"the Reference Offset {ranges[0]} is a range of characters, which fits no released text"
         expected = "ids of sentences, as the annotation of version annv3 has them"
         raise Unreadable(message, expected, is_whole_file=True)
