@@ -240,7 +240,7 @@ def going_on(task: str, reason: str) -> Iterator[None]:
 def nothing_early(season: Season, *, by: User | None) -> Iterator[None]:
     """Raise an error after the block if the changes in the block disclose content too
     early or exceed a budget, unless an organiser has confirmed the disclosure. The
-    caller's transaction is then rolled back.
+    error rolls back the caller's transaction.
 
     Raises EmbargoBreach. Raises UnequalPart if phases with the same content would have
     different public parts.

@@ -212,8 +212,8 @@ class Secrecy:
 
     @property
     def min_class_size(self) -> int:
-        """Return the largest minimum class size among the tasks whose phases withhold
-        this content's instances.
+        """Return the largest minimum class size of the phase's task and of all tasks
+        that withhold the same instances.
         """
         own = self.phase.task.min_class_size
         # A sealed version is withheld by its own split, which may have no other phases.

@@ -136,7 +136,7 @@ def _ring_pipes() -> None:
 #: Groups without notifications look for work every LOOK seconds.
 PATIENCE, PAUSE, LOOK = 3.0, 5.0, 1.0
 #: SETTLED seconds after an outage, every process knows that Redis is available again.
-#: Until then, worker groups also look for waiting jobs in the database.
+#: During these SETTLED seconds, worker groups also look for jobs in the database.
 SETTLED = 30.0
 
 Wakes = list[tuple[Any, bytes | str]]
@@ -166,7 +166,7 @@ class DatabaseWakes(ORM):
             waiting = self.get_connection().filter(
                 key=self.list_key, lock__lte=from_now()
             )
-            # The locked row is taken only after this transaction has added the job.
+            # A group can take the locked wake-up only after the job is committed.
             same = waiting.select_for_update(skip_locked=True).order_by("pk").first()
             row = same or self.get_connection().create(
                 key=self.list_key, payload=task, lock=from_now()

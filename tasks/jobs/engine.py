@@ -120,7 +120,7 @@ def described(job: Job) -> dict[str, object]:
 
 def new_job(kind: Job.Kind, priority: Job.Priority, **facts: Any) -> Job:
     """Create a job in the transaction that creates the row to which the job belongs.
-    The caller must then call `wake`.
+    After creating the job, the caller must call `wake`.
     """
     trace = request_id.get()
     trace = "" if trace == "-" else trace
@@ -167,7 +167,7 @@ def claim(number: int, owner: str, jobs: QuerySet[Job] | None = None) -> Job | N
     }
     facts |= {"attempt": F("attempt") + 1, "started_at": from_now(), "woken_at": None}
     # A job gets at least the season's current turn (fair share).
-    # The turns of a season's started jobs therefore never decrease.
+    # The turns of a season's started jobs never decrease.
     present = Subquery(
         present_turns(season=OuterRef("season"), priority=OuterRef("priority"))[:1]
     )

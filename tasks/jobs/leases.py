@@ -34,7 +34,7 @@ FOLLOWING = (*Submission.MOVING, Status.FAILED)
 REPLACE_MINUTES = 15
 NO_RULES = ""
 #: Runs with a status in SCORED_AGAIN are rescored.
-#: Failed runs are not rescored, as a score would use up a try that they did not cost.
+#: Failed runs are not rescored, since a score would then use up a try.
 SCORED_AGAIN = (*Submission.MOVING, Status.SCORED)
 #: Baselines whose runs have not been computed yet are scored afterwards.
 UNWRITTEN = Q(kind=Submission.Kind.BASELINE, file="")
@@ -222,8 +222,8 @@ def accept(
     """End the check of a run and create the scoring jobs in one transaction."""
     submission = job.submission
     with transaction.atomic():
-        # Rescoring with new gold locks the same entry.
-        # A run is therefore scored with the new gold by one of the two transactions.
+        # The entry is locked, as rescoring with new gold locks all entries.
+        # Either the rescoring includes this run, or this run uses the new gold.
         if submission.team is not None:
             lock_entry(submission.phase, submission.team)
         if not end_lease(

@@ -1308,8 +1308,8 @@ class GoldPublication(models.Model):
 
 
 class SeasonFile(models.Model):
-    """The values of the season file that was loaded last. A comparison with these
-    values shows which settings were changed on the site after the load.
+    """The values of the season file that was loaded last. A comparison with the site
+    shows which settings were changed on the site after the load.
     """
 
     season = models.OneToOneField(Season, on_delete=models.CASCADE, related_name="file")

@@ -42,7 +42,7 @@ SENTENCES = {
         "Answer a question from passages, with a mark behind each claim that names its passage."
     ),
 }
-#: The first sentence of a task card is only shown up to MAX_SENTENCE characters.
+#: The first sentence of a card is not shown if longer than MAX_SENTENCE characters.
 MAX_SENTENCE = 240
 #: The pattern matches sections of rule sets in task cards, such as "### `official`".
 #: The pattern also matches list items that begin with a rule set or an option.

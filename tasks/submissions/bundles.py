@@ -147,8 +147,8 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
     warnings: Sequence[Problem] = (),
 ) -> Bundle:
     """Submit a file as runs for the tasks in ``tasks``, or for each task whose format
-    occurs in the file. The file becomes one run for each of these tasks, and each run
-    uses up one try.
+    occurs in the file. The file becomes one run for each task, and each run uses up one
+    try.
     """
     said = run_card.Metadata(
         description=details.description, card=run_card.checked_card(card or {})

@@ -174,8 +174,9 @@ def _kept_repair_key(place: Place) -> str:
 
 
 def keep(place: Place, upload: Upload, by: User, team: Team) -> str:
-    """Store a repaired file for an hour, and return a signed token with which the
-    sender can submit the file. Return an empty text if the team's storage is full.
+    """Store a refused or repaired file for an hour, and return a signed token with
+    which the sender can submit the file. Return an empty text if the team's storage is
+    full.
     """
     if not team_storage.has_room(team, upload.size):
         return ""

@@ -1,5 +1,5 @@
-"""A team's storage contains the files of its runs, and repaired copies of refused files
-that the team may still submit.
+"""A team's storage contains the files of its runs, and refused or repaired files that
+the team may still submit.
 """
 
 import datetime as dt
@@ -13,7 +13,7 @@ from citeboard.teams.models import Team
 from tasks.models import Submission
 
 #: Files in the folder KEPT can be submitted within KEPT_SECONDS.
-#: After this time, files in the folder KEPT that are not runs are removed.
+#: Files in the folder KEPT that are not runs are removed after KEPT_SECONDS.
 KEPT, KEPT_SECONDS = "kept", 3_600
 
 

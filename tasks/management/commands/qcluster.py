@@ -19,8 +19,8 @@ class EndingCluster(Cluster):
     """The parent process of django-q, which may receive several signals to stop.
 
     If the process that started django-q dies, the kernel may send several signals. The
-    signal handler of django-q would then deadlock, because a second signal can
-    interrupt the handler while the process holds a lock that the handler needs.
+    signal handler of django-q can deadlock, because a second signal can interrupt the
+    handler while the process holds a lock that the handler needs.
     """
 
     def __init__(self) -> None:

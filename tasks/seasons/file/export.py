@@ -54,7 +54,7 @@ def export_season(
 
     If ``names_people`` is False, the export is meant for another site. An export for
     another site names no people and lacks the files that options name. If ``with_gold``
-    is False, gold, baselines, and samples of tasks that are not public are left out.
+    is False, the files of gold, runs of baselines and non-public samples are left out.
     """
     values = structure_of(season)
     files: Files = {}

@@ -481,7 +481,7 @@ def _refuse_unexplained_fix(
     is_known = last in (present.plain_digest, *present.digests.values())
     if not is_known and (decisions.keeps(key) or not decisions.decides(key)):
         # The gold on the site was changed after the season file was loaded last.
-        # The user must first decide on this conflict, and a reason is not needed yet.
+        # The user must decide on this conflict before a reason for new gold is needed.
         return
     reasons = Gold.objects.filter(task=present.task, split=gold.split).values_list(
         "reason", flat=True

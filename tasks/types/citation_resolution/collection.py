@@ -29,7 +29,7 @@ from tasks.types.run_forms import RANKED_TABLE, text_of_document, text_of_topic
 from tasks.types.tables import read_with_tables
 
 #: The fields in `SHOWN` of a context, a reference and a paper are public.
-#: Other fields of the gold files are secret or unused.
+#: Fields of the gold files that are not in `SHOWN` are secret or unused.
 SHOWN = (
     "context_id",
     "paper_id",

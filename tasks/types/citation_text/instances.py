@@ -1,9 +1,9 @@
 """Instances of citation text generation (inputs and the authors' text), and runs.
 
 A run contains a citation text for each instance, as JSON lines with ids or as the
-benchmark's original list in the order of the gold. Other fields of a run are ignored.
-The field `target` of the original list is never compared with the gold, since a message
-about a difference would reveal the gold.
+benchmark's original list in the order of the gold. Fields of a run that the format does
+not define are ignored. The field `target` of the original list is never compared with
+the gold, since a message about a difference would reveal the gold.
 """
 
 import itertools
@@ -24,7 +24,7 @@ from tasks.types.text import are_texts, in_nfc, json_kind, length_class
 
 INPUTS, FAULTS = "inputs.jsonl", "known-faults.md"
 #: If a file's name is in `_NAMELESS`, the file's name is not that of a data set.
-#: The common prefix of the ids, such as `lu` in `lu-00`, then names the data set.
+#: Ids in a file with a name in `_NAMELESS` name the data set, as `lu-00` names `lu`.
 _NAMELESS = frozenset({"gold", "inputs", "instances", "sample", "test", "targets"})
 _NUMBERED = re.compile(r"(.+)-[0-9]+")
 Faults = Iterator[tuple[str, str]]

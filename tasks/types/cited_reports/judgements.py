@@ -48,8 +48,8 @@ def digest(text: str) -> str:
 @dataclass
 class Rows:
     """The judgements of one kind, such as support. Functions that read files add the
-    labels of judges to ``given``. The method `settle` then determines the final label
-    of each judged item.
+    labels of judges to ``given``. The method `settle` determines the final label of
+    each judged item.
     """
 
     kind: str

@@ -84,7 +84,8 @@ def _refuse_odd_quotes(raw: bytes) -> None:
     """Refuse Windows-1252 quotation marks in the Reference Text, because the official
     program stops at such marks.
 
-    Other Windows-1252 characters do not stop the official program.
+    Windows-1252 characters that are no quotation marks do not stop the official
+    program.
     """
     field = raw.partition(b"Reference Text:")[2].partition(b" | ")[0]
     try:

@@ -350,7 +350,7 @@ def topic_folders(files: Files) -> list[TopicFolder]:
     for file in files:
         if place := place_in_topic(file.name):
             # Two inputs may contain folders with the same name.
-            # The displayed path of a file therefore begins with the name of its input.
+            # The displayed path of a file begins with the name of the input.
             folders[file.shown.removesuffix(file.name.removeprefix(place[0]))][
                 place[1]
             ].append(file)
