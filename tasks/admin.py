@@ -47,9 +47,7 @@ from tasks.seasons.organisers import add_organiser, remove_organiser
 
 
 class AskingAdmin(RowsAdmin):
-    """Views that ask for confirmation before an embargo is broken, like the organisers'
-    pages.
-    """
+    """Asks for a confirmation before a change in the admin breaks an embargo."""
 
     def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         return _confirm_breach(super().changeform_view, request, *args, **kwargs)
@@ -62,7 +60,9 @@ class AskingAdmin(RowsAdmin):
 
 
 class SeasonPartAdmin(AskingAdmin, NotedAdmin):
-    """Records changes in the season's history and updates the boards of the season."""
+    """Records changes of seasons, tasks and phases in the season's history, and updates
+    the boards of the season.
+    """
 
     def place_of(self, row: Any) -> Model:
         return season_of(row)
@@ -91,7 +91,7 @@ def _confirm_breach(
     view: Callable[..., Any], request: HttpRequest, *args: Any, **kwargs: Any
 ) -> Any:
     try:
-        # If one of several selected rows is refused, change none of the rows.
+        # If the action on one of several selected rows is refused, no row changes.
         with (
             transaction.atomic(),
             going_on(*(request.POST.get(name, "") for name in GOING_ON)),
@@ -153,8 +153,8 @@ class OrganiserInline(PartsInline):
 
 @admin.register(Season)
 class SeasonAdmin(SeasonPartAdmin):
-    """Seasons. Settings are loaded from the season file. The admin can add and remove
-    organisers.
+    """In the admin, staff can add and remove the organisers of a season. Other settings
+    of a season should be changed in the season file.
     """
 
     list_display = ["title", "slug", "is_public", "registration", "created_at"]
@@ -178,7 +178,9 @@ class SeasonAdmin(SeasonPartAdmin):
 
 @admin.register(Task)
 class TaskAdmin(SeasonPartAdmin):
-    """Tasks. Type and options are read-only, because existing runs depend on them."""
+    """In the admin, the type and the options of a task are read-only, because the
+    scores of existing runs depend on them.
+    """
 
     list_display = ["title", "season", "slug", "type", "is_reported_only"]
     list_filter = ["season", "type"]
@@ -195,8 +197,8 @@ class TaskAdmin(SeasonPartAdmin):
 
 @admin.register(Phase)
 class PhaseAdmin(SeasonPartAdmin):
-    """Phases. Dates are read-only: the organisers' page changes them and first shows
-    the consequences.
+    """In the admin, the dates of a phase are read-only, because the organisers' page
+    shows the consequences before it changes the dates.
     """
 
     list_display = ["title", "task", "split", "opens", "end", "board", "counting"]
@@ -218,8 +220,8 @@ class PhaseAdmin(SeasonPartAdmin):
 
 @admin.register(Registration)
 class RegistrationAdmin(FactsAdmin):
-    """Registrations are read-only. The organisers' page approves teams and shows whose
-    members belong to several teams.
+    """In the admin, registrations are read-only, because the organisers' page for
+    approving teams also shows if members of the team belong to other teams.
     """
 
     list_display = [
@@ -236,8 +238,8 @@ class RegistrationAdmin(FactsAdmin):
 
 @admin.register(Gold)
 class GoldAdmin(FactsAdmin):
-    """Versions of gold, which never change. A correction is a new version with a
-    reason.
+    """In the admin, versions of gold are read-only, because a correction creates a new
+    version with a reason.
     """
 
     list_display = ["task", "split", "number", "instances", "reason", "created_at"]

@@ -22,6 +22,6 @@ class TasksConfig(AppConfig):
 def _count(using: str, apps: Any, **_: Any) -> None:
     from tasks.jobs import tallies
 
-    # The columns may be missing if a database is migrated back to an earlier state.
+    # The state of old migrations, to which a site can return, has no model `Tallied`.
     if "tallied" in apps.all_models["tasks"]:
         tallies.watch(connections[using])

@@ -1,1 +1,1 @@
-"""Gold: reading, checking, packing and versions."""
+"""This package reads, checks, packs and versions gold (the reference answers)."""

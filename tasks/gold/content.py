@@ -1,4 +1,4 @@
-"""Digests of the instances in gold, and the number of instances that two versions of
+"""Store digests of the instances in gold, and count the instances that two versions of
 gold share.
 """
 
@@ -23,9 +23,9 @@ from tasks.types.base import OptionRefused
 from tasks.types.registry import task_types
 
 PACK = "tasks.gold.packing:pack"
-#: Key of an advisory lock in PostgreSQL.
+#: `LOCK` is the number of the advisory lock in PostgreSQL for comparisons of gold.
 LOCK = 0x601D
-#: Bytes of a digest that was keyed with the site's secret.
+#: `BLINDED` is the length in bytes of a digest that is keyed with the site's secret.
 BLINDED = 8
 
 
@@ -36,7 +36,7 @@ def note_content(gold: Gold, digests: bytes, held: bytes, papers: bytes) -> None
     """
     key, key_name = _key()
     if connection.vendor == "postgresql":
-        # Two simultaneous transactions would not see each other's rows.
+        # Without the lock, simultaneous transactions would miss each other's rows.
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
     own, own_held = _keyed_pairs(digests, key), _keyed_pairs(held, key)
@@ -53,8 +53,8 @@ def note_content(gold: Gold, digests: bytes, held: bytes, papers: bytes) -> None
     content, _ = GoldContent.objects.update_or_create(
         gold=gold, defaults=facts, create_defaults=of_new
     )
-    # Gold with digests under another key, or without digests, cannot be compared.
-    # Earlier results of comparisons stay valid for such gold until it is read again.
+    # Only gold whose digests have the current key can be compared.
+    # Stored results for all other gold stay valid until its digests are recomputed.
     anew = Q(gold=gold, other__content__key=key_name) | Q(
         other=gold, gold__content__key=key_name
     )
@@ -70,7 +70,7 @@ def note_content(gold: Gold, digests: bytes, held: bytes, papers: bytes) -> None
         *columns
     ).iterator():
         theirs, their_held = (_pair_digests(bytes(kept)) for kept in stored)
-        # In another season, a different paper may have the same name.
+        # Names of papers identify papers only within one season.
         their_own = (
             set(_split_digests(bytes(their_papers or b""), BLINDED))
             if place == season
@@ -85,8 +85,8 @@ def note_content(gold: Gold, digests: bytes, held: bytes, papers: bytes) -> None
             "papers": len(own_papers & their_own),
         }
         pairs = ((gold.pk, other), (other, gold.pk)) if any(counts.values()) else ()
-        # A person could upload gold in a season without organisers.
-        # The comparison with other gold must not reveal answers to this person.
+        # The organisers at the time of the uploads must be the same people too.
+        # A former organiser must not learn answers of other gold from the comparison.
         are_the_same = own_people == organisers.get(
             place, frozenset()
         ) and own_people.issuperset(content.organisers + their_organisers)
@@ -100,7 +100,9 @@ def note_content(gold: Gold, digests: bytes, held: bytes, papers: bytes) -> None
 
 
 def organisers_by_season() -> dict[int, frozenset[int]]:
-    """Return the organisers of each season, without seasons that only staff manage."""
+    """Return the ids of the organisers of each season, without seasons that have no
+    organisers.
+    """
     people: dict[int, set[int]] = {}
     rows = Organiser.objects.filter(role=Organiser.Role.ORGANISER).values_list(
         "season", "user"
@@ -111,8 +113,9 @@ def organisers_by_season() -> dict[int, frozenset[int]]:
 
 
 def part_from_strangers(season: Season) -> list[int]:
-    """End embargoes between the season's gold and the gold of seasons that no longer have
-    the same organisers. Return the ids of these seasons.
+    """End embargoes between the gold of the season and the gold of seasons whose
+    organisers are no longer the same people. Return the ids of the seasons whose
+    embargoes ended.
     """
     parted = []
     organisers = organisers_by_season()
@@ -134,8 +137,8 @@ def part_from_strangers(season: Season) -> list[int]:
 
 
 def is_read_through() -> bool:
-    """Return True if all digests of instances use the current key. Digests can only be
-    compared under the same key.
+    """Return True if all stored digests of instances use the current key of the site.
+    Digests can only be compared under the same key.
     """
     return not GoldContent.objects.exclude(key=_key()[1]).exists()
 
@@ -200,15 +203,15 @@ def _public_digests(pairs: set[bytes]) -> set[bytes]:
 
 
 def read_contents(most: int = 5) -> int:
-    """Compute the digests of at most ``most`` versions of gold whose digests are
-    missing or use an earlier key. Unreadable gold is treated as a single instance.
-    Return the number of versions.
+    """Compute the digests of at most ``most`` versions of gold that have no digests
+    under the current key. A version of gold that cannot be read is treated as a single
+    instance. Return the number of versions whose digests were computed.
     """
     known = GoldContent.objects.filter(key=_key()[1]).values("gold")
     golds = list(Gold.objects.exclude(pk__in=known).select_related("task")[:most])
     for gold in golds:
         whole = hashlib.sha256(gold.digest.encode()).digest()
-        # A busy machine may end a first reading, which would hide shared texts for good.
+        # A second attempt follows, since a timeout on a busy machine can end the first.
         digests = _gold_digests(gold) or _gold_digests(gold) or (whole, whole, b"")
         with transaction.atomic():
             note_content(gold, *digests)

@@ -13,9 +13,9 @@ from django.utils import timezone
 from citeboard.core import storage
 
 FOLDER = "drafts"
-#: Forms sign the name of a draft, and the signature is valid for this time.
+#: `MAX_AGE` is the validity of the signature with which a form signs a draft's name.
 MAX_AGE = dt.timedelta(days=1)
-#: Drafts outlive one signature, because each step of a form signs the name again.
+#: Drafts are stored longer than one signature is valid, since each form signs again.
 KEPT_FOR = 2 * MAX_AGE
 
 log = logging.getLogger(__name__)

@@ -1,5 +1,5 @@
-"""Actions that would disclose gold before the end of an embargo. They are refused
-unless an organiser confirms them.
+"""Refuse actions that would disclose gold before the end of an embargo, unless an
+organiser confirms the action.
 """
 
 import datetime as dt
@@ -24,10 +24,10 @@ from tasks.gold.secrecy import NEVER, Holder, Kind, hidden_until, looked_up, sec
 from tasks.models import Phase, Season
 
 MAX_REASON = 500
-#: A dotted name, because scoring imports tasks and not the other way round.
+#: The function has a dotted name, because modules of `tasks` must not import `scoring`.
 BUDGETS = "scoring.results.board.budget_limits.state_of"
 BUDGET = "budget"
-#: Organisers confirm an action with these form fields or API query parameters.
+#: Requests confirm an action by the form fields or query parameters in `GOING_ON`.
 GOING_ON = ("let_out_task", "let_out_reason")
 SHOWN = "rehearsed"
 WORDS = {
@@ -78,8 +78,8 @@ class Early:
 
     @property
     def keepers(self) -> str:
-        """Return the names of withholding splits in the same season. Splits of other
-        seasons are not named.
+        """Return the names of the phases in the same season that withhold the content.
+        Phases of other seasons appear as “another season”.
         """
         season = self.phase.task.season_id
         names = [
@@ -103,12 +103,13 @@ class Early:
 
 @dataclass(frozen=True)
 class OverBudget:
-    """A phase whose gold would be disclosed beyond the phase's budget, because several
-    phases together disclose too much.
+    """A phase whose gold would be disclosed beyond the limit that is set for the phase,
+    because several phases together disclose too much.
     """
 
     phase: Phase
-    #: Returns the description in the user's language. The history stores it in English.
+    #: `describe` returns the description in the active language.
+    #: The history stores the description in English.
     describe: Callable[[], str]
     facts: Mapping[str, object]
     kind: str = BUDGET
@@ -125,7 +126,7 @@ class OverBudget:
 
 class EmbargoBreach(refusals.Refused):
     """An error about an action that would disclose content before the end of an embargo
-    or beyond a budget. ``told`` lists these disclosures.
+    or beyond a budget. ``told`` lists the disclosures.
     """
 
     def __init__(self, told: Sequence[Early | OverBudget]) -> None:
@@ -162,8 +163,9 @@ class EmbargoBreach(refusals.Refused):
 
 
 class UnequalPart(refusals.Refused):
-    """An error about a public part of a split that would contain instances that are
-    private in another phase. Organisers cannot confirm such an action.
+    """An error about a change that would move instances to the public part of a split
+    although the instances are in the private part of another phase. Organisers cannot
+    confirm a change that raises UnequalPart.
     """
 
 
@@ -173,10 +175,10 @@ def ask_first(
     stored: Sequence[tuple[str, str]] = (),
     **context: Any,
 ) -> HttpResponse:
-    """Render a page with the action, its consequences, and a confirmation form. The
-    form repeats the request.
+    """Render a page that shows an action and its consequences and asks for a
+    confirmation. The confirmation form contains the fields of the request.
 
-    ``stored`` contains the form fields with the names of stored files.
+    ``stored`` contains form fields with the names of files that are already stored.
     """
     passed_over = ("csrfmiddlewaretoken", SHOWN, *GOING_ON, *dict(stored))
     lists = [
@@ -193,7 +195,7 @@ def ask_first(
         "files": () if stored else request.FILES,
         **context,
     }
-    # If the season does not exist yet, pages for organisers are missing.
+    # The full template links to the season's pages, which a new season does not have.
     template = (
         "organise/rehearsal.html"
         if "season" in context
@@ -222,8 +224,8 @@ _going_on: ContextVar[GoingOn | None] = ContextVar("going_on", default=None)
 
 @contextmanager
 def going_on(task: str, reason: str) -> Iterator[None]:
-    """Permit the code in the block to disclose content despite an embargo. ``task``
-    must be the name of the affected task, and a reason is required.
+    """Permit the code in the block to disclose gold despite an embargo, as a confirmed
+    action. ``task`` must be the name of the affected task, and a reason is required.
     """
     token = _going_on.set(
         GoingOn(task.strip(), reason.strip()[:MAX_REASON]) if task or reason else None
@@ -236,11 +238,12 @@ def going_on(task: str, reason: str) -> Iterator[None]:
 
 @contextmanager
 def nothing_early(season: Season, *, by: User | None) -> Iterator[None]:
-    """Undo the changes in the block if the changes disclose content too early or exceed
-    a budget, unless an organiser has confirmed the disclosure.
+    """Raise an error after the block if the changes in the block disclose content too
+    early or exceed a budget, unless an organiser has confirmed the disclosure. The
+    error rolls back the caller's transaction.
 
-    Raises EmbargoBreach. Raises UnequalPart if the public parts of the same content
-    differ.
+    Raises EmbargoBreach. Raises UnequalPart if phases with the same content would have
+    different public parts.
     """
     budgets_of = import_string(BUDGETS)
     before, budgets = _state(season), budgets_of(season)
@@ -248,7 +251,7 @@ def nothing_early(season: Season, *, by: User | None) -> Iterator[None]:
     after = _state(season)
     told = [early for key, early in after.clashes.items() if key not in before.clashes]
     for key, early in before.hidden.items():
-        # A closed phase withholds nothing except gold under an embargo.
+        # A closed phase only withholds gold with a publication date of its own.
         is_embargoed = (
             early.kind is Kind.GOLD and early.free_from == early.phase.gold_from
         )
@@ -268,8 +271,9 @@ def nothing_early(season: Season, *, by: User | None) -> Iterator[None]:
 def not_told_early(
     phase: Phase, people: Iterable[User], kinds: Iterable[Kind], *, by: User
 ) -> None:
-    """Require that these people may currently see this content of the gold. The caller
-    must open a transaction. Raises EmbargoBreach.
+    """Require a confirmation if any of the people is in a team of a running phase with
+    this gold, and the phase withholds the given kinds of content. The caller must open
+    a transaction. Raises EmbargoBreach.
     """
     running = Phase.objects.on_gold_of(phase).filter(closes__gt=timezone.now())
     teams = Membership.objects.filter(
@@ -321,9 +325,10 @@ def go_on(
 
 @dataclass(frozen=True)
 class _State:
-    """The state of a season's embargoes. The keys are phases and kinds of disclosed
-    content, of content that is disclosed despite the embargo of another phase, and of
-    hidden content.
+    """The contents that a season discloses and withholds. All keys are pairs of a phase
+    and a kind of content. ``shown`` contains disclosed content, ``clashes`` contains
+    content that is disclosed despite the embargo of another phase, and ``hidden``
+    contains withheld content.
     """
 
     shown: dict[tuple[int, Kind], Phase]
@@ -362,7 +367,7 @@ def kept_back(phases: Iterable[Phase]) -> list[Early]:
         at = max(now, phase.opens)
         for kind, is_on in _disclosed_kinds(phase, now).items():
             binding = secrecy_of(phase).binding(kind, at=at) if is_on else []
-            # Only staff can release texts that another season claims.
+            # Claims of other seasons are left out, since only staff can end them.
             binding = [
                 (until, holder) for until, holder in binding if not holder.is_claim
             ]

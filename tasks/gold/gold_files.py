@@ -1,4 +1,4 @@
-"""Add gold to the site: pack, store and number new versions. Seal and delete versions."""
+"""Pack, store and number new versions of gold, and seal and delete versions."""
 
 import hashlib
 import io
@@ -53,15 +53,16 @@ from tasks.types.given_order import (
 )
 from tasks.types.problems import from_values
 
-#: Maximum number of cached indexes on this machine. The oldest index is removed first.
+#: This machine caches the files of the newest `MAX_INDEXES` indexes.
 MAX_INDEXES = 40
-#: Maximum number of bytes of a downloaded gold archive that are held in memory.
+#: A downloaded gold archive of more than `MAX_IN_MEMORY` bytes is a temporary file.
 MAX_IN_MEMORY = 8 << 20
 
 
 class EarlierGold(refusals.Refused):
-    """An error about gold that equals an older version, which was corrected later.
-    Publishing this content again requires an explicit request.
+    """An error about new gold that equals an old version of the gold that a later
+    version corrected. Organisers can still publish the corrected content again by an
+    explicit request.
     """
 
     def __init__(self, earlier: Gold) -> None:
@@ -74,8 +75,8 @@ class EarlierGold(refusals.Refused):
 
 @dataclass(frozen=True, kw_only=True)
 class KeptGold:
-    """Prepared gold whose files are stored under the names in ``columns``. ``digests``
-    maps digest rules to plain digests.
+    """Prepared gold whose files are stored, with the stored names as values of
+    ``columns``. ``digests`` maps each digest rule to the gold's unsalted digest.
     """
 
     digests: dict[str, str]
@@ -109,8 +110,8 @@ def prepare_for(
 ) -> PreparedGold:
     """Read the uploaded files of gold.
 
-    If the content equals the present version, use the reading version of the present
-    version, otherwise the current one. Raises InputRefused.
+    If the content equals the version ``present``, the parsing rules of this version are
+    used, otherwise the newest parsing rules. Raises InputRefused.
     """
     kit = [file for path in paths for file in open_kit(path)]
     if present is not None and present.reading_version < READING_VERSION:
@@ -157,14 +158,14 @@ def prepared_upload(
     encoding: str = "",
     inputs: int = 0,
 ) -> Iterator[PreparedGold]:
-    """Yield the gold that a sandboxed process has packed. The packed files exist until
-    the end of the block. Raises InputRefused.
+    """Yield gold that a sandboxed process has read and packed. The packed files are
+    removed at the end of the block. Raises InputRefused.
 
-    If ``inputs`` is given, the file is an archive with this number of inputs. Each
-    input is in a folder that has a number as name.
+    If ``inputs`` is not 0, the uploaded file is an archive with this number of separate
+    inputs. The files of each input are in a folder whose name is the input's number.
     """
     arguments = {
-        # Pass all files of a declared task, since participants get some of these files.
+        # All files of a declared task are passed, since participants get some of them.
         "task_type": json.dumps(dict(chosen.declared.files))
         if chosen.declared
         else chosen.slug,
@@ -201,7 +202,7 @@ def prepared_upload(
 
 def keep_gold(prepared: PreparedGold) -> KeptGold:
     folder = prepared.folder
-    # URLs of a bucket show file names, and the HMAC hides the gold behind the names.
+    # Names of files are visible in URLs, so an HMAC of the gold's digest is the name.
     named = salted_hmac("tasks.gold.files", prepared.digest, algorithm="sha256")
     digest = named.hexdigest()
     stored = {"file": packing.GOLD, "index": packing.INDEX, "public": packing.PUBLIC}
@@ -234,12 +235,12 @@ def record_gold(
     again: bool = True,
     anew: bool = False,
 ) -> tuple[Gold, bool]:
-    """Return the gold version with this content, and True if the version is new. If
-    ``anew`` is True, always create a version, because scores against the same content
-    will differ.
+    """Return the version of gold with the content of ``kept``, and True if the version
+    is new. If ``anew`` is True, always create a version, because the same content will
+    now give other scores.
     """
     with transaction.atomic():
-        # Two simultaneous loads would assign the same number.
+        # The lock keeps simultaneous loads from creating two versions with one number.
         Task.objects.select_for_update().get(pk=task.pk)
         versions = Gold.objects.filter(task=task, split=split).select_related("task")
         present = versions.order_by("-number").first()
@@ -284,8 +285,8 @@ def record_gold(
 def _in_given_order(
     task: Task, columns: Mapping[str, Any], nonce: str, reading: int
 ) -> dict[str, str]:
-    """Store the index and the public inputs again with candidates in the order that the
-    nonce determines. Return the names of the files.
+    """Store the index and the public inputs again with candidates in an order that the
+    secret nonce of the gold determines. Return the names of the stored files.
     """
     task_type = task.task_type
     if not has_given_order(task_type, nonce, reading):
@@ -321,9 +322,9 @@ def _in_given_order(
 
 
 def _with_kit_of(kept: KeptGold, present: Gold) -> dict[str, str]:
-    """Store the gold and the inputs of a version again with the additional files of
-    ``kept``, which has the same content in another order. Return the names of the
-    files. Raises InputRefused.
+    """Store the archives of a version again with the additional files for participants
+    from ``kept``. The gold of ``kept`` has the same content in another order. Return
+    the names of the stored files. Raises InputRefused.
     """
     if _kit_in(kept.columns["public"]) == kit_of(present):
         return {}
@@ -362,7 +363,7 @@ def kit_of(gold: Gold) -> dict[str, tuple[int, int]]:
     """Return the size and checksum of each additional file for participants, by file
     name.
 
-    The result is empty if the archive is missing or damaged.
+    Return an empty dictionary if the archive of the inputs is missing or damaged.
     """
     return _kit_in(gold.public)
 
@@ -393,8 +394,8 @@ def _has_kit(name: str) -> bool:
 
 
 def has_kit(gold: Gold) -> bool:
-    """Return True if the archive of the inputs has additional files for participants.
-    Return False if the archive is missing or damaged.
+    """Return True if the archive of the inputs also contains additional files for
+    participants. Return False if the archive is missing or damaged.
     """
     try:
         return _has_kit(gold.public)
@@ -403,8 +404,8 @@ def has_kit(gold: Gold) -> bool:
 
 
 def open_inputs_without_kit(gold: Gold) -> IO[bytes]:
-    """Return the archive of the inputs without the additional files. Clients of 0.3.0
-    would read these files as inputs.
+    """Return the archive of the inputs without the additional files. Command-line
+    clients of release 0.3.0 would treat additional files as inputs.
     """
     archive = tempfile.NamedTemporaryFile(prefix="citeboard-inputs-")  # noqa: SIM115  (the caller closes it)
     with _stored_files(gold.public) as files:
@@ -418,8 +419,8 @@ def open_inputs_without_kit(gold: Gold) -> IO[bytes]:
 def note_kit(
     gold: Gold, before: Mapping[str, tuple[int, int]], by: User | None
 ) -> None:
-    """Record in the history that the additional files of a version differ from
-    ``before``.
+    """Record in the history of the season that the additional files of a version were
+    changed.
     """
     kit = kit_of(gold)
     if kit == before:
@@ -430,11 +431,11 @@ def note_kit(
 
 
 def _key_of(season: int, kept: KeptGold) -> dict[str, Any]:
-    """Return the key of a new version. Versions with equal content in one season have
-    the same key.
+    """Return the public key (digest) of a new version of gold. Versions with equal
+    content in one season have the same public key.
 
     Different seasons have different keys, so that equal keys do not reveal equal gold.
-    An exported season contains the key.
+    An exported season contains the nonce, so that the public key stays the same.
     """
     known = Gold.objects.filter(task__season=season).order_by("pk")
     same = next((gold for gold in known if gold.holds(kept.digests)), None)
@@ -447,8 +448,8 @@ def _key_of(season: int, kept: KeptGold) -> dict[str, Any]:
 
 
 def open_archive(gold: Gold) -> IO[bytes]:
-    """Return the archive of the gold including the nonce. The user must have permission
-    for the gold and the nonce.
+    """Return the archive of the gold including the nonce. The caller must check that
+    the user may see the gold and the nonce.
     """
     archive = tempfile.SpooledTemporaryFile(MAX_IN_MEMORY)  # noqa: SIM115  (the caller closes it)
     with storage.gold.open(gold.file) as stored:
@@ -509,8 +510,8 @@ def _store_file(path: Path, folder: str) -> str:
 
 
 def seal_gold(*, gold: Gold, reason: str, by: User) -> Gold:
-    """Seal the gold, so that only organisers can get the files and instances, whatever
-    the phases disclose.
+    """Seal the gold, so that only organisers can get the files and instances, even if a
+    phase publishes the gold.
     """
     with transaction.atomic():
         sealed = _lock_gold(gold, reason)

@@ -1,4 +1,4 @@
-"""Look into the archives among the files that participants get with the inputs.
+"""Find the files inside the archives that participants get as additional files.
 
 This module does not import Django.
 """
@@ -18,13 +18,13 @@ from tasks.types import InputRefused
 from tasks.types.files import DAMAGE, METHODS, NESTED, InputFile, listed_files
 from tasks.types.guarded.encodings import GZIP
 
-#: Archives in archives are opened to this depth, which is a zip in a zip in a zip.
+#: Archives are opened down to `MAX_DEPTH`, such as a zip in a zip in a zip.
 MAX_DEPTH = 3
-#: All archives of a kit together contain at most these numbers of files and bytes.
+#: All archives of the additional files contain at most MAX_FILES and MAX_BYTES.
 MAX_FILES, MAX_BYTES = 20_000, 1 << 29
 _ZIP, _ZIP_END = b"PK\x03\x04", b"PK\x05\x06"
 _TAR, _TAR_AT = b"ustar", 257
-#: Archives that begin with these bytes are not opened.
+#: Archives in formats whose first bytes are in `_CLOSED` are refused.
 _CLOSED = (
     b"7z\xbc\xaf\x27\x1c",
     b"Rar!\x1a\x07",
@@ -33,7 +33,7 @@ _CLOSED = (
     b"\x28\xb5\x2f\xfd",
 )
 _BEGIN = 512
-#: The end record and the longest comment of a zip archive have this many bytes.
+#: `_END` is the size in bytes of the end record and the longest comment of a zip file.
 _END = 22 + (1 << 16)
 _NOT_READ = "an archive that is not looked into"
 
@@ -46,7 +46,9 @@ class Unopened(Exception):
 
 @dataclass
 class KitFiles:
-    """Opens archives as copies in ``folder``, within limits for all files of a kit."""
+    """Reads the files within archives. Copies of archives are in ``folder``, and limits
+    apply to all files together.
+    """
 
     folder: Path
     files: int = 0
@@ -54,9 +56,9 @@ class KitFiles:
     copies: int = 0
 
     def inside(self, file: InputFile, depth: int = 0) -> Iterator[InputFile]:
-        """Yield the file of a kit and the files in this file, at all depths. Of a gzip
-        file, yield the content alone. A yielded file can be read until the next file is
-        requested. Raises Unopened.
+        """Yield the file itself and, if the file is an archive, the files inside at all
+        depths. A gzip file itself is not yielded, but its content is. A yielded file
+        can be read until the next file is requested. Raises Unopened.
         """
         begin, end = self._ends(file, is_inner=depth > 0)
         is_zip = _ZIP_END in end
@@ -83,8 +85,8 @@ class KitFiles:
                         yield from self.inside(inner, depth + 1)
 
     def _ends(self, file: InputFile, *, is_inner: bool) -> tuple[bytes, bytes]:
-        """Return the first and the last bytes of a file. Raises Unopened for a file in
-        an archive that exceeds the limits.
+        """Return the first and the last bytes of a file. Raises Unopened if the files
+        within archives exceed the limits on number or size.
         """
         self.files += is_inner
         begin = end = b""
@@ -122,7 +124,7 @@ class KitFiles:
         except DAMAGE as damage:
             if begin.startswith(_ZIP):
                 raise Unopened("it cannot be read") from damage
-            # The end record of a zip archive was part of another kind of file.
+            # The file is no zip archive, but contains the bytes of a zip's end record.
             return
         with archive:
             for member in archive.infolist():
@@ -168,5 +170,5 @@ def digest_of(file: InputFile) -> bytes:
     return digest.digest()
 
 
-#: A file without text has this digest.
+#: `NO_TEXT` is the digest of every file that contains only empty lines.
 NO_TEXT = sha256().digest()

@@ -1,5 +1,5 @@
-"""Read gold, find anomalies, and pack the gold with derived files. This module runs in
-a sandboxed process.
+"""Read gold, find anomalies, and pack the gold with derived files. For uploaded gold,
+this code runs in a sandboxed process.
 """
 
 import io
@@ -42,9 +42,9 @@ from tasks.types.files import (
 )
 from tasks.types.references import referenced
 
-#: `CONTENT` has digests of the public part and of the whole of each scored instance.
-#: `HELD` contains digests of all content, including unscored content.
-#: `PAPERS` contains digests of papers or of other groups of instances.
+#: The file `CONTENT` has digests of the public part and of the whole of each instance.
+#: The file `HELD` has digests of all content of the gold files, scored or not.
+#: The file `PAPERS` has digests of the names of resampling units, such as papers.
 FILES = (
     "gold.zip",
     "index.json",
@@ -54,23 +54,23 @@ FILES = (
     "papers.bin",
 )
 GOLD, INDEX, PUBLIC, CONTENT, HELD, PAPERS = FILES
-#: Participants get at most this many additional files and bytes with the inputs.
+#: Participants get at most MAX_KIT_FILES additional files with MAX_KIT bytes.
 MAX_KIT_FILES, MAX_KIT = 1_000, 256 << 20
-#: At most this many bytes are read from a file with a nonce.
+#: Only the first MAX_NONCE bytes of a file with a nonce are read.
 MAX_NONCE = 200
-#: Each of the two digests of an instance has this many bytes.
+#: `DIGEST` is the length in bytes of a digest of an instance's part.
 DIGEST = 16
 Finding = dict[str, Any]
-#: Tasks must not import scoring, so the scorer of trivial runs has a dotted name.
+#: The scorer of trivial runs has a dotted name, as `tasks` must not import `scoring`.
 TRIVIAL_REPORT = "scoring.offline.trivial:report_on_sampled_split"
 #: Quotes have at most MAX_QUOTE characters, and findings name MAX_NAMED instances.
 MAX_QUOTE, MAX_NAMED = 80, 5
-#: At most this many instances are examined, since their digests stay in memory.
+#: At most MAX_LOOKED_AT instances are checked, since their digests stay in memory.
 MAX_LOOKED_AT = 200_000
 #: A label with fewer than ``FEW`` instances is reported.
-#: More than ``MAX_LABELS`` labels are not classes, so no label is reported then.
+#: Gold with more than ``MAX_LABELS`` different labels has texts instead of labels.
 FEW, MAX_LABELS = 5, 50
-#: A finding is reported if a public field has the answer in this share of instances.
+#: A finding is reported if a public field contains the answer of half the instances.
 MUCH = 0.5
 _UNSEEN = re.compile(
     r"^\s|\s$|[\x00-\x1f\x7f\u00ad\u200b-\u200f\u2028-\u202e\u2060\ufeff]"
@@ -80,17 +80,17 @@ _UNSEEN = re.compile(
 @dataclass(frozen=True, kw_only=True)
 class PreparedGold:
     folder: Path
-    #: Each digest rule has a plain digest, and rules are texts because of JSON.
+    #: `digests` maps digest rules (numbers as texts) to the gold's unsalted digests.
     digests: dict[str, str]
     instances: int
     statistics: list[dict[str, Any]]
     findings: list[Finding]
     trivial: dict[str, Any]
-    #: The number of rows, objects or lines in the files is None if nothing counts them.
+    #: `rows` is the number of rows, objects or lines in the files, or None if unknown.
     rows: int | None = None
-    #: The parser reads gold under this version of the reading rules.
+    #: `reading` is the version of the parsing rules under which the gold was read.
     reading: int = READING_VERSION
-    #: This nonce is from an exported archive that contains the same content.
+    #: `nonce` is from an exported archive with the same gold, or empty.
     nonce: str = ""
 
     @property
@@ -103,10 +103,11 @@ class PreparedGold:
 
 
 def nonce_of(paths: Iterable[Path], digest: str) -> str:
-    """Return the nonce from an exported archive if the archive's content has this
-    digest, otherwise an empty text.
+    """Return the nonce from an exported archive if the gold in the archive has the
+    digest ``digest``, otherwise an empty text.
 
-    The nonce of other content is not used, since that content may have been released.
+    The nonce of different gold is not used, since this gold and its nonce may have been
+    published.
     """
     for path in paths:
         nonce, _, public = _nonce_lines(path).partition("\n")
@@ -131,8 +132,8 @@ def _nonce_lines(path: Path) -> str:
 
 
 def pack(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Pack gold in a sandboxed process. If there is no fatal problem, the packed files
-    are written to the working folder.
+    """Pack gold in a sandboxed process. If the gold has no fatal problem, the packed
+    files are written to the working folder.
     """
     chosen, name = task_type(facts["task_type"]), facts["filename"]
     try:
@@ -197,8 +198,8 @@ def prepare_gold(
     folder: Path,
     kit: Sequence[InputFile] = (),
 ) -> PreparedGold:
-    """Write the packed files of gold into ``folder``. Participants get the files of
-    ``kit`` unchanged. Raises InputRefused.
+    """Write the packed files of gold into ``folder``. Participants get the additional
+    files in ``kit`` unchanged. Raises InputRefused.
     """
     checked = task_type.checked_options(options)
     split = task_type.gold_of(files, checked)
@@ -290,8 +291,8 @@ def _opener(file: InputFile) -> Callable[[], IO[bytes]]:
 def _units(
     task_type: TaskType, split: Split, options: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
-    """Yield each resampling unit with its instances, computed from the pairs of an
-    empty run. Raises InputRefused.
+    """Yield pairs of a resampling unit and an instance of the unit. Raises
+    InputRefused.
     """
     run, _problems = task_type.read_run([], split.index, options)
     pairs = task_type.pairs_of(split, run, next(iter(task_type.rules)), options)
@@ -314,7 +315,9 @@ def _digests(
 
 
 def _canonical_json(value: Any) -> bytes:
-    """Return JSON with normalised case, white space and Unicode forms."""
+    """Return the value as JSON text, in lower case and with normalised white space and
+    Unicode forms.
+    """
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     text = text.replace("\\n", " ").replace("\\t", " ").replace("\\r", " ")
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split()).encode(
@@ -342,7 +345,8 @@ def refuse_kit(
 ) -> None:
     """Raise InputRefused if the additional files for participants are too many or too
     large, or contain a file of the gold, also within archives. The comparison with gold
-    files ignores line endings and empty lines. ``folder`` is for copies of archives.
+    files ignores line endings and empty lines. Copies of archives are written to
+    ``folder``.
     """
     if len(kit) > MAX_KIT_FILES:
         message, expected = f"{len(kit):,} files", f"at most {MAX_KIT_FILES:,}"
@@ -375,7 +379,7 @@ def refuse_kit(
         raise InputRefused(found)
 
 
-#: A zip archive cannot store an earlier time.
+#: `NO_TIME` is the earliest time that a zip archive can store for a file.
 NO_TIME = (1980, 1, 1, 0, 0, 0)
 ORDINARY_FILE = 0o100644 << 16
 
@@ -397,7 +401,7 @@ def write_archive(
 
 
 class Findings:
-    """Collects findings about the public and the secret part of each instance."""
+    """Collects anomalies in gold, such as duplicate instances with different answers."""
 
     def __init__(self) -> None:
         self._answers: dict[bytes, bytes] = {}
@@ -427,8 +431,8 @@ class Findings:
                 self._count("names", repr(name)[1:-1])
 
     def units(self, instances: Iterable[tuple[str, str]], *, is_chosen: bool) -> None:
-        """Count the resampling units with a single instance. If all units have a single
-        instance, count nothing, since the instance may be the intended unit.
+        """Count the resampling units with a single instance. If each unit has one
+        instance, count nothing, since the instance is then probably meant as the unit.
         """
         counts = Counter(unit for unit, _instance in set(instances))
         single = [unit for unit, count in counts.items() if count == 1]

@@ -1,10 +1,10 @@
-"""The publication of gold in a public season: notifications for organisers, and claims
-on its texts.
+"""When gold is published in a public season, notify organisers of seasons with the same
+texts, and create claims of earlier seasons.
 
-Only the public parts of texts are compared, since a comparison of answers could reveal
-the answers. Hidden gold of a public season claims the texts that the season publishes.
-If another season publishes the same texts later, the earlier season's embargo also
-applies to the later season until staff release the later season.
+Only the public parts of instances are compared, since a comparison of answers could
+reveal the answers. If gold of a public season is hidden, the season claims the texts of
+its public inputs. If another season publishes the same texts later, the earlier
+season's embargo also applies to the later season until staff release the later season.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,9 +20,9 @@ from tasks.gold.secrecy import Kind, hidden_until, inputs_are_free, looked_up
 from tasks.models import Claim, Gold, GoldOverlap, GoldPublication, Phase
 from tasks.models.seasons import bump_version
 
-#: A notification needs this many shared instances, as fewer would reveal single texts.
+#: Organisers are notified of TOLD_FROM shared instances, as fewer reveal single texts.
 TOLD_FROM = 20
-#: A claim needs shared instances of at least this per cent of the smaller gold.
+#: A claim needs CLAIMED_FROM per cent of the smaller gold as shared instances.
 CLAIMED_FROM = 5
 
 
@@ -31,8 +31,8 @@ def follow() -> None:
 
 
 def note_publications() -> int:
-    """Compare each newly published version once with the gold of other organisers.
-    Return the number of compared versions.
+    """Compare each newly published version of gold once with the gold of other
+    organisers. Return the number of versions that were compared.
     """
     new = Gold.objects.filter(
         task__season__is_public=True, publication=None
@@ -48,7 +48,7 @@ def note_publications() -> int:
         )
     if not is_read_through():
         return 0
-    # A sweep first computes the digests of gold from earlier releases.
+    # Gold without digests waits until a regular job has computed the digests.
     waiting = GoldPublication.objects.filter(
         compared_at=None, gold__content__isnull=False
     )
@@ -76,7 +76,7 @@ def _compare(number: int) -> bool:
         if GoldOverlap.objects.filter(
             gold__task=gold.task_id, gold__split=gold.split, is_claimed=True
         ).exists():
-            # The restriction from the previous version no longer applies.
+            # The comparison can end embargoes that the gold's previous version had.
             for phase in Phase.objects.filter(
                 task=gold.task_id, split=gold.split
             ).order_by("pk"):
@@ -94,7 +94,9 @@ def _with_texts_of(gold: Gold) -> list[GoldPublication]:
 
 
 def claims(earlier: GoldPublication, later: GoldPublication) -> bool:
-    """Return True if the earlier gold claims enough texts of the later gold."""
+    """Return True if the earlier gold is hidden and shares enough public texts with the
+    later gold.
+    """
     gold, other = earlier.gold, later.gold
     if not (
         gold.task.season.is_public and other.task.season.is_public and _is_hidden(gold)
@@ -133,11 +135,12 @@ def _given_out_before(publication: GoldPublication) -> Iterable[Gold]:
 
 
 def _make_claim(earlier: GoldPublication, later: GoldPublication) -> None:
-    """Create a claim of a season on a later season. The claim is binding at once,
-    unless staff must decide on the two seasons.
+    """Create a claim of the season that published texts first on a season that
+    published the same texts later. The claim is binding at once, unless staff must
+    decide which season is the earlier one.
     """
     season, other = earlier.gold.task.season, later.gold.task.season
-    # A later season cannot restrict gold that was public before.
+    # A claim binds at once only if all gold of the later season was published later.
     is_later = earlier.at < later.first_at and not (
         earlier.is_of_before and later.is_of_before
     )
@@ -156,7 +159,7 @@ def _make_claim(earlier: GoldPublication, later: GoldPublication) -> None:
 
 
 def follow_parting(season: int, others: Iterable[int]) -> None:
-    """Create claims for hidden gold between seasons that no longer have the same
+    """Create the missing claims between two seasons that no longer have the same
     organisers.
     """
     for other in others:
@@ -183,7 +186,7 @@ def bind(claim: Claim) -> None:
 def _pairs(
     season: int, other: int
 ) -> Iterator[tuple[GoldPublication, GoldPublication]]:
-    """Yield pairs of published gold from both seasons that share many texts. The
+    """Yield pairs of published gold, one from each season, that share many texts. The
     earlier publication is first in each pair.
     """
     of_both = GoldPublication.objects.filter(gold__task__season__in=(season, other))

@@ -16,7 +16,7 @@ from tasks.models import Gold, Phase, Task
 
 
 class Kind(StrEnum):
-    """Kinds of information about gold, the least revealing kind first."""
+    """Kinds of information about gold, from the least to the most revealing kind."""
 
     INPUTS = "inputs"
     OWN = "own"
@@ -26,7 +26,7 @@ class Kind(StrEnum):
     GOLD = "gold"
 
 
-#: These fields of other phases determine embargoes and are part of page cache keys.
+#: Fields of other phases in `ASKED` determine embargoes and are part of cache keys.
 ASKED = (
     "board",
     "board_then",
@@ -42,15 +42,15 @@ ASKED = (
     "frozen_until",
     "gold_from",
 )
-#: An embargo that never ends has this end.
+#: `NEVER` is the end of an embargo that never ends.
 NEVER = dt.datetime.max.replace(tzinfo=dt.UTC)
-#: These kinds of information contain scores of runs, so a frozen board withholds them.
+#: The kinds in `_NUMBERS` contain scores of runs, so a frozen board withholds them.
 _NUMBERS = (Kind.OWN, Kind.CLASSES, Kind.OTHERS)
 
 
 def hidden_until(phase: Phase, kind: Kind, at: dt.datetime) -> dt.datetime | None:
-    """Return the end of the embargo under the phase's own settings, or None if the
-    phase withholds nothing.
+    """Return the end of the embargo that the phase's own settings set for the kind of
+    information, or None without an embargo.
     """
     if kind is Kind.INPUTS:
         return _future_or_none(phase.inputs_released_at, at)
@@ -81,8 +81,8 @@ def _future_or_none(instant: dt.datetime, at: dt.datetime) -> dt.datetime | None
 
 @dataclass(frozen=True)
 class Holder:
-    """Another split with some of the same content, with the phases of this split and
-    the versions of gold that share instances.
+    """Another split with some of the same content as a phase's split. The object lists
+    the phases of the other split and the shared versions of gold.
     """
 
     task: int
@@ -92,7 +92,7 @@ class Holder:
     #: ``held`` are gold versions whose files contain some of the same content.
     versions: frozenset[int] = frozenset()
     held: frozenset[int] = frozenset()
-    #: A claim exists if another organiser's season published the same texts first.
+    #: `is_claim` is True if another organiser's season published the texts first.
     is_claim: bool = False
 
     def sharing(self, kind: Kind) -> frozenset[int]:
@@ -101,8 +101,8 @@ class Holder:
     def hidden_until(
         self, kind: Kind, at: dt.datetime, asked: Phase
     ) -> dt.datetime | None:
-        """Return the end of this split's embargo for a phase of another split, or None
-        without an embargo.
+        """Return the end of this split's embargo on the content of the phase ``asked``,
+        or None without an embargo.
         """
         if not self.phases:
             return None
@@ -123,7 +123,7 @@ def _ends(
         frozen_from = phase.frozen_from
         is_of_before = frozen_from is not None and asked.closes <= frozen_from
         if kind in _NUMBERS and phase.is_frozen(at) and is_of_before:
-            # All runs were submitted before the freeze, when their scores were visible.
+            # Runs from before the freeze stay visible, since their scores were visible.
             continue
         yield hidden_until(phase, kind, at)
 
@@ -131,7 +131,7 @@ def _ends(
 @dataclass(frozen=True)
 class Secrecy:
     """The embargoes that other phases impose on a phase with the same content. The
-    settings of the phase itself also apply.
+    embargo from the phase's own settings is not included.
     """
 
     phase: Phase
@@ -157,7 +157,7 @@ class Secrecy:
                 else None
             )
             if end is not None:
-                # The end of a claim's embargo must not identify the other season.
+                # The exact end of a claim's embargo would identify the other season.
                 found.append((NEVER if holder.is_claim else end, holder))
         let_out = self.phase.let_out
         found = [
@@ -172,16 +172,17 @@ class Secrecy:
     def until(
         self, kind: Kind, *, at: dt.datetime | None = None, version: int | None = None
     ) -> dt.datetime | None:
-        """Return the end of the embargo, `NEVER` if the embargo has no end, or None if
-        nothing is withheld.
+        """Return the end of the embargo of other phases on a kind of information,
+        `NEVER` if the embargo has no end, or None without an embargo.
         """
         return max(
             (end for end, _ in self.binding(kind, at=at, version=version)), default=None
         )
 
     def free_from(self, kind: Kind) -> dt.datetime | None:
-        """Return the time from which all phases disclose the content. Return None if
-        all phases disclose the content now, and `NEVER` if some phase never will.
+        """Return the time from which all phases with the content disclose this kind of
+        information. Return None if all phases disclose the information now, and `NEVER`
+        if a phase never does.
         """
         own = (self.phase, *self.beside.phases)
         at = timezone.now()
@@ -211,11 +212,11 @@ class Secrecy:
 
     @property
     def min_class_size(self) -> int:
-        """Return the largest minimum class size of all tasks with this content that
-        withhold instances.
+        """Return the largest minimum class size of the phase's task and of all tasks
+        that withhold the same instances.
         """
         own = self.phase.task.min_class_size
-        # A sealed version may be withheld although the split has no other phases.
+        # A sealed version is withheld by its own split, which may have no other phases.
         binding = (holder.phases[:1] for _, holder in self.binding(Kind.INSTANCES))
         return max(
             [
@@ -235,21 +236,21 @@ Split = tuple[int, str]
 
 
 class _VersionOverlap(NamedTuple):
-    """The number of instances that a version of a split's gold shares with another
-    split.
+    """One version of a split's gold, with the numbers of instances that it shares with
+    the gold of one other split.
     """
 
     number: int
     pk: int
     sealed_at: str | None
-    #: If the gold shares no instances with other gold, the following fields are empty.
+    #: The fields up to `is_claimed` are empty if the gold shares no instances.
     other_task: int
     other_split: str
     same: int
     held: int
     binds: bool
     is_claimed: bool
-    #: Until a version has been compared, the embargoes of the previous version apply.
+    #: While `compared_at` is empty, claims on the gold's previous version apply.
     compared_at: str | None
 
 
@@ -281,7 +282,9 @@ def with_gold(phases: models.QuerySet[Phase]) -> models.QuerySet[Phase]:
 
 
 def phase_by_address(season: str, task: str, phase: str) -> Phase | None:
-    """Return a phase together with the embargoes of other phases, in one query."""
+    """Return the phase with the slugs of season, task and phase, together with the
+    embargoes of other phases.
+    """
     phases = Phase.objects.select_related("task__season")
     of_task = list(with_gold(phases.filter(task__season__slug=season, task__slug=task)))
     found = next((row for row in of_task if row.slug == phase), None)
@@ -294,14 +297,14 @@ def phase_by_address(season: str, task: str, phase: str) -> Phase | None:
 
 def secrecy_of(phase: Phase) -> Secrecy:
     """Return the embargoes of a phase. The embargoes are loaded from the database once
-    per object.
+    per phase object.
     """
     secrecy: Secrecy = looked_up([phase])[0].__dict__["secrecy"]
     return secrecy
 
 
 def looked_up(phases: Iterable[Phase]) -> list[Phase]:
-    """Load the embargoes of all phases, with a constant number of queries."""
+    """Load the embargoes of all given phases with a constant number of queries."""
     asked = list(phases)
     unknown = [phase for phase in asked if "secrecy" not in phase.__dict__]
     if tasks := {phase.task_id: phase.task for phase in unknown}:
@@ -313,7 +316,7 @@ def looked_up(phases: Iterable[Phase]) -> list[Phase]:
 
 
 def with_phases(tasks: Iterable[Task]) -> None:
-    """Prefetch the phases of these tasks, and the embargoes of each phase."""
+    """Prefetch the phases of the tasks, and the embargoes of each phase."""
     models.prefetch_related_objects(
         list(tasks), models.Prefetch("phases", with_gold(Phase.objects.all()))
     )
@@ -436,17 +439,15 @@ def shows_scores(phase: Phase) -> bool:
 
 
 def own_runs_show(phase: Phase) -> str:
-    """Return the information that teams see on their own runs under the embargoes of
-    other phases.
+    """Return the level of information that teams see on their own runs, limited by the
+    embargoes of other phases.
     """
     kept_back = phase.shows_scores and not shows_scores(phase)
     return Phase.OwnRuns.SCORED if kept_back else phase.own_runs_show
 
 
 def may_give_gold(phase: Phase, version: int | None = None) -> bool:
-    """Return True if neither this phase nor another phase with the same content
-    withholds the gold.
-    """
+    """Return True if no phase with this gold withholds the gold now."""
     at, known = timezone.now(), secrecy_of(phase)
     if not phase.gold_is_public or hidden_until(phase, Kind.GOLD, at) is not None:
         return False

@@ -1,1 +1,3 @@
-"""Jobs: their workers, the wake-ups of workers, and their results."""
+"""This package stores jobs (units of work), wakes workers, and stores the results of
+jobs.
+"""

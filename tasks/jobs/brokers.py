@@ -1,14 +1,15 @@
-"""Brokers of wake-ups. Each queue has a list of wake-ups, and worker groups fetch
-wake-ups from this list.
+"""Brokers store wake-ups, by which worker groups learn that a job is waiting. Each
+queue has a list of wake-ups, and worker groups take wake-ups from the lists.
 
-These brokers differ from django-q's own brokers: a group reads several lists, times
-come from the database's clock instead of each machine's clock, and groups are notified
-instead of polling. A wake-up has no content, so one waiting wake-up per list is enough.
-While Redis is unavailable, groups find waiting jobs in the database.
+The brokers of this module differ from django-q's brokers. A worker group reads the
+lists of several queues, times come from the database's clock instead of each machine's
+clock, and groups are notified instead of polling. A wake-up does not name a job, so one
+waiting wake-up per list is enough. While Redis is unavailable, worker groups query the
+database for waiting jobs.
 
-PostgreSQL notifies listeners. With SQLite, each group has a pipe in the machine's work
-folder. A group that cannot be notified, for example behind a transaction pooler, polls
-for jobs once per second.
+PostgreSQL notifies listeners. With SQLite, each worker group reads a named pipe in the
+machine's work folder. A worker group that cannot receive notifications, for example
+behind a transaction pooler, polls for jobs once per second.
 """
 
 import errno
@@ -77,12 +78,12 @@ class Pipe:
     def is_heard(self, *, within: float) -> bool:
         if self._end is None:
             with suppress(OSError):
-                # Pipes without a reader are removed, so open the pipe before renaming.
+                # The pipe is opened before the renaming, as unread pipes are removed.
                 private_folder(settings.WORK_DIR)
                 _pipes().mkdir(mode=0o700, exist_ok=True)
                 draft = _pipes() / f"{secrets.token_hex(8)}.new"
                 os.mkfifo(draft, 0o600)
-                # The pipe is also opened for writing, so that the pipe is never closed.
+                # The reader also opens the pipe for writing, to read no end-of-file.
                 end = os.open(draft, os.O_RDWR | os.O_NONBLOCK)
                 draft.rename(draft.with_suffix(".pipe"))
                 self._end = end
@@ -123,19 +124,19 @@ def _ring_pipes() -> None:
                 pipe.unlink(missing_ok=True)
             continue
         try:
-            # A full pipe needs no further bytes, because its reader will wake up.
+            # If the pipe is full, the reader will wake up without this byte.
             with suppress(BlockingIOError):
                 os.write(end, b".")
         finally:
             os.close(end)
 
 
-#: The Redis timeout in seconds includes one second of waiting for a wake-up.
+#: PATIENCE, the Redis timeout in seconds, includes a wait of one second for wake-ups.
 #: Workers pause for PAUSE seconds after Redis did not answer.
 #: Groups without notifications look for work every LOOK seconds.
 PATIENCE, PAUSE, LOOK = 3.0, 5.0, 1.0
-#: After this many seconds, every process has noticed that Redis is available again.
-#: From this time on, all processes send wake-ups to Redis.
+#: SETTLED seconds after an outage, every process knows that Redis is available again.
+#: During these SETTLED seconds, worker groups also look for jobs in the database.
 SETTLED = 30.0
 
 Wakes = list[tuple[Any, bytes | str]]
@@ -144,7 +145,7 @@ _AWAY: Any = object()
 
 def _database_answers(action: Callable[[], Any]) -> Any:
     """Call the action, or return None while the database is unavailable, because an
-    exception would end the queue process again and again.
+    exception would end the process that reads the queue.
     """
     answer = default_on_database_error(
         action, _AWAY, "the queue cannot be read or written"
@@ -165,7 +166,7 @@ class DatabaseWakes(ORM):
             waiting = self.get_connection().filter(
                 key=self.list_key, lock__lte=from_now()
             )
-            # Lock the row, so that a process that fetches it later sees these changes.
+            # A group can take the locked wake-up only after the job is committed.
             same = waiting.select_for_update(skip_locked=True).order_by("pk").first()
             row = same or self.get_connection().create(
                 key=self.list_key, payload=task, lock=from_now()
@@ -189,7 +190,7 @@ class DatabaseWakes(ORM):
         wake = wakes.order_by("pk").first()
         if wake is None:
             return None if self._bell.is_heard(within=LOOK) else _wakes_from_database()
-        # If two groups read the same wake-up, only one group takes the wake-up.
+        # If two worker groups read the same wake-up, only one group takes the wake-up.
         same = self.get_connection().filter(pk=wake.pk, lock=wake.lock)
         return (
             [(wake.pk, wake.payload)]
@@ -200,18 +201,18 @@ class DatabaseWakes(ORM):
 
 class RedisWakes(Redis):
     """Wake-ups in Redis. If Redis does not accept a wake-up, the wake-up is lost, but
-    the row of the job remains.
+    the job remains in the database.
     """
 
-    #: Groups that serve all queues read this Redis set of the names of used lists.
+    #: The Redis set LISTS has the names of all lists, for groups that serve all queues.
     LISTS: ClassVar[str] = f"django_q:{Conf.PREFIX}:lists"
-    #: All objects of a process share this time, so only one waits for a missing Redis.
+    #: All objects of a process share `away_until`, so only one object waits for Redis.
     away_until: ClassVar[float] = -SETTLED
     _sign: SignOfLife | None = None
 
     @staticmethod
     def get_connection(list_key: str | None = None) -> redis.Redis:
-        # Redis may have closed an idle connection, so there are two attempts.
+        # Redis may have closed an idle connection, so each command has two attempts.
         waits: dict[str, Any] = dict.fromkeys(
             ("socket_timeout", "socket_connect_timeout"), PATIENCE
         )
@@ -256,7 +257,7 @@ class RedisWakes(Redis):
     def _fetched(self) -> Wakes | None:
         lists = [f"django_q:{queue}:q" for queue in settings.QUEUES]
         lists = lists or [self.list_key, *sorted(self.connection.smembers(self.LISTS))]
-        # The call waits at most one second, because new lists may be created meanwhile.
+        # A wait lasts at most one second, because a new list may be created meanwhile.
         wake = self.connection.blpop(lists, 1)
         return [(None, wake[1])] if wake else None
 

@@ -1,5 +1,5 @@
-"""Post due events to webhooks. Each event is posted at least once. Failed posts are
-repeated after increasing pauses.
+"""Post events that are due to webhooks. Each event is posted to a webhook at least
+once. A failed post is repeated after increasing pauses.
 """
 
 import logging
@@ -19,7 +19,7 @@ from tasks.models import Delivery, Job, Webhook
 State = Job.State
 
 MAX_AT_ONCE, BUDGET_SECONDS = 50, 15
-#: Further attempts follow after these pauses in seconds, and then the delivery fails.
+#: A failed delivery is repeated after each pause in `PAUSES`, in seconds.
 PAUSES = (60, 300, 1800, 7200, 21_600, 86_400)
 MAX_ERROR = 300
 

@@ -1,12 +1,14 @@
-"""The durable job engine: claims, leases and results for every kind of work.
+"""The durable job engine claims jobs, renews leases and stores results for every kind
+of work.
 
-All kinds of work share one table: computing, checking and scoring runs, background
-work, comparisons of boards, e-mails and webhooks. The rows of this table are the only
-state, and every change of a row is one conditional UPDATE. Each claim increases the
-number of attempts. Owner and attempt identify a claim, so a worker that lost a job
-cannot change the job. Leases use the database's clock. A free worker takes the job with
-the smallest priority number. django-q2 only wakes workers, for no particular job. Rows
-are locked in one order: group, job, submission, phase.
+All jobs are rows of one table. Jobs compute, check and score runs, do background work,
+compare the rows of boards, and send e-mails and webhooks. The rows contain the whole
+state of jobs, and every change of a row is one conditional UPDATE. Each claim increases
+the number of attempts. Owner and attempt identify a claim, so a worker whose claim has
+expired cannot change the job. The database's clock determines when a lease expires. A
+free worker takes the job with the smallest priority number. django-q2 only wakes
+workers and does not assign jobs. Transactions lock rows in the order group, job,
+submission, phase.
 """
 
 import datetime as dt
@@ -41,7 +43,7 @@ from tasks.models import Job, WorkerGroup
 
 State = Job.State
 
-#: A wake-up calls this function, which has a dotted name to avoid a circular import.
+#: A wake-up calls the function WAKE, whose dotted name avoids a circular import.
 WAKE = "tasks.jobs.work.take_jobs"
 KINDS = {
     **dict.fromkeys(Job.OF_RUNS, "tasks.jobs.leases.RUNS"),
@@ -52,23 +54,23 @@ KINDS = {
     Job.Kind.WEBHOOK: "tasks.jobs.deliveries.DELIVERIES",
 }
 
-#: One sweep wakes workers again for at most this many jobs.
-#: A worker that takes such a job wakes the next worker.
+#: A sweep wakes workers for at most MAX_WOKEN waiting jobs.
+#: A woken worker wakes the next worker, so that further jobs are not forgotten.
 MAX_WOKEN = 20
-#: A waiting job is tried again within this many seconds plus one interval of sweeps.
+#: A deferred job is queued again after at most MAX_WAIT seconds and one sweep interval.
 MAX_WAIT = 300
 
 log = logging.getLogger(__name__)
 
 
 class Kind:
-    """The properties of one kind of work."""
+    """The behaviour of jobs of one kind."""
 
-    #: The function with this dotted name does the work, or sweeps do if it is empty.
+    #: `handler` names the function that does the work, or is empty if sweeps do it.
     handler = ""
     model: type[models.Model] | None = None
     related: tuple[str, ...] = ()
-    #: A lease has this many seconds, or 0 for the lease in the settings.
+    #: `lease` is the duration of a lease in seconds, or 0 for the site's setting.
     lease = 0
     is_given_up = True
     lost_reason = "The worker that was at it was gone."
@@ -83,8 +85,8 @@ class Kind:
         return self.model._default_manager.select_related(*self.related)  # noqa: SLF001  (documented)
 
     def moved(self, job: Job, state: Job.State, reason: str) -> None:
-        """Update related rows after the job was claimed, queued or deferred, in the
-        same transaction.
+        """Update the status of the related row, in the transaction that claims, queues
+        or defers the job.
         """
 
     def fail_last(self, job: Job, reason: str) -> bool:
@@ -97,11 +99,13 @@ def kind_of(job: Job) -> Kind:
 
 
 class JobLost(Exception):
-    """An error about a job that another worker has, or whose related row was deleted."""
+    """An error about a job that another worker has claimed, or whose related row was
+    deleted.
+    """
 
 
 def row_of(job: Job) -> Any:
-    """Return the row of another table that the job processes. Raises JobLost."""
+    """Return the row of another table that refers to the job. Raises JobLost."""
     if (row := kind_of(job).rows.filter(job=job.pk).first()) is None:
         raise JobLost
     return row
@@ -115,8 +119,8 @@ def described(job: Job) -> dict[str, object]:
 
 
 def new_job(kind: Job.Kind, priority: Job.Priority, **facts: Any) -> Job:
-    """Create a job in the same transaction as the row that the job processes. The
-    caller must wake a worker.
+    """Create a job in the transaction that creates the row to which the job belongs.
+    After creating the job, the caller must call `wake`.
     """
     trace = request_id.get()
     trace = "" if trace == "-" else trace
@@ -124,11 +128,11 @@ def new_job(kind: Job.Kind, priority: Job.Priority, **facts: Any) -> Job:
 
 
 def wake(job: Job) -> None:
-    """Wake a worker. The caller is in the transaction that makes a job ready.
+    """Wake a worker. The caller must be in the transaction that makes the job ready.
 
     If the queue is in the database, the wake-up is committed or rolled back with the
-    row. Redis is not part of the transaction, so the wake-up is sent on commit. If
-    sending fails, a sweep wakes a worker later.
+    job. Redis is not part of the transaction, so the wake-up is sent on commit. If the
+    wake-up is lost, a regular job (the sweeper) wakes a worker later.
     """
     if not kind_of(job).handler:
         return
@@ -151,10 +155,10 @@ def leased(job: Job) -> QuerySet[Job]:
 
 
 def claim(number: int, owner: str, jobs: QuerySet[Job] | None = None) -> Job | None:
-    """Claim the job with this id and count the attempt. Return None for a job that is
-    not queued or not among ``jobs``.
+    """Claim the job with the id ``number`` and count the attempt. Return None if the
+    job is not queued or is not among ``jobs``.
     """
-    # PostgreSQL checks the state in the UPDATE again after waiting for a lock.
+    # PostgreSQL evaluates the state in the UPDATE again after waiting for a lock.
     same = Job.all_kinds.filter(pk=number, state=State.QUEUED)
     same = same if jobs is None else same.filter(pk__in=jobs.order_by().values("pk"))
     facts: dict[str, Any] = {
@@ -162,8 +166,8 @@ def claim(number: int, owner: str, jobs: QuerySet[Job] | None = None) -> Job | N
         "lease_expires_at": from_now(settings.LEASE_SECONDS),
     }
     facts |= {"attempt": F("attempt") + 1, "started_at": from_now(), "woken_at": None}
-    # Jobs that were passed over get the current turn.
-    # The turns of a season never decrease.
+    # A job gets at least the season's current turn (fair share).
+    # The turns of a season's started jobs never decrease.
     present = Subquery(
         present_turns(season=OuterRef("season"), priority=OuterRef("priority"))[:1]
     )
@@ -188,24 +192,24 @@ def claim(number: int, owner: str, jobs: QuerySet[Job] | None = None) -> Job | N
 
 
 def claim_next(owner: str, group: str) -> Job | None:
-    # Most duplicate wake-ups end here, before any row is locked.
+    # Workers without a claimable job return here, before any row is locked.
     while claimable(group).exists():
         with transaction.atomic():
-            # Processes of one group claim jobs one after the other under this lock.
+            # This lock makes the processes of a group claim jobs one after the other.
             if not WorkerGroup.objects.select_for_update().filter(name=group).exists():
                 note_group(group)
                 WorkerGroup.objects.select_for_update().get(name=group)
             first = next(iter(in_turn(claimable(group))), None)
             job = None if first is None else claim(first.pk, owner)
-        # Another process may have taken this job, or the last job of the same sender.
+        # The claim can fail, since another process may have claimed the job meanwhile.
         if job is not None:
             return job
     return None
 
 
 def wake_next(job: Job) -> None:
-    """Wake a worker for the next job. Each worker that takes a job calls this function,
-    since one wake-up wakes one worker.
+    """Wake another worker if a job is waiting. Each worker that claims a job calls this
+    function, since one wake-up wakes one worker.
     """
     others = (
         served()
@@ -217,14 +221,15 @@ def wake_next(job: Job) -> None:
 
 
 def heartbeat(job: Job, **facts: object) -> bool:
-    """Renew the lease of a running job. Return False if this worker lost the job."""
+    """Renew the lease of a running job. Return False if the worker's claim has expired."""
     seconds = kind_of(job).lease or settings.LEASE_SECONDS
     return bool(leased(job).update(lease_expires_at=from_now(seconds), **facts))
 
 
 def end_lease(job: Job, *, is_counted: bool = True, **facts: object) -> bool:
-    """Store the result of the job and end its lease. Return False if this worker lost
-    the job. If ``is_counted`` is False, the attempt is not counted.
+    """Store the result of the job and end its lease. Return False if the worker's claim
+    has expired. If ``is_counted`` is False, this attempt does not count towards the
+    maximum.
     """
     facts |= {} if is_counted else {"attempt": F("attempt") - 1}
     is_ours = bool(leased(job).update(lease_expires_at=None, **facts))
@@ -250,8 +255,8 @@ def release(job: Job) -> bool:
 
 
 def defer(job: Job, reason: str, *, until: dt.datetime | None = None) -> bool:
-    """Let the job wait for a missing dependency. Sweeps resume the job after increasing
-    intervals.
+    """End the claim on a job that waits for a missing dependency. The sweeper queues a
+    waiting job again after increasing intervals.
     """
     waited = (timezone.now() - job.created_at).total_seconds()
     waking = until or from_now(
@@ -282,8 +287,8 @@ def resume(job: Job) -> bool:
 
 
 def crashed(job: Job, reason: str) -> bool:
-    """Queue a job that ended without a result again, or fail the job after the last
-    attempt.
+    """Queue a job again that ended without a result, or fail the job after the maximum
+    number of attempts.
     """
     kind = kind_of(job)
     if kind.is_given_up and job.attempt >= settings.MAX_ATTEMPTS:
@@ -292,7 +297,7 @@ def crashed(job: Job, reason: str) -> bool:
 
 
 def begin_anew(job: Job, **facts: object) -> bool:
-    """Queue a finished job again in the state of a new job."""
+    """Queue a finished job again as if the job were new."""
     with transaction.atomic():
         facts = {
             "attempt": 0,
@@ -309,8 +314,8 @@ def begin_anew(job: Job, **facts: object) -> bool:
 
 
 def expire_lease(job: Job, now: dt.datetime) -> bool:
-    """End the worker's claim on the job, unless the worker has renewed the lease since
-    ``job`` was read.
+    """End a worker's claim on the job, unless the worker has renewed the lease since
+    ``job`` was loaded.
     """
     with transaction.atomic():
         lost = leased(job).filter(lease_expires_at__lt=now)
@@ -321,8 +326,8 @@ def expire_lease(job: Job, now: dt.datetime) -> bool:
 
 
 def expire_lost(now: dt.datetime, *kinds: Job.Kind) -> int:
-    """Queue or fail jobs whose lease expired without a heartbeat. If ``kinds`` is
-    given, process only jobs of these kinds.
+    """Queue jobs again whose lease expired, or fail the jobs after the maximum number
+    of attempts. If ``kinds`` is given, only jobs of these kinds are queued or failed.
     """
     jobs = Job.all_kinds.filter(
         state=State.RUNNING, lease_expires_at__lt=now, kind__in=kinds or Job.Kind
@@ -359,7 +364,7 @@ def _wake_once(job: Job) -> bool:
 
 
 def orphaned() -> QuerySet[Job]:
-    """Return jobs whose related row was deleted."""
+    """Return jobs that belong to a deleted row."""
     is_orphaned = Q(pk__in=())
     for name, path in KINDS.items():
         if (model := import_string(path).model) is not None:
@@ -370,8 +375,9 @@ def orphaned() -> QuerySet[Job]:
 
 
 def move_each(jobs: Iterable[Job], move: Callable[[Job], bool]) -> int:
-    """Apply ``move`` to each job and return the number of successes. After an
-    exception, continue with the next job, unless the database is unavailable.
+    """Call ``move`` for each job and return the number of jobs for which ``move``
+    returned True. If ``move`` raises an exception, the function continues with the next
+    job, unless the database is unavailable.
     """
     moved = 0
     for job in jobs:
@@ -387,14 +393,16 @@ def move_each(jobs: Iterable[Job], move: Callable[[Job], bool]) -> int:
 
 
 class PostedKind(Kind):
-    """A kind of job that sweeps process. A failed job is repeated after a pause."""
+    """A kind of job that the sweeper processes, such as an e-mail. A failed job of this
+    kind is repeated after a pause.
+    """
 
     is_given_up = False
     name: Job.Kind
 
     @property
     def due(self) -> QuerySet[Job]:
-        # SQLite drops microseconds, so jobs that are due within a second count.
+        # Jobs that are due within a second count, as SQLite drops microseconds.
         now = database_now() + dt.timedelta(seconds=1)
         due = Job.all_kinds.filter(kind=self.name, state=State.QUEUED, due_at__lte=now)
         return due.order_by("due_at", "pk")

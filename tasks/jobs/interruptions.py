@@ -1,4 +1,4 @@
-"""Workers wait while the database is unavailable, and release their job before they
+"""Let workers wait while the database is unavailable, and release their job before they
 stop.
 """
 
@@ -13,7 +13,7 @@ from django.db import InterfaceError, OperationalError, connection
 
 from citeboard.core.outages import DATABASE, note_database_error, note_recovery
 
-LONGEST = 90.0  # seconds; then the lease has ended and the job is begun again
+LONGEST = 90.0  # seconds, after which the lease has expired
 PAUSE = 0.5
 
 DATABASE_ERRORS = (OperationalError, InterfaceError)
@@ -26,8 +26,8 @@ R = TypeVar("R")
 def retry_on_database_error(
     action: Callable[P, R], *given: P.args, **named: P.kwargs
 ) -> R:
-    """Repeat the action until the database is available. The action must be a single,
-    idempotent transaction.
+    """Repeat the action until the database is available. The action must be a single
+    transaction that can be repeated without a further effect.
     """
     until = time.monotonic() + LONGEST
     while True:

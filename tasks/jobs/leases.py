@@ -1,5 +1,5 @@
-"""The jobs of runs: their creation, start and end. The status of a submission follows
-its job.
+"""Create, start and end the jobs of runs. The status of a run (submission) follows the
+state of the run's job.
 """
 
 import hashlib
@@ -27,16 +27,16 @@ log = logging.getLogger(__name__)
 
 State, Status = Job.State, Submission.Status
 
-#: The status of a submission follows the job only from one of these statuses.
-#: Scored, cancelled and withdrawn runs keep their status during rescoring.
+#: A job changes the status of a submission only if the status is in FOLLOWING.
+#: Scored, cancelled and withdrawn runs keep their status while they are rescored.
 FOLLOWING = (*Submission.MOVING, Status.FAILED)
-#: After the deadline, teams can replace a refused run within this many minutes.
+#: A run refused after the deadline can be replaced within REPLACE_MINUTES.
 REPLACE_MINUTES = 15
 NO_RULES = ""
-#: Runs with these statuses are rescored.
-#: Failed and cancelled runs used up no try, but a score would use up a try.
+#: Runs with a status in SCORED_AGAIN are rescored.
+#: Failed runs are not rescored, since a score would then use up a try.
 SCORED_AGAIN = (*Submission.MOVING, Status.SCORED)
-#: These baselines are scored later, after the computation of their runs.
+#: Baselines whose runs have not been computed yet are scored afterwards.
 UNWRITTEN = Q(kind=Submission.Kind.BASELINE, file="")
 
 
@@ -44,10 +44,11 @@ Told = Sequence[Mapping[str, Any]]
 
 
 def lacks_supply() -> Exists:
-    """Match runs whose scoring waits for an administrator, for example to install a
-    package.
+    """Return a condition for runs whose scoring waits for an administrator, for example
+    to install a package.
 
-    Runs without entailment labels are not included, because jobs produce these labels.
+    Runs that wait for entailment labels are not included, because other jobs produce
+    the labels.
     """
     return Exists(
         Job.objects.filter(
@@ -57,8 +58,8 @@ def lacks_supply() -> Exists:
 
 
 def is_unsupplied() -> Q:
-    """Match runs that wait for an administrator, like `lacks_supply`, in a query that
-    starts from the few waiting jobs.
+    """Return a condition for the same runs as `lacks_supply`, in a query that starts
+    from the few waiting jobs.
     """
     waiting = Job.objects.filter(state=State.WAITING, pending_labels=None)
     return Q(pk__in=waiting.values("submission"))
@@ -76,7 +77,7 @@ class Runs(Kind):
         if state == State.WAITING:
             others = Job.objects.filter(submission=job.submission_id, gold=job.gold_id)
             done = others.filter(kind=Job.Kind.SCORE, state=State.DONE)
-            # Scores under an additional judge do not replace the ranking scores.
+            # Scores by an additional judge alone do not give a run its rank.
             if done.exclude(rules__contains=OF_JUDGE).exists():
                 _publish_other_rule_sets(job)
                 return
@@ -150,7 +151,8 @@ def _job(
 
 
 def claim_others(job: Job) -> list[Job]:
-    """Claim the run's waiting jobs for other rule sets, for the worker of this job.
+    """Claim the run's queued jobs for other rule sets too, so that one process scores
+    the run under all rule sets.
 
     A waiting or failing official program must not delay other rule sets, so rule sets
     with and without the program are scored separately. Rule sets with different judges
@@ -191,7 +193,7 @@ def complete(job: Job, record: Callable[[], object]) -> bool:
         if not job.writes_run:
             tell_scored(job, is_first=has_moved)
             if has_moved:
-                # Earlier failures of the team need no attention after a successful run.
+                # After a scored run, the team's earlier failures need no attention.
                 team = {
                     "phase": job.submission.phase_id,
                     "team": job.submission.team_id,
@@ -200,7 +202,7 @@ def complete(job: Job, record: Callable[[], object]) -> bool:
                     **team, has_failed=True, status=Status.FAILED
                 )
                 failed.filter(number__lt=job.submission.number).update(has_failed=False)
-                # Use the job's creation time, because loaded runs may have older dates.
+                # Imported runs have old submission times, so times of jobs are used.
                 arrived = job.submission.jobs.aggregate(first=Min("created_at"))
                 seconds = (database_now() - arrived["first"]).total_seconds()
                 tallies.observe(tallies.UPLOAD_TO_SCORE, job.queue, max(seconds, 0.0))
@@ -220,15 +222,15 @@ def accept(
     """End the check of a run and create the scoring jobs in one transaction."""
     submission = job.submission
     with transaction.atomic():
-        # Lock the team's entry, as submissions do.
-        # Either rescoring with new gold includes this run, or this run uses new gold.
+        # The entry is locked, as rescoring with new gold locks all entries.
+        # Either the rescoring includes this run, or this run uses the new gold.
         if submission.team is not None:
             lock_entry(submission.phase, submission.team)
         if not end_lease(
             job, state=State.DONE, finished_at=from_now(), progress=1, reason=""
         ):
             return False
-        # Rules and options may have changed since the check began.
+        # Organisers may have changed rules and options since the check began.
         submission = Submission.objects.select_related("phase__task").get(
             pk=submission.pk
         )
@@ -271,12 +273,12 @@ def fail(
         if job.kind == Job.Kind.CHECK and problems and job.submission.team_id:
             late = LateReading.objects.filter(submission=job.submission_id).first()
             if late is not None and not late.is_named:
-                # The sender named no task, and the file has another task's format.
+                # The sender named no task, and the file has the format of another task.
                 status = Status.CANCELLED
             elif not job.submission.phase.is_late(
                 job.submission.begun_at or job.submission.submitted_at
             ):
-                # A run that replaced a run after the deadline cannot be replaced again.
+                # After the deadline, a run can replace another run only once.
                 facts["replace_until"] = from_now(60 * REPLACE_MINUTES)
         _sync_submission_status(job, status, reason, **facts)
         Submission.objects.filter(pk=job.submission.pk).update(has_failed=True)
@@ -299,13 +301,13 @@ def restart(job: Job) -> bool:
 
 
 def rescore(phase: Phase, most: int | None = None) -> list[Job]:
-    """Queue the missing scoring jobs, so that each run has scores against the current
+    """Queue the missing scoring jobs, so that each run gets scores against the current
     gold under each rule set of the task.
     """
     rules = phase.task.rules
     with transaction.atomic():
-        # Lock all entries to wait for submissions in progress, which lock an entry.
-        # Later submissions use the new gold.
+        # Locking all entries waits for submissions in progress, which lock an entry.
+        # Submissions after this transaction use the new gold.
         list(
             Registration.objects.select_for_update()
             .filter(season=phase.task.season_id)
@@ -314,7 +316,7 @@ def rescore(phase: Phase, most: int | None = None) -> list[Job]:
         gold = Gold.objects.current(phase)
         if gold is None:
             return []
-        # Runs that are being computed or checked are scored afterwards.
+        # Runs that are still being computed or checked are scored later.
         checks = Job.objects.filter(
             submission=OuterRef("pk"), kind=Job.Kind.CHECK, state__in=Job.MOVING
         )

@@ -1,5 +1,5 @@
-"""Send e-mails, each at least once. After several refusals by the mail server, an
-address is not used again.
+"""Send e-mails about events and invitations, each at least once. After MAX_REFUSALS
+refusals by the mail server, an e-mail is not sent again.
 """
 
 import datetime as dt
@@ -62,9 +62,9 @@ KINDS = (NOTIFICATIONS, INVITATIONS)
 #: A sweep sends at most MAX_AT_ONCE e-mails for at most BUDGET_SECONDS seconds.
 #: The limits leave time for the other work of a sweep.
 MAX_AT_ONCE, BUDGET_SECONDS = 200, 20
-#: E-mails to a person are this time apart, except for e-mails about dates.
+#: E-mails to a person are at least TOGETHER apart, except for e-mails about dates.
 TOGETHER = dt.timedelta(minutes=10)
-#: An address that the mail server refused this many times is not used again.
+#: After MAX_REFUSALS refusals by the mail server, an e-mail has failed.
 MAX_REFUSALS = 6
 MAX_ERROR = 300
 SHOWN = 50
@@ -74,7 +74,9 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class MailState:
-    """The state of the site's e-mails. ``error`` is the last error of a waiting e-mail."""
+    """The state of the site's outgoing e-mails. ``error`` is the last error of an
+    e-mail that is still waiting.
+    """
 
     waiting: int
     since: dt.datetime | None
@@ -84,8 +86,8 @@ class MailState:
 
 
 def send_mails() -> int:
-    """Send due e-mails and return the number of sent e-mails. Stop if the mail server
-    does not answer.
+    """Send due e-mails and return the number of sent e-mails. If the mail server does
+    not answer, sending stops until the next call.
     """
     sent, until = 0, time.monotonic() + BUDGET_SECONDS
     connection = get_connection()
@@ -113,7 +115,7 @@ def send_mails() -> int:
                     _end_mail_jobs(
                         together, state=State.QUEUED, reason=error, due_at=pause
                     )
-                    # Postpone all due e-mails, so that each pause has one connection.
+                    # All due e-mails are postponed, so each pause has one connection.
                     for kind in KINDS:
                         kind.due.order_by().update(due_at=pause)
                     break
@@ -126,7 +128,7 @@ def send_mails() -> int:
                 state = State.FAILED if job.attempt >= MAX_REFUSALS else State.QUEUED
                 _end_mail_jobs(together, state=state, reason=error, due_at=pause)
             except ValueError as unwritable:
-                # A refused certificate has both classes, so OSError is handled first.
+                # A bad certificate is a ValueError too, so OSError is handled first.
                 error = f"no mail can be written to this address: {type(unwritable).__name__}"
                 _end_mail_jobs(together, state=State.FAILED, reason=error)
             else:
@@ -147,14 +149,15 @@ def _end_mail_jobs(together: Sequence[tuple[Job, Any]], **facts: Any) -> None:
 def _claim_due_mails(
     job: Job, row: Notification | MailedInvitation
 ) -> list[tuple[Job, Any]]:
-    """Claim all due e-mails to the same person in order to send one e-mail. If the last
-    e-mail to the person was too recent, postpone the job and return no e-mails.
+    """Claim the jobs of all due e-mails to the same person, in order to send one
+    e-mail. If the last e-mail to the person was sent less than TOGETHER ago, postpone
+    the job and return an empty list.
     """
     taken: list[tuple[Job, Any]] = [(job, row)]
     if isinstance(row, MailedInvitation) or row.kind in OF_DATES or not TOGETHER:
         return taken
     own = Notification.objects.filter(user=row.user).exclude(kind__in=OF_DATES)
-    # Another process may be sending an e-mail to the same person.
+    # A process that sends to this person goes first, to send one e-mail at a time.
     if own.filter(
         job__state=State.RUNNING, job__started_at__lt=job.started_at
     ).exists():
@@ -171,8 +174,8 @@ def _claim_due_mails(
     if last is not None and last + TOGETHER > database_now():
         end_lease(job, state=State.QUEUED, due_at=last + TOGETHER, is_counted=False)
         return []
-    # The cause of an e-mail can be undone for some time.
-    # An older e-mail waits for later e-mails whose cause can still be undone.
+    # Organisers can undo the cause of an e-mail for some time.
+    # An older e-mail waits for newer e-mails whose cause can still be undone.
     if row.created_at + TOGETHER <= database_now():
         others = own.filter(
             job__state=State.QUEUED, created_at__lte=row.created_at + TOGETHER
@@ -184,7 +187,7 @@ def _claim_due_mails(
         if (due_at := until.aggregate(last=Max("job__due_at"))["last"]) is not None:
             end_lease(job, state=State.QUEUED, due_at=due_at, is_counted=False)
             return []
-    # Include e-mails whose only reason to wait is the pause between e-mails.
+    # The single e-mail includes e-mails that wait only because of the pause.
     waits = Q(
         job__state=State.QUEUED,
         job__reason="",
@@ -329,7 +332,7 @@ def notification_mail(*told: Notification) -> EmailMessage:
             _("Stop these e-mails: %(address)s")
             % {"address": f"{settings.BASE_URL}{path}"}
         )
-    # A title may contain names that users chose, and a subject must be a single line.
+    # A subject must be one line, but a title may contain line breaks in names.
     subject = " ".join(words[0].title.split())
     if len(told) > 1:
         subject = _("%(first)s, and %(more)s more") % {
@@ -337,7 +340,7 @@ def notification_mail(*told: Notification) -> EmailMessage:
             "more": len(told) - 1,
         }
     headers = {
-        # Each attempt has the same id, so that mail programs show an e-mail only once.
+        # Attempts share an id, so that mail programs show the e-mail only once.
         "Message-ID": f"<notification-{told[0].pk}@{urlsplit(settings.BASE_URL).hostname}>",
         "Auto-Submitted": "auto-generated",
     }

@@ -1,5 +1,5 @@
-"""Functions that choose the queue of a job and the next job of a worker group, and
-compute positions in the queue.
+"""Choose the queue of a job and the next job of a worker group, and compute positions
+of runs in the queue.
 """
 
 import datetime as dt
@@ -30,13 +30,15 @@ from tasks.jobs.interruptions import default_on_database_error
 from tasks.models import Job, Submission, Task, WorkerGroup
 
 #: Worker groups send a heartbeat every PACE seconds.
-#: A group counts as stopped after MAX_SILENCE seconds without a heartbeat.
-#: A stopped group is deleted after FORGOTTEN seconds.
+#: A group without a heartbeat for MAX_SILENCE seconds counts as stopped.
+#: A stopped group is deleted FORGOTTEN seconds after its last heartbeat.
 PACE, MAX_SILENCE, FORGOTTEN = 5.0, 60, 24 * 60 * 60
 
 
 class SignOfLife:
-    """The heartbeat of a worker group, which the process that fetches wake-ups writes."""
+    """The heartbeat of a worker group, which one process of the group writes to the
+    database.
+    """
 
     def __init__(self, group: int) -> None:
         self._name = group_name(group)
@@ -70,8 +72,8 @@ def forget_group(name: str) -> None:
 
 
 def why_unserved(queue: str) -> str:
-    """Return a clause that explains why no worker takes jobs of the queue. Return an
-    empty text if a group serves the queue.
+    """Return a clause that explains why no worker group takes jobs of the queue. Return
+    an empty text if a worker group serves the queue.
     """
     if not (groups := living_groups()):
         return _("no worker is running")
@@ -80,12 +82,14 @@ def why_unserved(queue: str) -> str:
     return _("no worker serves the queue %(queue)s") % {"queue": queue}
 
 
-START = 15.0  # seconds that a group may take until it takes jobs
-SHORTEST = 5.0  # seconds that a busy machine may let a free worker wait, however short leases are
+START = 15.0  # seconds in which a new worker group need not claim a job
+SHORTEST = 5.0  # minimum of seconds after which free workers count as stuck
 
 
 class Watchdog:
-    """Monitors one worker group. All claims of the group have the same prefix."""
+    """Monitors if one worker group still claims jobs. ``owner`` is the common prefix of
+    the group's claims.
+    """
 
     def __init__(self, owner: str, *, workers: int) -> None:
         self.owner = owner
@@ -94,8 +98,9 @@ class Watchdog:
         self._since = time.monotonic() + START
 
     def is_stuck(self) -> bool:
-        """Return True if free workers leave jobs in the queue. Return False while the
-        database is not writable, because workers then cannot take jobs.
+        """Return True if free workers of the group leave claimable jobs in the queue.
+        Return False while the database is not writable, because workers then cannot
+        take jobs.
         """
         now = time.monotonic()
         if not is_writable():
@@ -114,16 +119,17 @@ class Watchdog:
 
 
 LIGHT, MODELS, GPU = Job.LIGHT, "models", "gpu"
-#: Scoring depends on tasks, so tasks name this function of scoring by a dotted name.
+#: The function in `scoring` has a dotted name, as `tasks` must not import `scoring`.
 NEEDS_MODELS = "scoring.metrics.needs_models"
-#: A run is heavy if recent runs of the same phase took at least this time.
+#: A run is heavy if the median of recent runs of its phase took longer than HEAVY.
 HEAVY = dt.timedelta(seconds=20)
 RECENT = 5
 
 
 def queue_of(task: Task) -> str:
-    """Return the job queue that organisers have set for the task. By default, the queue
-    depends on whether the task's metrics need models.
+    """Return the job queue that organisers have set for the task. By default, tasks
+    whose metrics need models use the queue `models`, and all other tasks use the queue
+    `light`.
     """
     if task.queue:
         return task.queue
@@ -166,28 +172,30 @@ def facts_of(submission: Submission, kind: Job.Kind) -> dict[str, object]:
         submission=submission
     )
     own = before.order_by("-turn").values_list("turn", flat=True).first()
-    # Use the turn after the team's latest turn, or the current turn if that has passed.
+    # The turn follows the team's latest turn, but is at least the current turn.
     turn = max(0 if own is None else own + 1, present_turns(**facts).first() or 0)
     facts |= {"team": submission.team_id or 0, "turn": turn}
     return {"queue": queue, "is_heavy": is_heavy(submission, queue, kind), **facts}
 
 
 def present_turns(**of: Any) -> QuerySet[Job, int]:
-    """Return the turns (fair shares) of jobs that have started, the latest turn first."""
+    """Return the turns of jobs that have started, the latest start first. Jobs of the
+    teams of a season alternate by turns.
+    """
     begun = Job.objects.filter(started_at__isnull=False, **of).order_by("-started_at")
     return begun.values_list("turn", flat=True)
 
 
-#: A job that started more than this number of seconds ago no longer affects the order.
+#: Jobs that started more than MEMORY seconds ago do not affect the order of seasons.
 MEMORY = 3600
 MAX_TURN = 2**31 - 1
 NEVER = dt.datetime.min.replace(tzinfo=dt.UTC)
-#: SQL conditions have no parameters, so that databases use the partial index.
+#: The conditions contain no parameters, so that databases use the partial index.
 _IS = "state = 'queued'", "state = 'running'"
 QUEUED, RUNNING = (RawSQL(state, (), BooleanField()) for state in _IS)  # noqa: S611  (texts of our own)
-#: The SQL finds the first queued job of each group along an index.
-#: SQLite scans equal rows when it compares row values, so values must be distinct.
-#: The query names the index, because SQLite would otherwise sort all waiting jobs.
+#: The query finds the first queued job of each group by index look-ups.
+#: The `nullif` calls keep SQLite from scanning all rows with equal values.
+#: SQLite must be told the index, since it would otherwise sort all waiting jobs.
 _GROUP, _ORDER = (", ".join(names) for names in (Job.GROUP, Job.ORDER))
 _SAME = ", ".join(f"nullif(job.{name}, NULL)" for name in Job.GROUP)
 _FIRST = f"ORDER BY {_GROUP}, {_ORDER} LIMIT 1"
@@ -209,8 +217,8 @@ def served() -> QuerySet[Job]:
     return waiting.filter(queue__in=settings.QUEUES) if settings.QUEUES else waiting
 
 
-#: A group runs at most `CITEBOARD_WORKERS` long jobs of each of these kinds at once.
-#: The limit on long jobs keeps light jobs from waiting.
+#: A worker group runs at most `CITEBOARD_WORKERS` jobs of each kind in LONG at once.
+#: The limit on long jobs leaves workers for short jobs.
 LONG = {
     "long": Q(kind=Job.Kind.BACKGROUND) | Q(kind__in=Job.OF_RUNS, is_heavy=True),
     "comparing": Q(kind=Job.Kind.COMPARE),
@@ -218,13 +226,14 @@ LONG = {
 
 
 def claimable(group: str) -> QuerySet[Job]:
-    """Return the jobs that a worker of this worker group may claim now. For each group
-    of jobs, only the first job is returned.
+    """Return the jobs that a worker of the group may claim now. Only the first queued
+    job is returned for each group of similar jobs (same queue, kind, weight, priority
+    and season).
     """
     jobs = heads(served())
     if not settings.FAST_LANE:
         return jobs
-    # One process may claim all rule sets of a run, so count processes instead of jobs.
+    # A process may claim a run's jobs for all rule sets, so processes are counted.
     at_work = Job.all_kinds.filter(
         RUNNING, lease_owner__gt="", lease_owner__startswith=group
     ).aggregate(
@@ -249,9 +258,7 @@ def heads(jobs: QuerySet[Job]) -> QuerySet[Job]:
 
 
 def in_turn(jobs: QuerySet[Job]) -> list[Job]:
-    """Return the first job of each group of jobs, in the order in which workers take
-    jobs.
-    """
+    """Sort the jobs in the order in which workers take them."""
     begun = Job.objects.filter(
         season=OuterRef("season"), started_at__gt=from_now(-MEMORY)
     )
@@ -270,13 +277,13 @@ def in_turn(jobs: QuerySet[Job]) -> list[Job]:
     return sorted(rows, key=lambda job: seasons[job.priority, job.season])
 
 
-#: Positions above this number are not computed, to limit the computation time.
+#: Positions after MAX_PLACE are not computed, to limit the computation time.
 MAX_PLACE = 100
 
 
 def place_in_queue(submission: Submission) -> int | None:
-    """Return the run's position in the queue, from 1, at most MAX_PLACE + 1. Return
-    None if the run is not queued.
+    """Return the run's position in the queue of jobs, counted from 1, but at most
+    MAX_PLACE + 1. Return None if the run is not queued.
     """
     job = (
         submission.jobs.filter(sets_status=True, state=Job.State.QUEUED)
@@ -298,7 +305,7 @@ def place_in_queue(submission: Submission) -> int | None:
     own: list[int] = []
     others = Counter[tuple[int, int]]()
     for first in firsts:
-        # SQLite uses the index for `IN`, but not for comparisons of truth values.
+        # SQLite uses the index for `IN`, but not for comparisons with booleans.
         group = {f"{name}__in": [getattr(first, name)] for name in Job.GROUP}
         waiting = Job.all_kinds.filter(QUEUED, sets_status=True, **group).order_by(
             *Job.ORDER
@@ -313,7 +320,7 @@ def place_in_queue(submission: Submission) -> int | None:
         return None  # A worker has taken the job in the meantime.
     mine, place = order.index((job.priority, job.season)), len(own)
     for position, key in enumerate(order):
-        # Jobs of seasons with the same priority alternate with this season's jobs.
+        # Seasons with the same priority take turns, so jobs of others come in between.
         turns = MAX_PLACE if key[0] < job.priority else len(own) - (position > mine)
         place += min(others[key], turns)
     return min(place, MAX_PLACE + 1)

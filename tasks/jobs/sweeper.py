@@ -1,4 +1,4 @@
-"""The sweeper finds lost wake-ups, and jobs whose worker has stopped."""
+"""The sweeper, a regular job, finds lost wake-ups, and jobs whose worker has stopped."""
 
 import datetime as dt
 import logging
@@ -15,7 +15,7 @@ from tasks.jobs.engine import expire_lost, move_each, orphaned, resume, wake_aga
 from tasks.jobs.queue_choice import FORGOTTEN
 from tasks.models import Job, WorkerGroup
 
-#: A wake-up that was fetched more than this time ago is considered lost.
+#: A wake-up that was taken more than WAKE_LIFE ago is considered lost.
 WAKE_LIFE = dt.timedelta(hours=2)
 SIGN_OF_LIFE = "last-sweep"
 
@@ -40,9 +40,9 @@ def sweep(now: dt.datetime | None = None) -> Swept:
     swept = Swept(
         expire_lost(now), move_each(waiting, resume), wake_again(before=now - lease / 2)
     )
-    # If a worker dies, the queue repeats an unacknowledged wake-up after a week.
-    # The lock of a fetched wake-up ends after the retry time.
-    # New wake-ups have no future lock.
+    # Wake-ups of workers that died would be repeated after a week, so they are deleted.
+    # A taken wake-up is locked until the retry time of django-q.
+    # A new wake-up is not locked.
     handed_out = now + dt.timedelta(seconds=Conf.RETRY)
     OrmQ.objects.filter(
         lock__gt=now + WAKE_LIFE, lock__lt=handed_out - WAKE_LIFE
@@ -52,7 +52,7 @@ def sweep(now: dt.datetime | None = None) -> Swept:
     try:
         caches["queue"].set(SIGN_OF_LIFE, database_now(), timeout=None)
     except Exception:
-        # Only the command `doctor` reads the time of the last sweep, which succeeded.
+        # The sweep has succeeded, and only the command `doctor` reads its time.
         log.warning("The sweep could not leave a sign of life", exc_info=True)
     if swept != Swept():
         log.info("Swept: %s", swept)

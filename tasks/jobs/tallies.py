@@ -1,5 +1,5 @@
-"""Counters for `/metrics`, which keep their values when rows are deleted, and the
-numbers of runs and jobs.
+"""Count events for the page `/metrics`, where counters must keep their values when rows
+are deleted, and count runs and jobs.
 """
 
 from bisect import bisect_left
@@ -13,7 +13,7 @@ from django.db.models import Count, F, Q, Sum
 
 from tasks.models import Tallied, Tally
 
-#: Buckets of the histogram have these upper bounds in seconds, the last bucket none.
+#: `BUCKETS` are the upper bounds in seconds, and a last bucket has no bound.
 BUCKETS = (0.5, 1, 2, 5, 10, 30, 60, 300, 1800)
 
 JOB_SECONDS, UPLOAD_TO_SCORE = "job_seconds", "upload_to_score_seconds"
@@ -21,8 +21,9 @@ LEASES_LOST, BEGUN_AGAIN = "leases_lost", "jobs_begun_again"
 
 
 def count(name: str, label: str = "", *, place: int = 0, total: float = 0.0) -> None:
-    """Increment a counter in the transaction of the event. Callers increment as late as
-    possible, because the counter stays locked.
+    """Increment a counter in the transaction of the counted event. Callers should
+    increment late in the transaction, because the counter stays locked until the end of
+    the transaction.
     """
     key = {"name": name, "label": label, "place": place}
     same = Tally.objects.filter(**key)
@@ -43,8 +44,8 @@ def counted(name: str) -> dict[str, int]:
 
 
 def histogram(name: str) -> dict[str, tuple[list[int], float]]:
-    """Return for each label of a histogram the cumulative counts of the buckets with
-    the total count last, and the sum of seconds.
+    """Return for each label of a histogram the cumulative counts of the buckets and the
+    sum of all observed seconds. The last count is the total.
     """
     numbers: dict[str, list[int]] = {}
     sums: dict[str, float] = {}
@@ -59,14 +60,14 @@ def histogram(name: str) -> dict[str, tuple[list[int], float]]:
     }
 
 
-#: ``Tallied`` has rows for runs, for runs by day in UTC, and for jobs.
+#: Rows of ``Tallied`` count runs, runs by day in UTC, or jobs.
 RUNS, DAYS, JOBS = "run", "day", "job"
 KEY = ("what", "phase", "team", "day", "queue", "state")
-#: One statement deletes at most this many rows, near the limit of SQLite.
+#: One statement deletes at most AT_ONCE rows, as SQLite limits parameters.
 AT_ONCE = 5000
 
-# Runs are counted for each team and day, which may be unknown.
-# Jobs of runs are counted for each queue.
+# The key of a run is phase, team and state, and the team may be missing.
+# The key of a job is queue and state.
 _RUN = """
     SELECT 'run' AS what, {row}phase_id AS phase, COALESCE({row}team_id, 0) AS team,
         CAST(NULL AS date) AS day, '' AS queue, {row}status AS state, {sign}1 AS number,
@@ -101,8 +102,8 @@ CREATE TABLE IF NOT EXISTS tasks_tallied (
 
 
 def watch(connection: BaseDatabaseWrapper) -> None:
-    """Create missing triggers that count rows. SQLite drops triggers when a table is
-    rebuilt.
+    """Create missing database triggers that count runs and jobs. SQLite drops the
+    triggers of a table when a migration rebuilds the table.
     """
     is_postgresql = connection.vendor == "postgresql"
     with transaction.atomic(connection.alias), connection.cursor() as cursor:
@@ -152,10 +153,10 @@ def watch(connection: BaseDatabaseWrapper) -> None:
 
 def mend(connection: BaseDatabaseWrapper = connection) -> int:
     """Count all runs and jobs again and correct the counters. Return the number of
-    corrected counters.
+    corrections.
 
-    The count is a single statement on one snapshot, so new runs may arrive at the same
-    time.
+    The correction is a single statement on one snapshot, so new runs may arrive at the
+    same time.
     """
     parts = [
         _formatted_sql(part, connection, rows=f"FROM {table}")
@@ -198,8 +199,8 @@ def number_of_runs(which: Q) -> int:
 
 
 def add_up() -> None:
-    """Merge rows of counters with the same key. The next sweep merges rows of
-    concurrent transactions.
+    """Merge the rows of ``Tallied`` that have the same key. Rows of transactions in
+    progress are merged by the next sweep.
     """
     if (
         not Tallied.objects.values(*KEY)

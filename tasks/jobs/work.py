@@ -1,5 +1,5 @@
-"""The function that a wake-up calls: it claims the next job, calls the handler of the
-job, and stores the result.
+"""The function `take_jobs`, which wake-ups call, claims jobs, calls the handler of each
+job, and stores the results.
 """
 
 import logging
@@ -27,20 +27,20 @@ class JobWaits(Exception):
 
 
 class JobDied(Exception):
-    """An error about a job whose process ended without a message."""
+    """An error about a job whose process died without an error message."""
 
 
 def take_next() -> bool:
-    """Claim the next job that this worker group may take, and do its work. Return False
-    if there was no job.
+    """Claim the next job that the worker group of this process may take, and do the
+    work. Return False if there was no job to claim.
     """
     group = group_name(os.getpgrp())
     return _claimed_and_done(lambda: engine.claim_next(process_name(), group))
 
 
 def take_jobs(*_: object) -> None:
-    """Take jobs until there are no jobs that this worker group may take. The function
-    ignores arguments, because wake-ups of earlier releases name a job.
+    """Claim jobs and do their work until the worker group may take no more jobs. The
+    arguments are ignored, because wake-ups of earlier releases name a job.
     """
     while take_next():
         pass
@@ -51,11 +51,11 @@ def take_job(number: int) -> None:
 
 
 def _claimed_and_done(claim: Callable[[], Job | None]) -> bool:
-    """Claim a job and do its work. Return True if there may be more jobs. Errors are
-    stored with the job and not raised.
+    """Claim a job and do its work. Return True if more jobs may be waiting. An error of
+    the work is stored with the job and not raised.
     """
     if not is_writable():
-        # A later sweep wakes workers again.
+        # While the database is read-only, no job is claimed.
         return False
     with interruptions.held_back():
         job = None
@@ -82,7 +82,7 @@ def _claimed_and_done(claim: Callable[[], Job | None]) -> bool:
                 finally:
                     request_id.reset(token)
         except interruptions.DATABASE_ERRORS as reason:
-            # A sweep queues the job again after the end of this worker's lease.
+            # The sweeper queues the job again when this worker's lease has expired.
             message = "The database failed while a worker was at job %s: %s"
             log.error(message, job and job.pk, one_line(reason))  # noqa: TRY400  (not worth a traceback)
             return False
@@ -97,7 +97,7 @@ def _handle_job(job: Job) -> None:
 
 
 def settle(job: Job, reason: Exception) -> None:
-    """Store the result of a job whose work raised this exception."""
+    """Store the result of a job whose work raised the exception ``reason``."""
     match reason:
         case JobDied():
             interruptions.retry_on_database_error(engine.crashed, job, str(reason))

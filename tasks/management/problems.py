@@ -1,5 +1,5 @@
-"""Print the problems of files in management commands: one line per problem, then a line
-with the consequence.
+"""Management commands print the problems of files, one line per problem, and then a
+line with the consequence.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from tasks.types import InputRefused
 from tasks.types.problems import Problem, alike, capped, counted
 
 LET_OUT = "the task's name, where something may be known of its gold before its time; --reason says why"
-#: Refused input ends a command with this exit code, as in the offline scorer.
+#: A command ends with the exit code REFUSED if its input is refused.
 REFUSED = 2
 
 
@@ -29,7 +29,9 @@ def season_named(slug: str) -> Season:
 
 
 def phase_named(*, season: str, task: str, phase: str) -> Phase:
-    """Return a phase by slugs. Raises CommandError if there is none."""
+    """Return the phase with the slugs of season, task and phase. Raises CommandError if
+    the phase does not exist.
+    """
     phases = Phase.objects.select_related("task__season")
     found = phases.filter(
         slug=phase, task__slug=task, task__season__slug=season

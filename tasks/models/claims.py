@@ -1,5 +1,5 @@
-"""Claims: a season published texts first, and its embargo also applies to later seasons
-with the same texts.
+"""If a season publishes texts and a later season publishes the same texts, the earlier
+season has a claim, by which its embargo also applies to the later season.
 """
 
 from django.db import models
@@ -11,8 +11,8 @@ from tasks.models.seasons import Season
 
 
 class Claim(models.Model):
-    """A claim of one season on another season. Hidden gold of ``season`` contains texts
-    that the season ``later`` published at a later time.
+    """A claim of the season ``season`` on the season ``later``, which later published
+    texts that hidden gold of ``season`` contains.
     """
 
     class State(models.TextChoices):

@@ -1,4 +1,6 @@
-"""Declared tasks. Each task folder is stored under its digest."""
+"""A declared task is a task type that a folder with `task.toml` defines. Each version
+of a folder is stored under its digest.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from tasks.types.declared import folder, official_program, own_measures
 
 
 class Declaration(models.Model):
-    """A task folder. A row never changes, and a changed folder becomes a new row."""
+    """A task folder. A row never changes, because a changed task folder becomes a new
+    row.
+    """
 
     digest = models.CharField(max_length=64, primary_key=True)
     #: The slug is `declared:NAME@` and a digest prefix of the files that affect scores.
@@ -29,8 +33,8 @@ class Declaration(models.Model):
 
 
 class MeasuresFile(models.Model):
-    """An uploaded `measures.py` or `program.json`. The site runs the file only after
-    staff have approved its text.
+    """The text of a `measures.py` or `program.json` that an organiser has uploaded. The
+    site runs the text only after staff have approved it.
     """
 
     digest = models.CharField(max_length=64, unique=True)
@@ -84,8 +88,8 @@ def declared_type(digest: str) -> TaskType:
 
 
 def newest(slug: str) -> TaskType | None:
-    """Return the newest declared task with this slug. Rows with the same slug may
-    differ in texts that do not change scores.
+    """Return the newest declared task type with the slug. Folders with the same slug
+    may differ in texts that do not change scores.
     """
     row = (
         Declaration.objects.filter(slug=slug)

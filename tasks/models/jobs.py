@@ -1,5 +1,5 @@
-"""Jobs: units of work for runs or other objects. The row is the only state; the queue
-only wakes workers.
+"""A job is a unit of work for a run or another object. The job's row contains the whole
+state of the work, and the queue only wakes workers.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Job(models.Model):
         POST = 5, "an e-mail or an event"
 
     LIGHT: ClassVar[str] = "light"
-    #: Requests to judge models, whose endpoints may be off-site, are in this queue.
+    #: Jobs that send requests to judge models are in the queue JUDGES.
     JUDGES: ClassVar[str] = "judges"
 
     class State(models.TextChoices):
@@ -60,8 +60,8 @@ class Job(models.Model):
     MOVING: ClassVar[tuple[State, ...]] = (State.QUEUED, State.RUNNING, State.WAITING)
 
     kind = models.CharField(max_length=10, choices=Kind, default=Kind.SCORE)
-    #: Jobs without a run have no submission.
-    #: The object of a job without a run has a column ``job`` that refers to the job.
+    #: A job that does not belong to a run has no submission.
+    #: The row to which a job without a run belongs has a column ``job``.
     submission: models.ForeignKey[Submission, Submission] = models.ForeignKey(  # type: ignore[misc]
         Submission, on_delete=CASCADE, null=True, blank=True, related_name="jobs"
     )
@@ -129,11 +129,11 @@ class Job(models.Model):
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
-    #: `all_kinds` has all jobs, and `objects` the jobs of runs, which pages show.
+    #: `all_kinds` returns all jobs, and `objects` returns only the jobs of runs.
     all_kinds: ClassVar[models.Manager[Job]] = models.Manager()
     objects: ClassVar[JobsOfRuns] = JobsOfRuns()
 
-    #: GROUP divides queued jobs into groups, and ORDER sorts the jobs of a group.
+    #: Queued jobs are grouped by the fields in GROUP, and a group is sorted by ORDER.
     GROUP: ClassVar[tuple[str, ...]] = (
         "queue",
         "kind",
@@ -250,8 +250,8 @@ class AcknowledgementQuerySet(models.QuerySet["Acknowledgement"]):
 
 
 class Acknowledgement(models.Model):
-    """The acknowledgement of one failure. A later failure needs another
-    acknowledgement.
+    """The acknowledgement by an organiser that one failure of a run was noticed. If the
+    run fails again, the new failure needs another acknowledgement.
     """
 
     submission = models.ForeignKey(
@@ -306,11 +306,13 @@ class Tally(models.Model):
 
 
 class Tallied(models.Model):
-    """A change in the number of runs or jobs with a certain key. The sum of all rows
-    with one key is the present number of runs or jobs.
+    """A positive or negative change in the number of runs or jobs with a key, such as
+    phase and status. The sum of all rows with the same key is the present number of
+    runs or jobs.
 
-    Triggers insert rows (`tasks.jobs.tallies`), and a sweep merges rows. The table is
-    unmanaged, so backups and moves omit the table, and restored runs are counted again.
+    Database triggers insert rows, and a regular job merges rows with the same key. The
+    table is unmanaged, so backups and moves omit the table, and runs are counted again
+    after a restore.
     """
 
     what = models.CharField(max_length=3)

@@ -67,8 +67,8 @@ class Channel(models.TextChoices):
 
 
 OF_OUTCOMES = (Kind.SCORED, Kind.RESCORED, Kind.CONFIRM)
-#: Only the team's members receive notifications of the kinds in FOR_MEMBERS.
-#: Only organisers and helpers receive notifications of the kinds in FOR_ORGANISERS.
+#: The kinds of notifications in FOR_MEMBERS are only sent to members of the team.
+#: The kinds in FOR_ORGANISERS are only sent to organisers and their helpers.
 FOR_MEMBERS = (
     *OF_OUTCOMES,
     Kind.FAILED,
@@ -168,8 +168,8 @@ class Notification(models.Model):
 
 
 class NotificationChoice(models.Model):
-    """A user's choice for one kind of notification. Without a row, the default of this
-    kind applies.
+    """A user's choice how to be notified of one kind of event. If a user has made no
+    choice, the default of the kind of event applies.
     """
 
     user = models.ForeignKey(
@@ -190,8 +190,8 @@ class NotificationChoice(models.Model):
 
 
 class Webhook(models.Model):
-    """A URL that receives deliveries. The secret of the webhook is derived from
-    ``nonce`` and the site's key, and not stored.
+    """A URL to which the site posts events of a season. The secret that signs requests
+    is derived from ``nonce`` and the site's key, and is not stored.
     """
 
     season = models.ForeignKey(Season, on_delete=CASCADE, related_name="webhooks")
@@ -214,8 +214,8 @@ class Webhook(models.Model):
 
 
 class Delivery(models.Model):
-    """One event for one webhook. The delivery is stored in the transaction of the
-    event, and a job posts the delivery at least once.
+    """The delivery of one event to one webhook. The row is created in the transaction
+    of the event, and a job posts the event at least once.
     """
 
     class State(models.TextChoices):

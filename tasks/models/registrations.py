@@ -46,7 +46,9 @@ def pseudonym(alias: int | None) -> str | None:
 
 
 def name_to_others(season: Season, team: Team) -> str:
-    """Return the name of the team that other teams of the season see."""
+    """Return the team's name, or its pseudonym if the season hides the names of teams
+    from other teams.
+    """
     if season.names_teams():
         return team.name
     entry = Registration.objects.filter(season=season, team=team).first()
@@ -54,8 +56,8 @@ def name_to_others(season: Season, team: Team) -> str:
 
 
 class Registration(models.Model):
-    """A team's entry in a season. An entry that organisers have decided on without
-    approval was refused.
+    """The entry (registration) of a team in a season. An entry is refused if organisers
+    have decided on the entry without approving it.
     """
 
     season = models.ForeignKey(Season, on_delete=CASCADE, related_name="registrations")
@@ -109,7 +111,9 @@ class Registration(models.Model):
 
 
 class JoinRequest(models.Model):
-    """A request to join a team of a season, which any member may answer."""
+    """A user's request to join a team of a season, which any member of the team may
+    answer.
+    """
 
     team = models.ForeignKey(Team, on_delete=CASCADE, related_name="join_requests")
     user = models.ForeignKey(User, on_delete=CASCADE, related_name="join_requests")
@@ -135,8 +139,8 @@ class JoinRequest(models.Model):
 
 
 class MergeProposal(models.Model):
-    """A proposal to merge a team into another team, whose lead decides. The row is
-    deleted after the decision or when the proposal is withdrawn.
+    """A proposal to merge a team into another team, on which the other team's lead
+    decides. The proposal is deleted after the decision or when it is withdrawn.
     """
 
     season = models.ForeignKey(
@@ -187,8 +191,8 @@ class MergeProposal(models.Model):
 
 
 class Terms(models.Model):
-    """A version of a season's terms. A version never changes, because everybody must
-    accept a new version after a change of the text.
+    """A version of the terms of participation in a season. The text of a version never
+    changes, because participants accept a certain text.
     """
 
     season = models.ForeignKey(Season, on_delete=CASCADE, related_name="terms")
@@ -216,7 +220,7 @@ class Terms(models.Model):
 
 class TermsAcceptance(models.Model):
     """A person's acceptance of a version of the terms. ``name`` is the person's name at
-    that time.
+    the time of the acceptance.
     """
 
     terms = models.ForeignKey(Terms, on_delete=CASCADE, related_name="acceptances")

@@ -1,4 +1,4 @@
-"""Run cards: a team's structured description of how a run was made."""
+"""A run card is a team's structured description of how a run was made."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -10,8 +10,8 @@ YES_OR_NO = {"no": _("no"), "yes": _("yes")}
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """A field of a form with English texts. ``label`` and ``help`` are translated into
-    the user's language.
+    """A form field whose label and help text are stored in English. The properties
+    ``label`` and ``help`` return translations into the user's language.
     """
 
     name: str
@@ -31,11 +31,11 @@ class Asked:
 class CardField(Asked):
     """A field of the run card.
 
-    The field's value is a text, a short text (``is_short``), a URL (``is_link``), a
-    month or day (``is_date``), names separated by commas (``is_list``), or one of
-    ``values``. ``marked`` maps some values to labels that a board shows. If
-    ``names_team`` is True, the field may reveal the team, and pages show the field only
-    together with the team's name.
+    The value of a field of the run card is a text, a short text (``is_short``), a URL
+    (``is_link``), a month or day (``is_date``), names separated by commas
+    (``is_list``), or one of ``values``. ``marked`` maps some values to labels that a
+    board shows beside the run. If ``names_team`` is True, the field may reveal the
+    team, and pages show the field only together with the team's name.
     """
 
     values: Mapping[str, str] = field(default_factory=dict)
@@ -145,7 +145,7 @@ CARD = {
         ),
     )
 }
-#: A run card states an empty list by this value.
+#: `NONE` as the value of a list field of a run card means an empty list.
 NONE = "none"
 METHOD, COSTS = "method", "costs"
 REQUIRABLE = {
@@ -185,11 +185,11 @@ def trained_on(card: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def declares(card: Mapping[str, str], fact: str) -> bool:
-    """Return True if a card declares a fact, such as `model:open` or
+    """Return True if a run card declares a fact, such as `model:open` or
     `trained_on:SciSummNet`.
 
-    `knowledge_cutoff:2024-06` requires a cutoff before the end of that month or year,
-    or no trained model at all.
+    The fact `knowledge_cutoff:2024-06` is declared by a run without a trained model, or
+    with a knowledge cutoff before this month.
     """
     name, _colon, value = fact.partition(":")
     known, said = CARD.get(name), card.get(name, "")
@@ -205,8 +205,8 @@ def declares(card: Mapping[str, str], fact: str) -> bool:
 
 
 def declared_facts(cards: Iterable[Mapping[str, str]]) -> dict[str, dict[str, str]]:
-    """Return the facts on the cards that users can search for. The outer keys are
-    labels of fields. The inner mappings contain facts and their display texts.
+    """Return the facts on run cards that users can search for. The result maps the
+    label of each field to the facts in this field, and each fact to its displayed text.
     """
     facts: dict[str, dict[str, str]] = {}
     for card in filter(None, cards):

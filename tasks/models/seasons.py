@@ -1,4 +1,6 @@
-"""Seasons (editions of a shared task): organisers, tasks, phases and gold."""
+"""The models of a season (an edition of a shared task) with its organisers, tasks,
+phases and gold.
+"""
 
 from __future__ import annotations
 
@@ -32,17 +34,17 @@ from tasks.types.digests import (
     salted_digest,
 )
 
-#: A class needs this many instances, or its score would reveal single instances.
+#: The score of a class with fewer than MIN_CLASS_SIZE instances can reveal instances.
 MIN_CLASS_SIZE = 5
-#: The Ladder shows a new score only if it is better by more than a standard error.
+#: The Ladder shows a team's new score only if it is better by a standard error.
 LADDER = "ladder"
-#: A split has these parts, and the offline scorer uses the same names.
+#: PARTS names the two parts of a split for the site and the offline scorer.
 PARTS = ("public", "private")
 SEASON_DATES = ("results_at", "papers_until", "camera_ready_until", "workshop_at")
 ASKED_FROM_NOW = _(
     "Organisers alone export it. Of those who have accepted already another version asks it."
 )
-#: A scoring process cannot start with less memory.
+#: A scoring process cannot start with less memory than MIN_MEMORY_MB.
 MIN_MEMORY_MB = 256
 
 
@@ -75,8 +77,8 @@ class SeasonQuerySet(models.QuerySet["Season"]):
         )
 
     def current_first(self) -> SeasonQuerySet:
-        """Order open seasons by next deadline before future seasons, past seasons, and
-        seasons with only published results.
+        """Order open seasons by next deadline, followed by future seasons, past
+        seasons, and seasons with published results only.
         """
         now = timezone.now()
         phases = Phase.objects.filter(task__season=OuterRef("pk")).order_by()
@@ -97,14 +99,14 @@ class SeasonQuerySet(models.QuerySet["Season"]):
         )
 
 
-#: A data set on the Hugging Face Hub is named by its owner and its name.
+#: HUB_DATASET matches `OWNER/NAME`, the name of a data set on the Hugging Face Hub.
 HUB_DATASET = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,95}/[A-Za-z0-9][A-Za-z0-9_.-]{0,95}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """Properties of a field that organisers set. Season files, forms, the API and
-    cached pages use these properties.
+    """The properties of a model field that organisers can set. Season files, forms, the
+    API and cached pages use these properties of the field.
     """
 
     label: str | Promise = ""
@@ -114,10 +116,10 @@ class Setting:
     most: int | None = None
     page: str = "settings"
     in_api: bool = False
-    #: If board pages depend on the field, cache keys of the pages include the field.
+    #: `on_board` is True if boards, and thus cache keys of boards, depend on the field.
     on_board: bool = True
     is_cloned: bool = True
-    #: A change of the field causes runs to be rescored.
+    #: `changes_numbers` is True if runs are rescored after a change of the field.
     changes_numbers: bool = False
 
 
@@ -148,8 +150,9 @@ def _limit(
 
 
 class Configured(models.Model):
-    """A row with settings. ``SETTINGS`` maps names of fields to settings. The order is
-    that of the season file.
+    """A row with settings. ``SETTINGS`` maps the name of each model field that
+    organisers can set to the properties of the field. The fields have the order of the
+    season file.
     """
 
     SETTINGS: ClassVar[dict[str, Setting]]
@@ -181,8 +184,8 @@ class Configured(models.Model):
         ]
 
     def board_facts(self, at: dt.datetime) -> list[object]:
-        """Return the values of all settings that boards depend on. For each setting
-        with a date, also return True if the date has passed.
+        """Return the values of all settings that boards of the season depend on. For
+        each setting that is a date, the list also contains True if the date has passed.
         """
         values = [getattr(self, name) for name in self.settings_that("on_board")]
         return [
@@ -336,8 +339,8 @@ class Season(Configured):
 
     @property
     def asks(self) -> list[str]:
-        """Return the kinds of personal data that people must give when they accept the
-        terms.
+        """Return the names of the personal data that people must give when they accept
+        the terms.
         """
         return [name for name in ASKED_BY_TERMS if getattr(self, f"asks_{name}")]
 
@@ -376,7 +379,7 @@ class Organiser(models.Model):
 
 
 class Task(Configured):
-    """A task of a season: a task type with rule sets and settings."""
+    """A task of a season, which combines a task type with rule sets and settings."""
 
     class Seeds(models.TextChoices):
         ALLOWED = "allowed", _("allowed")
@@ -554,9 +557,8 @@ class PhaseQuerySet(models.QuerySet["Phase"]):
         )
 
     def on_gold_of(self, phase: Phase) -> PhaseQuerySet:
-        """Return phases on the same split as ``phase``, and phases on other splits of
-        the same organisers whose gold has ever contained an instance of this split's
-        gold.
+        """Return phases on the same split as ``phase``, or on a split of the same
+        organisers whose gold has ever contained an instance of this split's gold.
         """
         same = GoldOverlap.objects.filter(
             gold__task=phase.task_id,
@@ -569,10 +571,10 @@ class PhaseQuerySet(models.QuerySet["Phase"]):
         return self.filter(Q(task=phase.task_id, split=phase.split) | Exists(same))
 
     def on_instances_of(self, phase: Phase) -> PhaseQuerySet:
-        """Return phases on the same split as ``phase``, and phases on other splits of
-        the same organisers that contain some of the same instances.
+        """Return phases on the same split as ``phase``, or on a split of the same
+        organisers whose gold has contained an instance with the same public text.
 
-        The answers in the other gold may differ.
+        The answers of the instances may differ.
         """
         same = GoldOverlap.objects.filter(
             Q(held__gt=0) | Q(shown__gt=0),
@@ -585,13 +587,13 @@ class PhaseQuerySet(models.QuerySet["Phase"]):
         return self.filter(Q(task=phase.task_id, split=phase.split) | Exists(same))
 
 
-#: This length in characters is enough for about fifty versions.
+#: MAX_CHANGED limits the length of `changed`, which then has about fifty versions.
 MAX_CHANGED = 400
 
 
 class Phase(Configured):
-    """A period in which runs on one split are accepted. The settings determine who sees
-    the scores of these runs.
+    """A period of a task in which teams can submit runs on one split. The settings of a
+    phase determine who sees the scores of the runs.
     """
 
     class Audience(models.TextChoices):
@@ -601,8 +603,8 @@ class Phase(Configured):
         EVERYONE = "everyone", _("everyone")
 
     class OwnRuns(models.TextChoices):
-        """The information that a team gets on the team's runs. Each level includes the
-        previous level.
+        """The kind of information that a team gets about its own runs. The kinds are
+        ordered, and each kind includes the previous kind.
         """
 
         NOTHING = "nothing", _("nothing")
@@ -813,8 +815,8 @@ class Phase(Configured):
     )
     version = models.PositiveBigIntegerField(default=1, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
-    #: ``changed`` lists the newest versions of the board, such as ` 41:7 42:0`.
-    #: Each version has the only team whose runs changed, or 0 if no runs changed.
+    #: ``changed`` lists new versions of the board with teams, such as ` 41:7 42:0`.
+    #: In `changed`, each version has the team whose runs changed, or 0 for no team.
     changed = models.CharField(
         max_length=MAX_CHANGED, default="", db_default="", editable=False
     )
@@ -887,8 +889,8 @@ class Phase(Configured):
         return self.title
 
     def changed_since(self, version: int) -> set[int] | None:
-        """Return the teams whose runs changed after this version of the board. Return
-        None if other data may have changed.
+        """Return the ids of teams whose runs changed after the version ``version`` of
+        the board. Return None if more than the runs of some teams may have changed.
         """
         known = {
             int(at): int(team) for at, team in re.findall(r"(\d+):(\d+)", self.changed)
@@ -910,8 +912,8 @@ class Phase(Configured):
         return max(self.closes, self.late_until or self.closes)
 
     def part_at(self, at: dt.datetime) -> str:
-        """Return the part of the split that determines scores at the time, such as
-        `public-30-c5f0a1b2c3d4e`, or an empty text for the whole split.
+        """Return the part of the split whose instances determine scores at the time
+        ``at``, such as `public-30-c5f0a1b2c3d4e`, or an empty text for the whole split.
         """
         if not self.public_part:
             return ""
@@ -920,10 +922,12 @@ class Phase(Configured):
 
     @property
     def draw(self) -> str:
-        """Return the public name of the random sample: the beginning of its commitment,
-        or the seed in earlier releases.
+        """Return the public name of the random sample that divides a split into a
+        public and a private part. The name is the beginning of a cryptographic
+        commitment, or a seed in earlier releases.
 
-        The name is empty before the first run, which creates the sample.
+        The name is empty before the first run of the phase, when the sample does not
+        exist yet.
         """
         if self.part_nonce:
             return f"c{self.draw_commitment[:COMMITMENT_DIGITS]}"
@@ -931,15 +935,15 @@ class Phase(Configured):
 
     @property
     def draw_commitment(self) -> str:
-        """Return the commitment to the secret nonce of the random sample, or an empty
-        text without a sample.
+        """Return the cryptographic commitment to the secret nonce of the random sample,
+        or an empty text before the sample exists.
         """
         return draw_commitment(self.part_nonce) if self.part_nonce else ""
 
     @property
     def has_guessable_part(self) -> bool:
-        """Return True if the sample can be guessed, because a public seed and the
-        classes of the gold determine the sample.
+        """Return True if the public part of the split can be guessed, because a public
+        seed and the classes of the gold determine the sample.
         """
         return (
             bool(self.public_part)
@@ -948,8 +952,9 @@ class Phase(Configured):
         )
 
     def release_at(self, at: dt.datetime) -> str:
-        """Return the restrictions on the disclosure of scores at the time, such as
-        `public-30-7 ladder`. Return an empty text without restrictions.
+        """Return the restrictions on scores at the time ``at``, such as `public-30-7
+        ladder` for the public part and the Ladder. Return an empty text if scores are
+        not restricted.
         """
         words = {
             self.part_at(at): self.public_part,
@@ -961,22 +966,24 @@ class Phase(Configured):
 
     @property
     def takes_seeds(self) -> bool:
-        """Return True if the phase accepts seeds (repeated runs of one system). Phases
-        with the Ladder or monthly ranks accept no seeds.
+        """Return True if teams may declare runs of the phase as seeds (repetitions of
+        one system). Seeds are not possible in phases with the Ladder mechanism or
+        monthly ranks.
         """
         return not (self.ladder or self.has_monthly_ranks)
 
     @property
     def seeds(self) -> str:
-        """Return the setting by which runs may, must or must not be seeds (repetitions)
-        of a system.
+        """Return the setting that determines if runs may, must or must not be seeds
+        (repetitions) of a system.
         """
         return self.task.seeds if self.takes_seeds else Task.Seeds.REFUSED
 
     @property
     def has_monthly_ranks(self) -> bool:
-        """Return True if runs are ranked by the private part on the first day of each
-        month. Only phases without an end have monthly ranks.
+        """Return True if the board ranks runs by the private part of the split on the
+        first day of each month. Only phases with a public part and without an end have
+        monthly ranks.
         """
         return bool(self.public_part) and not self.has_end
 
@@ -1015,15 +1022,16 @@ class Phase(Configured):
 
     @property
     def shows_measures(self) -> bool:
-        """Return True if the settings of the phase show the board of measures to
+        """Return True if the settings of the phase show the board with scores to
         everybody.
         """
         return self.board_now == self.Audience.EVERYONE and not self.battles_alone
 
     @property
     def own_runs_show(self) -> str:
-        """Return the information that a team gets on the team's runs. If everybody sees
-        more than the setting allows, the team sees this information too.
+        """Return the kind of information that a team gets about its own runs. If
+        everybody sees more on the board than the setting allows, the team gets this
+        information too.
         """
         if self.shows_measures:
             return self.OwnRuns.SCORES
@@ -1049,10 +1057,11 @@ class Phase(Configured):
 
 
 def bump_version(phase_id: int, team_id: int | None = None) -> None:
-    """Record a change of the phase's board in the transaction of the change.
+    """Increment the version of the phase's board, in the transaction that changes the
+    board.
 
-    ``team_id`` is the only team whose scored runs changed, or 0 if no team's runs
-    changed.
+    ``team_id`` is the only team whose scored runs changed, 0 if no team's runs changed,
+    or None if the change may affect everything.
     """
     changes: dict[str, Any] = {
         "version": F("version") + 1,
@@ -1081,7 +1090,9 @@ class GoldQuerySet(models.QuerySet["Gold"]):
 
 
 class Gold(models.Model):
-    """A numbered version of a split's gold, with derived data that do not contain gold."""
+    """A numbered version of a split's gold (reference answers), with derived data that
+    do not reveal the gold.
+    """
 
     task = models.ForeignKey(Task, on_delete=models.PROTECT, related_name="gold")
     split = models.CharField(max_length=60)
@@ -1165,15 +1176,17 @@ class Gold(models.Model):
 
     @property
     def plain_digest(self) -> str:
-        """Return the SHA-256 of the content. The value must be secret as long as the
-        gold is secret.
+        """Return the SHA-256 of the gold's content. The digest must be secret as long
+        as the gold is secret, because guessed gold could be compared with it.
         """
         digest: str = self.digests.get(str(self.digest_rule), self.digest)
         return digest
 
     @property
     def is_salted(self) -> bool:
-        """Return False for gold of earlier releases, whose key is the plain digest."""
+        """Return False for gold of early releases, whose public digest is the SHA-256
+        of the content without a nonce.
+        """
         return self.digest != self.plain_digest
 
     @property
@@ -1186,23 +1199,23 @@ class Gold(models.Model):
 
     @property
     def digest_kind(self) -> str:
-        """Return the name of the hash algorithm in lower case."""
+        """Return the name of the hash algorithm of the public digest in lower case."""
         return self.digest_name.replace("SHA-256", "SHA256").lower()
 
     def holds(self, digests: Mapping[str, str]) -> bool:
-        """Return True if the plain digests belong to the content of this version."""
+        """Return True if ``digests`` are the digests of this version's content."""
         return digests[str(self.digest_rule)] == self.plain_digest
 
     def has_order_of(self, digests: Mapping[str, str]) -> bool:
-        """Return True if the digests belong to this version's content with the same
+        """Return True if ``digests`` belong to this version's content with the same
         order of lines.
         """
         return bool(self.digests.get("1", digests["1"]) == digests["1"])
 
 
 class GoldContent(models.Model):
-    """Digests of a gold's instances, keyed with a secret of the site. The site uses
-    these digests to find the same instances in other gold.
+    """Digests of the instances of a version of gold, keyed with a secret of the site.
+    The site compares the digests to find the same instances in other gold.
     """
 
     gold = models.OneToOneField(
@@ -1225,8 +1238,8 @@ class GoldContent(models.Model):
 
 
 class GoldOverlap(models.Model):
-    """The numbers of instances that two versions of gold share. Each pair has one row
-    per direction.
+    """The numbers of instances that the gold ``gold`` shares with the gold ``other``.
+    Each pair of versions of gold has one row per direction.
     """
 
     gold = models.ForeignKey(Gold, on_delete=models.CASCADE, related_name="overlaps")
@@ -1273,8 +1286,8 @@ class GoldOverlap(models.Model):
 
 
 class GoldPublication(models.Model):
-    """The publication of gold in a public season, and the time of its comparison with
-    other gold.
+    """The times at which a version of gold was published in a public season and
+    compared with other gold.
     """
 
     gold = models.OneToOneField(
@@ -1295,8 +1308,8 @@ class GoldPublication(models.Model):
 
 
 class SeasonFile(models.Model):
-    """The last loaded season file. A comparison with this file shows which settings
-    were changed on the site later.
+    """The values of the season file that was loaded last. A comparison with the site
+    shows which settings were changed on the site after the load.
     """
 
     season = models.OneToOneField(Season, on_delete=models.CASCADE, related_name="file")

@@ -52,7 +52,7 @@ class Bundle(models.Model):
 
 
 class Submission(models.Model):
-    """A submitted run. The run itself is a file in the run storage."""
+    """A submitted run. The answers of the run are in a file in the run storage."""
 
     class Status(models.TextChoices):
         CHECKING = "checking", pgettext_lazy("status", "checking")
@@ -71,7 +71,7 @@ class Submission(models.Model):
         HUMAN = "human", _("human line")
 
     class Exclusion(models.TextChoices):
-        """The reason for which an organiser removed a scored run from the boards."""
+        """The way in which an organiser has removed a scored run from the boards."""
 
         DISQUALIFIED = "disqualified", _("disqualified")
         HIDDEN = "hidden", _("hidden")
@@ -84,7 +84,7 @@ class Submission(models.Model):
         "scored",
         "withdrawn",
     )
-    #: Runs leave these statuses without any action of a user.
+    #: A run with a status in MOVING gets another status without an action of a user.
     MOVING: ClassVar[tuple[str, ...]] = ("checking", "queued", "scoring", "waiting")
     TEAMLESS: ClassVar[tuple[str, ...]] = ("baseline", "human")
 
@@ -185,7 +185,7 @@ class Submission(models.Model):
         db_default=False,
         help_text="Another team sent the same file, or the same answers.",
     )
-    # Organisers need to look at a failed run only if this flag is set.
+    # Organisers still need to look at a failed run if `has_failed` is True.
     has_failed = models.BooleanField(
         default=False,
         db_default=False,
@@ -201,7 +201,7 @@ class Submission(models.Model):
             models.Index(
                 fields=["team", "submitted_at", "id"], name="submission_of_team"
             ),
-            # The query that counts runs per day reads only this covering index.
+            # The query that counts runs by day reads only this index and no table rows.
             models.Index(
                 fields=["phase", "submitted_at", "id", "status", "team", "size"],
                 name="submission_by_day",
@@ -259,8 +259,9 @@ class Submission(models.Model):
 
 
 class LateReading(models.Model):
-    """Data of a run that was submitted while no process was free to read the run. The
-    row is deleted after reading.
+    """Data of a submitted run that a process must still read, because all processes
+    were busy at the time of the submission. The row is deleted after the run has been
+    read.
     """
 
     submission = models.OneToOneField(
@@ -280,8 +281,8 @@ class LateReading(models.Model):
 
 
 class ExtraTries(models.Model):
-    """Extra tries of a team. Extra tries increase the phase's total limit, and the
-    daily limit on the day of the extra tries.
+    """Additional runs that organisers allow a team to submit. The phase's total limit
+    increases for the team, and the daily limit increases on the day of this decision.
     """
 
     phase = models.ForeignKey(Phase, on_delete=CASCADE, related_name="extra_tries")
@@ -305,14 +306,14 @@ class ExtraTries(models.Model):
 
 
 class TeamFigure(models.Model):
-    """A value that a team reports for its run, in the unit of
-    `tasks.submissions.run_card`. The site does not verify the value.
+    """A number that a team reports for its run, such as the run time, in the unit that
+    `tasks.submissions.run_card` defines. The site does not verify the reported number.
     """
 
     submission = models.ForeignKey(
         Submission, on_delete=CASCADE, related_name="team_figures"
     )
-    #: The phase is stored here, so that one query finds boards without such values.
+    #: The phase is copied here for a query for phases without reported numbers.
     phase = models.ForeignKey(Phase, on_delete=CASCADE, related_name="team_figures")
     name = models.CharField(max_length=40)
     value = models.FloatField()

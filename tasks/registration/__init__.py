@@ -1,1 +1,1 @@
-"""Entries of teams in seasons."""
+"""This package manages the entries (registrations) of teams in seasons."""

@@ -1,4 +1,5 @@
-"""Entries of teams in seasons: terms, requests, decisions and withdrawals, and the
+"""Manage the entries (registrations) of teams in seasons, with the terms of
+participation, requests to join a team, decisions of organisers, withdrawals, and
 requirements for members.
 """
 
@@ -36,20 +37,22 @@ MAX_MESSAGE = 2000
 
 
 class EntryRefused(refusals.Refused):
-    """An error about a team or person who cannot enter the season at present, with the
-    reason in the message.
+    """An error about a team or person who cannot enter the season at present. The
+    message states the reason.
     """
 
 
 class TermsFirst(EntryRefused):
-    """The person who enters a team must first accept the terms of the season."""
+    """An error about a person who must accept the terms of the season before entering a
+    team.
+    """
 
 
 def register_team(
     *, season: Season, team: Team, by: User | None = None, message: str = ""
 ) -> Registration:
     with transaction.atomic():
-        # Lock a team before a season, because a person may be joining the team.
+        # The team is locked before the season, as in the code that adds a member.
         membership.locked(team)
         season = Season.objects.select_for_update().get(pk=season.pk)
         if (
@@ -94,8 +97,8 @@ def draw_alias(season: Season) -> int:
 
 
 def any_invitation(secret: str) -> Invitation | MailedInvitation:
-    """Return the invitation for the secret in a team's link or in an e-mail. Raises
-    InvitationNotValid.
+    """Return the invitation to a team whose secret is in the link of the team or in an
+    e-mail. Raises InvitationNotValid.
     """
     try:
         return membership.invitation_for(secret)
@@ -104,8 +107,8 @@ def any_invitation(secret: str) -> Invitation | MailedInvitation:
 
 
 def join_team(*, invitation: Invitation | MailedInvitation, user: User) -> Membership:
-    """Add the user to the team of the invitation. An invitation by e-mail becomes
-    invalid.
+    """Add the user to the team that sent the invitation. An invitation by e-mail can be
+    used once, and is then deleted.
     """
     with transaction.atomic():
         membership.locked(invitation.team)
@@ -116,7 +119,7 @@ def join_team(*, invitation: Invitation | MailedInvitation, user: User) -> Membe
             standing = MailedInvitation.objects.filter(
                 state=MailedInvitation.State.WAITING
             )
-        # The invitation may have been renewed, answered or revoked in the meantime.
+        # The invitation may have been renewed, answered or revoked since it was loaded.
         if not standing.filter(nonce=invitation.nonce).exists():
             raise membership.InvitationNotValid
         joined = take_place(invitation.team, user)
@@ -126,9 +129,7 @@ def join_team(*, invitation: Invitation | MailedInvitation, user: User) -> Membe
 
 
 def take_place(team: Team, user: User) -> Membership:
-    """Add the user to the team. If the user has requested to join the team, the request
-    is deleted.
-    """
+    """Add the user to the team. A request of the user to join the team is deleted."""
     with transaction.atomic():
         check_joining(membership.locked(team), user)
         for asked in JoinRequest.objects.filter(team=team, user=user):
@@ -187,8 +188,8 @@ def refuse_team(*, registration: Registration, by: User, reason: str) -> None:
 def take_decision_back(
     *, season: Season, team: int, facts: Mapping[str, Any]
 ) -> Registration:
-    """Undo a decision on an entry. The history contains the previous state of the
-    entry. Raises EntryRefused.
+    """Undo an organiser's decision on the entry of a team. The previous state of the
+    entry is read from the season's history. Raises EntryRefused.
     """
     changed = (
         Registration.objects.select_for_update()
@@ -236,8 +237,8 @@ def change_entry(*, season: Season, entry: str, by: User) -> Season:
 
 
 def change_entry_list(*, season: Season, addresses: str, by: User) -> Season:
-    """Change the list of e-mail addresses that may enter the season. Existing entries
-    remain.
+    """Change the list of e-mail addresses whose owners may enter the season. Existing
+    entries remain.
     """
     lines = entry_lines(addresses.splitlines())
     return _change(
@@ -350,8 +351,8 @@ def _check_rivals(season: Season, team: Team, people: QuerySet[User]) -> None:
 
 
 def lock_entry(phase: Phase, team: Team) -> Registration | None:
-    """Return the team's approved entry in the season, or None. The row is locked until
-    the end of the transaction.
+    """Return the team's entry in the phase's season if the entry is approved, otherwise
+    None. The row of the entry is locked until the end of the transaction.
     """
     entries = Registration.objects.select_for_update().approved()
     return entries.filter(season=phase.task.season_id, team=team).first()
@@ -361,7 +362,7 @@ MAX_LENGTH = 30_000
 
 
 class NotTheTerms(refusals.Refused):
-    """An error about an accepted version of the terms that is not the current version."""
+    """An error about accepting a version of the terms that is not the newest version."""
 
 
 def current_terms(season: Season) -> Terms | None:
@@ -375,15 +376,15 @@ def acceptance_of(terms: Terms, user: object) -> TermsAcceptance | None:
 
 
 def terms_to_accept(season: Season, user: object) -> Terms | None:
-    """Return the terms that the user must still accept. Return None without terms, and
-    for organisers.
+    """Return the version of the season's terms that the user must still accept. Return
+    None if the season has no terms, and for organisers.
     """
     terms = current_terms(season)
     if terms is None:
         return None
     least = terms.number
     if terms.counts_from and terms.counts_from > timezone.now():
-        # Until the new version applies, accepted terms of the previous version suffice.
+        # The previous version of the terms suffices until the new version applies.
         in_force = (
             Terms.objects.filter(season=season)
             .exclude(counts_from__gt=timezone.now())
@@ -436,10 +437,11 @@ def publish_terms(
 def accept_terms(
     *, season: Season, number: int, user: User, **given: str
 ) -> TermsAcceptance:
-    """Accept the terms once, with missing answers from the person's profile.
+    """Accept the terms of the season for the user. Answers that are not given are taken
+    from the user's profile.
 
-    Raises NotTheTerms if another version was published meanwhile. Raises
-    ValidationError for missing answers.
+    Raises NotTheTerms if a newer version of the terms was published meanwhile. Raises
+    ValidationError if a required answer is missing.
     """
     with transaction.atomic():
         season = Season.objects.select_for_update().get(pk=season.pk)
@@ -497,7 +499,7 @@ def entry_lines(lines: Iterable[str]) -> tuple[str, ...]:
 
 MAX_REQUEST = 1000
 MAX_WAITING = 5
-#: A person may make this many requests per day, including withdrawn requests.
+#: A person may make MAX_A_DAY requests per day, including withdrawn requests.
 #: The limit exists because each request notifies the whole team.
 MAX_A_DAY = 20
 
@@ -532,8 +534,8 @@ def ask_to_join(*, season: Season, team: Team, user: User, message: str) -> Join
                 "%(number)s requests of yours wait for an answer; take one back first"
             )
             raise EntryRefused(words % {"number": MAX_WAITING})
-        # Check only this season, as an error would reveal the team's other seasons.
-        # The other seasons are checked when a member answers the request.
+        # An error about other seasons of the team would reveal these seasons.
+        # The team's other seasons are checked when a member answers the request.
         check_joining(team, user, only=season)
         said = plain_text.plain_paragraphs(message)
         asked = JoinRequest.objects.create(

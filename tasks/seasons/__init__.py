@@ -1,1 +1,1 @@
-"""Seasons: their files, phases, announcements, and visibility."""
+"""This package manages seasons with their files, phases, announcements and visibility."""

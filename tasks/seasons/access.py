@@ -1,5 +1,5 @@
-"""Look up the seasons, tasks and phases in URLs, for views and commands. Hidden objects
-appear to be missing.
+"""Look up the seasons, tasks and phases that URLs and commands name. A hidden season
+gives the same error as a season that does not exist.
 """
 
 from collections.abc import Callable
@@ -89,7 +89,9 @@ def may_create_seasons(user: object) -> bool:
 
 
 def season_to_organise(user: object, season: str) -> Season:
-    """Return a season that the user organises. Raises Http404 for all other seasons."""
+    """Return the season with the slug if the user organises this season. Raises Http404
+    if the user does not organise the season.
+    """
     return _season_for_whom(user, season, may_organise)
 
 
@@ -111,8 +113,9 @@ def _season_for_whom(
 
 
 def may_have_inputs(user: object, phase: Phase) -> bool:
-    """Return True if the user may have the inputs. Organisers and staff always may.
-    After the release, everybody may who has accepted the terms of the season.
+    """Return True if the user may have the public inputs of the phase. Organisers of
+    the season and staff may always have the inputs. After the release of the inputs,
+    everybody who has accepted the terms of the season may have the inputs.
     """
     if may_organise(user, phase.task.season):
         return True
@@ -182,9 +185,7 @@ def merge_proposal_of(team: Team, number: int) -> MergeProposal:
 
 
 class NoSuchPlace(LookupError):
-    """An error about a name that no object of the season has, with the existing names
-    in the message.
-    """
+    """An error about a slug that no object has. The message lists the existing slugs."""
 
 
 def task_at(address: str) -> Task:
@@ -231,8 +232,8 @@ WORDS = gettext_lazy(
 
 
 class SecondFactorMiddleware:
-    """Redirects organisers without a second factor to the page that sets it up. API
-    tokens of organisers without a second factor are refused.
+    """Redirects an organiser without two-factor authentication to the page that sets it
+    up. API tokens of organisers without two-factor authentication are refused.
     """
 
     def __init__(self, get_response: GetResponse) -> None:

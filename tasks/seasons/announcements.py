@@ -46,8 +46,8 @@ def announce(*, season: Season, text: str, by: User | None) -> Season:
 def edit_announcement(
     *, announcement: Announcement, text: str, by: User
 ) -> Announcement:
-    """Change an announcement. The earlier text remains readable, and no new
-    notification is sent.
+    """Change an announcement. If an announcement is edited, the earlier text remains
+    readable, and no new notification is sent.
     """
     text = text.strip()
     with transaction.atomic():

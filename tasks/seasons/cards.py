@@ -1,4 +1,4 @@
-"""Task cards: descriptions of task types for participants and readers."""
+"""A task card describes a task type for participants and readers."""
 
 import re
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from tasks.models import Task
 from tasks.types import task_types
 from tasks.types.registry import card_text
 
-#: The card section RULES has a heading per rule set, and FORMAT describes the files.
+#: RULES and FORMAT are headings in task cards, and RULES has a section per rule set.
 RULES, FORMAT = "Rules", "Format"
 SENTENCES = {
     "citation-recommendation": _(
@@ -42,10 +42,10 @@ SENTENCES = {
         "Answer a question from passages, with a mark behind each claim that names its passage."
     ),
 }
-#: Longer sentences of task cards, in characters, are not shown.
+#: The first sentence of a card is not shown if longer than MAX_SENTENCE characters.
 MAX_SENTENCE = 240
-#: The expression matches sections of rule sets, such as "### `official`".
-#: The expression also matches list items that begin with rule sets or options.
+#: The pattern matches sections of rule sets in task cards, such as "### `official`".
+#: The pattern also matches list items that begin with a rule set or an option.
 _OF_RULES_OR_OPTION = re.compile(
     r"^### (?P<rules>`[\w-]+`)\n(?:(?!#{1,3} ).*\n?)*"
     r"|^- (?:\*\*.+?\*\* \((?P<of>`[\w-]+`(?:, `[\w-]+`)*)\)"
@@ -59,8 +59,8 @@ class Card:
     text: str
 
     def html(self, task: Task) -> SafeString:
-        """Return the task card as HTML without the rule sets that the task lacks, and
-        without unset options.
+        """Return the task card as HTML without sections about rule sets that the task
+        does not use, and without sections about unset options.
         """
 
         def part(found: re.Match[str]) -> str:
@@ -96,8 +96,9 @@ def card_of_type(task_type: str) -> Card:
 
 
 def sentence_of(task: Task) -> str:
-    """Return a sentence that describes the task. The sentence is from the organisers,
-    the task type or the card. Return an empty text if there is no sentence.
+    """Return a sentence that describes the task, or an empty text without such a
+    sentence. The sentence is written by the organisers, or comes from the task type or
+    its task card.
     """
     return task.sentence or str(SENTENCES.get(task.type, "")) or opening(card(task))
 

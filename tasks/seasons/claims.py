@@ -1,5 +1,5 @@
-"""Staff decisions on two seasons with the same texts. Staff decide if the embargo of
-the earlier season applies to the later season.
+"""If two seasons publish the same texts, staff decide if the embargo of the earlier
+season also applies to the later season.
 """
 
 from django.db import transaction
@@ -25,7 +25,8 @@ def claim_of_site(user: object, claim: int) -> Claim:
 
 def decide_claim(*, claim: Claim, decision: str, reason: str, by: User) -> Claim:
     """Release the later season from the claim, or apply the earlier season's embargo to
-    the later season. Organisers of both seasons see the reason. Raises Refused.
+    the later season. The organisers of both seasons see the reason for the decision.
+    Raises Refused.
     """
     reason = reason.strip()[:MAX_REASON]
     if not reason:
@@ -45,7 +46,7 @@ def decide_claim(*, claim: Claim, decision: str, reason: str, by: User) -> Claim
             publishing.release(row)
         bump_versions(row.later)
         for season in (row.season, row.later):
-            # The history of each season does not name the other season.
+            # The history of a season does not reveal the other season of the claim.
             key = "claim-bound" if binds else "claim-released"
             audit.record(
                 key, actor=by, subject=season, place=season, facts={"reason": reason}

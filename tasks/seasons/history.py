@@ -1,6 +1,4 @@
-"""The history of a season: which users can read each kind of entry, and undoing
-entries.
-"""
+"""Select the entries of a season's history that a user can read, and undo entries."""
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
@@ -18,7 +16,7 @@ from tasks.models.seasons import bump_versions
 from tasks.registration.entries import EntryRefused, approve_team
 from tasks.seasons.access import may_organise
 
-#: Everybody can see these kinds of changes on the season's pages.
+#: Everybody can see entries with an action in OF_EVERYBODY in a season's history.
 OF_EVERYBODY = (
     "phase-moved",
     "phase-opened",
@@ -49,7 +47,7 @@ def concerning(season: Season, teams: list[Team]) -> QuerySet[AuditEntry]:
     return history(season).filter(Q(action__in=OF_EVERYBODY) | about_teams | about_runs)
 
 
-#: An entry with this action records the exclusion of a team.
+#: An entry with the action REFUSED records that a team's entry was refused.
 REFUSED = "team-refused"
 
 
@@ -68,7 +66,7 @@ def undo(*, season: Season, entry: AuditEntry, by: User) -> None:
                 approve_team(registration=registration, by=by)
         else:
             with transaction.atomic(), nothing_early(season, by=by):
-                # The restored row keeps the state that the row had before.
+                # A restored phase keeps its old version, so boards are updated before.
                 bump_versions(season)
                 audit.restore(entry=entry, by=by)
     except (audit.NotRestored, EntryRefused) as refused:

@@ -1,5 +1,5 @@
-"""The organisers of a season. On a new site, a person creates the first organiser with
-a one-time token.
+"""Add and remove the organisers of a season. On a new site, the first organiser creates
+an account with a one-time token.
 """
 
 import datetime as dt
@@ -60,12 +60,12 @@ def hand_season_over(*, season: Season, to: User, by: User) -> None:
 
 
 def remove_organiser(*, organiser: Organiser, by: User | None) -> None:
-    """Remove an organiser and send an e-mail to this person. The last organiser cannot
-    be removed.
+    """Remove an organiser of a season and send this person an e-mail. The last
+    organiser of a season cannot be removed.
     """
     with transaction.atomic():
         Season.objects.select_for_update().get(pk=organiser.season_id)
-        # A rehearsal may have deleted the given row before.
+        # A test run may have deleted the object in memory, so it is loaded again.
         known = Organiser.objects.select_related("user", "season")
         organiser = known.get(season=organiser.season_id, user=organiser.user_id)
         if by is not None:
@@ -109,7 +109,7 @@ def _require_another(organiser: Organiser, by: User) -> None:
 
 PATH = "/first-organiser/"
 GOOD_FOR = dt.timedelta(days=1)
-#: A season has at most this many valid tokens, until an organiser exists.
+#: At most MAX_TOKENS tokens for the first organiser are valid at a time.
 MAX_TOKENS = 10
 
 
@@ -122,8 +122,8 @@ def is_awaited() -> bool:
 
 @sensitive_variables("secret")
 def how_to_begin() -> str:
-    """Return instructions for the first organiser with a new token. Return an empty
-    text if an organiser exists.
+    """Return instructions for the first organiser of a new site, with a new token.
+    Return an empty text if the site already has an organiser.
     """
     if not is_awaited():
         return ""
@@ -144,7 +144,7 @@ def make_first_organiser(*, secret: str, email: str, name: str, password: str) -
     with transaction.atomic():
         tokens = list(FirstOrganiserToken.objects.select_for_update().order_by("pk"))
         since = timezone.now() - GOOD_FOR
-        # The check compares all tokens, so that timing reveals nothing.
+        # All tokens are compared, so that the duration of the check reveals nothing.
         is_good = sum(
             [
                 compare_digest(token.digest, digest) and token.made_at > since

@@ -1,4 +1,6 @@
-"""Measures and official programs of tasks: uploads, and their approval by staff."""
+"""Store uploaded measures (Python code) and official programs of tasks, and approve
+them.
+"""
 
 import tempfile
 from collections.abc import Sequence
@@ -28,8 +30,9 @@ class MeasuresRefused(refusals.Refused):
 
 
 def bring_measures(text: str, *, by: User | None, season: Season | None = None) -> None:
-    """Store the `measures.py` of a task. Staff must approve the measures before the
-    site runs them. ``by`` is None for the operator of the site.
+    """Store the text of the `measures.py` of a task, which contains code for measures.
+    Staff must approve the code before the site runs it. ``by`` is the uploading user,
+    or None for the operator of the site.
 
     Raises MeasuresRefused.
     """
@@ -55,7 +58,9 @@ def bring_measures(text: str, *, by: User | None, season: Season | None = None) 
 
 
 def carrier_warnings(text: str) -> list[str]:
-    """Return a warning for each weighted measure that does not declare `carriers`."""
+    """Return a warning for each weighted measure whose code does not set `carriers`,
+    the columns of the rows that decide the value of the measure.
+    """
     words = _(
         "“%(measure)s” does not declare its “carriers”, so its interval counts all units; "
         "the interval may be too narrow where few units decide"
@@ -65,7 +70,7 @@ def carrier_warnings(text: str) -> list[str]:
 
 def bring_program(text: str, *, by: User | None, season: Season | None = None) -> None:
     """Store an official program. Staff must approve the program, even if this site
-    cannot run the program.
+    cannot run programs.
     """
     if may_be_run(text):
         return
@@ -77,8 +82,8 @@ def bring_program(text: str, *, by: User | None, season: Season | None = None) -
 
 
 def why_program_waits(text: str) -> str:
-    """Return the reason why the site does not run an official program, or an empty text
-    if the site runs the program.
+    """Return the reason why the site does not run the official program with this text,
+    or an empty text if the site runs the program.
     """
     if may_be_run(text):
         return ""
@@ -126,10 +131,10 @@ def _warnings_of(text: str) -> tuple[str, ...]:
 
 
 def program_warnings(row: MeasuresFile) -> Sequence[str]:
-    """Return a sentence for each resource that a waiting program needs and this machine
-    does not provide.
+    """Return a sentence for each resource that an unapproved official program needs and
+    this machine does not have.
 
-    A sandboxed process parses the official program.
+    A sandboxed process reads the official program to find the needed resources.
     """
     if row.approved_at is not None or not row.is_program:
         return ()
@@ -140,8 +145,8 @@ def program_warnings(row: MeasuresFile) -> Sequence[str]:
 
 
 def decide_measures(*, measures: MeasuresFile, decision: str, by: User) -> MeasuresFile:
-    """Approve measures or withdraw the approval. Runs of tasks with measures without an
-    approval wait.
+    """Approve an uploaded `measures.py` or official program, or withdraw the approval.
+    Runs of tasks whose measures are not approved wait.
     """
     with transaction.atomic():
         row = MeasuresFile.objects.select_for_update().get(pk=measures.pk)
@@ -163,7 +168,7 @@ def decide_measures(*, measures: MeasuresFile, decision: str, by: User) -> Measu
 
 
 def tell_organisers(task: Task, why: Problem) -> None:
-    """Record a failure of a measure in the season's history, once per reason."""
+    """Record the failure of a measure in the history of the season, once per reason."""
     facts = {"task": task.title, "why": str(why)}
     if (
         not audit.history(task.season)

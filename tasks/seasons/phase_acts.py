@@ -1,5 +1,5 @@
-"""Actions of organisers on a running phase: change the dates or the board's audience,
-and freeze the board.
+"""Organisers can change the dates of a running phase and the audience of its board, and
+can freeze the board.
 """
 
 import datetime as dt
@@ -65,8 +65,8 @@ def open_now(*, phase: Phase, by: User) -> Phase:
 
 
 def planned_ends(phases: Iterable[Phase]) -> dict[int, dt.datetime]:
-    """Return the future planned closing time of each phase that was closed early by
-    hand and whose dates have not changed since.
+    """Return the planned closing time of each phase that an organiser closed early.
+    Phases whose dates were changed since or whose planned time has passed are left out.
     """
     now = timezone.now()
     over = {phase.pk: phase for phase in phases if phase.closes <= now}
@@ -224,7 +224,7 @@ def reveal_frozen(*, phase: Phase, by: User) -> Phase:
         changed = locked_phase(phase)
         if not changed.is_frozen(now):
             raise Refused(_("the board is not frozen"))
-        # A database constraint requires that a new freeze ends after its beginning.
+        # A database constraint requires that a freeze ends after its beginning.
         assert changed.frozen_from is not None
         until = max(now, changed.frozen_from + dt.timedelta(microseconds=1))
         return _freeze(changed, changed.frozen_from, until, by)

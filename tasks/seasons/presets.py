@@ -29,17 +29,17 @@ from tasks.seasons.organisers import add_organiser
 from tasks.types import task_types
 
 TASK = "main"
-#: The form offers the tasks of at most this many of the newest earlier seasons.
+#: The form offers tasks of the newest MAX_EARLIER earlier seasons.
 MAX_EARLIER = 20
-#: In a phase without an end, this percentage of a split is public.
-#: The gold of a phase without an end may leak, as `bench/leak.py` shows.
+#: In a phase without an end, PUBLIC_PART per cent of a split form the public part.
+#: Many runs can reveal the gold of a public part, as `bench/leak.py` shows.
 PUBLIC_PART = 30
 
 
 @dataclass(frozen=True)
 class PhasePlan:
-    """A phase of a preset. ``opens`` and ``closes`` name dates of the preset. An empty
-    ``closes`` means that the phase has no end.
+    """A phase of a preset. ``opens`` and ``closes`` are names of dates that the preset
+    asks for. If ``closes`` is empty, the phase has no end.
     """
 
     slug: str
@@ -149,11 +149,12 @@ def season_from(
     by: User,
     organisers: Sequence[User] = (),
 ) -> Season:
-    """Create a season from a preset.
+    """Create a season with the tasks and phases of a preset, a template for seasons.
 
-    ``task_type`` contains names of task types, or of existing tasks as `SEASON/TASK`,
-    separated by commas. All tasks of the new season get the same phases. A season
-    without tasks stores the phases for later tasks.
+    ``task_type`` is a list, separated by commas, of task types and of existing tasks in
+    the form `SEASON/TASK`, whose settings are copied. All tasks of the new season get
+    the same phases. If the new season has no tasks, the season stores the phases for
+    tasks that are added later.
     """
     try:
         zone = zone_of(time_zone)
@@ -242,17 +243,17 @@ def _tasks(named: str, by: User) -> list[dict[str, Any]]:
 
 
 def forget(model: type[Configured], table: dict[str, Any]) -> None:
-    """Remove the settings that a copied row does not inherit."""
+    """Remove from ``table`` the settings that a copy of a season does not inherit."""
     for name, setting in model.SETTINGS.items():
         if not setting.is_cloned:
             table.pop(model.key(name), None)
 
 
-#: This many days later, a date is on the same day of the week one year later.
+#: 364 days later, dates are one year later and on the same day of the week.
 A_YEAR = 364
 MAX_DAYS = 20 * 365
 
-#: Organisers disclose data after a phase through these fields of settings.
+#: The fields in LET_OUT are settings by which organisers disclose data.
 LET_OUT = (
     "board",
     "board_from",
@@ -265,8 +266,8 @@ LET_OUT = (
 
 
 def _as_begun(season: Season) -> dict[str, dict[str, Any]]:
-    """Return each phase's settings at its opening, before organisers disclosed anything
-    or closed the phase early.
+    """Return each phase's settings at the time of its opening, so that later
+    disclosures and an early end are not copied to the next season.
     """
     phases = Phase.objects.filter(task__season=season).select_related("task")
     begun = {
@@ -293,10 +294,10 @@ def _as_begun(season: Season) -> dict[str, dict[str, Any]]:
 def _stricter_settings(
     first: Mapping[str, Any], present: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """For each disclosure setting of a phase, return the first value or the present
-    value, whichever is stricter.
+    """For each setting that discloses data, return the value at the opening of the
+    phase or the present value, whichever is stricter.
 
-    A board that opens at a certain time reveals more than a board that never opens.
+    A board that opens at a certain time is less strict than a board that never opens.
     """
     found = dict(first)
     for name, choices in (

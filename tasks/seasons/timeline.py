@@ -13,17 +13,17 @@ from django.utils.translation import gettext as _, pgettext
 from tasks.models import Phase, Season
 from tasks.seasons.phase_acts import planned_ends
 
-#: Later dates are not drawn to scale, or endless phases would compress all others.
+#: Dates more than FURTHEST away are cut off, or endless phases would fill the scale.
 FURTHEST = dt.timedelta(days=400)
-#: Two marks have at least this distance in per cent, so that labels do not overlap.
+#: Marks are at least BETWEEN_MARKS per cent apart, so that labels do not overlap.
 BETWEEN_MARKS = 12
-#: The scale uses the first distance in days or months that gives few enough marks.
+#: Marks are 1 to 14 DAYS or 1 to 12 MONTHS apart, with at most MAX_MARKS marks.
 DAYS, MONTHS = (1, 2, 7, 14), (1, 2, 3, 6, 12)
 MAX_MARKS = 4
-#: The scale is compressed if a phase is UNEVEN times longer than the shortest phase.
-#: A compressed scale raises lengths to the power POWER.
+#: The time scale is compressed if one phase is UNEVEN times longer than another.
+#: On a compressed time scale, a length is drawn as its POWER-th power.
 UNEVEN, POWER = 20, 1 / 3
-LAST_MARK = 88  # per cent from the left, so that its label ends within the line
+LAST_MARK = 88  # per cent from the left, so that the label of the last mark fits
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,9 @@ class TimeLine:
 
 
 def time_line(season: Season) -> dict[str, Any]:
-    """Return the table data of a season's phases and dates, all on the same scale."""
+    """Return the table of a season's phases and dates, with bars and points on a common
+    time scale.
+    """
     at = timezone.now()
     rows = Phase.objects.filter(task__season=season).select_related("task__season")
     ordered = list(rows.order_by("task__position", "task_id", "position", "opens"))

@@ -1,4 +1,6 @@
-"""Mark runs of several teams that are the same, for organisers to look at."""
+"""Mark runs of different teams that have the same content, so that organisers can look
+at these runs.
+"""
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -7,10 +9,11 @@ from tasks.models import Submission
 
 
 def mark_alike(runs: QuerySet[Submission]) -> None:
-    """Mark identical runs if several teams submitted these runs.
+    """Mark the runs in ``runs``, which have the same content, if they are from
+    different teams.
 
-    The caller must have committed the runs, because two simultaneous transactions
-    cannot see each other's runs.
+    The caller must first commit the runs, because two simultaneous transactions cannot
+    see each other's runs.
     """
     if runs.values("team").distinct().count() < 2:
         return

@@ -1,5 +1,5 @@
-"""Repair a file for several tasks. The refused parts are repaired one after the other,
-then all parts are checked.
+"""Repair an uploaded file with runs for several tasks. The runs that were refused are
+repaired one after the other, and then all runs are checked.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,11 +28,11 @@ def repaired_bundle(
     phase: str = "",
     encoding: str = "",
 ) -> Iterator[Repair]:
-    """Yield the repair of a file with refused parts. The repaired copy exists until the
-    end of the block.
+    """Yield the repair of a file in which the runs for some tasks were refused. The
+    repaired copy exists until the end of the block.
 
-    The copy is offered only if each task of ``parts`` can score the copy. ``phase`` is
-    the name of the phase in each task.
+    The repaired copy is only offered if each task of ``parts`` can score its run.
+    ``phase`` is the slug of a phase, which each task must have.
     """
     with ExitStack() as copies:
         repair = _each_repaired(parts, upload, by, encoding, copies)
@@ -59,7 +59,7 @@ def _each_repaired(
         if repair.upload is None:
             if file is upload:
                 return repair
-            # The repair of an earlier part may also have repaired this part.
+            # The repair for an earlier task may also have repaired this task's run.
             continue
         suffix = PurePosixPath(repair.upload.filename).suffix
         name = f"{PurePosixPath(upload.filename).stem}-repaired{suffix}"

@@ -1,5 +1,5 @@
-"""Bundles: one file contains runs for several tasks. Either all runs of the file are
-accepted, or no run is.
+"""A bundle is one uploaded file with runs for several tasks. Either all runs of the
+bundle are accepted, or none.
 """
 
 import datetime as dt
@@ -27,8 +27,8 @@ from tasks.types.problems import capped, from_values, merged
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """The result of reading the file for one task, which is the run with warnings, or
-    the refusal.
+    """The result of reading a bundle for one task. The result contains warnings, or the
+    reason why the run was refused.
     """
 
     phase: Phase
@@ -62,7 +62,7 @@ class Part:
         }
 
 
-#: A file is refused for a faulty part before missing fields or exhausted limits.
+#: A bundle is refused for a faulty run before missing fields or a lack of tries.
 WEIGHTS: tuple[tuple[type[refusals.RunNotTaken], ...], ...] = (
     (refusals.RunRejected,),
     (refusals.CardIncomplete, refusals.QuotaExceeded),
@@ -70,10 +70,10 @@ WEIGHTS: tuple[tuple[type[refusals.RunNotTaken], ...], ...] = (
 
 
 class BundleRefused(refusals.RunNotTaken):
-    """An error about a file for several tasks that was refused because of at least one
-    part. ``parts`` describes each part.
+    """An error about a bundle (a file for several tasks) in which at least one run was
+    refused. ``parts`` are the results of reading the bundle for each task.
 
-    ``repair`` describes a possible repair of the file for API clients, or is None.
+    ``repair`` describes a possible repair of the bundle for API clients, or is None.
     """
 
     repair: Mapping[str, object] | None = None
@@ -146,8 +146,9 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
     team_figures: Mapping[str, object] | None = None,
     warnings: Sequence[Problem] = (),
 ) -> Bundle:
-    """Submit a file to the named tasks, or to each task whose format occurs in the
-    file. Each task gets one run, which uses up one try.
+    """Submit a file as runs for the tasks in ``tasks``, or for each task whose format
+    occurs in the file. The file becomes one run for each task, and each run uses up one
+    try.
     """
     said = run_card.Metadata(
         description=details.description, card=run_card.checked_card(card or {})
@@ -188,7 +189,7 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
     _refuse(parts)
     is_read = all(part.findings.is_read for part in parts)
     with stored_run(upload, sha256, is_checked=is_read) as stored, transaction.atomic():
-        # Lock the team's entry to count submissions to all phases one after the other.
+        # The lock makes simultaneous submissions of the team count tries one by one.
         lock_entry(parts[0].phase, team)
         if before := _sent_before(season, team, details, sha256):
             discard(stored.file)
@@ -211,7 +212,7 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
             submitted_at=at,
             idempotency_key=details.idempotency_key,
         )
-        # The key belongs to the bundle, and could conflict with another key in a phase.
+        # The idempotency key belongs to the bundle and not to the single runs.
         nameless = replace(details, idempotency_key="")
         for part in parts:
             again = submit.sent_again(part.phase, team, stored.sha256)
@@ -281,8 +282,8 @@ def open_phases(
     tasks: Sequence[str] = (),
     begun: dt.datetime | None = None,
 ) -> list[Phase]:
-    """Return one phase for each task that accepts an upload. If ``tasks`` is given,
-    consider only these tasks. ``begun`` is the time when the upload started.
+    """Return one phase that accepts runs for each task. If ``tasks`` is given, only the
+    phases of these tasks are returned. ``begun`` is the time when the upload started.
     """
     at = timezone.now()
     begun = min(begun or at, at)

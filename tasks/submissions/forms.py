@@ -1,4 +1,4 @@
-"""Forms for the description of a run."""
+"""Django forms for the upload and the description of a run."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -228,7 +228,7 @@ class BundleForm(RunForm):
 
     def __init__(self, *args: Any, phases: Sequence[Phase], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # A file for several tasks is stored at every upload.
+        # A bundle is always stored, so no field asks about an earlier file.
         del self.fields["again"]
         slugs = {phase.slug: phase.title for phase in phases}
         choice, several = self.fields["phase"], self.fields["tasks"]

@@ -1,4 +1,4 @@
-"""Check that names of systems do not look like the names of other teams' systems."""
+"""Check if the name of a system looks like the name of another team's system."""
 
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
@@ -10,9 +10,10 @@ from tasks.models import Season, Submission
 
 
 def check_look(season: Season, team: Team, name: str, *, field: str = "system") -> None:
-    """Raise ValidationError if a name resembles the name of another team's system.
+    """Raise ValidationError if a name looks like the name of another team's system in
+    the season.
 
-    ASCII names are exempt, since other names would imitate ASCII names.
+    ASCII names are allowed, since only names with other characters can imitate a name.
     """
     others: QuerySet[Submission] = Submission.objects.filter(
         phase__task__season=season

@@ -1,5 +1,5 @@
-"""Functions of sandboxed processes that read uploads: plain Python, with JSON values as
-input and output.
+"""Sandboxed processes call these functions to read uploads. The functions do not use
+Django, and their arguments and results are JSON values.
 """
 
 import datetime as dt
@@ -40,7 +40,7 @@ def check(given: Mapping[str, Any], index: Index) -> dict[str, Any]:
 
 
 def repair(given: Mapping[str, Any], index: Index) -> dict[str, Any]:
-    """Write a repaired file for a refused run if the intent is certain."""
+    """Write a repaired copy of a refused run if only one repair is possible."""
     told: dict[str, Any] = {"encodings": [], "name": "", "changes": [], "problems": []}
     options, chosen = given["options"], task_type(given["task_type"])
     try:
@@ -68,7 +68,7 @@ def repair(given: Mapping[str, Any], index: Index) -> dict[str, Any]:
 
 def header(given: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        # All versions read the header of a TREC run in the same way.
+        # All versions of the parsing rules read the header of a run in the same way.
         files = open_input(Path(UPLOAD), shown=given["filename"], reading=1)
         return said_in_header(files)
     except InputRefused:
@@ -79,8 +79,8 @@ def tasks_meant(given: Mapping[str, Any]) -> dict[str, Any]:
     meant: dict[str, bool | None] = {}
     problems: list[Problem] = []
     try:
-        # Version 1 of the reading rules accepts every file that other versions accept.
-        # A check for each task follows this first look at the file.
+        # Version 1 of the parsing rules accepts every file that other versions accept.
+        # The file is parsed again later for each task.
         files = open_input(Path(UPLOAD), shown=given["filename"], reading=1)
         for chosen in map(task_type, given["task_types"]):
             meant[chosen.slug] = chosen.accepts(files) if chosen.accepts else None
@@ -123,7 +123,9 @@ def references(given: Mapping[str, Any]) -> dict[str, str]:
 
 
 def program_warnings(_given: Mapping[str, Any]) -> list[str]:
-    """Return what the official program in the upload needs and this machine does not provide."""
+    """Return sentences about resources that the uploaded official program needs and
+    this machine does not have.
+    """
     text = Path(UPLOAD).read_text(encoding="utf-8")
     return official_program.warnings_of(official_program.program_of(text))
 
@@ -136,7 +138,9 @@ def unpacked_size(path: Path) -> int:
 
 
 def _size_in_gzip(path: Path) -> int:
-    """Return the size that a gzip file states at the end, or 0 for other files."""
+    """Return the unpacked size that a gzip file states in its last bytes, or 0 if the
+    file is not a gzip file.
+    """
     with path.open("rb") as file:
         if file.read(len(GZIP)) != GZIP or file.seek(0, 2) < 4:
             return 0
@@ -151,11 +155,11 @@ _PUBLICATION = {
     "dblp": "",
     "url": "",
 }
-#: The object under this key in `ir_metadata` contains fields of the run card.
+#: RUN_CARD is the key in `ir_metadata` under which fields of the run card are.
 RUN_CARD = "run card"
-#: One value in the description has at most this many characters.
+#: A value in the description has at most MAX_VALUE characters.
 MAX_VALUE = 400
-#: Tracking programs also write series of measurements, so files may be this large.
+#: Files of programs that measure costs are long, so MAX_FILE bytes are allowed.
 MAX_FILE = 1 << 18
 _MARKS = (b"ir_metadata.start", b"ir_metadata.end")
 _AMOUNT = re.compile(r"(\d{1,15}(?:\.\d{1,15})?) (\w{1,5})")
@@ -166,8 +170,8 @@ Said = dict[str, Any]
 
 
 class MetadataUnreadable(Exception):
-    """An error about a file that is not `ir_metadata`, with a clause for the sender as
-    message.
+    """An error about a file that cannot be read as `ir_metadata`. The message is a
+    clause for the sender.
     """
 
 
@@ -203,7 +207,9 @@ def said_in_file(path: Path) -> Said:
 
 
 def said_of(metadata: Mapping[str, Any]) -> Said:
-    """Return `description`, `card` and `figures` of the metadata, without validation."""
+    """Return the description, the run card and the costs that the metadata state,
+    without validation.
+    """
     card = {
         name: text
         for name, value in _run_card_entries(metadata)
@@ -218,7 +224,7 @@ def said_of(metadata: Mapping[str, Any]) -> Said:
 
 
 def parsed_metadata(text: bytes) -> Mapping[str, Any]:
-    """Return the names and values of metadata in a file or a header. Raises
+    """Return the metadata in a file or in the header of a run as a dictionary. Raises
     MetadataUnreadable.
     """
     try:

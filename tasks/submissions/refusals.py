@@ -1,5 +1,5 @@
-"""Reasons for refusing a run. Each reason has a message for people and attributes for
-API clients.
+"""Errors for the reasons why a run is refused. Each error has a message for people and
+attributes for API clients.
 """
 
 import datetime as dt
@@ -15,12 +15,12 @@ from tasks.types.problems import capped, counted
 
 
 class RunNotTaken(Refused):
-    """An error about a run that was not stored and used up no try."""
+    """An error about a run that is refused. The run is not stored and uses up no try."""
 
 
 class RunUnusable(RunNotTaken):
-    """An error about an upload that cannot be a run. If ``problems`` is empty, the
-    message describes the problem.
+    """An error about an upload that cannot be accepted as a run. If ``problems`` is
+    None, the error's message is the only problem.
     """
 
     status = 422
@@ -38,10 +38,10 @@ class RunUnusable(RunNotTaken):
 
 
 class RunRejected(RunUnusable):
-    """An error about a file that cannot be read or cannot be a run. ``more`` is the
-    number of fatal problems that are not listed.
+    """An error about a run with fatal problems. ``more`` is the number of fatal
+    problems that are not listed.
 
-    ``repair`` describes possible repairs for API clients.
+    ``repair`` describes possible repairs of the file for API clients.
     """
 
     repair: Mapping[str, object] | None = None
@@ -65,8 +65,8 @@ class RunRejected(RunUnusable):
 
 
 class CardIncomplete(RunUnusable):
-    """An error about missing required fields of the run card. ``missing`` contains the
-    names of these fields.
+    """An error about a run card without fields that the phase requires. ``missing``
+    contains the names of the fields that are missing.
     """
 
     def __init__(self, missing: Sequence[str], names: str) -> None:
@@ -79,8 +79,8 @@ class CardIncomplete(RunUnusable):
 
 
 class QuotaExceeded(RunNotTaken):
-    """An error about a team without tries left. ``renews_at`` is the time of the next
-    try, or None if no further try follows.
+    """An error about a team that has no tries left in the phase. ``renews_at`` is the
+    time from which the team has a try again, or None if never.
     """
 
     status = 429
@@ -114,7 +114,7 @@ class StorageUsed(RunNotTaken):
 
 class PhaseClosed(RunNotTaken):
     """An error about a phase that does not accept runs now. ``late_by`` is the time
-    between the end of the phase and the beginning of the upload.
+    between the end of the phase and the start of the upload.
     """
 
     def __init__(
@@ -155,8 +155,9 @@ class NotRegistered(RunNotTaken):
 
 
 class InputsNotReleased(RunNotTaken):
-    """An error about a team that may not have the inputs yet. Checks are also refused,
-    because a check could reveal the inputs.
+    """An error about a team that may not have the public inputs of the phase yet. The
+    site also refuses to check runs for this team, because the result of a check could
+    reveal the inputs.
     """
 
     def __init__(self, at: dt.datetime | None) -> None:

@@ -1,4 +1,6 @@
-"""Offers for a refused run: the repaired file, a choice of encodings, or another phase."""
+"""Offer the sender of a refused run a repaired file, a choice of encodings, or another
+phase that accepts the run.
+"""
 
 import secrets
 from collections.abc import Callable, Iterator, Sequence
@@ -30,17 +32,18 @@ from tasks.types.problems import from_values
 from tasks.types.repairs import ARCHIVE
 from tasks.types.runs import RIGHT_TASK
 
-#: At most this many other phases check whether they accept the file.
+#: At most MAX_PHASES other phases are tried for a refused file.
 MAX_PHASES = 6
-#: An API response includes a repaired text up to this size in bytes.
+#: A repaired file in an API response has at most MAX_IN_ANSWER bytes.
 MAX_IN_ANSWER = 100_000
 SALT = "kept-run"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Repair:
-    """A possible repair of a refused run. ``upload`` is the repaired file, and
-    ``changes`` lists the changes. ``phase`` is another phase that accepts the file.
+    """A possible repair of a refused run, or a choice of encodings. ``upload`` is the
+    repaired file, and ``changes`` are sentences about the changes in this file.
+    ``phase`` is another phase that accepts the file.
     """
 
     upload: Upload | None = None
@@ -61,8 +64,8 @@ class Repair:
         ]
 
     def content(self) -> str | None:
-        """Return the text of the repaired file. Return None for archives, for long
-        files, and without a repair.
+        """Return the text of the repaired file for an API response. Return None if the
+        file is an archive or too long, or if there is no repaired file.
         """
         upload = self.upload
         if upload is None or upload.size > MAX_IN_ANSWER:
@@ -76,7 +79,7 @@ class Repair:
 def repaired(
     phase: Phase, upload: Upload, by: User | None, *, encoding: str = ""
 ) -> Iterator[Repair]:
-    """Yield the possible repairs of a refused file. The repaired copy exists until the
+    """Yield the possible repair of a refused file. The repaired copy exists until the
     end of the block.
     """
     gold = Gold.objects.current(phase)
@@ -133,7 +136,7 @@ def right_phase(
     has_inputs: Callable[[User | None, Phase], bool],
 ) -> Phase | None:
     """Return another phase of the season that accepts the file, because the file
-    answers the instances of that phase.
+    contains answers to the instances of this other phase.
 
     Phases of the same task are tried first, and open phases before closed phases.
     Phases whose inputs the user may not have are skipped.
@@ -171,8 +174,9 @@ def _kept_repair_key(place: Place) -> str:
 
 
 def keep(place: Place, upload: Upload, by: User, team: Team) -> str:
-    """Store a repaired file for an hour, and return a signed token for the sender.
-    Return an empty text if the team's storage is full.
+    """Store a refused or repaired file for an hour, and return a signed token with
+    which the sender can submit the file. Return an empty text if the team's storage is
+    full.
     """
     if not team_storage.has_room(team, upload.size):
         return ""
@@ -186,18 +190,18 @@ def keep(place: Place, upload: Upload, by: User, team: Team) -> str:
 
 
 def forget(token: str) -> None:
-    """Remove the file of the token after the file was submitted as a run.
+    """Remove the stored file after it was submitted as a run.
 
-    The caller must first call `kept`, because `forget` does not check the place and the
-    user of the token.
+    The caller must first call `kept`, which checks the user and the phase or season of
+    the token.
     """
     storage.runs.delete(signing.loads(token, salt=SALT)["stored"])
 
 
 @contextmanager
 def kept(token: str, place: Place, by: User) -> Iterator[Upload | None]:
-    """Yield the stored file of the token. Yield None if the file was removed, or if the
-    token belongs to another target or user.
+    """Yield the stored file to which the token belongs. Yield None if the file was
+    removed, or if the token belongs to another user, phase or season.
     """
     with TemporaryDirectory(prefix="citeboard-kept-") as folder:
         yield _stored_upload(token, place, by, Path(folder))

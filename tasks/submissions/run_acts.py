@@ -1,5 +1,5 @@
-"""User actions on a submitted run: withdraw, exclude, select, order and describe the
-run, and acknowledge failures.
+"""Teams can withdraw, select, order and describe their submitted runs. Organisers can
+exclude runs and acknowledge failures.
 """
 
 from collections.abc import Iterable, Mapping
@@ -36,8 +36,8 @@ Status = Submission.Status
 
 
 class NotInThisState(refusals.Refused):
-    """An error about an action that is not possible in the run's state. The message
-    names possible actions.
+    """An error about an action that is impossible in the present state of the run. The
+    message names an action that is possible instead.
     """
 
 
@@ -75,7 +75,7 @@ def withdraw(submission: Submission, user: User, reason: str = "") -> Submission
             by=user,
             reason=reason,
         )
-        # Earlier failures need attention again, unless a later run was scored.
+        # The team's failed runs before the withdrawn run need attention again.
         own.filter(status=Status.FAILED, number__lt=submission.number).update(
             has_failed=True
         )
@@ -92,7 +92,9 @@ def revoke_run(submission: Submission, user: User, reason: str = "") -> Submissi
 
 
 def accept_late(submission: Submission, user: User, reason: str) -> Submission:
-    """Accept a late run like a run in time. A repeated call changes nothing."""
+    """Treat a late run like a run that was submitted in time. A repeated call changes
+    nothing.
+    """
     with transaction.atomic():
         late = Submission.objects.filter(pk=submission.pk, is_late=True)
         if late.update(
@@ -161,7 +163,7 @@ def _change_status(
         if not reason:
             require_open(submission)
         if _set_status(submission, status, allowed, told):
-            # The object in memory still has the previous state.
+            # ``submission`` was loaded before the change and has the previous status.
             change = audit.Change("status", submission.status, status.value)
             note_change(submission, by, status.value, reason, [change])
     submission.refresh_from_db()
@@ -176,7 +178,7 @@ def _change_status(
 def _set_status(
     submission: Submission, status: Status, allowed: tuple[str, ...], reason: str
 ) -> int:
-    # Lock jobs before runs, because workers that record results use this order.
+    # Jobs are locked before runs, as in workers that store results, to avoid deadlocks.
     list(submission.jobs.select_for_update().order_by("pk"))
     moved = Submission.objects.filter(pk=submission.pk, status__in=allowed).update(
         status=status, status_since=timezone.now(), reason=reason
@@ -215,15 +217,15 @@ def _set_exclusion(
     return submission
 
 
-#: `disqualify` removes a run from every board and from comparisons.
-#: `hide` removes a run from every board, and `reinstate` undoes the removal.
-#: A new reason replaces the earlier reason.
+#: `disqualify` removes a run from all boards and from comparisons.
+#: `hide` removes a run only from all boards, and `reinstate` undoes both.
+#: A second call with another reason replaces the reason.
 disqualify = partial(_set_exclusion, exclusion=Exclusion.DISQUALIFIED)
 hide = partial(_set_exclusion, exclusion=Exclusion.HIDDEN)
 reinstate = partial(_set_exclusion, exclusion="")
 
-#: Teams can select runs with these statuses.
-#: Unscored runs are included, because scores may arrive after the deadline.
+#: Teams can select runs with a status in MAY_BE_CHOSEN for the board.
+#: Unscored runs can be selected, because scores may arrive after the deadline.
 MAY_BE_CHOSEN = (*Submission.MOVING, Submission.Status.SCORED)
 
 
@@ -289,9 +291,10 @@ def check_priority(phase: Phase, kind: str, place: int | None) -> None:
 
 
 def give_priority(submission: Submission, place: int | None) -> None:
-    """Move the run to a position among the team's runs, by default the last position.
+    """Move the run to the position ``place`` among the team's runs, by default the last
+    position.
 
-    The caller is in the transaction that stores the run.
+    The caller must be in the transaction that stores the run.
     """
     others = list(
         in_priority(submission.phase, submission.team).exclude(pk=submission.pk)
@@ -354,7 +357,7 @@ def describe_run(
         "links": plain_text.checked_links(links),
         "card": submission.card if card is None else checked_card(card),
     }
-    # Empty fields may stay empty, since the phase may have required the fields later.
+    # Fields that were empty may stay empty, even if the phase now requires them.
     stood = Metadata(description=submission.description, card=submission.card)
     missing = missing_from(submission.phase, stood)
     gone = missing_from(
@@ -485,8 +488,8 @@ def _record_in_history(
 def acknowledge(
     *, run: Submission, job: Job | None = None, note: str, by: User
 ) -> Acknowledgement:
-    """Acknowledge the failure of a run, or of a ``job`` that could not rescore the run.
-    A repeated call changes nothing.
+    """Acknowledge that an organiser has noticed the failure of a run, or the failure of
+    the scoring job ``job`` of the run. A repeated call changes nothing.
     """
     note = plain_text.one_line(note)
     message = _("the note has %(found)s characters; at most %(most)s are allowed")

@@ -1,5 +1,5 @@
-"""Validate the description of a run: the sender's fields, the run's header, and
-required fields.
+"""Validate the description of a run, which comes from the fields of the form and from
+the header of the run, and check that required fields are present.
 """
 
 import math
@@ -36,7 +36,7 @@ from tasks.submissions import refusals, uploads
 from tasks.types import Options, Problem, TaskType
 from tasks.types.problems import fatal, from_values
 
-#: The functions of this module read runs, each in a sandboxed process.
+#: Sandboxed processes call the functions of the module READING to read runs.
 READING = "tasks.submissions.reading"
 READER = f"{READING}:metadata"
 _DATE = re.compile(
@@ -140,8 +140,8 @@ def missing_warnings(phase: Phase, said: Metadata) -> list[Problem]:
 
 
 def unknown_fields(sent: Iterable[str], known: Collection[str]) -> list[Problem]:
-    """Return warnings about fields that runs do not have. Each warning suggests the
-    most similar name.
+    """Return warnings about names of fields that runs do not have. Each warning
+    suggests the most similar name of a field.
     """
     unknown = [name for name in sent if name not in known]
     problems = []
@@ -170,8 +170,8 @@ def missing_from(phase: Phase, said: Metadata) -> list[str]:
 def sender_of(
     by: User | None, upload: uploads.Upload, team: Team | None
 ) -> Sender | None:
-    """Return the account for which a run is read. The run is submitted if the team is
-    known, otherwise only checked.
+    """Return the sender of a run, whose uploads are limited together. If ``team`` is
+    given, the run is submitted, otherwise it is only checked.
     """
     if by is None and team is None:
         return None
@@ -207,8 +207,8 @@ def read_metadata(
 
 
 def metadata_of_header(task_type: TaskType, said: Mapping[str, Any]) -> Metadata:
-    """Return the description in the header of a run. The function ignores invalid
-    values, since scores do not depend on the description.
+    """Return the description of a run that the header of the run contains. Invalid
+    values in the header are ignored, since scores do not depend on the description.
     """
     return _metadata(task_type, said, _valid_values(checked_card, said["card"]))
 
@@ -362,8 +362,8 @@ def checked_details(
 
 @dataclass(frozen=True, kw_only=True)
 class TeamMeasure(Asked):
-    """A quantity that teams report. ``highest`` is the largest plausible value in the
-    unit ``unit``.
+    """A number that teams can report for a run, such as the run time. ``highest`` is
+    the largest plausible value, in the unit that ``unit`` names.
     """
 
     unit: str
@@ -448,8 +448,8 @@ def measures_for(task_type: TaskType) -> tuple[TeamMeasure, ...]:
 def checked_figures(
     task_type: TaskType, given: Mapping[str, object]
 ) -> dict[str, float]:
-    """Return the values that a team reports by name, without empty values. Raises
-    ValidationError with every invalid field.
+    """Return the reported numbers of a run by name, without empty values. Raises
+    ValidationError, which describes every invalid value.
     """
     known = {measure.name: measure for measure in measures_for(task_type)}
     found: dict[str, float] = {}

@@ -1,5 +1,5 @@
-"""Seeds: runs that a team declares as repetitions of one system with different seeds.
-The board ranks the mean scores of these runs.
+"""A team can declare runs as seeds, which are repetitions of one system with different
+random seeds. The board ranks the mean scores of the seeds of a system.
 """
 
 from django.core.exceptions import ValidationError
@@ -16,8 +16,8 @@ from tasks.submissions.looks import check_look
 
 
 def check_declared(phase: Phase, team: Team, seeds_of: str) -> None:
-    """Raise ValidationError if a run of the phase cannot be a seed (repetition) of this
-    system, or must be a seed of a system.
+    """Raise ValidationError if a run cannot be declared as a seed (repetition) of the
+    system ``seeds_of``, or if the phase requires a system.
     """
     fault = ""
     if not seeds_of:
@@ -37,8 +37,8 @@ def check_declared(phase: Phase, team: Team, seeds_of: str) -> None:
 
 
 def may_declare(submission: Submission) -> bool:
-    """Return True if the phase accepts seeds now and the team may make the run a seed,
-    or independent.
+    """Return True if the team may now declare the run as a seed (repetition) of a
+    system or as independent.
     """
     phase, now = submission.phase, timezone.now()
     is_offered = phase.seeds != Task.Seeds.REFUSED or bool(submission.seeds_of)
@@ -54,8 +54,8 @@ def may_declare(submission: Submission) -> bool:
 def declare_seed(
     submission: Submission, user: User, reason: str = "", *, seeds_of: str
 ) -> Submission:
-    """Declare that a run is a seed of the system. An empty name makes the run
-    independent again.
+    """Declare that a run is a seed (repetition) of the system ``seeds_of``. If
+    ``seeds_of`` is empty, the run becomes independent again.
     """
     group = plain_text.one_line(seeds_of)
     message = _("the name has %(found)s characters; at most %(most)s are allowed")

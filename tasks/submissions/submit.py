@@ -1,5 +1,5 @@
-"""Accept a run: check, count and queue the run. If no reading process is free, accept
-the run and read the file later.
+"""Check, store and queue a submitted run. If all processes that read uploads are busy,
+the run is accepted and read later.
 """
 
 import datetime as dt
@@ -100,7 +100,9 @@ def submit_run(  # noqa: PLR0913  (each is a field of the form)
     seeds_of: str = "",
     warnings: Sequence[Problem] = (),
 ) -> Submission:
-    """Store and queue a run that can be scored. A refused run does not use up a try."""
+    """Check a run, and store and queue the run if it can be scored. A refused run does
+    not use up a try.
+    """
     run_acts.check_priority(phase, kind, priority)
     details = run_card.checked_details(
         system=system,
@@ -118,7 +120,7 @@ def submit_run(  # noqa: PLR0913  (each is a field of the form)
         return before
     check_look(phase.task.season, team, details.system)
     seeds.check_declared(phase, team, details.seeds_of)
-    # Check the entry before reading the file, and again under the lock.
+    # Dates and limits are checked before the file is read, and again under the lock.
     check_entry(phase, team, timezone.now(), upload.begun_at, upload.size)
     require_terms(phase.task.season, user)
     unread = None
@@ -169,7 +171,7 @@ def submit_baseline(
         stored_run(upload, sha256, is_checked=found.is_read) as stored,
         transaction.atomic(),
     ):
-        # Without the lock, two simultaneous baselines would get the same number.
+        # The lock keeps simultaneous baselines from getting the same number.
         Task.objects.select_for_update().get(pk=phase.task_id)
         said = run_card.Metadata(description=description).before(found.about)
         return queue_run(
@@ -186,12 +188,12 @@ def submit_earlier_run(
     by: User | None,
     idempotency_key: str = "",
 ) -> Submission:
-    """Queue a run that a team submitted on another platform. Dates and limits of the
-    phase are ignored.
+    """Queue a run that a team submitted on another platform. The dates of the phase and
+    the limits on runs are ignored.
 
-    ``enter`` returns the team. ``enter`` is called in the transaction that stores the
-    run, so that a refused run creates no team. If the team has a run with the same file
-    in the phase, return that run.
+    ``enter`` creates or returns the team. ``enter`` is called in the transaction that
+    stores the run, so that a refused run creates no team. If the team already has a run
+    with the same file in the phase, the function returns the earlier run.
     """
     details = run_card.checked_details(
         system=system,
@@ -227,10 +229,10 @@ def submit_dated_run(
     facts: Mapping[str, Any],
     by: User | None = None,
 ) -> Submission:
-    """Queue a run that was submitted at another time or on another site. Dates and
-    limits of the phase are ignored.
+    """Queue a run that was submitted at another time or on another site. The dates of
+    the phase and the limits on runs are ignored.
 
-    ``facts`` contains at least the time of submission.
+    ``facts`` contains the time of submission and further fields of the submission.
     """
     sha256 = checksum(upload.path)
     found = _check_file(phase, upload, by, None)
@@ -285,8 +287,9 @@ def check_entry(
     begun: dt.datetime | None = None,
     size: int = 0,
 ) -> dict[str, Any]:
-    """Check deadlines and limits of the phase. Return True if the run is late.
-    ``begun`` is the time when the upload started, for which deadlines are checked.
+    """Check that the team may submit a run to the phase now. Return fields of the new
+    submission, such as ``is_late``. ``begun`` is the time when the upload started,
+    which must be before the deadline.
     """
     check_registered(phase.task.season, team)
     begun = min(begun or at, at)
@@ -440,10 +443,11 @@ def quota(phase: Phase, team: Team, at: dt.datetime | None = None) -> Quota:
     counted = [counted_runs(phase, team) for phase in phases]
 
     def spent(runs: QuerySet[Submission], limit: int) -> int:
-        """Return the number of tries that the runs used up.
+        """Return the number of tries that ``runs`` used up.
 
-        A run that waits for a package or model uses up no try. At most ``limit``
-        waiting runs are exempt, since all waiting runs are scored in the end.
+        A run that waits for the installation of a package or model uses up no try. At
+        most ``limit`` waiting runs use up no try, since waiting runs are scored in the
+        end.
         """
         waiting = runs.filter(lacks_supply(), status=Submission.Status.WAITING)
         return runs.count() - min(waiting.count(), limit)
@@ -480,8 +484,8 @@ def quota(phase: Phase, team: Team, at: dt.datetime | None = None) -> Quota:
 
 
 def counted_runs(phase: Phase, team: Team) -> QuerySet[Submission]:
-    """Return the runs that used up a try. The first failure at a time or memory limit
-    does not count.
+    """Return the team's runs that used up a try. The first run that failed at a time or
+    memory limit uses up no try.
     """
     own = Submission.objects.filter(phase=phase, team=team)
     is_over_limit = Q(status=Submission.Status.FAILED, hit_limit=True)
@@ -510,13 +514,13 @@ HEADER = f"{run_card.READING}:header"
 
 
 def unread_facts(metadata: Upload | None, *, is_named: bool = True) -> dict[str, Any]:
-    """Return the uploaded `ir_metadata` file as data for a later reading, and whether
-    the sender named the task.
+    """Return the uploaded `ir_metadata` file as data for a later reading. ``is_named``
+    in the result is True if the sender named the task.
     """
     if metadata is None:
         return {"is_named": is_named}
     with metadata.path.open("rb") as file:
-        # One more byte than allowed is read, so that the reader reports the excess.
+        # One byte more than the limit is read, so that the reader reports a long file.
         content = file.read(reading.MAX_FILE + 1)
     return {
         "metadata": content,
@@ -534,8 +538,8 @@ def unread_findings() -> run_card.Findings:
 def read_late(
     submission: Submission, run: Path, folder: Path
 ) -> Callable[[], None] | None:
-    """Read the header and metadata of a run that was not read on arrival. Raises
-    RunRejected.
+    """Read the header and the metadata of a run that was accepted without being read.
+    Raises RunRejected.
     """
     if (late := LateReading.objects.filter(submission=submission).first()) is None:
         return None

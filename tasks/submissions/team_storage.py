@@ -1,5 +1,5 @@
-"""Storage of a team: the files of runs, and refused files that the team may still
-submit.
+"""A team's storage contains the files of its runs, and refused or repaired files that
+the team may still submit.
 """
 
 import datetime as dt
@@ -12,8 +12,8 @@ from citeboard.core import storage
 from citeboard.teams.models import Team
 from tasks.models import Submission
 
-#: A kept file in this folder can be submitted within this time in seconds.
-#: Kept files without a run are removed after this time.
+#: Files in the folder KEPT can be submitted within KEPT_SECONDS.
+#: Files in the folder KEPT that are not runs are removed after KEPT_SECONDS.
 KEPT, KEPT_SECONDS = "kept", 3_600
 
 

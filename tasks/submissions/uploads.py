@@ -1,4 +1,4 @@
-"""Files of runs: receive them, store them, and delete files without a reference."""
+"""Receive and store the files of runs, and delete files that belong to no run."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from citeboard.core.upload_queue import UploadQueue
 from tasks.models import Submission
 from tasks.submissions import team_storage
 
-#: File systems count the length of names in bytes.
+#: MAX_NAME limits the length of a file name in bytes, as file systems do.
 MAX_NAME = 100
 MAX_SUFFIX = 12
 
@@ -56,7 +56,7 @@ class UploadTooLarge(refusals.Refused):
 class Upload:
     path: Path
     filename: str
-    #: The first byte arrived at this time, or at an unknown time if None.
+    #: `begun_at` is the time when the first byte arrived, or None if unknown.
     begun_at: dt.datetime | None = None
     network: str = ""
 
@@ -82,8 +82,8 @@ def _shorten_to_bytes(text: str, most: int) -> str:
 
 
 class DiskUploadHandler(TemporaryFileUploadHandler):
-    """Writes uploaded files to disk during the upload. The size of one request is
-    limited to the maximum size of a run.
+    """Writes uploaded files to disk during the upload. A request can have at most as
+    many bytes as the largest allowed run.
     """
 
     def __init__(self, request: HttpRequest | None = None) -> None:
@@ -127,7 +127,9 @@ def network_of(request: HttpRequest) -> str:
 
 @contextmanager
 def received(file: UploadedFile[Any]) -> Iterator[Upload]:
-    """Yield the received file of a run, after waiting in the upload queue."""
+    """Yield the received file of a run. The upload first waits for its turn in the
+    upload queue.
+    """
     account = getattr(file, "account", None) or getattr(file, "network", "")
     megabytes = (file.size or 0) / MEGABYTE
     with upload_queue().turn(str(account), megabytes), _receive_file(file) as upload:
@@ -167,17 +169,17 @@ def upload_limit() -> int:
     return int(settings.UPLOAD_MAX_MB) << 20
 
 
-#: Abandoned files are removed if they have not changed for this time.
+#: A file without a run is removed if it has not changed for SAFE_AGE.
 SAFE_AGE = dt.timedelta(hours=1)
-#: The first two characters of a stored run's checksum name the folder of the run.
+#: A run's folder is named by the first two characters of the run's checksum.
 FOLDERS = [f"{number:02x}" for number in range(256)]
 
 log = logging.getLogger(__name__)
 
 
 def remove_abandoned(now: dt.datetime | None = None) -> int:
-    """Remove partial files, and stored files without a row, in one folder and among
-    refused files.
+    """Remove incomplete uploads, and stored files without a run in one random folder
+    and in the folder of repaired files.
     """
     folders = (random.choice(FOLDERS), team_storage.KEPT)  # noqa: S311
     removed = remove_half_uploads(now)
@@ -188,7 +190,7 @@ def remove_half_uploads(now: dt.datetime | None = None) -> int:
     before = ((now or timezone.now()) - SAFE_AGE).timestamp()
     removed = 0
     for path in Path(settings.FILE_UPLOAD_TEMP_DIR).iterdir():
-        # The upload may end and disappear during the check.
+        # An upload may end during the check, and its file then disappears.
         with suppress(FileNotFoundError):
             if path.stat().st_mtime < before:
                 path.unlink()
@@ -203,7 +205,7 @@ def remove_unnamed_runs(folder: str, now: dt.datetime | None = None) -> int:
     old = [
         entry.name for entry in storage.runs.entries(folder) if entry.modified < before
     ]
-    # Query rows after listing files, because a later row belongs to a newer file.
+    # Runs are queried after listing files, so a new run's file is not removed.
     named = set(Submission.objects.filter(file__in=old).values_list("file", flat=True))
     unnamed = [name for name in old if name not in named]
     for name in unnamed:
@@ -229,7 +231,9 @@ def checksum(path: Path) -> str:
 
 @contextmanager
 def stored_run(upload: Upload, sha256: str, *, is_checked: bool) -> Iterator[StoredRun]:
-    """Yield the run in the run storage. If the block fails, the stored run is removed."""
+    """Store the file of a run and yield a description of the stored file. If the block
+    raises an exception, the stored file is removed.
+    """
     name = f"{sha256[:2]}/{sha256}/{secrets.token_hex(4)}/{upload.filename}"
     with upload.path.open("rb") as content:
         file = storage.runs.save(name, File(content))

@@ -1,5 +1,5 @@
-"""Read untrusted YAML with a safe loader. Aliases are refused unless a caller allows
-short aliases.
+"""Read YAML from untrusted sources with a safe loader. Aliases in the YAML text are
+refused unless the caller allows short aliased values.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ from tasks.types.guarded.limits import (
     within_size,
 )
 
-#: The parser looks ahead by 1,024 characters at each level of brackets.
+#: The parser of PyYAML looks ahead by 1,024 characters at each level of brackets.
 YAML = Limits(size=1 << 18, depth=20, digits=60)
 
 
@@ -25,10 +25,10 @@ MAX_ANCHORED, MAX_ALIASES = 50, 1_000
 def read_yaml(
     text: str | bytes, limits: Limits = YAML, *, takes_aliases: bool = False
 ) -> Any:
-    """Return the value of a YAML text. Raises Unreadable.
+    """Return the value that a YAML text describes. Raises Unreadable.
 
-    Aliases are refused unless ``takes_aliases`` is True. Small aliased values are then
-    copied.
+    Aliases are refused unless ``takes_aliases`` is True. If aliases are allowed, a
+    small value is copied for each alias.
     """
     checked = within_size(text, limits)
     try:
@@ -49,8 +49,9 @@ def read_yaml(
 
 
 class _Loader(yaml.SafeLoader):
-    """A YAML loader with limits, because aliases and long numbers can make a short text
-    very large, and nesting can make a text slow.
+    """A YAML loader with limits on numbers and nesting, which can make a short text
+    very large or slow to read. The loader refuses aliases, which can also make a short
+    text very large.
     """
 
     limits = YAML
@@ -90,12 +91,12 @@ class _Loader(yaml.SafeLoader):
 
 
 class _AliasLoader(_Loader):
-    """A YAML loader that copies aliased values. An aliased value must not contain an
-    alias, so the size of the result is limited.
+    """A YAML loader that allows aliases and copies the aliased values. An aliased value
+    must not contain an alias, so the size of the result is limited.
     """
 
     _aliases = 0
-    #: The parser counts nodes since the current anchor, or None outside of anchors.
+    #: `_anchored` is the number of nodes below the present anchor, or None.
     _anchored: int | None = None
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
@@ -127,6 +128,6 @@ def _yaml_error(message: str, mark: Any) -> yaml.MarkedYAMLError:
 
 
 for _tag in ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float"):
-    # A derived loader copies the table of its base class when an entry is added.
+    # The derived loader comes first, as it copies its base class's table of types.
     _AliasLoader.add_constructor(_tag, _Loader.construct_number)
     _Loader.add_constructor(_tag, _Loader.construct_number)

@@ -1,4 +1,5 @@
-"""Task types, one folder each. The registry finds a task type by its folder.
+"""Each built-in task type has a folder in this package. The registry finds a task type
+by its folder.
 
 This package is plain Python, which does not import Django and contains no code for
 requests or users. Task types refer to their metrics by name.

@@ -1,4 +1,6 @@
-"""The declaration of a task type, and the data classes that its functions exchange."""
+"""This module contains the class `TaskType`, which declares a task type, and the data
+classes that functions of task types exchange.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,7 @@ OF_JUDGE = "@"
 
 
 def base_rules(rules: str) -> str:
-    """Return the rule set without the name of the judge.
+    """Return the name of the rule set without the part from @ on, which names a judge.
 
     >>> base_rules("corrected@support-b"), base_rules("corrected")
     ('corrected', 'corrected')
@@ -71,7 +73,9 @@ class UnknownTaskType(LookupError):
 
 
 class OptionRefused(ValueError):
-    """The task type does not know an option, or does not accept its value."""
+    """An error for an option that the task type does not have, or for an invalid value
+    of an option.
+    """
 
 
 ABOVE, BELOW = 1, -1
@@ -81,9 +85,9 @@ ABOVE, BELOW = 1, -1
 class ScatterPair:
     """Two metrics whose scatter plot a board shows.
 
-    ``across`` is the metric of the horizontal axis, ``up`` that of the vertical axis.
-    ``finds`` is `ABOVE` or `BELOW` if a paper reports on which side of the diagonal
-    systems lie, otherwise 0.
+    ``across`` is the metric of the plot's horizontal axis, and ``up`` is the metric of
+    its vertical axis. ``finds`` is `ABOVE` or `BELOW` if a paper reports that systems
+    lie above or below the diagonal of this plot, otherwise 0.
     """
 
     across: str
@@ -101,7 +105,7 @@ class Option:
     default: str
     summary: str
     choices: tuple[str, ...] = ()
-    #: `former` maps prefixes of values from older versions to the present prefixes.
+    #: `former` maps old prefixes of the option's values to the present prefixes.
     former: Mapping[str, str] = field(default_factory=dict)
     #: `may_be_file` is True if the option's value may be the path of a file.
     #: A season file may only name files below the season file's own folder.
@@ -109,14 +113,14 @@ class Option:
     #: `is_needed` is True if metrics with the option need a value that is not empty.
     is_needed: bool = False
     #: `is_of_gold` is True if the option selects a part of the gold (true answers).
-    #: The public inputs contain only the part of the data that the option selects.
+    #: If `is_of_gold` is True, the public inputs contain only the selected part.
     is_of_gold: bool = False
     #: New tasks that do not set the option get the value in `for_new_tasks`.
     #: Existing tasks keep their stored value of the option.
     for_new_tasks: str = ""
-    #: `of_site` contains a folder's name in the site's folder of models, and a value.
-    #: If the folder in `of_site` exists, new tasks get the value in `of_site`.
-    #: If the value in `of_site` is empty, new tasks get the path of the folder.
+    #: `of_site` is a pair of a folder's name in the site's models folder and a value.
+    #: If the folder of `of_site` exists, the option has the value in new tasks.
+    #: An empty value in `of_site` means the path of the folder.
     of_site: tuple[str, str] = ("", "")
 
     @classmethod
@@ -125,8 +129,8 @@ class Option:
         return cls(name=name, default="no", summary=summary, choices=("no", "yes"))
 
     def value_of(self, options: Options) -> str:
-        """Return the option's value or its default. Replace prefixes that older
-        versions wrote.
+        """Return the option's value or its default. An old prefix of the value, from an
+        earlier version of Citeboard, is replaced by the present prefix.
         """
         value = options.get(self.name, self.default)
         for before, now in self.former.items():
@@ -159,8 +163,7 @@ TOKENIZER = Option(
 #: `CUTOFFS` is the name of the option for additional cut-offs.
 CUTOFFS = "k"
 MAX_CUTS = 10
-#: The option `accept` lists categories of findings that become warnings.
-#: Without the option `accept`, findings of all categories refuse a run.
+#: The option `accept` lists categories of faults of a run that are only warnings.
 ACCEPT = "accept"
 
 
@@ -170,7 +173,7 @@ def cutoffs(
     """Return the cut-offs (numbers of first candidates) that the options list, in
     ascending order and without the cut-offs in ``besides``.
 
-    The list in the options may be empty if ``besides`` is not empty. Raises
+    The options may list no cut-offs if ``besides`` contains cut-offs. Raises
     OptionRefused.
     """
     said = options.get(CUTOFFS, "")
@@ -257,9 +260,9 @@ def clusters_of(
     field: str,
     values: Mapping[str, str],
 ) -> list[str]:
-    """Return the cluster of each row, which contains the units that are resampled
-    together. The cluster is the value of the field, or the class of the dimension, that
-    the option ``unit`` names.
+    """Return the resampling cluster of each row. The bootstrap draws all units of a
+    cluster together. The cluster is the row's value of the gold field, or the row's
+    class in the dimension, that the option ``unit`` names.
 
     Raises InputRefused if instances of the same unit belong to different clusters.
     """
@@ -311,7 +314,7 @@ class Split:
     #: `unit_values` contains each instance's value of the field that `unit` names.
     #: `unit_values` is empty if the option `unit` does not name a field of the gold.
     unit_values: Mapping[str, str] = field(default_factory=dict)
-    #: `reading` is the version of the rules for reading the gold and runs.
+    #: `reading` is the version number of the rules for parsing gold and runs.
     reading: int = READING_VERSION
     #: `rows` counts rows, objects or lines in the files, or is None if not counted.
     rows: int | None = None
@@ -327,8 +330,8 @@ class Split:
 
 @dataclass(frozen=True, kw_only=True)
 class Pairs:
-    """Gold and answers as parallel lists, paired under one rule set. Item i of each
-    list belongs to row i of every metric's matrix.
+    """Gold and answers of a run as parallel lists. Item i of each list belongs to row i
+    of the score matrix of every metric.
 
     ``gold[i]`` is None for an answer without gold, and ``answers[i]`` is None for gold
     without an answer. ``units`` are the resampling units (topic, paper, instance). If
@@ -350,7 +353,7 @@ class Pairs:
     names: Sequence[str] | None = None
     clusters: Sequence[str] | None = None
     answered: Sequence[bool] | None = None
-    #: `scores` contains the scores of the run's first candidates.
+    #: `scores` contains the scores that the run gives to its first candidates.
     #: Each key of `scores` is the position of an instance in the index.
     scores: Mapping[int, Sequence[float]] = field(default_factory=dict)
     #: `pending` counts judgements that the run still needs.
@@ -400,7 +403,7 @@ def as_written(
         yield ShownInstance(name=name, gold=gold, answer=answer)
 
 
-#: Names of an official program's metrics have this prefix in files and API responses.
+#: Names of the official program's metrics start with `official_` in files and the API.
 PROGRAM_PREFIX = "official_"
 #: The slugs of declared tasks start with `declared:`.
 #: `REFERENCED` lists the files of a task folder that determine scores.
@@ -410,7 +413,8 @@ REFERENCED = ("task.toml", "measures.py", "program.json")
 
 @dataclass(frozen=True, kw_only=True)
 class Declared:
-    """The properties that only a declared task (defined by a folder) has.
+    """The properties of a declared task, which a folder with a file `task.toml`
+    defines.
 
     ``name`` is the task's slug in its folder. ``digest`` is the digest of the files
     that determine scores. ``files`` maps file names to the texts of the folder's files.
@@ -426,13 +430,13 @@ class Declared:
     baselines: tuple[Any, ...] = ()
     #: `public_sample` is True if the sample of the task, including its gold, is public.
     public_sample: bool = False
-    #: `own_measures` is the text of `measures.py`, or empty for a file of Citeboard.
+    #: `own_measures` is the text of the file `measures.py`, or empty without this file.
     own_measures: str = ""
     #: `program` is the text of the official program.
     #: `program_rules` names the rule sets that have metrics from the official program.
     program: str = ""
     program_rules: frozenset[str] = frozenset()
-    #: The layout of instances on pages does not change scores.
+    #: `view` is the layout of instances on pages, which does not change scores.
     view: View
     #: `toml_given_out` is the text of `task.toml` without settings of pages.
     #: Participants, archives and other processes get `toml_given_out`.
@@ -441,14 +445,14 @@ class Declared:
 
     @property
     def referenced(self) -> dict[str, str]:
-        """Return the files that determine the scores of a declared task, in the version
-        for other processes.
+        """Return the texts of `task.toml`, `measures.py` and `program.json` by file
+        name, without page settings in `task.toml`.
         """
         files = {**self.files, REFERENCED[0]: self.toml_given_out}
         return {name: files[name] for name in REFERENCED if name in files}
 
 
-#: A public file, for participants, has a name and a content.
+#: A public file is a pair of a file name and the content that participants get.
 PublicFile = tuple[str, bytes]
 #: A sorter sorts names of candidates, and its second argument is a salt.
 #: Equal lists of candidates get different orders if their salts differ.
@@ -457,9 +461,9 @@ Sorter = Callable[[Iterable[str], str], list[str]]
 
 @dataclass(frozen=True, kw_only=True)
 class CandidateOrder:
-    """Functions that change the order of candidates. ``renumbered`` returns gold with
-    the candidate numbers of another index. ``reordered_files`` sorts the candidates in
-    public files.
+    """Two functions that change the order of candidates. ``renumbered`` returns gold
+    with the candidate numbers of another index. ``reordered_files`` sorts the
+    candidates in public files.
     """
 
     renumbered: Callable[[Split, Index], Split]
@@ -497,10 +501,10 @@ class TaskType:
     leading_dimension: str = ""
     #: `filled` returns for each answer of a run True if the answer is not empty.
     filled: Callable[[Any, Index], Iterable[bool]] = filled_texts
-    #: `unit` names a resampling unit on pages, if the option ``unit`` is not set.
+    #: `unit` is the name of the resampling unit if the option ``unit`` is not set.
     unit: str = "instance"
     #: `instance_names` returns the instance names of gold records.
-    #: Types need `instance_names` if neither ids nor positions name their instances.
+    #: Task types need `instance_names` if ids and positions do not name instances.
     instance_names: InstanceNames = ids_or_places
     #: `options` lists the options of the task type, in addition to ``UNIT``.
     options: tuple[Option, ...] = ()
@@ -512,18 +516,18 @@ class TaskType:
     run_form: RunForm | None = None
     #: A board shows `main_metrics` by default, or all metrics if the list is empty.
     main_metrics: tuple[str, ...] = ()
-    #: Each item of `baselines` points to a tuple of the type's built-in baselines.
+    #: `baselines` lists references `module:NAME` to tuples of built-in baselines.
     baselines: tuple[str, ...] = ()
     #: `display_names` maps stored names of metrics and dimensions to displayed names.
     display_names: Mapping[str, str] = field(default_factory=dict)
     #: `class_names` maps stored names of classes to displayed names.
     class_names: Mapping[str, str] = field(default_factory=dict)
-    #: `human_evaluation` exists if people can judge the texts of runs.
+    #: `human_evaluation` is None if people cannot judge the texts of runs.
     human_evaluation: HumanEvaluation | None = None
     #: `has_claims` is True if runs are responses whose claims people judge.
     has_claims: bool = False
     #: `is_judged` is True if scores depend on judgements of each run.
-    #: A site scores a run with `is_judged` after the judgements exist.
+    #: If `is_judged` is True, a site scores a run after its judgements exist.
     is_judged: bool = False
     #: `further_metrics` returns metrics that the options add to a rule set.
     #: For example, the options add metrics at further cut-offs.
@@ -532,7 +536,7 @@ class TaskType:
     absent_metrics: Callable[[Options], frozenset[str]] = lambda _: frozenset()
     #: `scatter_pairs` lists pairs of metrics whose scatter plots a board shows.
     scatter_pairs: tuple[ScatterPair, ...] = ()
-    #: Teams may report `team_scores` for their runs, as the site cannot compute them.
+    #: `team_scores` lists scores that teams report, as the site cannot compute them.
     team_scores: tuple[str, ...] = ()
     #: `show_instances` yields single instances for pages, from gold files and a run.
     show_instances: Callable[
@@ -541,25 +545,25 @@ class TaskType:
     #: `drawn_as` selects the kind of view that shows an instance on a page.
     #: If `drawn_as` is empty, the page shows plain texts.
     drawn_as: str = ""
-    #: `part_of_row` names the part of an instance that one of several rows represents.
+    #: `part_of_row` returns the name of the part of an instance that a row scores.
     part_of_row: Callable[[Any], str] | None = None
     #: `statistics` returns statistics of each data set as JSON.
-    #: Statistics computed from ``inputs`` are separate from statistics of ``gold``.
+    #: The statistics of the inputs and of the gold are separate JSON objects.
     statistics: Callable[[Split], list[dict[str, Any]]] | None = None
     #: `trec` describes how TREC exports read topics and documents.
     #: `trec` is None if the gold has no topics and documents.
     trec: TrecForm | None = None
-    #: `candidate_order` applies the public candidate order to a built-in task's gold.
+    #: `candidate_order` has functions that reorder candidates of a built-in task.
     candidate_order: CandidateOrder | None = None
-    #: `contents` yields the public and the secret part of each instance as JSON.
-    #: The public and the secret part do not contain the instance name.
+    #: `contents` yields for each instance the public and the secret part as JSON.
+    #: The JSON of both parts does not contain the instance name.
     #: The site compares the parts to find the same instance in another gold.
     #: If `contents` is None, the site treats the whole gold as one instance.
     contents: Callable[[Files, Split], Iterable[tuple[Any, Any]]] | None = None
-    #: `also_holds` is like ``contents`` for parts of gold files that no metric uses.
+    #: `also_holds` yields the public and secret parts of gold that no metric uses.
     also_holds: Callable[[Files], Iterable[tuple[Any, Any]]] | None = None
     #: `trivial_runs` returns trivial runs, which do not use the gold's answers.
-    #: With ``is_quick``, the trivial runs cover only a part of the gold.
+    #: If ``is_quick`` is True, trivial runs answer only a part of the instances.
     trivial_runs: Callable[..., TrivialRuns] | None = None
     #: `unreachable` yields parts of the gold that no answer can contain.
     #: Unreachable parts are unknown labels, and texts that the public inputs lack.
@@ -567,17 +571,18 @@ class TaskType:
     #: `rank_by` is the ranking metric that the organisers chose.
     #: A rule set without the chosen ranking metric ranks by its own first metric.
     rank_by: str = ""
-    #: `declared` is the declaration of a task that a folder declares.
+    #: `declared` has the properties of a declared task, or is None for a built-in task.
     #: The slug of a declared task is `declared:NAME@` and digits of the digest.
     declared: Declared | None = None
 
     @classmethod
     def of(cls, *parts: Any, **facts: Any) -> TaskType:
-        """Return a task type with the fields that the parts define.
+        """Return a task type whose fields are set from attributes of the objects in
+        ``parts``.
 
-        A part is a module or the task object of a form. Each attribute of a part sets
-        the field of the same name. The arguments ``facts`` override the attributes of
-        the parts.
+        Each object in ``parts`` is usually a module. Each attribute of an object sets
+        the field of the same name. The keyword arguments ``facts`` take precedence over
+        attributes of the objects.
         """
         said = {
             field.name: getattr(part, name)
@@ -659,7 +664,7 @@ class TaskType:
         missing option.
 
         The default values of options replace options that are not in ``options``. The
-        result is empty if the rule set no longer exists.
+        result is empty if the task type does not have the rule set.
         """
         if not self.has_rules(rules):
             return {}
@@ -701,9 +706,10 @@ class TaskType:
     ) -> dict[str, str]:
         """Return the values of all options, with defaults for options that are not set.
 
-        If ``builds``, build the metrics of every rule set, which refuses values that a
-        metric does not accept. Raises OptionRefused for an unknown name or value, with
-        a message that lists the valid ones.
+        If ``builds`` is True, the metrics of every rule set are created as a test, and
+        a metric raises an error for a value that it does not accept. Raises
+        OptionRefused for an unknown name or value, with a message that lists the valid
+        ones.
         """
         checked = checked_options(self.slug, self.all_options, options)
         for name in (UNIT.name, CUTOFFS):
@@ -724,8 +730,8 @@ class TaskType:
     def gold_of(self, files: Files, options: Options) -> Split:
         """Read the gold and the resampling unit of each instance.
 
-        Raises InputRefused. Every problem names a file, or all files if several files
-        cause the problem.
+        Raises InputRefused. The error lists problems, and each problem names one file
+        or all files.
         """
         try:
             split, name = self.read_gold(files, options), options.get(UNIT.name, "")
@@ -818,7 +824,7 @@ def checked_options(
     return {name: option.value_of(values) for name, option in by_name.items()}
 
 
-#: An instance on a page has one of these views, such as `sentences` or `ranking`.
+#: A page shows an instance in one kind of view, such as `sentences` or `ranking`.
 #: The view `marks` highlights parts of a text, and `lines` shows correct lines.
 SENTENCES, RANKING, TEXTS, MARKS = "sentences", "ranking", "texts", "marks"
 LABELS, LINES, TAGS = "labels", "lines", "tags"
@@ -832,7 +838,7 @@ EVIDENCE = "evidence"
 #: `MAX_SHOWN` limits the stored instances per run.
 #: `TOP` limits the stored candidates per ranking.
 MAX_SHOWN, TOP = 2_000, 10
-#: Each outcome describes a sentence of the answer or of the gold.
+#: An outcome states if a sentence of an answer or of the gold is right or wrong.
 #: A wrong sentence is `alike` if it shares words with a gold sentence.
 #: A missed sentence is `implied` if the answer implies it but shares few words with it.
 RIGHT, ALIKE, WRONG, IMPLIED, MISSED = "right", "alike", "wrong", "implied", "missed"
@@ -846,11 +852,12 @@ class AnswerPart(NamedTuple):
     """A part of a gold or an answer that a measure counts, such as a label, span,
     entity, document or sentence.
 
-    ``name`` identifies the part in the file. ``text`` is the text of the part in the
-    input fields. ``note`` is the label or grade of the part. ``start`` and ``end`` are
-    the part's character offsets in the text of the instance, or -1. ``level`` is 1 for
-    a part that belongs to the previous part. If some parts are not stored, ``number``
-    is the index of this part among all parts, otherwise -1.
+    ``name`` identifies the label, entity or other part in the file. ``text`` is the
+    text of the part in the input fields. ``note`` is the label or grade of the part.
+    ``start`` and ``end`` are the part's character offsets in the text of the instance,
+    or -1. ``level`` is 1 for a part that is nested in the previous part, otherwise 0.
+    If some parts are not stored, ``number`` is the index of this part among all parts,
+    otherwise -1.
     """
 
     name: str
@@ -867,10 +874,11 @@ Credits = tuple[float | None, ...]
 
 
 class Marks(NamedTuple):
-    """Credits of the parts of an instance's gold and answer, in the order of the parts.
+    """The credits that measures give for each part of an instance's gold and answer,
+    where a part is for example a label or an entity.
 
     ``gold`` and ``answer`` are empty if the measures do not credit parts of the gold or
-    of the answer. ``metrics`` are the names of the measures.
+    of the answer. ``metrics`` are the names of the measures that give the credits.
     """
 
     gold: Credits
@@ -880,8 +888,8 @@ class Marks(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class ShownInstance:
-    """The texts of one instance on pages. ``given`` is the text that systems receive,
-    without gold. ``given`` may be empty.
+    """The texts of one instance that a page shows. ``given`` is the text that systems
+    receive, without gold. ``given`` may be empty.
     """
 
     name: str
@@ -893,7 +901,7 @@ class ShownInstance:
     #: Sentences next to a judged sentence have the outcome `context`.
     #: The pairs of outcomes and sentences reveal the gold.
     judged: tuple[tuple[str, str], ...] = ()
-    #: `beside` contains scores of candidates or probabilities of labels in the answer.
+    #: `beside` contains the answer's scores of candidates or probabilities of labels.
     beside: tuple[tuple[str, float], ...] = ()
     #: `pool` is the number of candidates of the instance, or 0 without candidates.
     pool: int = 0
@@ -901,13 +909,13 @@ class ShownInstance:
     fields: Mapping[str, Any] = field(default_factory=dict)
     gold_parts: tuple[AnswerPart, ...] = ()
     answer_parts: tuple[AnswerPart, ...] = ()
-    #: The credits under each measure that counts parts reveal the gold (true answers).
+    #: `marks` has the credits of each measure, which reveal the gold (true answers).
     marks: tuple[Marks, ...] = ()
 
     @classmethod
     def of_values(cls, values: Mapping[str, Any]) -> ShownInstance:
-        """Return an instance from its JSON object, in which other versions of Citeboard
-        wrote fewer or more fields.
+        """Create an instance from a JSON object. Missing fields get defaults, and
+        unknown fields are ignored.
         """
         pairs = {
             name: tuple(map(tuple, values.get(name, ())))
@@ -945,8 +953,8 @@ Sources = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Scale:
-    """A question about a text, and the meanings of the five levels, the lowest level
-    first.
+    """A question that judges answer about a text on five levels, and the description of
+    each level, the lowest level first.
     """
 
     question: str
@@ -957,12 +965,13 @@ class Scale:
 class HumanEvaluation:
     """The texts and scales that people see when they judge runs.
 
-    ``sources`` reads the public inputs, never the gold. ``texts`` returns the texts of
-    a parsed run. The functions ``sources`` and ``texts`` return mappings from instance
-    names to texts. ``scales`` maps criteria to the task's own scales. For other
-    criteria, judges see only the names of the lowest and the highest level. If judges
-    compare texts with gold texts, ``references`` reads the gold texts, and
-    ``reference_scales`` are the scales of this comparison.
+    ``sources`` reads the public inputs of the task and not the gold. ``texts`` returns
+    the texts of a parsed run. The functions ``sources`` and ``texts`` return mappings
+    from instance names to texts. ``scales`` maps names of criteria to scales that the
+    task defines. For a criterion without a scale in ``scales``, judges see only the
+    names of the lowest and the highest level. If judges compare texts with gold texts,
+    ``references`` reads the gold texts, and ``reference_scales`` are the scales of this
+    comparison.
     """
 
     sources: Callable[[Files], Mapping[str, Sources]]
@@ -983,7 +992,7 @@ def printed_options(options: Mapping[str, str]) -> dict[str, str]:
 
 def _without_folder(value: str) -> str:
     head, _, path = value.partition(":")
-    # A single letter before the colon is a Windows drive, not the kind of a source.
+    # A single letter before the colon is the drive of a Windows path, such as C:.
     for before, whole in ((f"{head}:", path), ("", value)):
         for kind in (PureWindowsPath, PurePosixPath):
             if kind(whole).is_absolute() and (len(head) > 1 or not before):

@@ -24,7 +24,8 @@ class Baseline:
     ``learns_from_gold`` is True, the gold is divided into parts, and each part is
     answered with the gold of the other parts. ``source`` names the paper that describes
     the system. Baselines with the same ``sweep`` are one system with different values
-    of one parameter. ``swept`` is the name of the parameter, and ``at`` is the value.
+    of one parameter. ``swept`` is the name of the parameter, and ``at`` is the
+    parameter's value for this baseline.
     """
 
     name: str
@@ -44,7 +45,7 @@ class Baseline:
     #: Only a baseline whose resources depend on options or software has `rests_on`.
     rests_on: Callable[[Options], str] | None = None
     #: `lacks` names missing software and the place where users get the software.
-    #: `lacks` returns an empty message if the baseline can run.
+    #: `lacks` returns an empty text if all software of the baseline is installed.
     lacks: Callable[[], str] = str
     #: The registry sets `task_types` to the task types that list the baseline.
     task_types: tuple[str, ...] = ()
@@ -58,9 +59,9 @@ class Baseline:
         options: tuple[Option, ...],
         **facts: Any,
     ) -> "Baseline":
-        """Return a baseline system that has options. The default values of options
-        replace options that are not set. The baseline's ``answers`` raises
-        OptionRefused for invalid options.
+        """Return a baseline system from a function ``answering`` that takes options.
+        The default values of options replace options that are not set. The baseline's
+        ``answers`` raises OptionRefused for invalid options.
         """
 
         def configured(values: Options) -> Answering:

@@ -104,8 +104,8 @@ CLASS_WORDS = (
 
 
 class Classes(Sequence[tuple[str, ...]]):
-    """At most one class per row, stored as an index into ``labels``. A column of
-    classes behaves like a list of tuples.
+    """A column with at most one class per row, stored as an index into ``labels``. A
+    column of classes behaves like a list of tuples.
 
     Rows to which the dimension does not apply are empty tuples, as are rows without a
     class. Only the array ``codes`` distinguishes rows without a class from rows to
@@ -209,6 +209,6 @@ def in_order(labels: Sequence[str], codes: Codes, order: Sequence[str] = ()) -> 
     )
     # A column may have a million rows, but most dimensions have few labels.
     kind: Any = np.int8 if len(labels) < LABELS_IN_A_BYTE else np.int32
-    # The codes -1 and -2 index the end of this array, which contains -1 and -2 again.
+    # A row without a class has the code -1 or -2, which indexes the end of the array.
     places_of = np.concatenate([np.argsort(places), [OUTSIDE, NO_CLASS]]).astype(kind)
     return Classes([labels[place] for place in places], places_of[codes])

@@ -1,5 +1,5 @@
-"""Create notifications about events, in the transaction of the event. Each person is
-notified once, even if a function is called repeatedly.
+"""Create notifications about events, in the transaction of the event. A person gets one
+notification of an event, even if the event is reported repeatedly.
 """
 
 import datetime as dt
@@ -243,7 +243,7 @@ def tell_report(report: models.Report) -> None:
 
 def tell_shared(season: models.Season, other: int) -> None:
     """Notify a season's organisers once that another organiser's season contains many
-    of the same texts. The notification does not name the other season.
+    of the same texts. The text of the notification does not name the other season.
     """
     theirs = models.Organiser.objects.filter(season=other).values("user")
     people = models.Organiser.objects.filter(
@@ -255,7 +255,7 @@ def tell_shared(season: models.Season, other: int) -> None:
 
 def tell_claim(claim: models.Claim) -> None:
     """Notify the organisers of both seasons of a claim, without naming the other
-    season. Also notify the staff, who decide on the claim.
+    season. Site staff are also notified, since staff decide on the claim.
     """
     _tell_claim(claim, "made")
     staff = User.objects.filter(is_staff=True, is_active=True).values_list(
@@ -293,7 +293,7 @@ def tell_to_confirm(
     gold: int,
     by: User | None = None,
 ) -> int:
-    """Notify the leads of teams whose runs have results that wait for confirmation.
+    """Notify the leads of teams whose runs have results that a lead must confirm.
     Return the number of notified leads.
     """
     event = f"{_prefix(phase)}{phase.confirmation_reopened}-{phase.closes.timestamp()}-{gold}"
@@ -331,7 +331,7 @@ def _prefix(phase: models.Phase) -> str:
     return f"phase-{phase.pk}-confirm-"
 
 
-#: Time before the end of a phase at which participants get a reminder.
+#: Participants get a reminder `AHEAD` before the end of a phase.
 AHEAD = dt.timedelta(hours=48)
 
 

@@ -54,7 +54,7 @@ def unread(request: HttpRequest) -> int:
 
 def _may_have(user: User) -> tuple[bool, bool]:
     """Return one truth value for unread notifications of the user, and one for waiting
-    invitations. The function uses a single query.
+    invitations.
     """
     values: dict[str, int | str] = {
         "user": user.pk,
@@ -70,7 +70,7 @@ def unread_messages(request: HttpRequest) -> dict[str, Any]:
     return {"unread_messages": lambda: unread(request)}
 
 
-#: Kinds of frequent events that require no user action.
+#: By default, users get no e-mails about the frequent events in `_WITHOUT_MAIL`.
 _WITHOUT_MAIL = (Kind.SCORED,)
 _SIGNER = Signer(salt="tasks.notifications.unsubscribe", sep=".")
 
@@ -108,8 +108,8 @@ def choose(*, user: User, wanted: Mapping[str, str]) -> None:
 
 
 def unsubscribe_secret(user: User, kind: str) -> str:
-    """Return the secret of an unsubscribe link. The link ends e-mails of one kind to
-    one user.
+    """Return the secret of an unsubscribe link. The link ends e-mails about one kind of
+    event to one user.
     """
     return _SIGNER.sign(f"{user.pk}-{kind}")
 

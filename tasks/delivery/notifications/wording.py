@@ -1,4 +1,4 @@
-"""The texts of notifications. They contain only facts that the reader may currently
+"""The texts of notifications, which contain only facts that the reader may currently
 know, and no scores.
 """
 
@@ -16,7 +16,7 @@ from citeboard.teams.models import Team
 from tasks.models import Notification, Organiser, Phase, Submission
 from tasks.models.notifications import Kind
 
-#: The time zone Anywhere on Earth. A day ends there when it has ended everywhere.
+#: `AOE` is Anywhere on Earth, the time zone in which each day ends last.
 AOE = dt.timezone(dt.timedelta(hours=-12), "AoE")
 
 
@@ -429,7 +429,7 @@ def _claim(notification: Notification) -> Words:
     )
 
 
-#: Each kind of notification has a writer, which is named `_` and the kind's name.
+#: `_WRITERS` maps each kind of notification to the function with the name of the kind.
 _WRITERS: dict[Kind, Callable[[Notification], Words]] = {
     kind: globals()[f"_{kind.name.lower()}"] for kind in Kind
 }

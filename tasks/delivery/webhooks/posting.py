@@ -1,4 +1,6 @@
-"""Post a signed request to the IP address that was checked. Redirects are not followed."""
+"""Post a signed HTTP request to the IP address that was checked to be public. Redirects
+are not followed.
+"""
 
 import hashlib
 import hmac
@@ -25,8 +27,8 @@ SIGNATURE, TIMESTAMP = "Citeboard-Signature", "Citeboard-Timestamp"
 
 
 def signature_of(secret: str, timestamp: int, body: bytes) -> str:
-    """Return the HMAC-SHA256 of the timestamp, a full stop and the body, in hexadecimal
-    after `sha256=`.
+    """Return the signature of a request, which is `sha256=` and the hexadecimal
+    HMAC-SHA256 of the timestamp, a full stop and the body.
     """
     signed = f"{timestamp}.".encode() + body
     return f"sha256={hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()}"
@@ -67,8 +69,8 @@ def post(
 
 
 class _Pinned(http.client.HTTPConnection):
-    """A connection to the IP address that was checked. The connection uses the host
-    name only to verify the certificate.
+    """An HTTP connection to an IP address that was checked to be public. The connection
+    uses the host name only to verify the certificate.
     """
 
     def __init__(self, target: "Target") -> None:
@@ -90,9 +92,9 @@ class _Pinned(http.client.HTTPConnection):
                 self.sock.shutdown(socket.SHUT_RDWR)
 
 
-#: A DNS lookup times out after this many seconds.
+#: `LOOKUP_SECONDS` is the timeout of a DNS lookup.
 LOOKUP_SECONDS = 5
-#: Addresses in these ranges are translated to addresses that the check cannot see.
+#: Routers translate addresses in `_TRANSLATED` to IPv4 addresses that may be private.
 _TRANSLATED = tuple(
     map(
         ipaddress.ip_network,

@@ -1,5 +1,5 @@
-"""Manage the webhooks of a season: create, renew the secret, disable, remove, and
-repeat a delivery.
+"""Manage the webhooks of a season. Webhooks can be created and removed, their secrets
+renewed, and deliveries repeated.
 """
 
 import datetime as dt
@@ -23,8 +23,8 @@ from tasks.delivery.webhooks.posting import checked_url
 from tasks.models import Delivery, Job, Season, Webhook
 
 MAX_A_SEASON = 10
-#: Organisers can undo an action within this time.
-#: E-mails and webhooks about an action are delayed by this time.
+#: Organisers can undo an action within `TO_TAKE_BACK`.
+#: E-mails and webhooks about an action are sent `TO_TAKE_BACK` after the action.
 TO_TAKE_BACK = dt.timedelta(minutes=10)
 _held: ContextVar[tuple[list[str], dt.datetime | None] | None] = ContextVar(
     "held", default=None
@@ -34,7 +34,8 @@ _held: ContextVar[tuple[list[str], dt.datetime | None] | None] = ContextVar(
 @contextmanager
 def holding(since: dt.datetime | None = None) -> Iterator[list[str]]:
     """Delay the e-mails and webhooks that the block creates until the user can no
-    longer undo the action. Yield a list that collects the events of the block.
+    longer undo the action. Yield a list to which the event names of the block's e-mails
+    and webhooks are appended.
 
     ``since`` is the time of the action, by default now.
     """
@@ -129,8 +130,8 @@ def _record_in_history(
 
 
 def queue_event(kind: str, event: str, season: Season | int, **facts: Any) -> None:
-    """Queue one delivery of an event for each active webhook. Repeated calls add no
-    deliveries.
+    """Queue one delivery of an event for each active webhook. Repeated calls for an
+    event add no deliveries.
     """
     number = season if isinstance(season, int) else season.pk
     told = Delivery.objects.filter(webhook=OuterRef("pk"), event=event)

@@ -1,4 +1,6 @@
-"""Starts the queue's processes like django-q, but handles repeated signals to stop."""
+"""Starts the processes of the queue like django-q, and can handle several signals to
+stop.
+"""
 
 import os
 import signal
@@ -9,15 +11,15 @@ from django.core.management.base import BaseCommand
 from django_q.cluster import Cluster
 
 FAREWELL_SECONDS = (
-    10  # for the others of the group, where whoever would end them is gone
+    10  # seconds until the process group is killed after its parent has died
 )
 
 
 class EndingCluster(Cluster):
-    """django-q's parent process, which may receive several signals to stop.
+    """The parent process of django-q, which may receive several signals to stop.
 
-    If a parent process dies, the kernel sends a signal for each of its threads.
-    django-q's own handler would deadlock, because a second signal can interrupt the
+    If the process that started django-q dies, the kernel may send several signals. The
+    signal handler of django-q can deadlock, because a second signal can interrupt the
     handler while the process holds a lock that the handler needs.
     """
 

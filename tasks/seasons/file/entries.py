@@ -1,4 +1,4 @@
-"""Read a season file and validate each value by itself, before any comparison with the
+"""Parse a season file and validate each value by itself, before any comparison with the
 site.
 """
 
@@ -53,7 +53,7 @@ from tasks.types.registry import folder_type, stored
 from tasks.types.toml_lines import KeyLines
 
 NAME = "season.toml"
-#: Slugs of tasks and phases cannot be these words, which URLs contain in their place.
+#: RESERVED_TASKS and RESERVED_PHASES cannot be slugs, as pages have these URLs.
 RESERVED_TASKS, RESERVED_PHASES = ("organise", "overall", "submit"), ("published",)
 Facts = dict[str, Any]
 SEASON = "season"
@@ -63,12 +63,12 @@ SEASON = "season"
 class Roots:
     folder: Path
     data: Path | None = None
-    #: Only sandboxed processes may read the files of an uploaded zip archive.
+    #: `is_sent` is True for the files of an archive that a user has uploaded.
     is_sent: ClassVar[bool] = False
 
     def file(self, table: Table, key: str, name: str) -> Path | None:
-        """Return the file of a relative path in the season file, from the folder or the
-        data root.
+        """Return the file with the relative path ``name``, from the folder of the
+        season file or the data root.
         """
         roots = [root for root in (self.folder, self.data) if root is not None]
         folders = {"folders": _(" or ").join(str(root) for root in roots)}
@@ -100,8 +100,8 @@ class Roots:
 
 
 class FileAlone(Roots):
-    """A season file without other files. ``types`` maps the slugs of the season's
-    existing tasks to declared task types.
+    """A season file that was uploaded without the other files that it names. ``types``
+    maps the slugs of existing tasks of the season to their declared task types.
     """
 
     def __init__(self, types: Mapping[str, TaskType] | None = None) -> None:
@@ -112,7 +112,9 @@ class FileAlone(Roots):
         return None
 
     def declared_type(self, table: Table, name: str) -> TaskType | None:
-        """Return the task's existing type instead of the type in the folder ``name``."""
+        """Return the declared type of the existing task, because the task's folder is
+        not part of the upload.
+        """
         if present := self.types.get(str(table.values.get("slug"))):
             return present
         message = _("“%(name)s” is a folder") % {"name": name}
@@ -141,8 +143,9 @@ class GoldEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class BaselineEntry:
-    """A baseline of a season file. ``phases`` are slugs of phases, or empty for all
-    phases of the task that have gold.
+    """A baseline system that a season file lists with a file of its run. ``phases`` are
+    slugs of phases. If ``phases`` is empty, the baseline belongs to all phases of the
+    task that have gold.
     """
 
     table: Table
@@ -156,7 +159,7 @@ class BaselineEntry:
 class TaskEntry:
     table: Table
     slug: str
-    #: The task type is None if the type is unknown or its folder is invalid.
+    #: `task_type` is None if the type is unknown or the folder of the type is invalid.
     task_type: TaskType | None
     values: Facts
     phases: tuple[PhaseEntry, ...]
@@ -182,7 +185,7 @@ class TaskEntry:
         return options
 
 
-#: The season's table has these keys for roles, and a person in both is an organiser.
+#: ROLES maps keys of the season file to roles, and a person in both is an organiser.
 ROLES = {
     "organisers": Organiser.Role.ORGANISER.value,
     "helpers": Organiser.Role.HELPER.value,
@@ -202,7 +205,7 @@ class SeasonEntry:
     tasks: tuple[TaskEntry, ...]
     is_alone: bool
     roots: Roots
-    #: The settings are from a season file, and not changed on the site.
+    #: `is_from_file` is False for settings that were changed on pages of the site.
     is_from_file: bool = True
 
 
@@ -417,8 +420,9 @@ def _task(table: Table, roots: Roots) -> TaskEntry:
 
 
 def _type(table: Table, roots: Roots) -> TaskType | None:
-    """Return a built-in type, a type of the site, or the declared type of a folder. For a
-    faulty folder, record the faults and return None.
+    """Return the task type that a task of the season file names, which is a built-in
+    type or is declared by a folder. If the folder is faulty, the faults are recorded in
+    ``table``, and None is returned.
     """
     name = table.text("type")
     if name.startswith("./"):
@@ -473,8 +477,8 @@ def _rules(table: Table, task_type: TaskType | None, options: Options) -> list[s
 
 
 def _no_view(rules: str, place: int, options: Options) -> tuple[str, str]:
-    """Return the reason why an additional judge cannot be used for the rule set, and
-    the expected value.
+    """Return an error message and the expected value if a rule set cannot use an
+    additional judge.
     """
     message = _("no further judge can decide “%(rules)s”") % {"rules": rules}
     if not place:
@@ -526,8 +530,8 @@ def _cutoffs(table: Table, task_type: TaskType) -> dict[str, str]:
 
 
 def _accepted_findings(table: Table, task_type: TaskType) -> dict[str, str]:
-    """Return the categories of findings that are warnings in the task, as the option
-    that lists these categories.
+    """Return the option `accept`, which lists the categories of findings that are only
+    warnings, with its value.
     """
     categories = table.texts("accept", ())
     if not categories:
@@ -661,8 +665,8 @@ def _phase(table: Table) -> PhaseEntry:
 
 
 def _planned_phases(table: Table) -> list[Facts]:
-    """Return the tables of planned phases as JSON. Each table contains the keys that
-    the season file sets.
+    """Return the planned phases of a season without tasks, as JSON objects. Each object
+    contains only the keys that the season file sets.
     """
     planned = [_phase(row) for row in table.tables("planned_phases")]
     _refuse_repeated((phase.table, "slug", phase.slug) for phase in planned)
@@ -753,10 +757,10 @@ def facts_of(
 ) -> dict[str, Facts]:
     facts = {SEASON: dict(entry.values)}
     if entry.is_from_file and "public" not in entry.table:
-        # A new season is a draft, and an existing season keeps its state.
+        # Without `public`, new seasons are drafts, and other seasons do not change.
         del facts[SEASON]["is_public"]
     if entry.roots.is_sent and "entry_list" not in entry.table:
-        # A zip archive does not name people.
+        # An uploaded zip archive does not change the list of addresses that may enter.
         del facts[SEASON]["entry_list"]
     for position, task in enumerate(entry.tasks):
         values = {
@@ -764,7 +768,7 @@ def facts_of(
             "published": placements.get(task.slug, []),
             "position": position,
         }
-        # Settings that depend on missing files keep the site's values.
+        # Values that come from files are not changed if the files were not uploaded.
         unread = {"published"} if entry.is_alone else set()
         unread |= (
             {"summary"}

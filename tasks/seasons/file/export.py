@@ -50,11 +50,11 @@ class Exported:
 def export_season(
     season: Season, *, names_people: bool = True, with_gold: bool = True
 ) -> Exported:
-    """Return the season as files.
+    """Return the season file, and the other files of the season by name.
 
-    If ``names_people`` is False, the export is meant for another site and contains no
-    files of options, only their names. If ``with_gold`` is False, the export also omits
-    baselines, and samples that are not public.
+    If ``names_people`` is False, the export is meant for another site. An export for
+    another site names no people and lacks the files that options name. If ``with_gold``
+    is False, the files of gold, runs of baselines and non-public samples are left out.
     """
     values = structure_of(season)
     files: Files = {}
@@ -121,12 +121,12 @@ def _settings_of_row(row: Season | Task | Phase) -> dict[str, Any]:
             default = list(known.rules)[:1] if known else []
         if isinstance(value, str):
             value = value.strip().replace("\r\n", "\n")
-        # A file without the key `public` does not change the visibility of the season.
+        # The key `public` is always written, since loading without it changes nothing.
         is_said = row.is_required(name) or name == "is_public"
         if value is not None and (
             is_said or audit.as_json(value) != audit.as_json(default)
         ):
-            # The site stores lines of a text, and the file has a list.
+            # The entry list is a list in the file and lines of a text on the site.
             said[row.key(name)] = value.split() if name == "entry_list" else value
     return said
 

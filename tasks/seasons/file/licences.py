@@ -1,4 +1,4 @@
-"""Licences with SPDX identifiers, parsed by the library packaging."""
+"""Parse licences with SPDX identifiers by the Python package `packaging`."""
 
 from django.utils.translation import gettext as _
 from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
@@ -10,7 +10,8 @@ _JOINED_BY = {"AND", "OR", "WITH"}
 
 
 def spdx(licence: str) -> str | None:
-    """Return the normalised SPDX expression; None for other texts.
+    """Return the normalised SPDX expression of a licence, or None if the text is not an
+    SPDX expression.
 
     >>> spdx("cc-by-4.0"), spdx("CC0 1.0"), spdx("for research only")
     ('CC-BY-4.0', 'CC0-1.0', None)
@@ -24,8 +25,9 @@ def spdx(licence: str) -> str | None:
 
 
 def checked_licence(text: str) -> str:
-    """Return a licence in SPDX form. A licence in words is returned unchanged. Raises
-    ValueError for an unknown identifier.
+    """Return the normalised SPDX expression of a licence. A text that describes a
+    licence in words is returned unchanged. Raises ValueError for an identifier that
+    SPDX does not define.
     """
     words = text.split()
     known = spdx(text) if words else ""

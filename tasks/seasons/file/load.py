@@ -1,5 +1,5 @@
-"""Load a season from a season file or from settings on the site. Loading the same
-values again changes nothing.
+"""Load a season from a season file, or change settings of a season on the site. Loading
+the same season file again changes nothing.
 """
 
 import re
@@ -49,8 +49,8 @@ RERANK = "scoring.worker.rescoring.rank_again"
 
 @dataclass(frozen=True, kw_only=True)
 class Loaded:
-    """A loaded season, and the changes of the site. Without changes, the site already
-    had the state of the season file.
+    """The result of loading a season, with a list of the changes that were made. If the
+    list of changes is empty, the site already had the state of the season file.
     """
 
     season: Season
@@ -68,8 +68,8 @@ def load_season(
     decisions: plans.Decisions = plans.UNDECIDED,
     dry_run: bool = False,
 ) -> Loaded:
-    """Update the site from the season file in a folder. Other files are in the folder
-    or in ``data``.
+    """Update the site from the season file in ``folder``. Other files that the season
+    file names are in ``folder`` or in ``data``.
     """
     entry = entries.read_season_file(entries.Roots(folder, data))
     return apply_entry(
@@ -85,8 +85,8 @@ def load_season_text(
     decisions: plans.Decisions = plans.UNDECIDED,
     dry_run: bool = False,
 ) -> Loaded:
-    """Load a season file without other files. Gold and other files on the site do not
-    change.
+    """Load the text of a season file, without other files that the season file names.
+    Gold and baselines on the site do not change.
     """
     return apply_entry(
         alone(text, slug, entries.FileAlone(declared_types(slug))),
@@ -115,8 +115,8 @@ def declared_types(slug: str) -> dict[str, TaskType]:
 
 
 def alone(text: bytes, slug: str, roots: entries.FileAlone) -> entries.SeasonEntry:
-    """Return the entry of a season file. An empty slug means a new season. Raises
-    InputRefused.
+    """Parse the text of a season file, which must have the slug ``slug``. An empty
+    ``slug`` means that the file must describe a new season. Raises InputRefused.
     """
     entry = entries.parse_season_file(text, roots)
     if slug and entry.slug and entry.slug != slug:
@@ -232,7 +232,7 @@ def _write(
     if changes:
         seasons.bump_versions(season)
     if entry.is_from_file:
-        # If only the season file was sent, gold and other files do not change.
+        # A season file without other files keeps the remembered digests of gold.
         alone = remembered if entry.is_alone else {}
         alone = {
             key: value
@@ -289,7 +289,7 @@ def _write_task(
             declarations.keep(entry.task_type) if entry.task_type.declared else None
         )
         if task.pk and task.type == entry.type and task.declaration != declaration:
-            # Only texts of the declaration changed, since new scores mean a new type.
+            # The type is the same, so only texts without effect on scores changed.
             changes.append(f"task {task.slug}: declaration")
             Task.objects.filter(pk=task.pk).update(declaration=declaration)
         task.declaration = declaration
@@ -456,7 +456,7 @@ _KEY = re.compile(
     r"(?:season|tasks\.(?P<task>[^.]+)(?:\.phases\.(?P<phase>[^.]+))?)\.(?P<name>[^.]+)",
     re.DOTALL,
 )
-#: People, additional files and URLs have these keys and are not settings.
+#: The keys in `_NO_SETTINGS` are people, files and URLs, not settings.
 _NO_SETTINGS = (
     "slug",
     *entries.ROLES,
@@ -497,7 +497,7 @@ def change_settings(
     *, season: Season, values: Mapping[str, Any], by: User | None
 ) -> Loaded:
     """Change settings of a season. Keys have the form `tasks.1a.phases.final.closes`.
-    The value None means the default. Raises SettingsRefused.
+    The value None sets a setting to its default. Raises SettingsRefused.
     """
     with transaction.atomic():
         locked = Season.objects.select_for_update().get(pk=season.pk)

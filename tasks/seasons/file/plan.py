@@ -1,5 +1,5 @@
-"""Find the problems of a season file, and the differences between the file and the
-site. Nothing is written.
+"""Compare a season file with the site, and find problems and differences. Nothing is
+written.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,14 +34,14 @@ from tasks.types.files import open_input
 from tasks.types.problems import fatal
 from tasks.types.runs import read_run
 
-#: Scoring imports tasks, so tasks name this class of scoring by a dotted name.
+#: The class of `scoring` has a dotted name, as `tasks` must not import `scoring`.
 READER = "scoring.results.publications.season_results.SeasonResults"
 IN_THE_FILE = gettext_lazy(
     "the same in the file, or it deleted in the admin by someone who knows what is lost"
 )
-#: Runs with these statuses prevent changes of the task's type.
+#: If a task has runs with a status in BINDING, the task's type cannot change.
 BINDING = (*Submission.COUNTED, Submission.Status.FAILED)
-#: This word means all keys in the arguments `--apply` and `--keep`.
+#: The word ALL in the arguments `--apply` and `--keep` means all keys.
 ALL = "all"
 
 
@@ -55,8 +55,8 @@ UNSAID = _NoLastValue()
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """A difference between site and season file in one key. ``last`` is the value in
-    the last loaded file. All values are JSON.
+    """A key that has different values on the site and in the season file. ``last`` is
+    the value of the key in the season file that was loaded last. All values are JSON.
     """
 
     key: str
@@ -66,8 +66,8 @@ class Difference:
 
     @property
     def is_conflict(self) -> bool:
-        """True if the file would undo changes made in the site since the file was last
-        loaded.
+        """Return True if loading the season file would undo a change that was made on
+        the site after the last load.
         """
         return bool(self.last is UNSAID or self.last != self.site)
 
@@ -82,8 +82,9 @@ class Difference:
 
 @dataclass(frozen=True)
 class Decisions:
-    """The user's decisions on keys for which the file's value replaces changes on the
-    site, and on keys for which the site's value is kept.
+    """The user's decisions on keys that were changed on the site. ``apply`` lists keys
+    that get the value of the season file, and ``keep`` lists keys that keep the value
+    of the site.
     """
 
     apply: frozenset[str] = frozenset()
@@ -129,8 +130,8 @@ class KeyNotKnown(refusals.Refused):
 
 
 class PublishedResults(Protocol):
-    """The part of a season file that scoring reads, with published results and the
-    places where tasks show the results.
+    """The published results that a season file lists, with the tasks that show the
+    results. Code of `scoring` implements this protocol.
     """
 
     problems: list[Problem]
@@ -152,9 +153,9 @@ class Plan:
     entry: entries.SeasonEntry
     results: PublishedResults
     gold: dict[tuple[str, str], packing.PreparedGold] = field(default_factory=dict)
-    #: ``placements`` maps slugs of tasks to the placements of published results.
+    #: ``placements`` maps slugs of tasks to the published results that the task shows.
     placements: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    #: The values of these keys on the site do not change.
+    #: `stays` lists the keys whose values on the site do not change.
     stays: frozenset[str] = frozenset()
 
     @property
@@ -189,7 +190,7 @@ class Plan:
                 if key in remembered:
                     last = remembered[key]
                 elif entries.key_of(prefix, "title") in remembered:
-                    # A later release added the setting, so the file had its default.
+                    # A setting that the last file lacks is new and had its default.
                     last = audit.as_json(
                         entries.model_of(prefix).field(name).get_default()
                     )
@@ -213,12 +214,12 @@ class Plan:
         )
         for key in [*in_file, *self.removed_roles(remembered)]:
             last = remembered.get(key, False)
-            # Earlier releases stored True for an organiser, and had no helpers.
+            # Old releases stored True for an organiser instead of a role.
             last = Organiser.Role.ORGANISER.value if last is True else last
             compared.append(
                 (key, last, in_site.get(key, False), in_file.get(key, False))
             )
-        # A file without terms does not change the terms.
+        # Loading a season file without terms does not change the season's terms.
         if self.entry.terms:
             terms = current_terms(season)
             shown = terms_text(terms.text) if terms else None
@@ -254,8 +255,9 @@ class Plan:
         )
 
     def removed_roles(self, remembered: Mapping[str, Any]) -> list[str]:
-        """Return the keys of people who were in the last loaded file and are missing
-        now. If the present file names nobody, return an empty list.
+        """Return the keys of people who were listed in the last loaded season file and
+        are not listed now. If the present season file lists no people, return an empty
+        list.
         """
         named = {entries.organiser_key(address) for address in self.entry.roles}
         return [
@@ -299,8 +301,8 @@ class Plan:
 def _setting_digests(
     last: Any, present: Gold, prepared: packing.PreparedGold
 ) -> tuple[Any, str, str]:
-    """Return the digests of gold in the last loaded file, on the site, and in the
-    present file under the same rule.
+    """Return the digest of the last loaded gold, of the gold on the site, and of the
+    new gold, under the same digest rule.
     """
     site, file = present.plain_digest, prepared.digests[str(present.digest_rule)]
     if last in present.digests.values():
@@ -311,8 +313,8 @@ def _setting_digests(
 
 
 def _remembered_digest(gold: Gold | None, prepared: packing.PreparedGold) -> str:
-    """Return the digest of the prepared gold under the digest rule of the present gold
-    with the same content, or under the current rule.
+    """Return the digest of the new gold under the digest rule of the site's gold if
+    both have the same content, otherwise under the current digest rule.
     """
     if gold is not None and gold.holds(prepared.digests):
         return gold.plain_digest
@@ -478,8 +480,8 @@ def _refuse_unexplained_fix(
     last = remembered_of(present.task.season).get(key)
     is_known = last in (present.plain_digest, *present.digests.values())
     if not is_known and (decisions.keeps(key) or not decisions.decides(key)):
-        # The site's gold has changed since the last load of the season file.
-        # The user must decide on the gold before a reason is required.
+        # The gold on the site was changed after the season file was loaded last.
+        # The user must decide on this conflict before a reason for new gold is needed.
         return
     reasons = Gold.objects.filter(task=present.task, split=gold.split).values_list(
         "reason", flat=True
@@ -510,7 +512,7 @@ def _baseline_problems(
         prepared = plan.gold.get((task.slug, split))
         present = present_gold(plan.entry, task.slug, split)
         if prepared is None and present is None:
-            # Problems of refused gold have already been reported.
+            # If gold for the split was refused, its problem is already reported.
             if all(gold.split != split for gold in task.gold):
                 message = _(
                     "split %(split)s has no gold that the run could be scored with"
@@ -545,8 +547,8 @@ def _baseline_problems(
 
 
 def _refuse_removals(entry: entries.SeasonEntry) -> None:
-    """Refuse a file that omits objects of the site, because loading a file never
-    deletes objects.
+    """Add problems for tasks, phases, gold and baselines of the site that the season
+    file omits, because loading a file deletes nothing.
     """
     season = Season.objects.filter(slug=entry.slug).first()
     if season is None:

@@ -1,4 +1,4 @@
-"""Load a season from an uploaded zip archive. Only sandboxed processes read the content
+"""Load a season from an uploaded zip archive. Only sandboxed processes parse the files
 of the archive.
 """
 
@@ -43,7 +43,7 @@ from tasks.types.guarded.toml_reader import read_toml
 from tasks.types.problems import from_values
 
 UNPACK = "tasks.seasons.file.zip_reader:unpack"
-#: Scoring imports tasks, so tasks name this function of scoring by a dotted name.
+#: The function of `scoring` has a dotted name, as `tasks` must not import `scoring`.
 CHECK_FOLDER = "scoring.offline.proposing:check_folder"
 MARK = b"PK\x03\x04"
 Load = Callable[..., Loaded]
@@ -53,11 +53,12 @@ Load = Callable[..., Loaded]
 def season_in_zip(
     path: Path, filename: str, *, by: User | None, slug: str | None = ""
 ) -> Iterator[Load]:
-    """Yield a function like `apply_entry` that loads the season. Call the function
-    within the block, while the files exist. Raises InputRefused.
+    """Yield a function that loads the season and takes the decisions of the user. The
+    function must be called within the block, because the unpacked files are removed at
+    the end of the block. Raises InputRefused.
 
-    ``slug`` is the slug of an existing season, or empty for a new season. With None,
-    the season may be existing or new.
+    ``slug`` is the slug of the existing season to update, or empty for a new season. If
+    ``slug`` is None, the season file determines if the season is new.
     """
     with tempfile.TemporaryDirectory(prefix="citeboard-season-") as scratch:
         folder = Path(scratch) / "season"
@@ -112,8 +113,8 @@ def _copy(part: Path, folder: Path, name: str) -> None:
 
 
 def _slug_in(content: bytes) -> str:
-    """Return the slug in the season file if the site has a season with this slug.
-    Otherwise, or if the file is invalid, return an empty text.
+    """Return the slug that the season file states, if the site has a season with this
+    slug. Return an empty text if the season is new or the season file is invalid.
     """
     try:
         slug = read_toml(content.decode("utf-8-sig"))["season"]["slug"]
@@ -124,8 +125,8 @@ def _slug_in(content: bytes) -> str:
 
 
 class SentZip(entries.FileAlone):
-    """The files of a season in a zip archive. If gold or baselines are missing in the
-    archive, the site's versions are kept.
+    """The unpacked files of a zip archive that contains a season. If the archive
+    contains no gold or baselines, the gold and baselines of the site are kept.
     """
 
     is_sent = True
@@ -135,14 +136,14 @@ class SentZip(entries.FileAlone):
         self.folder, self._scratch, self._slug, self._by = folder, scratch, slug, by
         self.missing: list[tuple[Table, str, str]] = []
         self.brings_files = False
-        # A rehearsal precedes the load, and both use files that were read only once.
+        # A test run precedes the load, and the files are parsed only once for both.
         self._types: dict[str, TaskType] = {}
         self._gold: dict[tuple[str, ...], packing.PreparedGold] = {}
         self._runs: dict[tuple[str, ...], Sequence[Problem]] = {}
 
     def file(self, table: Table, key: str, name: str) -> Path | None:
-        # Only these keys may name files of the archive.
-        # Published results and files of options must be on the site's machine.
+        # Only the keys `paths`, `run` and `card` can name files of the archive.
+        # Published results and files of options must already be on the site's machine.
         if key not in ("paths", "run", "card"):
             return None
         path = self.folder / name
@@ -216,8 +217,8 @@ class SentZip(entries.FileAlone):
         paths: Sequence[Path],
         options: Options,
     ) -> packing.PreparedGold:
-        """Return packed gold. If the files equal the present version, use the reading
-        version of the present version, otherwise the current reading version. Raises
+        """Return packed gold. If the gold equals the version ``present``, the parsing
+        rules of this version are used, otherwise the newest parsing rules. Raises
         InputRefused.
         """
         if present is not None and present.reading_version < READING_VERSION:
@@ -283,8 +284,8 @@ class SentZip(entries.FileAlone):
 
 
 def _is_same(files: Mapping[str, str], present: Mapping[str, str]) -> bool:
-    """Return True if the files equal the task's present folder, with or without the
-    sample.
+    """Return True if ``files`` are the same as the task folder ``present``. Without a
+    sample in ``files``, the sample in ``present`` is ignored.
     """
     if any(name.startswith(f"{SAMPLE}/") for name in files):
         return files == present
@@ -303,8 +304,8 @@ def _open_file(path: Path) -> IO[bytes]:
 def _members(
     paths: Sequence[Path],
 ) -> Iterator[tuple[str, Callable[[], IO[bytes]]]]:
-    """Yield the archive's files of each path. File names start with the number of the
-    path, as readers of folders expect.
+    """Yield the archive members for the files below each path. The name of a member
+    starts with the number of its path.
     """
     for number, path in enumerate(paths):
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:

@@ -1,4 +1,6 @@
-"""Tables of keys: typed readers that record all faults, and writers of values."""
+"""Read typed values from the tables of a season file and record all faults, and write
+such tables.
+"""
 
 import datetime as dt
 import re
@@ -16,13 +18,13 @@ from tasks.types.toml_lines import KeyLines, KeyPath, table
 _SLUG = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
 REQUIRED: Final = object()
 MISSING: Final = object()
-#: Both databases can store integers up to this number in the column.
+#: PostgreSQL and SQLite can store integers up to _LARGEST in the columns.
 _LARGEST = 2**31 - 1
 
 
 class Findings:
-    """The problems of a season file, sorted by line number. Problems without line
-    numbers are sorted by path.
+    """The problems of a season file, sorted by their line numbers. Problems without a
+    line number are sorted by the path of the key.
     """
 
     def __init__(self, file: str, lines: KeyLines | None = None) -> None:
@@ -46,8 +48,9 @@ class Findings:
 
 
 class Table:
-    """A table of a season file. Each reader takes a key, and records faults instead of
-    raising exceptions. `close` refuses keys that were not read.
+    """A table of a season file, such as the table of a phase. The methods return the
+    value of a key, and record faults instead of raising exceptions. The method `close`
+    records a fault for each key that was not read.
     """
 
     unknown_key = gettext_noop("there is no key “%(name)s” here%(near)s")
@@ -111,8 +114,8 @@ class Table:
         return default
 
     def limit(self, name: str, *, least: int = 1, most: int = _LARGEST) -> int | None:
-        """Return a whole number within bounds. Return None, which means no limit, if
-        the key is missing.
+        """Return the whole number under the key, which must be between ``least`` and
+        ``most``. Return None, which means no limit, if the table does not have the key.
         """
         value = self.value(name, None)
         if value is None:
@@ -227,7 +230,7 @@ class Table:
                 self.stated(name, value),
                 _("a table under [%(name)s]") % {"name": name},
             )
-        # The missing table is a recorded fault, so faults of its keys are discarded.
+        # A missing table is one fault, so faults of the keys in it are not recorded.
         return Table(
             {}, (*self.path, name), Findings(self.findings.file, self.findings.lines)
         )
@@ -300,7 +303,9 @@ PARTS = ("published", "gold", "phases", "baselines")
 
 
 def document(values: Mapping[str, Any]) -> str:
-    """Return a season file with the table `season`, and the arrays of tables `tasks`."""
+    """Return the text of a season file with the table `season` and an array of tables
+    `tasks`.
+    """
     parts = [table("[season]", values["season"])]
     for task in values.get("tasks", ()):
         own = {name: task[name] for name in PARTS if name in task}

@@ -1,5 +1,5 @@
-"""A function for sandboxed processes that unpacks a season. Arguments and results are
-JSON values.
+"""Unpack a season's zip archive in a sandboxed process. The function's arguments and
+results are JSON values.
 """
 
 from collections.abc import Mapping
@@ -13,13 +13,13 @@ from tasks.types.problems import as_values, refuse
 
 NAME, TASKS, GOLD, BASELINES = "season.toml", "tasks", "gold", "baselines"
 LIMITS = Limits(files=5_000, nested=(GOLD, BASELINES))
-#: A file name has at most MAX_NAME characters, and the season file MAX_FILE bytes.
+#: A file name has at most MAX_NAME characters, and a season file MAX_FILE bytes.
 MAX_NAME, MAX_FILE = 200, 1 << 20
 
 
 def unpack(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Unpack the files of an archive into numbered files of the folder. Return the
-    original file names, or the problems of the archive.
+    """Write the files of the archive to the working folder, with numbers as file names.
+    Return the original file names, or the problems with the archive.
     """
     try:
         names = _unpack_archive(given["filename"])
@@ -29,8 +29,8 @@ def unpack(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def part(number: int) -> str:
-    """Return the path where the process writes the archive's file with this number. No
-    file name from the archive becomes a path.
+    """Return the path of the unpacked file with the number ``number``. Names in the
+    archive are never used as paths.
     """
     return f"part-{number}"
 
@@ -51,8 +51,8 @@ def _unpack_archive(shown: str) -> list[str]:
 
 
 def _base(names: list[str]) -> str:
-    """Return the folder in the archive that contains the season, or an empty text if
-    there is none.
+    """Return the only folder at the top of the archive and a slash, or an empty text if
+    the season file is at the top or there are several folders.
     """
     heads = {PurePosixPath(name).parts[0] for name in names}
     if NAME in names or len(heads) != 1:

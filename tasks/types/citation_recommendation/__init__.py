@@ -88,7 +88,7 @@ def further_metrics(rules: str, options: base.Options) -> tuple[MetricRef, ...]:
 
 
 #: `DIMENSIONS` contains the benchmark's dimensions and dimensions of authors.
-#: Each dimension has a list of ordered classes, or () for alphabetical order.
+#: `DIMENSIONS` maps each dimension to its ordered classes, or to () if any are allowed.
 DIMENSIONS: Mapping[str, tuple[str, ...]] = {
     "field": (),
     "year_group": (),
@@ -128,7 +128,7 @@ TASK_TYPE = base.TaskType.of(
     ),
     slug="citation-recommendation",
     title="Citation recommendation: diagnostic splits",
-    # Records of candidates have no ids.
+    # Candidates have no field `id`, so only ids of contexts name instances.
     instance_names=base.ids_alone,
     rules={rules: measures_at(CUT, measures) for rules, measures in MEASURES.items()},
     baselines=("scoring.tools.baselines.retrieval:BASELINES",),
@@ -136,17 +136,16 @@ TASK_TYPE = base.TaskType.of(
     options=(CUTS, GRADES, F1, PERPLEXITY, LONGEST),
     further_metrics=further_metrics,
 )
-#: `SAMPLED_FOR` lists the dimensions for which a context was sampled.
-#: A context with `SAMPLED_FOR` has no class in other dimensions.
-#: A context without `SAMPLED_FOR` has a class in all dimensions.
+#: A context's field `SAMPLED_FOR` lists the only dimensions in which it has a class.
+#: A context without the field `SAMPLED_FOR` has a class in every dimension.
 SAMPLED_FOR = "sampled_for"
 
 
 def contradiction(
     recall: float, mrr: float, *, cut: int = 10, rounding: float = 0.0
 ) -> str:
-    """Explain why a row's Recall@k and MRR@k contradict each other. Return an empty
-    text if Recall@k and MRR@k are possible together.
+    """Explain why a row of published results has contradictory values of Recall@k and
+    MRR@k. Return an empty text if one ranking can have both values.
 
     A cited paper among the first k has a reciprocal rank between 1/k and 1. The
     reciprocal rank of any other cited paper is 0. The bounds on MRR@k are therefore

@@ -35,7 +35,7 @@ from tasks.types.run_forms import RANKED_TABLE, text_of_document, text_of_topic
 from tasks.types.tables import read_with_tables
 from tasks.types.text import kind_found
 
-#: Digests include these dimensions only if a context has a class in the dimension.
+#: The gold's digest includes a dimension in LATER only if a context has a class in it.
 LATER = frozenset({"h_index_group"})
 #: `BLOCK` is the number of contexts (texts around citations) per stored block.
 BLOCK = 100
@@ -80,11 +80,12 @@ def read_gold(files: Files, options: Options) -> Split:
 
 
 def read_candidates(file: InputFile) -> list[str]:
-    """Return the distinct candidates in a file. Raise InputRefused with all problems.
+    """Return the distinct candidates in a file. Raises InputRefused with all problems
+    of the file.
 
     The candidates have the order of the file. Participants must not know the order of
     the file, because the file may list candidates in the order of the citing papers.
-    Reading versions 1 and 2 sort the candidates by id instead.
+    Versions 1 and 2 of the parsing rules sort the candidates by id instead.
     """
     problems: list[Problem] = []
     rows = records.Rows(file, problems)
@@ -107,8 +108,8 @@ def read_inputs(files: Files, options: Options) -> Index:
 
 
 def public_files(files: Files, options: Options) -> Iterator[tuple[str, bytes]]:
-    """Yield two public files of the split. One contains the contexts without gold and
-    classes, the other contains the candidates without the citing papers.
+    """Yield two public files of the split. The file of contexts omits gold and classes,
+    and the file of candidates omits the citing papers.
     """
     contexts = records.Rows(records.the_file(files, CONTEXTS, "the contexts"), [])
     yield CONTEXTS, records.shown_lines(contexts, SHOWN)
@@ -132,7 +133,9 @@ def contents(files: Files, split: Split) -> Iterator[tuple[Any, Any]]:
 def read_run(
     files: Files, index: Index, options: Options
 ) -> tuple[RankedRun, list[Problem]]:
-    """Return the rankings up to the largest cut-off, and all problems of the files."""
+    """Return the rankings of a run up to the largest cut-off, and all problems of the
+    run's files.
+    """
     declares = options["perplexity"] == "yes"
     limits = RunLimits(
         longest=longest(options), kept=max(cuts(options)), declares=declares
@@ -169,7 +172,7 @@ class _Reader(records.ContextsBuilder):
             if dimension in LATER:
                 numbers.update({None: OUTSIDE, "": OUTSIDE})
         #: `_written` contains, for each dimension, the JSON text of each class code.
-        #: The digest of the gold contains these JSON texts of classes.
+        #: The digest of the gold is computed from JSON texts of classes.
         self._written = [
             {NO_CLASS: f',"{dimension}":null', OUTSIDE: ""} for dimension in DIMENSIONS
         ]

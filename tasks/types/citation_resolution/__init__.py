@@ -20,7 +20,7 @@ METRICS = (
 CONTEXTS, REFERENCES, PAPERS = "contexts.jsonl", "references.jsonl", "papers.jsonl"
 #: A collection may have a file with its citation graph.
 CITATIONS = "citations.jsonl"
-#: The file contains sentences that cite a candidate, from papers outside the test set.
+#: INLINKS contains sentences of papers outside the test set that cite a candidate.
 #: Participants get the file with sentences that cite candidates.
 INLINKS = "inlinks.jsonl"
 

@@ -29,7 +29,7 @@ from tasks.types.run_forms import RANKED_TABLE, text_of_document, text_of_topic
 from tasks.types.tables import read_with_tables
 
 #: The fields in `SHOWN` of a context, a reference and a paper are public.
-#: Other fields of the gold files are secret or unused.
+#: Fields of the gold files that are not in `SHOWN` are secret or unused.
 SHOWN = (
     "context_id",
     "paper_id",
@@ -102,7 +102,7 @@ def read_gold(files: Files, options: Options) -> Split:
     ):
         for record in rows:
             citing, cited = rows.name(record, "citing"), rows.name(record, "ref_id")
-            # A test paper's sentences would reveal the paper's citations.
+            # Sentences of test papers are refused, since they reveal the gold.
             if citing in tested:
                 rows.wrong(
                     f"“{citing}”, which cites “{cited}” here, is a paper under test"
@@ -306,8 +306,9 @@ class CitingPapers:
         """Return the co-citation probability, which is the number of papers that cite
         both candidates, divided by the number of papers that cite at least one.
 
-        ``without`` excludes the paper of the context. The co-citation probability is 1
-        if both candidates are the same, and 0 if no other paper cites either candidate.
+        The paper ``without``, which is the paper of the context, is not counted. The
+        co-citation probability of a candidate with itself is 1. The co-citation
+        probability is 0 if no counted paper cites either candidate.
         """
         if first == second:
             return 1.0
@@ -318,8 +319,8 @@ class CitingPapers:
 
 
 def read_citing_papers(files: Files, problems: list[Problem]) -> CitingPapers | None:
-    """Read the citation graph from `{"citing": …, "cited": …}` lines. Return None if
-    the gold files contain no citation graph.
+    """Read the citation graph from JSON lines with the keys `citing` and `cited`.
+    Return None if the gold files contain no citation graph.
     """
     cites: dict[str, set[str]] = {}
     for rows in (
@@ -468,8 +469,8 @@ def cocited_probabilities(
     """Return for each context the mean co-citation probability of the first n answers
     and the n cited references.
 
-    The source is He et al. 2010, Context-aware Citation Recommendation (WWW). A missing
-    answer has co-citation probability 0.
+    The source is “Context-aware Citation Recommendation” by He and others (WWW 2010). A
+    missing answer has co-citation probability 0.
     """
     graph = resolution.citing_papers
     if graph is None:
@@ -490,8 +491,8 @@ def cocited_probabilities(
 
 
 def tied_at_cut(gold: Lists, answers: Lists) -> int:
-    """Count the contexts in which candidates with equal scores are ranked on both sides
-    of the cut after the first n.
+    """Count the contexts in which tied scores may decide which candidates are among the
+    first n, where n is the number of cited references.
     """
     if answers.tied is None or not len(answers.values):
         return 0

@@ -1,9 +1,9 @@
 """Instances of citation text generation (inputs and the authors' text), and runs.
 
 A run contains a citation text for each instance, as JSON lines with ids or as the
-benchmark's original list in the order of the gold. Other fields of a run are ignored.
-The field `target` of the original list is never compared with the gold, since a message
-about a difference would reveal the gold.
+benchmark's original list in the order of the gold. Fields of a run that the format does
+not define are ignored. The field `target` of the original list is never compared with
+the gold, since a message about a difference would reveal the gold.
 """
 
 import itertools
@@ -23,8 +23,8 @@ from tasks.types.tables import Columns, read_with_tables
 from tasks.types.text import are_texts, in_nfc, json_kind, length_class
 
 INPUTS, FAULTS = "inputs.jsonl", "known-faults.md"
-#: A file whose name is in `_NAMELESS` does not name a data set.
-#: In a file with such a general name, the ids of instances may name the data set.
+#: If a file's name is in `_NAMELESS`, the file's name is not that of a data set.
+#: Ids in a file with a name in `_NAMELESS` name the data set, as `lu-00` names `lu`.
 _NAMELESS = frozenset({"gold", "inputs", "instances", "sample", "test", "targets"})
 _NUMBERED = re.compile(r"(.+)-[0-9]+")
 Faults = Iterator[tuple[str, str]]
@@ -221,7 +221,7 @@ class Instance:
         return {**self.public(), "target": self.target, **labels}
 
 
-#: The checks cannot detect the described faults, which are listed by data set.
+#: `_OF_DATASET` describes, by data set, faults of the data that no check can detect.
 _OF_DATASET = {
     "xing": "the benchmark gives the citing paper's abstract as the cited one and the cited one as `<abs>`"
 }
@@ -232,8 +232,9 @@ def known_faults(
 ) -> Iterator[str]:
     """Yield a sentence about each known fault of each data set.
 
-    Faults in targets are counted and never quoted. If ``with_targets`` is False, yield
-    only faults that are visible in the inputs.
+    The sentences contain the number of faults in the authors' texts and never quote
+    them. If ``with_targets`` is False, yield only faults that are visible in the
+    inputs.
     """
     for dataset, group in groupby(instances, key=lambda instance: instance.dataset):
         part = list(group)
@@ -294,7 +295,7 @@ def label_faults(value: Any) -> Iterator[tuple[str, str]]:
 
 
 #: `_MARK` matches a citation mark and the digits directly after the mark.
-#: Replacing `@cite_1` within `@cite_19` leaves a mark with such a digit.
+#: Replacing `@cite_1` within `@cite_19` leaves a mark that the digit 9 follows.
 _MARK = re.compile(r"\[([0-9]{1,6})\]([0-9]*)")
 
 
@@ -324,7 +325,7 @@ def without_marks(text: str) -> str:
 ABSTRACT, BEFORE, AFTER = "abs", "ctx_b", "ctx_a"
 _TAGS = (ABSTRACT, BEFORE, AFTER)
 _TAGGED = re.compile(rf"\s*<({'|'.join(_TAGS)})>")
-#: `_ANY_TAG` matches the tags that the released program removes from texts.
+#: `_ANY_TAG` matches the tags that the benchmark's program removes from texts.
 #: The removed tags occur in abstracts and contexts.
 _ANY_TAG = re.compile(rf"</?(?:{'|'.join(_TAGS)})>")
 
@@ -343,7 +344,7 @@ def without_tags(text: str) -> str:
 
 
 #: Phrases in `SELF_REFERENCES` are searched in the whole text in lower case.
-#: The paper prints four phrases, and the released program has a fifth phrase.
+#: The benchmark's paper prints four phrases, and its program has a fifth phrase.
 PRINTED = ("our work", "in this paper", "we present", "we introduce")
 SELF_REFERENCES = (*PRINTED, "the main objective of our work")
 
@@ -353,10 +354,10 @@ def refers_to_itself(text: str, phrases: tuple[str, ...] = SELF_REFERENCES) -> b
     return any(phrase in lowered for phrase in phrases)
 
 
-#: The paper's models read at most `MAX_INPUT` and write at most `MAX_OUTPUT` tokens.
+#: In the benchmark's paper, models read MAX_INPUT and write MAX_OUTPUT tokens at most.
 MAX_INPUT, MAX_OUTPUT = 4096, 1024
 ALL = "all"
-#: If gold has more data sets, statistics describe only all data sets together.
+#: Beyond MAX_DATA_SETS data sets, statistics describe only all data sets together.
 MAX_DATA_SETS = 100
 
 Count = Callable[[str], int]
@@ -366,8 +367,9 @@ Count = Callable[[str], int]
 class DataSet:
     """Statistics of one data set. The means of a data set are over instances.
 
-    ``self_references`` is the number of texts that contain any of the phrases.
-    ``phrases`` maps each phrase to the number of texts with this phrase.
+    ``self_references`` is the number of texts that contain at least one phrase of
+    `SELF_REFERENCES`, such as “in this paper”. ``phrases`` maps each phrase of
+    `SELF_REFERENCES` to the number of texts that contain the phrase.
     ``printed_self_references`` counts only texts with one of the four phrases that the
     paper prints.
     """
@@ -410,8 +412,8 @@ def data_sets(
 
 
 def statistics(split: base.Split) -> list[dict[str, Any]]:
-    """Return statistics of each data set as JSON, separately from the inputs and from
-    the gold.
+    """Return statistics of each data set as JSON, in one object computed from the
+    inputs and one object computed from the gold.
 
     If there are several data sets, the last entry describes all data sets together and
     has the name null.
@@ -420,7 +422,7 @@ def statistics(split: base.Split) -> list[dict[str, Any]]:
     total = sets[-1] if len(sets) > 1 else None
     return [
         {
-            # Databases cannot store null characters.
+            # Null characters become spaces, since PostgreSQL cannot store them.
             "name": None if one is total else one.name.replace("\0", " "),
             "inputs": {fact: getattr(one, fact) for fact in OF_INPUTS},
             "gold": {fact: getattr(one, fact) for fact in OF_GOLD}
@@ -460,7 +462,7 @@ def _words(text: str) -> int:
 
 
 EXAMPLE = '{"id": "lu-00", "prediction": "Early work [0] uses rules."}'
-#: A run in table form has these columns, and a column with labels contains JSON.
+#: A table with a run has the columns `id`, `prediction` and `labels` (as JSON).
 TABLE = Columns(
     id="id",
     answer="prediction",
@@ -599,7 +601,7 @@ DIMENSIONS = (
     "unseen_words",
     "target_intent",
 )
-#: Boards show these numbers beside the scores, as the numbers do not reveal scores.
+#: `NOTES` lists counts that boards show beside the scores and that reveal no scores.
 NOTES = (
     "missing_predictions",
     "empty_predictions",
@@ -609,7 +611,7 @@ NOTES = (
 )
 _MAX_COUNTED = 5
 #: `_TELLING` matches numbers, and words of four or more letters.
-#: The unseen share of a text counts only these numbers and words.
+#: The unseen share of a text counts only matches of `_TELLING`.
 _TELLING = re.compile(r"[^\W\d_]{4,}|\d+")
 _UNSEEN = (
     (0.25, "under a quarter"),
@@ -729,9 +731,9 @@ def references(files: Files) -> Mapping[str, str]:
     }
 
 
-#: CiteBench (Funkquist et al. 2023) asks for readability on five levels.
-#: CiteBench also asks for consistency with the gold text on five levels.
-#: The descriptions of the five levels are ours.
+#: In CiteBench (Funkquist and others, 2023), judges rate readability on five levels.
+#: In CiteBench, judges also rate consistency with the gold text on five levels.
+#: CiteBench does not describe the levels, so Citeboard uses its own descriptions.
 READABILITY = base.Scale(
     "How well does the text read, whatever it says?",
     (

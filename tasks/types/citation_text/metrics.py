@@ -1,4 +1,4 @@
-"""References to the metrics of the task type, and its options."""
+"""The options of the task type, and references to the metrics that options add."""
 
 from tasks.types.base import (
     CORRECTED,
@@ -232,8 +232,9 @@ def further_metrics(rules: str, options: Options) -> tuple[MetricRef, ...]:
 def absent_metrics(options: Options) -> frozenset[str]:
     """Return the metrics that the options remove from the rule sets.
 
-    BERTScore is omitted if the task's options say so. If divergences use only labels of
-    taggers, divergences of schemes without a tagger are omitted.
+    BERTScore is omitted if the option `bertscore` is `absent` and the option
+    `bertscore_model` names the published model. If the option `discourse_labels` is
+    `tagger`, divergences of label schemes without a tagger are omitted.
     """
     is_absent = (
         options["bertscore"] == "absent"

@@ -22,7 +22,9 @@ MAX_NAMED = 5
 
 
 class Finding(NamedTuple):
-    """One finding of a check on a report."""
+    """A finding of the validation of a report or a run, with the category of the
+    finding.
+    """
 
     category: str
     message: str
@@ -36,7 +38,7 @@ def check(
     accepted: frozenset[str],
     problems: Problems,
 ) -> None:
-    """Add the problems of each report and of the run as a whole."""
+    """Append to ``problems`` the findings on each report and on the run as a whole."""
     warnings = frozenset(track.warnings) | accepted
     for report in reports:
         for finding in findings(report, topics.get(report.topic), track):

@@ -26,7 +26,7 @@ ITEMS = {
     ASSIGNS: ("topic", "nugget", "report"),
     SUPPORTS: ("sentence", "document"),
 }
-#: `CREDITS` contains the labels of each kind with credits, the best label first.
+#: `CREDITS` maps the labels of each kind of judgement to credits, best label first.
 CREDITS: dict[str, dict[str, float]] = {
     ASSIGNS: {"support": 1.0, "partial_support": 0.5, "not_support": 0.0},
     SUPPORTS: {"full": 1.0, "partial": 0.5, "none": 0.0},
@@ -47,8 +47,9 @@ def digest(text: str) -> str:
 
 @dataclass
 class Rows:
-    """The judgements of one kind, such as support. Readers of files add labels to
-    ``given``. The method `settle` then determines the final label of each judged item.
+    """The judgements of one kind, such as support. Functions that read files add the
+    labels of judges to ``given``. The method `settle` determines the final label of
+    each judged item.
     """
 
     kind: str
@@ -61,7 +62,7 @@ class Rows:
     judges: dict[tuple[str, str], str] = field(default_factory=dict)
     labels: dict[Key, str] = field(default_factory=dict)
     ties: int = 0
-    #: `by_nugget` contains assignments in castorini's form, by run and topic.
+    #: `by_nugget` contains labels from castorini's nuggetizer, by run and topic.
     #: The name of the run in a key of `by_nugget` may be empty.
     #: `by_nugget` has each label under the nugget's id and under the nugget's text.
     by_nugget: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
@@ -109,7 +110,9 @@ def majority(labels: Iterable[str], labels_in_order: Iterable[str]) -> tuple[str
 
 @dataclass(frozen=True)
 class Judgements:
-    """All judgements of a task. A kind of judgement without rows was not judged."""
+    """All judgements of a task. If the rows of a kind of judgement are empty, the task
+    has no judgements of this kind.
+    """
 
     assigns: Rows
     supports: Rows
@@ -238,7 +241,7 @@ def has_assignments(value: Mapping[str, Any]) -> bool:
 
 
 def _take_nuggets(record: Record, rows: Mapping[str, Rows], problems: Problems) -> None:
-    """Add the judgements of a line in castorini's form."""
+    """Add the judgements of a line that castorini's nuggetizer wrote."""
     value, own = record.value, rows.get(ASSIGNS)
     topic = value.get("qid", value.get("topic_id"))
     if own is None or not isinstance(topic, str | int) or isinstance(topic, bool):

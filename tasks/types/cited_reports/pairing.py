@@ -1,4 +1,5 @@
-"""The rows of every metric, with topics, nuggets, reports and judgements in parallel.
+"""Pair the topics and nuggets of the gold with the reports of a run and their
+judgements.
 
 Each topic has one row, followed by the rows of the topic's nuggets (expected facts).
 The topic is the resampling unit.
@@ -51,10 +52,10 @@ from tasks.types.text import nfc
 #: `DIMENSIONS` lists the dimensions of breakdowns in order.
 DIMENSIONS = ("importance", "topic_kind", "sources_cited", "length")
 #: OUT_OF_RANGE, NO_TEXT and MISSING replace the label of a citation without a label.
-#: A citation is out of range if the cited position exceeds the references.
-#: The document of a citation may have no text, or the judgement may be missing.
+#: OUT_OF_RANGE means that the cited position exceeds the list of references.
+#: NO_TEXT means that the document has no text, and MISSING that it was not judged.
 OUT_OF_RANGE, NO_TEXT, MISSING = "out of range", "no text", "missing"
-#: A nugget (expected fact) outside the report has the label `NOT_SUPPORTED`.
+#: `NOT_SUPPORTED` is the label of a nugget (expected fact) that the report lacks.
 NOT_SUPPORTED = "not_support"
 _LENGTHS = (
     (100, "under 100 words"),
@@ -86,7 +87,7 @@ _COUNTED_AS = {
 @dataclass(frozen=True)
 class JudgedCitation:
     """A citation of a report and the label of the citation. If the citation has no
-    label, the value is OUT_OF_RANGE, NO_TEXT, NO_LABEL or MISSING.
+    label, ``label`` is OUT_OF_RANGE, NO_TEXT, NO_LABEL or MISSING.
     """
 
     citation: Citation
@@ -161,8 +162,8 @@ class JudgedNugget:
 
     @property
     def has_no_label(self) -> bool:
-        """Return True if the judge gave no valid label for any part. A nugget without a
-        valid label affects no score.
+        """Return True if the judge gave no valid label for any part of the nugget. A
+        nugget without a valid label affects no score.
         """
         return all(label == NO_LABEL for label in self.labels)
 
@@ -230,8 +231,8 @@ def _count_missing(
     answers: Sequence[JudgedReport | JudgedNugget | None],
     notes: Mapping[str, int],
 ) -> int:
-    """Return the number of missing judgements of the run. Kinds without any judgement
-    in the gold are not counted.
+    """Return the number of missing judgements of the run. A kind of judgement, such as
+    support, is not counted if the gold contains no judgement of this kind.
     """
     nuggets = [answer for answer in answers if isinstance(answer, JudgedNugget)]
     pending = 0

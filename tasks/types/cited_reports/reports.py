@@ -30,11 +30,11 @@ EXAMPLE = (
     '{"metadata": {"team_id": "t", "run_id": "r", "topic_id": "7"}, "references": ["d1"], '
     '"responses": [{"text": "It rains.", "citations": [0]}]}'
 )
-#: The first of these keys in a report contains the list of sentences.
+#: A report's list of sentences is under the first key of `SENTENCES` that it has.
 SENTENCES = ("responses", "answer")
-#: The first of these keys in `metadata` contains the id of the topic.
+#: The topic's id is under the first key of `TOPIC_IDS` that `metadata` has.
 TOPIC_IDS = ("topic_id", "narrative_id", "request_id")
-#: These fields of `metadata` must be texts if present.
+#: Fields of `metadata` that `_TEXTS` lists must be texts if present.
 _TEXTS = (
     "team_id",
     "run_id",
@@ -97,7 +97,7 @@ class Report:
     form: str
     sentences: tuple[Sentence, ...]
     references: tuple[str, ...] | None
-    #: The citations of these documents have a score that is not a number.
+    #: `wrong_scores` describes the citations whose score is not a number.
     wrong_scores: tuple[str, ...] = ()
 
     @property
@@ -293,10 +293,10 @@ def _parse_citations(
             yield Citation(references[place] if is_there else None, str(place))
 
 
-#: `_SOURCE` matches a citation with URLs, such as `(source: URL)`.
+#: `_SOURCE` matches URLs in brackets after the word source or sources and a colon.
 #: Commas or semicolons separate several URLs in a citation.
 _SOURCE = re.compile(r"\s?\(sources?:[ ]?([^()]+)\)", re.IGNORECASE)
-#: `_DEFINITION` matches a Markdown line that defines a citation mark as `[1]: URL`.
+#: `_DEFINITION` matches a Markdown link definition, which gives a mark its URL.
 _DEFINITION = re.compile(
     r"^[ ]{0,3}\[\^?(\d{1,3})\]:[ \t]*<?([^\s<>]+).*$", re.MULTILINE
 )
@@ -353,5 +353,6 @@ def _sentences_of_markdown(
     return POSITIONS if has_marks else IDS, tuple(sentences)
 
 
-#: Marks from `_FIRST_ADDRESS` on represent URLs, as no author writes such numbers.
+#: Citation marks with numbers from `_FIRST_ADDRESS` on represent URLs.
+#: Authors do not use numbers of this size in citation marks.
 _FIRST_ADDRESS = 100_000_000

@@ -23,7 +23,7 @@ def read_run(files: Files, index: Index, options: Options) -> tuple[Run, list[Pr
     """Return the scored reports by topic, and the findings under the rules of the
     track. The reports are valid only if no finding is fatal.
 
-    Raises OptionRefused for an unknown category.
+    Raises OptionRefused if the option `accept` lists an unknown category.
     """
     problems = Problems(counts=MAX_COUNTED)
     accepts = accepted(options)

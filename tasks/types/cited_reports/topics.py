@@ -29,7 +29,7 @@ from tasks.types.problems import Problems, refuse
 from tasks.types.text import are_texts, is_name, json_kind
 
 TOPICS, DOCUMENTS = "topics.jsonl", "documents.jsonl"
-#: The first of these keys in a record contains the topic's id.
+#: The topic's id is under the first key of `TOPIC_IDS` that a record has.
 TOPIC_IDS = ("request_id", "topic_id", "narrative_id")
 #: `SHOWN` lists the public fields of a topic in addition to the topic's id.
 SHOWN = ("title", "background", "problem_statement", "limit", "kind")
@@ -59,8 +59,8 @@ class Document:
 @dataclass(frozen=True)
 class Part:
     """A part of a nugget that is judged separately. The part is the text of the nugget
-    (expected fact), or one answer to a question in a nugget bank. Judgements may use
-    any of ``names`` for the part of the nugget.
+    (expected fact), or one answer to a question in a nugget bank. Judgements may refer
+    to the part by any text in ``names``.
     """
 
     text: str
@@ -143,7 +143,7 @@ class _Reading:
     where: dict[str, Record] = field(default_factory=dict)
     documents: dict[str, Document] = field(default_factory=dict)
     judged: list[InputFile] = field(default_factory=list)
-    #: `rows` counts the records for each kind of content.
+    #: `rows` counts the records of each kind, such as topics or nuggets.
     rows: Counter[str] = field(default_factory=Counter)
 
     def take(self, files: Files) -> None:
@@ -304,7 +304,7 @@ def _is_judgement(record: Record) -> bool:
 def read_collection(files: Files, options: Options) -> Collection:
     """Read the gold, including the judgement files that the options name.
 
-    Raises InputRefused with all problems of these files.
+    Raises InputRefused with all problems of the gold files and the judgement files.
     """
     reading = _Reading()
     reading.take(files)

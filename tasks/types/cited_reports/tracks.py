@@ -33,7 +33,7 @@ CATEGORIES = (*OF_REPORT, *OVER_RUN)
 #: A report cites documents by position, by id, or by id with a score.
 #: The positions refer to the report's list of references.
 POSITIONS, IDS, SCORES = "rag24", "neuclir", "ragtime"
-#: The rule `length` has this value if each topic states a maximum length.
+#: `OF_TOPIC` is the value of the rule `length` if each topic sets a maximum length.
 OF_TOPIC = "topic"
 #: Reports that belong to no track follow the rules of `NO_TRACK`.
 NO_TRACK = "none"

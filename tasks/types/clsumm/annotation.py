@@ -1,8 +1,8 @@
 """Parse annotation files, which contain one citance (citing sentence) per line, in the
 same way as the official program of 2017.
 
-`Citance Number: 1 | Reference Article: C90-2039.xml | … | Discourse Facet:
-Method_Citation | Annotator: … |`
+A line is a sequence of names and values separated by bars, such as `Citance Number`
+with the value 1, and `Discourse Facet` with the value `Method_Citation`.
 """
 
 import csv
@@ -18,7 +18,7 @@ from tasks.types.text import decoded
 
 #: The official program requires the fields `NEEDED_OF_INPUTS` in public inputs.
 #: Public inputs have no reference and no facet.
-#: The program requires the fields `NEEDED` in gold and runs.
+#: The official program requires the fields `NEEDED` in gold and runs.
 NEEDED_OF_INPUTS = (
     "Reference Article",
     "Citing Article",
@@ -84,7 +84,8 @@ def _refuse_odd_quotes(raw: bytes) -> None:
     """Refuse Windows-1252 quotation marks in the Reference Text, because the official
     program stops at such marks.
 
-    Other Windows-1252 characters do not stop the official program.
+    Windows-1252 characters that are no quotation marks do not stop the official
+    program.
     """
     field = raw.partition(b"Reference Text:")[2].partition(b" | ")[0]
     try:
@@ -107,7 +108,7 @@ def _parse_annotation(
     facets = line_facets(fields.get("Discourse Facet"))
     sentences = sentence_ids(fields.get("Reference Offset", ""))
     if ranges := [sid for sid in sentences if _CHARACTER_RANGE.fullmatch(sid)]:
-        # The file has the first annotation form of the pilot task.
+        # Ranges of characters are in the first annotation form of the pilot task.
         message = f"the Reference Offset {ranges[0]} is a range of characters, which fits no released text"
         expected = "ids of sentences, as the annotation of version annv3 has them"
         raise Unreadable(message, expected, is_whole_file=True)
@@ -237,8 +238,8 @@ class Row:
 def read_rows(
     file: InputFile, problems: list[Problem], source: Source
 ) -> Iterator[Row]:
-    """Yield the rows that the official program reads. Rows with more or fewer cells
-    than the header are skipped.
+    """Yield the rows of a CSV file that the official program reads. Rows with more or
+    fewer cells than the header are skipped.
 
     Missing columns and files that are not CSV become problems, since the official
     program stops at such files.
@@ -328,8 +329,8 @@ def marker_offset(text: str) -> str:
 
 
 def sentence_ids(text: str) -> tuple[str, ...]:
-    """Split the sentence ids of a cell. Ids are texts, so `007` and `7` differ. In the
-    official program, `[]` contains one id, the empty text.
+    """Return the sentence ids that a CSV cell lists. Ids are texts, so `007` and `7`
+    differ. In the official program, `[]` contains one id, the empty text.
     """
     inside = text.strip().removeprefix("[").removesuffix("]")
     return tuple(_unquoted(part.strip()) for part in inside.split(","))
@@ -346,8 +347,8 @@ def line_facets(text: str | None) -> tuple[str, ...]:
 
 def csv_facets(text: str) -> tuple[str, ...]:
     """Return the facets of a CSV cell in their original spelling. An empty cell has no
-    facets. Commas separate the facets of other cells. Brackets around the facets are
-    optional.
+    facets. Several facets in a cell are separated by commas. Brackets around the facets
+    are optional.
     """
     text = text.strip()
     return tuple(text.removeprefix("[").removesuffix("]").split(",")) if text else ()
@@ -404,7 +405,9 @@ def without_tags(text: str) -> str:
 
 
 def tags_removed(tag: re.Pattern[str], text: str) -> str:
-    """Replace each complete match of the expression for tags in a text by a space."""
+    """Replace each match of ``tag`` in a text by a space. An incomplete tag at the end
+    of the text is not searched.
+    """
     end = text.rfind(">") + 1
     return tag.sub(" ", text[:end]) + text[end:]
 

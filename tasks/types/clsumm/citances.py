@@ -38,10 +38,11 @@ class Annotation:
     ``texts`` maps sentence ids to the sentences that the file quotes. ``topic`` is the
     reference paper of the file, although a line may name another paper. In a run,
     missing parts of ``name`` are empty. ``is_quoted`` is False if a CSV row quotes no
-    sentence, or a sentence without text. The official program then ignores ids and
-    facets of the row, but registers the key of the row. ``has_key`` is False for a row
-    that the program skips, and ``is_quoted`` is then False too. ``is_last`` is True for
-    a line of the gold if no later line has the same key in the official program.
+    sentence, or a sentence without text. If ``is_quoted`` is False, the official
+    program ignores ids and facets of the row, but registers the key of the row.
+    ``has_key`` is False for a row that the program skips, and ``is_quoted`` is then
+    False too. ``is_last`` is True for a line of the gold if no later line has the same
+    key in the official program.
     """
 
     topic: str
@@ -93,8 +94,8 @@ def marked_last(lines: Sequence[Annotation], key: Key) -> tuple[Annotation, ...]
 
 
 def numbered(name: CitanceName) -> tuple[int, CitanceName]:
-    """Return a sort key that orders citances by number. Citances without a number come
-    before all others.
+    """Return a sort key of a citance's name, by which citances are sorted by number.
+    Citances without a number come before all others.
     """
     return (int(name.number) if name.number.isdecimal() else 0), name
 

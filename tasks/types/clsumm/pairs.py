@@ -80,9 +80,10 @@ def pair_citances(
 
     The file of each annotator is compared with the run separately. The programs of 2017
     and 2018 score a topic only if the run has a file or line for the topic. If several
-    lines have the same key, in gold or in runs, the programs of 2016 to 2018 use the
-    last line. The program of 2016 stops if a topic is missing. This function includes
-    the missing topic, and the rules of other programs include all topics and citances.
+    lines of the gold or of the run have the same key, the programs of 2016 to 2018 use
+    the last of these lines. The program of 2016 stops if a topic is missing. This
+    function treats a missing topic as a topic without answers, and the rules of other
+    programs include all topics and citances.
     """
     topics: Sequence[Topic] = split.content
     notes: Counter[str] = Counter(
@@ -125,9 +126,9 @@ def _official(
     """Yield the pairs of one gold file in the same way as the official programs.
 
     A later line replaces an earlier line with the same key. A line without a quoted
-    sentence only registers its key. Among citances with the same key, the last line is
-    used, as ``is_last`` records. If the key belongs to the other file form, the citance
-    with the highest number is used.
+    sentence is not paired, but an answer with the key of the line is marked as known.
+    Among gold lines with the same key, the line with ``is_last`` is used, or the line
+    with the highest citance number if no line has ``is_last``.
     """
     keys = {key(citance) for citance in file.citances if citance.has_key}
     gold: dict[tuple[str, ...], citances.Annotation] = {}
@@ -246,9 +247,9 @@ Order = Callable[[Iterable[str]], list[str]]
 
 @dataclass(frozen=True)
 class CitedSpan:
-    """A list of sentence ids, and the texts of the sentences in the order in which
-    ROUGE reads sentences. ``file`` is the index of the gold file in the topic, since
-    official averages are over gold files.
+    """The sentences that gold or a run cites for a citance, as ids and as texts in the
+    order in which ROUGE reads the texts. ``file`` is the index of the annotator's gold
+    file in the topic, since the official program averages over gold files.
     """
 
     sentences: tuple[str, ...]

@@ -499,8 +499,8 @@ class _Look:
     def finds(
         self, file: InputFile, is_one: Callable[[bytes], bool], most: int | None = None
     ) -> bool:
-        """Return True if a line of the file satisfies ``is_one``, or False if the file
-        is unreadable.
+        """Return True if ``is_one`` returns True for a line of the file, and False if
+        the file cannot be read.
         """
         if self.left <= 0:
             return False

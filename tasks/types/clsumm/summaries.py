@@ -438,7 +438,7 @@ def _summary_warning(
 #: Different texts rarely share a sequence of `RUN_LENGTH` words by chance.
 RUN_LENGTH = 5
 #: A summary is a copy if the abstract contains most of the summary's word sequences.
-#: If the abstract is shorter, the share of the abstract's sequences is used instead.
+#: A summary that is longer than the abstract is a copy if it contains most of it.
 #: From the share `COPIED` on, the summary is a copy of the abstract.
 COPIED = 0.8
 
@@ -546,7 +546,8 @@ def gold_summaries(
     topic: SummaryTopic, rules: str, options: base.Options
 ) -> GoldSummaries:
     """Return the gold summaries of a topic. The official program reads the unchanged
-    files of summaries. Other rule sets read the extracted sentences of summaries.
+    files of summaries. Rule sets that are not official read the extracted sentences of
+    summaries.
     """
 
     def lines(reference: Reference) -> Sequence[bytes]:
@@ -599,8 +600,8 @@ def pair(
         if summary is not None:
             notes["empty_summaries"] += not summary.words
             notes["over_the_limit"] += summary.words > MAX_WORDS
-            # Copies are detected with the abstract in the gold summaries.
-            # The abstract in the gold summaries may differ from the paper's abstract.
+            # A summary is compared with the abstract among the gold summaries.
+            # Corpora may contain another version of the abstract in the paper itself.
             prints = prints_of(summary.lines)
             abstracts = (
                 prints_of(reference.lines) for reference in topic.of_kind("abstract")

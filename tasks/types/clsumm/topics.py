@@ -286,8 +286,8 @@ def public_topic(
         yield f"{topic}/annotation/{topic}.annv3.txt", "\n\n".join(lines).encode()
 
 
-#: Versions of the annotation are in order of preference.
-#: The version `ann` has sentence ids only in the later releases.
+#: `VERSIONS` lists the versions of annotation files, the preferred version first.
+#: Files of the version `ann` have sentence ids only in later releases of the corpus.
 VERSIONS = ("annv3", "ann", "annv2")
 CSV = "csv"
 LAYOUT = "a topic folder with `annotation/<topic>.annv3.txt`, or a folder or zip of such folders"
@@ -350,7 +350,7 @@ def topic_folders(files: Files) -> list[TopicFolder]:
     for file in files:
         if place := place_in_topic(file.name):
             # Two inputs may contain folders with the same name.
-            # The displayed path distinguishes folders with the same name.
+            # The displayed path of a file begins with the name of the input.
             folders[file.shown.removesuffix(file.name.removeprefix(place[0]))][
                 place[1]
             ].append(file)
@@ -369,8 +369,9 @@ def passed_over(files: Files) -> set[str]:
 def chosen_annotation(
     folder: TopicFolder, wanted: str, source: reading.Source = reading.Source.GOLD
 ) -> Chosen | None:
-    """Return the annotation files of a topic. The setting `auto` prefers the newest
-    version of annotation lines, then the CSV form.
+    """Return the annotation files of a topic. With `auto`, the newest version of
+    annotation lines is preferred, and the CSV form is used if there are no annotation
+    lines.
 
     In the CSV form, the annotation consists of the files under `gold`, one per
     annotator. If no file is under `gold`, and for inputs, the file under `annotation`

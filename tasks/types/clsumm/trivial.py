@@ -29,17 +29,17 @@ from tasks.types.trivial_runs import (
 
 #: `MOST_TOPICS` is the maximum number of topics in a quick trial of trivial runs.
 MOST_TOPICS = 10
-#: One run is created for each of the most cited sentence positions.
-#: The run answers with the sentence at the same position in every paper.
+#: `MOST_CONSTANTS` limits the trivial runs that answer with one constant sentence id.
+#: The sentence ids that the gold contains most often are used.
 MOST_CONSTANTS = 5
 
-#: An answer contains sentence ids and facets.
+#: `Answer` is a pair of sentence ids and facets.
 Answer = tuple[Sequence[str], Sequence[str]]
 
 
 def _part(split: Split, *, is_quick: bool) -> Split:
-    """Return some topics of the split, or all if ``is_quick`` is False. Topics that are
-    left out are removed from the index.
+    """Return some topics of the split, or all if ``is_quick`` is False. If some topics
+    are left out, the index is reduced in the same way.
     """
     rows = drawn_rows(len(split.content), MOST_TOPICS if is_quick else None)
     content = tuple(split.content[row] for row in rows)

@@ -31,8 +31,8 @@ from tasks.types.probabilities import Probabilities
 from tasks.types.problems import Problem, fatal
 from tasks.types.references import metric_ref, metric_refs
 
-#: Conditional facet metrics need a correct sentence in the answer to task 1A.
-#: Other facet metrics include all answers.
+#: Conditional facet metrics only count answers with a correct sentence in task 1A.
+#: All other facet metrics count all answers.
 FACET, WEIGHTED_FACET = "clsumm:Facet", "clsumm:WeightedFacet"
 COUNTS = (
     *metric_refs("facet_{}_micro", FACET, average="micro", is_conditional=True),
@@ -169,7 +169,9 @@ def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
 
 
 def read_run(files: Files, index: Index, options: Options) -> tuple[Run, list[Problem]]:
-    """Return the answers of a run. Runs of tasks 1A and 1B have the same form."""
+    """Return the answers of a run to citances. Runs of tasks 1A and 1B have the same
+    form.
+    """
     run, problems = runs.read_run(files, index, options)
     answers = [answer for answer in run.answers if has_reference(answer)]
     without = [answer for answer in answers if not merged_facets(answer.facets)]
