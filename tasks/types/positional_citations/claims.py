@@ -1,5 +1,5 @@
-"""Split a cited sentence into atomic claims, based on the sentence and the dependency
-parse of the sentence.
+"""Split a cited sentence into atomic claims by means of the sentence's dependency
+parse.
 
 The source is Xu et al. 2025, ALiiCE: Evaluating Positional Fine-grained Citation
 Generation, NAACL, section 4.1 and appendix D.
