@@ -1,5 +1,5 @@
-"""Probabilities that a run may state in addition to an answer, as in ``"probabilities":
-{"yes": 0.8, "no": 0.2}``.
+"""Read the probabilities of labels that a run may state besides an answer, under the key
+`probabilities`.
 """
 
 import math
