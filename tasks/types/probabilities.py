@@ -31,10 +31,11 @@ class LabelWithProbabilities(str):
 
     A label that ``probabilities`` does not contain has the probability 0.
     ``confidence`` is the run's confidence that its label is right, or None if the run
-    states no confidence. If ``is_left_out`` is True, confusion matrices do not count the instance, because the rule set leaves unanswered instances out. ``is_answer`` is False if the
-    label only replaces a missing answer, so that the instance counts as unanswered.
-    ``record`` contains all fields on the line of the run, or is empty if no metric
-    needs them.
+    states no confidence. If ``is_left_out`` is True, confusion matrices do not count
+    the instance, because the rule set leaves unanswered instances out. ``is_answer`` is
+    False if the label only replaces a missing answer, so that the instance counts as
+    unanswered. ``record`` contains all fields on the line of the run, or is empty if no
+    metric needs them.
     """
 
     __slots__ = ("confidence", "is_answer", "is_left_out", "probabilities", "record")
