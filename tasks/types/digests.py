@@ -13,11 +13,9 @@ import re
 NONCE_BYTES = 32
 #: A displayed digest begins with `SALTED` or `PLAIN`, the name of the hash algorithm.
 SALTED, PLAIN = "HMAC-SHA-256", "SHA-256"
-#: The line `_DRAW` precedes the hashed nonce, so that the hash cannot be equal to a
-#: hash with another purpose (domain separation).
+#: For domain separation, the line `_DRAW` precedes the nonce in the hashed bytes.
 _DRAW = b"citeboard draw 1\n"
-#: The name of a public sample of gold contains the first `COMMITMENT_DIGITS` digits of
-#: the commitment.
+#: Names of public samples contain `COMMITMENT_DIGITS` digits of the commitment.
 COMMITMENT_DIGITS = 12
 
 

@@ -29,39 +29,27 @@ from tasks.types.guarded.encodings import (
 )
 from tasks.types.problems import InputRefused, Problem, Problems, quoted, refuse
 
-#: `READING_VERSION` is the current version of the rules for parsing files of gold and
-#: runs.
-#: A site stores with each version of the gold which version of the reading rules
-#: applies.
+#: `READING_VERSION` is the current version of the rules for parsing gold and runs.
+#: A site stores the version of the reading rules with each version of the gold.
 #: From version 2 of the reading rules on, JSON and tables must be UTF-8.
-#: From version 2 of the reading rules on, quotation marks in TSV are ordinary
-#: characters.
+#: From version 2 of the reading rules on, quotation marks in TSV are plain characters.
 #: From version 2 of the reading rules on, an object in JSON may not repeat a key.
-#: From version 2 of the reading rules on, ids and texts are compared in the Unicode
-#: form NFC.
-#: From version 2 of the reading rules on, an HMAC with the nonce of the gold determines
-#: the public order of candidates in rankings that a `task.toml` declares.
-#: From version 3 of the reading rules on, an HMAC also determines the public order of
-#: candidates in built-in ranking tasks.
+#: From version 2 of the reading rules on, ids and texts are compared in Unicode NFC.
+#: From version 2 of the rules on, an HMAC orders the candidates of declared rankings.
+#: From version 3 of the rules on, an HMAC orders the candidates of built-in rankings.
 READING_VERSION = 3
-#: From version `ORDERED_FROM` of the reading rules on, an HMAC determines the public
-#: order of candidates in rankings that a `task.toml` declares.
-#: From version `BUILT_IN_FROM` on, an HMAC also determines the public order of
-#: candidates in built-in ranking tasks.
+#: From version `ORDERED_FROM` on, an HMAC orders candidates of declared rankings.
+#: From version `BUILT_IN_FROM` on, an HMAC orders candidates of built-in rankings.
 ORDERED_FROM, BUILT_IN_FROM = 2, 3
 CHUNK = 1 << 20
 #: `LONGEST` is the maximum number of bytes per line.
 LONGEST = 16 * CHUNK
-#: The extension `PACKED` of a gzip file is ignored when the format is determined from
-#: the file name.
+#: The extension `PACKED` of gzip files does not count when formats are recognised.
 PACKED = ".gz"
-#: Files and folders with a name in `CLUTTER`, which file managers and version control
-#: create, are ignored.
+#: `CLUTTER` lists files and folders of operating systems and Git, which are ignored.
 CLUTTER = frozenset({"__MACOSX", ".DS_Store", "Thumbs.db", "desktop.ini", ".git"})
-#: When a site exports gold as an archive, the site adds a file with the name
-#: `NONCE_FILE`.
-#: This file contains the secret nonce of the gold on the first line, and the HMAC of
-#: the gold's digest on the second line.
+#: When a site exports gold as an archive, the site adds the file `NONCE_FILE`.
+#: The file `NONCE_FILE` contains the nonce of the gold, and the HMAC of its digest.
 NONCE_FILE = "nonce.txt"
 #: `KIT` is the name of a folder in gold archives that contains files for participants.
 #: The site publishes the files in the folder `KIT` unchanged.
@@ -168,8 +156,7 @@ class InputFile:
             if is_strict and index == 0 and b"\0" in part:
                 self._refuse_unmarked()
             if is_strict and fault_place(part) is not None:
-                # The part may end in the middle of a multi-byte character, so the whole
-                # lines of the file are checked again.
+                # A part may end in a multi-byte character, so whole lines are tested.
                 if misfit := find_misfit(self._lines):
                     raise InputRefused([self._misfit_problem(misfit)])
                 is_strict = False
@@ -238,8 +225,7 @@ class InputFile:
 
     def _in_utf8(self, stream: IO[bytes]) -> IO[bytes]:
         if self.has_fallback and self.reading == 1 and not self.encoding:
-            # Version 1 of the reading rules does not convert the original files of
-            # CL-Summ to UTF-8.
+            # Version 1 of the reading rules keeps CL-Summ files in Windows-1252.
             return stream
         source = _decompressed(_peekable(stream), self)
         encoding = marked_encoding(_peek(source)) or self.encoding
@@ -348,12 +334,10 @@ class Limits:
     #: Folders named in `nested` may contain archives within the archive.
     #: The limits are checked again when such an inner archive is opened.
     nested: tuple[str, ...] = ()
-    #: `nests_anywhere` is True if every folder of the archive may contain inner
-    #: archives.
+    #: `nests_anywhere` is True if all folders of the archive may contain archives.
     #: Each inner archive has its own limits of size and number of files.
     nests_anywhere: bool = False
-    #: `reads_kit` is True if the files `starting-kit/…` and `nonce.txt` are read like
-    #: all other files.
+    #: `reads_kit` is True if `starting-kit/` and `nonce.txt` are ordinary names.
     #: In archives of other platforms, these two names have no special meaning.
     reads_kit: bool = False
 
@@ -407,8 +391,7 @@ def _opened(
         archive, members = checked_members(path, shown=shown, limits=limits)
         return [
             InputFile(
-                # Functions for the starting kit expect file names that include the
-                # folder `starting-kit`.
+                # Functions for the starting kit expect names with the kit's folder.
                 PurePosixPath(member.filename).as_posix()
                 if is_kit
                 else member.filename,
@@ -494,8 +477,7 @@ def _folder_files(
             continue
         if _is_passed_over(name, limits, is_kit=is_kit):
             continue
-        # The file name includes the name of the folder, because the name of a topic is
-        # the name of the topic's folder.
+        # File names include the folder's name, because it is the name of a topic.
         inside = f"{folder.resolve().name}/{name.as_posix()}"
         inside = name.as_posix() if is_kit else inside
         files.append(InputFile(inside, str(path), _opener(path)))
@@ -540,8 +522,7 @@ def checked_members(
     InputRefused with all problems.
     """
     try:
-        # The number of files is checked before `zipfile` creates an object for each
-        # file.
+        # The number of files is limited before `zipfile` creates an object for each.
         with path.open("rb") as listing:
             count = listed_files(listing, limits.files)
         archive = zipfile.ZipFile(path) if count <= limits.files else None

@@ -40,10 +40,8 @@ def in_given_order(names: Iterable[str], nonce: str, instance: str = "") -> list
     if all instances share the candidates.
     """
     key = bytes.fromhex(nonce)
-    # The input of the HMAC is a JSON list of three texts, in the format of
-    # `json.dumps`.
-    # For speed, the JSON text is composed by hand, because a pool may contain a million
-    # candidates.
+    # The HMAC is computed from three texts in a JSON list, as `json.dumps` writes them.
+    # For speed with a million candidates, the JSON list is composed by hand.
     begin = f"[{_written(_DOMAIN)}, {_written(instance)}, "
 
     def place(name: str) -> bytes:

@@ -52,15 +52,12 @@ from tasks.types.text import (
 
 MAX_TEXT = 100_000
 #: `MISSING` is the end of every error message about a missing field.
-#: At most `MAX_FIELDS` existing fields are listed in an error message about a missing
-#: field.
+#: `MAX_FIELDS` limits the fields that a message about a missing field lists.
 MISSING, MAX_FIELDS = "” is missing", 8
-#: `NOT_IN_SPLIT` is the end of the error message about an answer to an instance outside
-#: the split (such as the test set).
+#: `NOT_IN_SPLIT` ends the error message about an answer to an unknown instance.
 NOT_IN_SPLIT = "is not in this split"
 #: `MAX_COUNTED` limits the errors that are counted but not listed.
-#: When the number of errors that are counted but not listed exceeds `MAX_COUNTED`, the
-#: run is not read further.
+#: Reading stops when more than `MAX_COUNTED` errors are counted but not listed.
 MAX_COUNTED = 99_000
 Answer = TypeVar("Answer")
 
@@ -167,8 +164,7 @@ class Record:
         return Problem(**where, message=message, expected=expected, fatal=fatal)
 
 
-#: A function of the type `Named` yields each record in a file with its instance id, or
-#: with None if the record has no id.
+#: `Named` functions yield each record in a file with its instance id or None.
 Named = Callable[[InputFile, Problems], Iterable[tuple[str | None, Record]]]
 
 

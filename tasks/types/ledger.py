@@ -11,12 +11,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 ENTAILS, SUPPORTS, ASSIGNS, PREFERS = "entails", "supports", "assigns", "prefers"
-#: `NO_LABEL` is the label of items for which a model gave no valid answer in two
-#: attempts.
+#: `NO_LABEL` is recorded if a model gave no valid answer in two attempts.
 NO_LABEL = "no label"
 YES, NO = "yes", "no"
-#: `MAX_JUDGE`, `MAX_BY` and `MAX_RATIONALE` limit the characters of a judge's name, a
-#: person's name, and a rationale.
+#: `MAX_JUDGE`, `MAX_BY` and `MAX_RATIONALE` limit the lengths of names and rationales.
 #: `MAX_REPEAT` is the highest permitted number of repetitions of a judgement.
 MAX_JUDGE, MAX_BY, MAX_RATIONALE, MAX_REPEAT = 200, 100, 2000, 9999
 

@@ -1,5 +1,5 @@
-"""Read the probabilities of labels that a run may state besides an answer, under the key
-`probabilities`.
+"""Read the probabilities of labels that a run may state besides an answer, under the
+key `probabilities`.
 """
 
 import math

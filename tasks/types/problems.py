@@ -10,14 +10,12 @@ from importlib.util import find_spec
 from itertools import islice
 from typing import Any, Self
 
-#: `QUOTE_LENGTH` is the maximum number of characters of a line that an error message
-#: quotes.
+#: `QUOTE_LENGTH` is the maximum length of a line that an error message quotes.
 QUOTE_LENGTH = 160
 MAX_PROBLEMS = 1_000
 #: `MAX_LISTED` is the maximum number of problems that a web page or command lists.
 MAX_LISTED = 200
-#: A text of a problem has at most `MAX_TOLD` characters, because it may contain long
-#: names from the author's file.
+#: Texts of problems have at most `MAX_TOLD` characters, as they may quote long names.
 MAX_TOLD = 2_000
 
 _SORTED_BY = ("topic", "category")
@@ -43,8 +41,7 @@ class Problem:
     quote: str = ""
     fatal: bool = True
     count: int = 1
-    #: `topic` and `category` classify the problems of a few task types, and are empty
-    #: for all other task types.
+    #: `topic` and `category` classify problems of a few task types only.
     topic: str = ""
     category: str = ""
     lines: tuple[int, ...] = ()
@@ -211,8 +208,7 @@ def capped(
 
 #: A merged problem lists at most `MAX_ALIKE` further line numbers.
 MAX_ALIKE = 5
-#: `_ITEM` matches the text `item N: ` at the beginning of a message, which replaces the
-#: line number for items of a JSON list.
+#: `_ITEM` matches the text `item N: ` that begins messages about items of a JSON list.
 _ITEM = re.compile(r"\Aitem ([0-9]+): ")
 
 
@@ -320,8 +316,7 @@ def quoted(text: str) -> str:
     return text if len(text) <= QUOTE_LENGTH else f"{text[: QUOTE_LENGTH - 1]}…"
 
 
-#: `_OF_MODELS` lists the Python packages that are installed with the extra `models` of
-#: the Python package citeboard.
+#: `_OF_MODELS` lists packages in the extra `models` of the Python package citeboard.
 #: Packages that `EXTRAS` does not contain are installed with the extra `score`.
 _OF_MODELS = (
     "bert_score",
@@ -363,8 +358,7 @@ def package_needed(name: str, command: str = "make models") -> str:
     return f"the package {name} is not installed here; the site's staff install it with `{command}`"
 
 
-#: `JUDGEMENTS_LACKING` is the message for a run that cannot be scored before human
-#: judgements are published.
+#: `JUDGEMENTS_LACKING` is the message for a run without published judgements.
 #: The organisers of a task publish the judgements of the run together with the gold.
 JUDGEMENTS_LACKING = "judgements of this run are not among the gold yet"
 

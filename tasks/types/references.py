@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-#: `_OLD` maps each present metric module to the names that the module had in version
-#: 0.3.
+#: `_OLD` maps each metric module to its module names in version 0.3.
 #: Task types in other Python packages may still use the module names of version 0.3.
 _OLD = {
     "aliice": "alce",

@@ -23,8 +23,7 @@ from tasks.types.files import InputFile, open_inputs
 from tasks.types.problems import InputRefused, Problem
 from tasks.types.references import lazy
 
-# Functions for tasks that a `task.toml` defines are imported on first use, because few
-# processes need them and they import NumPy.
+# Few processes need functions for declared tasks, which import NumPy on first use.
 from_reference: Callable[[str], TaskType] = lazy(
     "tasks.types.declared.folder", "from_reference"
 )
@@ -34,8 +33,7 @@ read_folder: Callable[[Path], TaskType] = lazy(
 read_declaration: Callable[[Mapping[str, str]], TaskType] = lazy(
     "tasks.types.declared.folder", "read_declaration"
 )
-#: `TOML`, `INPUTS` and `SAMPLE` are names of files and folders in a task folder or in
-#: public inputs.
+#: `TOML`, `INPUTS` and `SAMPLE` are names in task folders and in public inputs.
 #: The files and folders with these names distinguish public inputs from a task folder.
 TOML, INPUTS, SAMPLE = "task.toml", "inputs.jsonl", "sample"
 
@@ -69,8 +67,7 @@ def task_type(name: str) -> TaskType:
         return found
     if name.startswith("{"):
         return from_reference(name)
-    # The functions of `os.path` accept any text as a path, while methods of `Path`
-    # raise errors for some texts.
+    # Functions of `os.path` accept any text, and methods of `Path` do not.
     if os.path.isdir(name):  # noqa: PTH112
         folder = Path(name)
         return inputs_type(folder) if _are_inputs(folder) else folder_type(folder)
@@ -211,8 +208,7 @@ def _installed_types() -> Iterator[tuple[TaskType, str]]:
                 isinstance(fault, ModuleNotFoundError)
                 and name.partition(".")[0] == "tasks"
             ):
-                # The installed package imports a module of Citeboard by the name that
-                # the module has in the source code of a site.
+                # The package imports a module of Citeboard by its name on sites.
                 advice = (
                     f"it imports {name}; here the name is {__name__.rpartition('.')[0]}"
                 )

@@ -38,22 +38,17 @@ from tasks.types.tables import (
 from tasks.types.text import decoded, nearly_equal
 from tasks.types.trivial import form_of
 
-#: Files of more than `MAX_BYTES` bytes are not repaired, because their authors can
-#: correct the programs that wrote the files.
+#: Authors must correct faulty files of more than `MAX_BYTES` bytes themselves.
 MAX_BYTES = 64 * CHUNK
-#: At most `MAX_FIELDS` existing fields of a file are tried as replacements for a
-#: missing field.
+#: `MAX_FIELDS` limits the existing fields that are tried for each missing field.
 #: The task reads a faulty file with at most `MAX_TRIALS` different repairs.
 MAX_FIELDS, MAX_TRIALS = 8, 24
-#: `MAX_FILES` is the maximum number of faulty files in an archive for which repairs are
-#: tried.
+#: `MAX_FILES` is the maximum number of faulty files that are repaired in an archive.
 MAX_FILES = 20
 ARCHIVE = ".zip"
-#: A file in which more than `MAX_MISSING` needed fields are missing is not repaired,
-#: because it probably belongs to another task.
+#: Files that lack more than `MAX_MISSING` fields probably belong to another task.
 MAX_MISSING = 2
-#: `_NAMES` lists the keys under which the index of a task may contain the ids of
-#: instances.
+#: `_NAMES` lists keys under which a task's index may contain ids of instances.
 _NAMES = ("instances", "passages")
 #: The description of a repair lists at most `MAX_CHANGES` changes.
 MAX_CHANGES = 20
@@ -253,10 +248,8 @@ class _Repairing:
             for trial in islice(self._trials(rows), MAX_TRIALS)
             if self._is_scored((mended := self._mended(trial)).content(), mended)
         ]
-        # A field with the same value in all records, such as the name of a model, is
-        # rarely the answer.
-        # A repair that makes such a constant field the answer is discarded if another
-        # repair is possible.
+        # A field with the same value in all records is rarely the answer.
+        # If other repairs are possible, no constant field becomes the answer.
         varied = [trial for trial in sound if not trial.is_constant] or sound
         return self._of_rows(varied[0]) if len(varied) == 1 else None
 
@@ -306,8 +299,7 @@ class _Repairing:
             return None
         heads, answers = tuple(rows[0].cells), rows[1:]
         if self._instances.intersection(heads):
-            # If a cell in the first row is the id of an instance, the table has no
-            # header.
+            # A table whose first row contains an instance id has no header.
             # Without a header, the first row contains an answer like all other rows.
             heads = tuple(f"column {number}" for number in range(1, len(heads) + 1))
             answers = rows
@@ -367,8 +359,7 @@ class _Repairing:
         if not any(name in self.index for name in _NAMES):
             return needed
         with_id = [tuple(dict.fromkeys((self._id_key, *own))) for own in needed]
-        # The JSON lists of some built-in task types may contain records without ids,
-        # which are then identified by position.
+        # Records of some built-in task types need no ids in JSON lists.
         return with_id if self.form else [*with_id, *needed]
 
     def _lacks(self, rows: "_Rows", key: str) -> bool:

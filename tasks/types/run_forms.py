@@ -38,8 +38,7 @@ class RunForm:
     keys: tuple[frozenset[str], ...]
     is_line: Callable[[bytes], bool] | None = None
     #: `columns` lists column names by which a run in CSV or TSV is recognised.
-    #: A table is recognised as a run if its header contains at least one name in
-    #: `columns`.
+    #: A table is recognised as a run by at least one column name in `columns`.
     columns: frozenset[str] = frozenset()
     #: `table` describes the columns of runs in CSV or TSV for a built-in task type.
     #: For a task that a `task.toml` defines, the columns come from the task instead.
@@ -55,10 +54,8 @@ class RunForm:
         if self.columns and self.has_columns(beginning):
             return True
         if is_json(beginning):
-            # The keys of an answer are found with a regular expression instead of a
-            # JSON parser.
-            # The expression takes linear time, even if the file contains many quotation
-            # marks or escapes.
+            # A regular expression finds the keys of an answer without JSON parsing.
+            # The expression takes linear time, even with many quotation marks.
             spelt = (
                 [rb'"%s"\s*+:' % re.escape(key.encode()) for key in keys]
                 for keys in self.keys
@@ -122,10 +119,8 @@ def text_kind(beginning: bytes) -> str | None:
     )
 
 
-#: `_OF_TOPIC` lists the fields of an input record that together form the text of a
-#: topic.
-#: `_OF_DOCUMENT` lists the fields of an input record that together form the text of a
-#: document.
+#: `_OF_TOPIC` lists the fields of an input record that contain a topic's text.
+#: `_OF_DOCUMENT` lists the fields of an input record that contain a document's text.
 _OF_TOPIC = ("before", "sentence", "after")
 _OF_DOCUMENT = ("title", "abstract", "raw")
 
@@ -137,15 +132,12 @@ class TrecForm:
     the gold files.
     """
 
-    #: The functions `topics` and `documents` yield the id and the text of each topic or
-    #: document.
+    #: `topics` and `documents` yield the id and text of each topic or document.
     topics: Callable[[Files], Iterator[tuple[str, str]]]
     documents: Callable[[Files], Iterator[tuple[str, str]]]
-    #: The function `qrels` yields the topic, the document and the relevance grade of
-    #: each judgement.
+    #: `qrels` yields the topic, document and relevance grade of each judgement.
     qrels: Callable[[Files], Iterator[tuple[str, str, int]]]
-    #: The function `candidates` yields the candidates of each topic, and is None if all
-    #: documents are candidates of each topic.
+    #: `candidates` yields each topic's candidates, or is None for all documents.
     candidates: Callable[[Files], Iterator[tuple[str, Sequence[str]]]] | None = None
 
 
@@ -161,8 +153,7 @@ def _joined_fields(record: Mapping[str, Any], parts: Sequence[str]) -> str:
     return " ".join(str(record[part]) for part in parts if record.get(part))
 
 
-#: `RANKED_TABLE` describes the columns of runs in CSV or TSV for built-in ranking
-#: tasks.
+#: `RANKED_TABLE` describes CSV and TSV columns of runs for built-in ranking tasks.
 RANKED_TABLE = Columns(id="id", answer="ranked", document=DOCUMENT)
 FORMS = (
     "JSON lines or a TREC run file, or CSV or TSV with a header row and the columns "

@@ -26,11 +26,9 @@ from tasks.types.tables import SUFFIXES as TABLE_SUFFIXES
 #: The kind of at most `MAX_FILES_LOOKED_AT` faulty files of a run is determined.
 MAX_FILES_LOOKED_AT = 20
 MIN_STRAY_LINES = 3
-#: `RIGHT_TASK` is the end of the message about a file that looks like a run of another
-#: task type.
+#: `RIGHT_TASK` ends the message about a run that belongs to another task type.
 RIGHT_TASK = "is this the right task?"
-#: A single warning is shown if at least the share `MANY_EMPTY` of the answers in a run
-#: is empty.
+#: If at least the share `MANY_EMPTY` of answers is empty, one warning is shown.
 MANY_EMPTY = 0.1
 
 
@@ -129,8 +127,7 @@ def _kind_of(file: InputFile, form: RunForm, problems: int, index: Index) -> str
     if not beginning:
         return ""
     if kind := binary_kind(beginning, file.suffix):
-        # For a text in UTF-16 or UTF-32 without a byte order mark, the parser's own
-        # message is more detailed.
+        # The parser has a better message for UTF-16 without a byte order mark.
         is_text = kind.endswith(UNMARKED)
         return "" if is_text else f"this is {kind}, not a run file"
     is_table = form.columns and file.suffix in TABLE_SUFFIXES
@@ -152,10 +149,8 @@ def _kind_of(file: InputFile, form: RunForm, problems: int, index: Index) -> str
     )
 
 
-#: `_NAMES` lists the keys under which the index of a task may contain the ids of
-#: instances.
-#: Under these keys, the ids are a list, the keys of a mapping, or one list for each
-#: data set.
+#: `_NAMES` lists keys under which a task's index may contain ids of instances.
+#: The ids in the index are a list, keys of a mapping, or one list per data set.
 _NAMES = ("instances", "passages", "datasets")
 
 

@@ -38,8 +38,7 @@ class TableForm:
 
     kind: str = CSV
     delimiter: str = ""
-    #: `quotes` states whether cells may be quoted, and is None if the default of CSV or
-    #: TSV applies.
+    #: `quotes` states whether cells may be quoted, or is None for the default.
     quotes: bool | None = None
 
     @property
@@ -265,20 +264,15 @@ class Columns:
     answer: str
     #: `others` lists the columns of a run in CSV or TSV that may be missing.
     others: tuple[str, ...] = ()
-    #: If `instead` is not empty, the columns in `instead` may together replace the
-    #: answer column.
+    #: The columns in `instead` may together replace the answer column of a run.
     instead: tuple[str, ...] = ()
-    #: `numbers` lists columns whose cells are numbers, and `json` lists columns whose
-    #: cells may be JSON lists or objects.
+    #: `numbers` lists columns with numbers, and `json` lists columns with JSON.
     numbers: frozenset[str] = frozenset()
     json: frozenset[str] = frozenset()
-    #: `may_be_empty` is True if an empty cell in the answer column is an empty text as
-    #: answer.
-    #: If `may_be_empty` is False, an empty cell in the answer column means that the
-    #: answer is missing.
+    #: `may_be_empty` is True if an empty answer cell is an empty text as answer.
+    #: If `may_be_empty` is False, an empty answer cell is a missing answer.
     may_be_empty: bool = False
-    #: In ranking tasks, each row of a run in CSV or TSV contains a document in the
-    #: column `document`.
+    #: In ranking tasks, the column `document` contains one document per row.
     #: In all other tasks, `document` is empty.
     document: str = ""
     rank: str = RANK
@@ -314,8 +308,7 @@ def is_table(file: InputFile, columns: Columns) -> bool:
         cells = {cell.strip().strip('"') for cell in head.split(delimiter)}
         if names & cells:
             return True
-    # A TREC run file may also have the extension of a table, so the number of fields in
-    # the first line is tested.
+    # TREC run files may have any extension, so fields of the first line are counted.
     return file.suffix in SUFFIXES and len(head.split()) != TREC_FIELDS
 
 
@@ -358,8 +351,7 @@ def as_lines(file: InputFile, columns: Columns, problems: Problems) -> InputFile
         records = ((row.line, dict(zip(heads, row.cells, strict=True))) for row in rows)
         read = _rankings_from_rows if columns.document else _answers_from_rows
         content = _at_lines(read(file, records, columns, problems))
-    # The new file has no setting for the encoding, because its content is already
-    # UTF-8.
+    # The new file has no setting for the encoding, because its content is UTF-8.
     return replace(
         file, name=f"{file.name}.jsonl", open=partial(io.BytesIO, content), encoding=""
     )

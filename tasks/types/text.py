@@ -41,17 +41,14 @@ def decoded(data: bytes) -> str:
     try:
         return data.decode().removeprefix("\ufeff")
     except UnicodeDecodeError:
-        # Five byte values are undefined in Windows-1252, and become the replacement
-        # character U+FFFD.
+        # The five byte values without a character become U+FFFD in Windows-1252.
         return data.decode("cp1252", errors="replace")
 
 
-#: `_SURROGATE` matches a surrogate in a JSON text, which is written as an escape
-#: sequence such as `\ud83d`.
+#: `_SURROGATE` matches an escaped surrogate such as `\ud83d` in a JSON text.
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 #: `_LONG_REFERENCE` matches a numeric HTML entity such as `&#8211;`.
-#: Numeric entities are shortened before decoding, because Python does not convert
-#: numbers with too many digits.
+#: Long numeric entities are shortened, because Python cannot convert many digits.
 _LONG_REFERENCE = re.compile(r"&#0*([0-9]{1,8})[0-9]*")
 
 
@@ -246,8 +243,7 @@ def _begins_with_list(file: InputFile) -> bool:
             read_json_line(decoded(first))
             return False
     except (InputRefused, ValueError):
-        # The error is ignored here, because a reader of the whole list or of the lines
-        # reports it later.
+        # The error is ignored, because the reader of the whole file reports it.
         pass
     return True
 

@@ -10,8 +10,7 @@ from typing import Any
 
 from tasks.types.guarded.toml_reader import read_toml
 
-#: `KeyPath` is the path of a TOML key and contains names of tables and keys, and
-#: indexes (from 0) of tables in arrays.
+#: `KeyPath` contains names of tables and keys, and indexes in arrays of tables.
 KeyPath = tuple[str | int, ...]
 
 _STATEMENT = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
@@ -80,8 +79,7 @@ def _statement_positions(text: str) -> Iterator[tuple[KeyPath, int]]:
                 table = (*table, part)
                 if at == len(parts) and brackets == 2:
                     counts[table] = counts.get(table, 0) + 1
-                # In a TOML header, the name of an array of tables refers to the last
-                # table of the array.
+                # In a TOML header, an array's name refers to the array's last table.
                 table = (*table, counts[table] - 1) if table in counts else table
             yield table, line
             if brackets == 2 and table[-1] == 0:
@@ -102,8 +100,7 @@ def _parse_key(text: str, place: int) -> tuple[list[str], int]:
     parts: list[str] = []
     while match := _KEY_PART.match(text, place):
         part = match[1]
-        # If the part of the TOML key is quoted, the TOML parser decodes its escape
-        # sequences.
+        # The TOML parser decodes escape sequences in a quoted part of a key.
         parts.append(read_toml(f"v = {part}")["v"] if part[0] in "\"'" else part)
         place = match.end()
         if not text.startswith(".", place):

@@ -94,10 +94,8 @@ def run_of(form: InstanceTask, content: Content, answers: Answers) -> list[Input
     return run_file(lines, content.reading)
 
 
-#: In trivial runs of built-in ranking tasks, each ranking has at most `MOST_RANKED`
-#: candidates.
-#: All rankings of a trivial run together have at most `MOST_RANKED_IN_ALL` candidates
-#: in total.
+#: Trivial rankings of built-in tasks have at most `MOST_RANKED` candidates each.
+#: All rankings of a run have at most `MOST_RANKED_IN_ALL` candidates in total.
 #: No trivial runs are computed for tasks that would exceed `MOST_RANKED_IN_ALL`.
 MOST_RANKED, MOST_RANKED_IN_ALL = 1_000, 200_000
 

@@ -28,10 +28,8 @@ _NO_CANDIDATES = "no candidates are given out"
 _OWN_LISTS = "each instance has candidates of its own"
 _JUDGED = "a report has scores once a judge has read it, and nobody has judged this run"
 
-#: For each built-in task type and each form of task, `LEFT_OUT` lists the trivial runs
-#: that cannot exist.
-#: `LEFT_OUT` maps the name of such a trivial run to the reason why the run cannot
-#: exist.
+#: `LEFT_OUT` lists trivial runs that are impossible in a task type or form of task.
+#: `LEFT_OUT` maps the name of each impossible trivial run to a reason.
 #: Further trivial runs may be missing for a task, depending on the gold.
 LEFT_OUT: Mapping[str, Mapping[str, str]] = {
     "clsumm-1a": {

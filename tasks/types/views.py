@@ -21,8 +21,7 @@ ROLES: Mapping[str, tuple[str, ...]] = {
     PAIR: ("first", "second"),
     REFERENCE: ("author", "title", "venue", "year"),
 }
-#: In records of bibliographic references, `OF_REFERENCES` lists typical field names for
-#: each role.
+#: `OF_REFERENCES` lists typical field names for each role in bibliographic records.
 OF_REFERENCES: Mapping[str, tuple[str, ...]] = {
     "author": ("author", "authors"),
     "title": ("title",),

@@ -19,10 +19,8 @@ from tasks.types.forms.rankings import RankingTask
 from tasks.types.forms.texts import TextTask
 from tasks.types.problems import InputRefused, Problem
 
-#: `Making` is a function that builds a baseline from the task, the training instances,
-#: and the names of text fields.
-#: The training instances are None if `task.toml` names no training file for the
-#: baseline.
+#: `Making` functions build a baseline system from a task and its training instances.
+#: Without a training file in `task.toml`, the training instances are None.
 Making = Callable[[Any, Sequence[Instance] | None, Sequence[str]], Baseline]
 NO_PAPER = "No paper: what a system must be better than."
 
@@ -50,8 +48,7 @@ def read_baselines(
             keys.refuse("name", f"{TFIDF} is trained", 'train = "train.jsonl"')
         training = None
         if train and train not in files:
-            # A process that received only the files that determine scores needs no
-            # baselines.
+            # Processes that receive no training files need no baseline systems.
             if "card.md" in files:
                 message = f"there is no file “{train}” in the folder"
                 keys.refuse("train", message, "JSON lines in the form of the gold")
@@ -204,8 +201,7 @@ def _mean(
     return _plain("mean", "The mean number", training, answers)
 
 
-#: The lead baseline copies the first sentences of a text until the answer has
-#: `LEAD_WORDS` words.
+#: The answer of the lead baseline is the first `LEAD_WORDS` words of the text.
 LEAD_WORDS = 30
 
 

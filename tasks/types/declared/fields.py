@@ -9,15 +9,12 @@ from tasks.types.forms.shapes import listed
 Rows = Sequence[Mapping[str, Any]]
 MAX_LABELS = 50
 #: A field is classified as text if its values have at least `TEXT` words on average.
-#: A field may contain labels if its values have fewer than `LONG_LABEL` words on
-#: average.
+#: Values of a label field have fewer than `LONG_LABEL` words on average.
 TEXT, LONG_LABEL = 4, 8
-#: A field with a typical id name is classified as an id field if at least the share
-#: `MOSTLY` of its values is distinct, because real id fields may repeat a few values.
+#: An id field may repeat a few values, so the share `MOSTLY` must be distinct.
 MOSTLY = 0.9
 NOTHING: Sequence[Any] = (None, "", [], {})
-#: For each task form, `ANSWERS` lists typical names of fields with the answer, the most
-#: common name first.
+#: `ANSWERS` lists typical names of answer fields by form of task.
 ANSWERS = {
     "labels": ("label", "gold", "answer", "class", "intent", "category"),
     "ranking": ("answers", "gold", "relevant", "answer", "qrels"),
@@ -30,8 +27,7 @@ ANSWERS = {
 IS_ID = re.compile(
     r"(^|[_\W])(id|ids|key|index|idx|uuid|uid)s?$|[a-z](Id|ID|Key)$|[a-z]id$",
 )
-#: `IS_ANSWER` matches names of fields that contain or explain the answer in any form of
-#: task.
+#: `IS_ANSWER` matches names of fields that contain or explain an answer.
 IS_ANSWER = re.compile(
     r"label|gold|answer|class(?!ic)|categor|intent|verdict|stance|annot|target|relevan"
     r"|qrel|judg|grade|score|rating|similar|truth|solution|rational|explan|justif"

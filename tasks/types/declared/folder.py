@@ -51,8 +51,7 @@ from tasks.types.references import MetricRef, referenced
 from tasks.types.tables import TABLES
 from tasks.types.toml_lines import without_table
 
-#: Only ranking tasks have the option `CUTS`, which adds metrics at further rank
-#: cut-offs.
+#: Only ranking tasks have the option `CUTS`, which adds rank cut-offs to metrics.
 CUTS = Option(
     name=CUTOFFS,
     default="",
@@ -61,16 +60,14 @@ CUTS = Option(
 TOML, CARD, SAMPLE = "task.toml", "card.md", "sample"
 #: `MAX_BYTES` is the maximum size of a task folder in bytes.
 MAX_BYTES = 16 << 20
-#: `SAMPLE_CHECK` refers to a function that scores a task's sample run and compares the
-#: scores with the scores in the task folder.
+#: `SAMPLE_CHECK` refers to the function that verifies the scores of a task's sample.
 #: The function that `SAMPLE_CHECK` refers to is imported only on first use.
 SAMPLE_CHECK = "scoring.offline.sample:faults"
 SECTIONS = ("Format", "Data", "Rules", "Citation")
 #: `SLUG` matches valid URL names of tasks and valid names of rule sets.
 SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 SLUG_WORDS = "lower-case letters, digits and single hyphens"
-#: `WORDS` lists keys of [task] that cannot change scores and are therefore not part of
-#: the task's digest.
+#: `WORDS` lists keys of [task] that do not change scores, so the digest omits them.
 WORDS = ("title", "names", "baselines", "public_sample", VIEW)
 READINGS = ("year", "words", "characters", "count")
 DATE = re.compile(r"before:\d{4}(-\d{2}){0,2}")

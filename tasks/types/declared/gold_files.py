@@ -48,10 +48,8 @@ from tasks.types.text import decoded
 Values = dict[str, Any]
 QRELS = (".txt", ".qrels", ".trec")
 _QRELS_LINE = re.compile(r"\S+\s+\S+\s+\S+\s+-?\d{1,9}\s*")
-#: `_IS_FIELD` matches names that are typical of an instance's fields, such as `text` or
-#: `label`.
-#: A JSON object with a key that `_IS_FIELD` matches is not a mapping from ids to
-#: instances.
+#: `_IS_FIELD` matches typical names of an instance's fields, such as `text`.
+#: Objects with a key that `_IS_FIELD` matches do not map ids to instances.
 _IS_FIELD = re.compile(
     r"id|text|label|labels|gold|answer|answers|title|query|data|claim", re.IGNORECASE
 )
@@ -60,8 +58,7 @@ _IS_PAIR_ID = re.compile(
     re.IGNORECASE,
 )
 _IS_GRADE = re.compile(r"score|grade|relevan|label|annotation|judg", re.IGNORECASE)
-#: `_IS_IRRELEVANT` matches labels that mean that a document is not relevant to the
-#: query.
+#: `_IS_IRRELEVANT` matches labels of documents that are not relevant to the query.
 _IS_IRRELEVANT = re.compile(
     r"(no|not|non|irrelevant|un|nei|neutral|false|negative)([ _-].*)?", re.IGNORECASE
 )

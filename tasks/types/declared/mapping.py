@@ -14,8 +14,7 @@ from tasks.types.tables import DOCUMENT, RANK, SCORE
 
 VALUES, FIELDS = "values", "fields"
 #: `FORMS_WITH_VALUES` lists the forms of task whose answers contain labels or numbers.
-#: In tasks of these forms, `task.toml` can map the spellings in files to labels or
-#: numbers.
+#: For the forms in `FORMS_WITH_VALUES`, `task.toml` can map spellings to answers.
 FORMS_WITH_VALUES = ("labels", "numbers", "spans", "evidence")
 #: For each task form, `OTHER_FIELDS` lists the fields of a run besides id and answer.
 #: In `task.toml`, a task can give other names to the fields in `OTHER_FIELDS`.

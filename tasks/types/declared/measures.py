@@ -14,14 +14,11 @@ from tasks.types.tokenizers import TOKENIZERS
 
 CLASSES, CALIBRATION = "scoring.metrics.classification", "scoring.metrics.calibration"
 WEIGHTED = "scoring.metrics.weighted"
-#: A classification measure such as log loss needs `PROBABILITIES`, and a measure such
-#: as AUROC needs `SCORES`.
+#: `PROBABILITIES` and `SCORES` state which numbers a measure needs besides labels.
 PROBABILITIES, SCORES = "probabilities", "probabilities or confidence"
 PARTS = ("precision", "recall", "f1")
-#: `ZEROS` lists the values of 0/0, such as the precision of a class that is never
-#: predicted, that a rule set can choose.
-#: `OF_CLASSES` lists the metric classes that get the value that a rule set chooses for
-#: 0/0.
+#: `ZEROS` lists the values that a rule set can define for 0/0 in precision or recall.
+#: `OF_CLASSES` lists the metric classes that receive the rule set's value for 0/0.
 ZEROS = ("0", "left-out")
 OF_CLASSES = (f"{CLASSES}:ClassAverage", f"{CLASSES}:OneClass")
 
@@ -42,10 +39,8 @@ class Measure:
     given: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     cut: str = ""
-    #: `several` is True for a measure of multi-label classification, and False for a
-    #: measure of single-label classification.
-    #: `several` is None if the measure accepts both one label and several labels per
-    #: instance.
+    #: `several` is True for measures of multi-label classification only.
+    #: `several` is None if a measure accepts one or several labels per instance.
     several: bool | None = False
     asks: str = ""
     #: `has_tokenizer` is True if the measure splits texts into words.
@@ -256,8 +251,7 @@ class Naming:
 
     def metrics(self, rules: Keys) -> tuple[MetricRef, ...]:
         # Only a rule set of a text generation task may have the key `tokenizer`.
-        # In other tasks, the key `tokenizer` is not read, so `close` records it as
-        # unknown.
+        # In other tasks, the method `close` refuses the unread key `tokenizer`.
         tokenizer = (
             rules.choice("tokenizer", TOKENIZERS, "") if self.form == "text" else ""
         )

@@ -26,28 +26,22 @@ from tasks.types.references import MetricRef
 
 PROGRAM = "program.json"
 #: `TABLE` is the name of the table in `task.toml` that describes the official program.
-#: With the key `COLUMN`, a measure in `task.toml` selects a column in the official
-#: program's output.
+#: A measure in `task.toml` selects an output column of the program by `COLUMN`.
 TABLE, COLUMN = "program", "column"
 METRIC = "scoring.metrics.official:OfficialMeasure"
-#: For each language, `MARKS` contains the suffix of metric names that marks scores of
-#: the official program.
+#: `MARKS` contains the suffix for names of official scores in each language.
 MARKS = {"": "official program", "de": "offizielles Programm"}
 LINES = "lines"
 FILES = (LINES, "csv", "tsv", "jsonl")
 MAX_FILES, MAX_BYTES, MAX_COLUMNS, MAX_WIDTH = 200, 2 << 20, 20, 100
-#: `MAX_CODE` is the maximum number of characters of Python code in all files of an
-#: official program.
-#: The limit is low because Python's parser needs up to five hundred times the memory of
-#: the source text.
+#: `MAX_CODE` limits the characters of Python code in an official program.
+#: Python's parser needs up to five hundred times the memory of the source text.
 MAX_CODE = 1 << 19
 _PYTHON = re.compile(r"(?:.*/)?python(\d(?:\.\d+)?)?")
 COLUMN_NAME = re.compile(r"[\w.@+ -]{1,60}")
 _GPU = re.compile(r"\.cuda\(|cuda:\d|['\"]cuda['\"]|CUDA_VISIBLE_DEVICES|nvidia-smi")
-#: `_STARTING` lists Python modules that start processes, which the sandbox does not
-#: permit.
-#: `_SPEAKING` lists Python modules that use the network, which the sandbox does not
-#: permit.
+#: `_STARTING` lists modules that start processes, which the sandbox forbids.
+#: `_SPEAKING` lists modules that use the network, which the sandbox forbids.
 _STARTING = frozenset({"subprocess", "multiprocessing", "pty", "concurrent"})
 _SPEAKING = frozenset(
     {"socket", "requests", "urllib", "urllib3", "http", "ftplib", "smtplib", "httpx"}
@@ -251,8 +245,7 @@ def _is_found(name: str) -> bool:
     try:
         return importlib.util.find_spec(name) is not None
     except ValueError:
-        # The function `find_spec` raises ValueError for a loaded module without a
-        # specification, such as `__main__`.
+        # `find_spec` raises ValueError for a module such as `__main__` without a spec.
         return True
 
 

@@ -18,35 +18,28 @@ from tasks.types.problems import InputRefused, Problem
 from tasks.types.references import MetricRef
 
 MEASURES = "measures.py"
-#: `TRUSTED` contains the SHA-256 digests of `measures.py` files that run without a
-#: sandbox.
+#: `TRUSTED` contains SHA-256 digests of `measures.py` files that need no sandbox.
 #: The only trusted `measures.py` belongs to the task reference-verification.
 TRUSTED = frozenset(
     {"bb677d24085a7147df82ad42ae75af30b28e12192b74b96fd8b6e85f1c91de6e"}
 )
 #: `HOME` is the module from which a `measures.py` imports base classes of measures.
-#: `WRITTEN_FOR` is the former name of the module `HOME`, and is replaced before a
-#: `measures.py` runs.
+#: `WRITTEN_FOR` is the former name of `HOME`, which existing files may still import.
 HOME, WRITTEN_FOR = "scoring.metrics", "scoring" + ".metrics"
 #: `KINDS` maps the name of a measure's base class to a metric class.
-#: The metric class represents the measure in processes that do not run the
-#: `measures.py`.
+#: Processes that do not run the `measures.py` use the metric class instead.
 KINDS = {
     **dict.fromkeys(
         ("Metric", "MeanMetric", "CountMetric"), "scoring.metrics.own:OwnMeasure"
     ),
     "WeightedMetric": "scoring.metrics.own:OwnWeightedMeasure",
 }
-#: The class attribute `CARRIERS` of a weighted measure lists columns of the measure's
-#: matrix.
-#: Only matrix rows with a value in these columns contribute to the value of the
-#: measure.
+#: The attribute `CARRIERS` of a weighted measure lists columns of its matrix.
+#: Only matrix rows with values in the carrier columns affect the measure.
 CARRIERS = "carriers"
-#: A class that defines the method `marks` has the entry `HAS_MARKS` among its
-#: attributes.
+#: `HAS_MARKS` is recorded for measure classes that define the method `marks`.
 HAS_MARKS = "has_marks"
-#: `FACTS` lists the attributes that a measure class may set to literals, with the
-#: permitted types.
+#: `FACTS` lists the attributes of a measure class that are literals, with types.
 FACTS: Mapping[str, tuple[type, ...]] = {
     "higher_is_better": (bool, type(None)),
     "scale": (int, float),

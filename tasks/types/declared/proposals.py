@@ -56,24 +56,20 @@ from tasks.types.text import decoded
 from tasks.types.toml_lines import table
 
 Values = dict[str, Any]
-#: A field with more than `MAX_CLASSES` distinct values is not proposed for a breakdown
-#: of scores.
-#: If a task has more than `MAX_LABEL_MEASURES` labels, no separate F1 measure for each
-#: label is proposed.
+#: `MAX_CLASSES` limits the number of classes in a proposed breakdown of scores.
+#: A separate F1 for each label is proposed for at most `MAX_LABEL_MEASURES` labels.
 MAX_CLASSES, MAX_LABEL_MEASURES = 20, 8
 #: `MAX_FIELDS` is the maximum number of gold fields that a proposal describes.
 MAX_FIELDS = 200
 #: For each measure with a rank cut-off, users can select the cut-offs in `CUTS`.
 CUTS = (1, 5, 10, 20, 100)
-#: A field reveals the label if the best classifier that uses only one word or value of
-#: the field is often right.
+#: A field reveals the label if a classifier that uses only this field is often right.
 #: `GIVES_AWAY` is the accuracy above which such a classifier makes the field secret.
 GIVES_AWAY = 0.9
-#: An inner field is hidden if it occurs in at least `OFTEN` instances, and at least
-#: `MORE_OFTEN` times as often with one label as with another.
+#: `OFTEN` and `MORE_OFTEN` decide whether the presence of a field reveals the label.
+#: Such a field occurs in `OFTEN` instances, and `MORE_OFTEN` times as often per label.
 MORE_OFTEN, OFTEN = 3, 20
-#: A list field may contain the candidates if each list includes all right answers, and
-#: at least the share `HAS_MORE` of lists includes further items.
+#: `HAS_MORE` is the least share of candidate lists with items besides the answers.
 HAS_MORE = 0.9
 MEASURES = {
     "labels": ("macro_f1", "accuracy", "mcc"),
@@ -88,8 +84,7 @@ MEASURES = {
     ),
     "numbers": ("spearman", "pearson", "mae"),
 }
-#: The TOML writer writes lists under the keys in `_ARRAYS` as arrays of tables, such as
-#: [[task.rules]].
+#: Lists under the keys in `_ARRAYS` become arrays of tables such as [[task.rules]].
 #: The TOML writer writes lists under all other keys inline.
 _ARRAYS = ("rules", "baselines")
 _IS_UNIT = re.compile(
@@ -97,8 +92,7 @@ _IS_UNIT = re.compile(
 )
 _IS_DATE = re.compile(r"\d{4}-\d{2}(-\d{2})?")
 #: `_PLAIN` matches typical names of the negative class in binary classification.
-#: In a task with two labels, the label that `_PLAIN` does not match is the positive
-#: class.
+#: If a task has two labels, `_PLAIN` matches the label of the negative class.
 _PLAIN = re.compile(
     r"(no|none|not|non|false|0|valid|negative|other|real|human)([ _-].*)?",
     re.IGNORECASE,
@@ -130,8 +124,7 @@ class Found:
     files: list[str]
     task: Values
     guesses: list[Guess]
-    #: `lacks` contains problems that prevent the creation of a task although the
-    #: answers were recognised.
+    #: `lacks` lists problems of recognised gold that prevent the creation of a task.
     lacks: list[Problem]
 
 
@@ -285,8 +278,7 @@ def _proposed(form: str, recognised: Recognised) -> Values:
     ]
     unit = next((name for name in others if _is_unit(rows, name)), "")
     if not unit:
-        # Without another grouping field, the resampling unit is that part of a composed
-        # id which has the fewest distinct values.
+        # The id part with the fewest distinct values becomes the resampling unit.
         parts = [
             name for name in recognised.keys.get("ids", ()) if _is_unit(rows, name)
         ]
@@ -317,8 +309,7 @@ def _proposed(form: str, recognised: Recognised) -> Values:
         **({"hidden": hidden} if hidden else {}),
     }
     said, measures = _of_form(form, rows, answer, labels, shown)
-    # Baseline systems for ranking need documents, and the lead baseline needs a text to
-    # copy.
+    # Ranking baselines need documents, and the lead baseline needs a text to copy.
     has_inputs = {"ranking": bool(recognised.pool), "text": bool(shown)}.get(form, True)
     baselines = [
         {"name": name} for name in BASELINES[form] if name != TFIDF and has_inputs
@@ -340,8 +331,7 @@ def _public_fields(
     are therefore proposed as public.
     """
     rows, answer = recognised.rows, recognised.answer
-    # The tokens of a sentence are always public, because systems need the tokens to
-    # predict tags.
+    # The tokens of sentences are always public, because systems must tag the tokens.
     tokens = token_fields(rows, answer)[:1] if form == "tags" else []
     names = names_of(rows)
     before = names[: names.index(answer)] if answer in names else []
@@ -449,8 +439,7 @@ def _reveals_label(rows: Rows, name: str, groups: Sequence[str]) -> bool:
         (sign, label) for own, label in zip(signs, groups, strict=True) for sign in own
     )
     whole = Counter(groups)
-    # `best` is the number of instances that a classifier with a single word or value of
-    # the field would label correctly.
+    # `best` is the number of right answers of the best classifier with one word.
     best = 0
     for sign in {sign for sign, _ in by_sign}:
         there = [by_sign[sign, label] for label in whole]

@@ -31,16 +31,12 @@ from tasks.types.forms.texts import TextTask
 from tasks.types.jsonlines import MAX_TEXT
 
 Settings = Mapping[str, Any]
-#: `Reading` is a function that builds a task from the tables of `task.toml` for one
-#: form of task.
-#: The arguments of `Reading` are the settings in [task.gold], the table [task.answer],
-#: the table [task], and the rule sets.
-#: The rule sets are needed because each of them defines the treatment of missing
-#: answers.
+#: `Reading` functions build a task from `task.toml` for one form of task.
+#: `Reading` functions receive [task.gold], [task.answer], [task] and the rule sets.
+#: Each rule set defines the treatment of missing answers.
 Reading = Callable[[Settings, Keys, Keys, Sequence[Keys]], InstanceTask | None]
 ANSWER = "field"
-#: `FILES_OF` lists the permitted formats of gold files for each form of task that does
-#: not accept the default formats.
+#: `FILES_OF` lists gold formats for forms of task that refuse the default formats.
 FILES_OF = {"tags": (*JSON_FORMS, BIO)}
 
 

@@ -6,8 +6,7 @@ from tasks.types.declared.keys import Keys
 from tasks.types.forms.instances import TREC
 from tasks.types.forms.shapes import GoldShape
 
-#: `OF_FORMS` maps each key of [task.gold] that only some forms of task permit to these
-#: forms.
+#: `OF_FORMS` maps some keys of [task.gold] to the forms of task that permit the key.
 #: All other keys of [task.gold] are permitted in every form of task.
 OF_FORMS: Mapping[str, Sequence[str]] = {
     "columns": ("labels", "numbers", "text"),

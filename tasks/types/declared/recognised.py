@@ -39,8 +39,7 @@ from tasks.types.forms.shapes import SPACE, is_on, label_text, split_at
 from tasks.types.problems import InputRefused, Problem
 
 SURE, LIKELY, UNSURE = "sure", "likely", "unsure"
-#: `MAX_NAME` is the number of characters in a field name that are compared with other
-#: field names.
+#: `MAX_NAME` is the number of characters that are compared in field names.
 MAX_NAME = 100
 #: `MAX_PARTS` is the maximum number of fields that are tried as parts of a composed id.
 MAX_PARTS = 8
@@ -56,8 +55,7 @@ _IS_PART = re.compile(
     r"|sentence|turn|claim|tweet|query)s?$|[a-z](Id|ID|Key|No)$|[a-z]id$",
     re.IGNORECASE,
 )
-#: `_IS_DOCUMENT` matches names of fields with document ids, which are answers in some
-#: tasks and instance ids in others.
+#: `_IS_DOCUMENT` matches field names of document ids, which are answers in some tasks.
 _IS_DOCUMENT = re.compile(r"doc|corpus|passage|candidate|abstract|^pid$", re.IGNORECASE)
 IS_CANDIDATES = re.compile(r"candidate|option|choice|(^|_)pool", re.IGNORECASE)
 _IS_IOB_TAG = re.compile(r"O|[BI](-.*)?")
@@ -125,8 +123,7 @@ def guess_id(form: str, rows: Rows, answer: str) -> tuple[dict[str, Any], Guess]
             reason = f"“{name}” is named like an id; {again} of its values stand in several rows"
             return {"id": name}, Guess("id", name, UNSURE, reason)
     key = next(own for own in ("id", "row", "instance_id") if own not in names_of(rows))
-    # In ranking and evidence tasks, document ids are answers, so no instance id is
-    # composed of them.
+    # In ranking and evidence tasks, document ids are answers and not parts of ids.
     has_pairs = form not in ("ranking", "evidence")
     if has_pairs and (pair := _pair(rows, names)):
         reason = f"no field differs in all rows; {_quoted(pair)} do together"
@@ -223,12 +220,9 @@ def _answer_guess(
     return Guess("answer", found.field, UNSURE, reason)
 
 
-#: The rank of a field name is lower the more probable it is that the field contains the
-#: answer.
-#: Names in `ANSWERS` have the lowest ranks, followed by names that contain a name in
-#: `ANSWERS`.
-#: Names without a typical part have the rank UNNAMED, and names of metadata have the
-#: rank FACT.
+#: The rank of a field name is low if the field probably contains the answer.
+#: The lowest ranks belong to names that are equal or similar to a name in `ANSWERS`.
+#: Other field names have the rank UNNAMED, or FACT for names of metadata.
 UNNAMED, FACT = 200, 300
 
 

@@ -19,10 +19,8 @@ from tasks.types.declared.fields import (
     words,
 )
 
-#: `_IS_INPUT` matches names that are typical of fields with input texts, such as
-#: `question`.
-#: In text generation tasks, a field whose name `_IS_INPUT` does not match could contain
-#: the answer.
+#: `_IS_INPUT` matches typical names of fields with input texts, such as `question`.
+#: In text generation, only fields with a name of an input text are surely no answer.
 _IS_INPUT = re.compile(
     r"(^|_)(text|source|input|document|doc|article|question|query|sentence|context|claim"
     r"|abstract|title|passage|body|premise|tweet|before|after|first|second)s?(_|\d|$)",
@@ -46,8 +44,7 @@ def could_contain_answer(form: str, rows: Rows, name: str) -> bool:
     own = present(rows, name)
     if IS_ANSWER.search(name) or (form == "text" and not _IS_INPUT.search(name)):
         return True
-    # The field may have a few values that are not texts, such as a sentence that
-    # consists of a number.
+    # A text field may have a few other values, such as a sentence that is a number.
     if sum(map(_holds_texts, own)) < MOSTLY * max(1, len(own)):
         return True
     if words(rows, name) < TEXT:

@@ -14,16 +14,14 @@ from tasks.types.text import decoded, nfc
 
 BIO = "bio"
 SUFFIXES = (".bio", ".conll", ".iob", ".iob2", ".txt")
-#: `DOCUMENT` is the token that marks the beginning of a document in files of CoNLL
-#: 2003.
+#: `DOCUMENT` is the token that begins a document in files of CoNLL 2003.
 DOCUMENT = "-DOCSTART-"
 _ID = re.compile(r"#\s*(?:sent_)?id\s*=\s*(\S.*)")
 #: `DOCUMENT_FIELD` is the record field with the number of the sentence's document.
 #: Records have this field only if the BIO file separates documents.
 DOCUMENT_FIELD = "document"
 
-#: `TagFault` is a function that returns an error message and the expected form for an
-#: invalid tag, or None for a valid tag.
+#: `TagFault` functions return an error message for an invalid tag, or None.
 TagFault = Callable[[str], tuple[str, str] | None]
 
 

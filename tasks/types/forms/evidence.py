@@ -27,12 +27,10 @@ from tasks.types.text import (
 )
 
 LABEL = "label"
-#: `GoldSets` maps each document with evidence to its label and to alternative sets of
-#: sentence numbers.
+#: `GoldSets` maps each evidence document to a label and alternative sentence sets.
 #: Each set of sentences in `GoldSets` is sufficient evidence on its own.
 GoldSets = dict[str, tuple[str, tuple[frozenset[int], ...]]]
-#: `GivenSets` maps each document in a system's answer to a label and to the sentence
-#: numbers in the order of the answer.
+#: `GivenSets` maps each document of an answer to a label and sentence numbers.
 GivenSets = dict[str, tuple[str, tuple[int, ...]]]
 
 

@@ -58,16 +58,13 @@ from tasks.types.text import decoded, kind_found, nfc
 INPUTS = "inputs.jsonl"
 JSON_FORMS, TREC = ("jsonl", "json"), "trec"
 FILE_FORMS = (*JSON_FORMS, *TABLES, TREC)
-#: The treatments `WRONG` and `LEFT_OUT` of an instance without an answer count the
-#: instance as wrong, or ignore the instance.
+#: `WRONG` counts an unanswered instance as wrong, and `LEFT_OUT` ignores the instance.
 WRONG, LEFT_OUT = "wrong", "left-out"
 
-#: If the setting `reading` of a dimension is in `COUNTED`, the value of the field is
-#: replaced by a count, such as the number of words.
+#: The readings in `COUNTED` replace the value of a field by a count, such as of words.
 COUNTED = ("count", "words", "characters")
 
-#: `Fault` is a function that records an error message and a description of the expected
-#: value.
+#: `Fault` functions record an error message and the value that was expected.
 Fault = Callable[[str, str], None]
 
 
@@ -202,8 +199,7 @@ class Content:
     instances: tuple[Instance, ...]
     pool: Mapping[str, Mapping[str, Any]]
     reading: int = READING_VERSION
-    #: `rows` is the number of table rows, JSON objects or lines in the files with
-    #: instances.
+    #: `rows` counts the table rows, JSON objects or lines in files with instances.
     rows: int = 0
 
 
@@ -262,12 +258,11 @@ class InstanceTask(ABC):
     #: `answer_id` is the key under which runs state the id of an instance.
     #: If `answer_id` is empty, runs use the same key as the gold.
     answer_id: str = ""
-    #: `values` maps the spellings of answers in the gold to the task's labels or
-    #: numbers, and `answer_values` does so for runs.
+    #: `values` maps spellings of answers in gold to labels or numbers of the task.
+    #: `answer_values` maps spellings of answers in runs to labels or numbers.
     values: Values = dataclasses.field(default_factory=dict)
     answer_values: Values = dataclasses.field(default_factory=dict)
-    #: `answer_names` maps each run field besides id and answer, such as the confidence,
-    #: to the key that runs use for the field.
+    #: `answer_names` maps fields such as `confidence` to the keys that runs use.
     answer_names: Mapping[str, str] = dataclasses.field(default_factory=dict)
     shown: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
@@ -276,27 +271,23 @@ class InstanceTask(ABC):
     files: str = JSON_FORMS[0]
     shape: GoldShape = PLAIN
     delimiter: str = ""
-    #: `quotes` is True if cells of CSV or TSV files may be quoted, and None if the
-    #: default of the format applies.
+    #: `quotes` states whether table cells may be quoted, or is None by default.
     quotes: bool | None = None
     #: `pool_file` is the name of the file with the pool, such as documents to rank.
     #: `pool_id`, `pool_content` and `pool_shown` are names of fields in the pool file.
     pool_file: str = ""
     pool_id: str = "id"
-    #: `pool_content` names the field with the text or the list of sentences of a pool
-    #: record.
+    #: `pool_content` names the field with the text or sentences of a pool record.
     pool_content: str = ""
     pool_shown: tuple[str, ...] = ()
-    #: `keeps_records` is True if metrics need the complete records of instances and
-    #: answers.
+    #: `keeps_records` is True if metrics need whole records, not only answers.
     keeps_records: bool = False
     missing: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     #: `noun` is the word for an answer in error messages.
     noun: ClassVar[str] = "answer"
     pool_noun: ClassVar[str] = "document"
     drawn_as: ClassVar[str] = LINES
-    #: `own_key` is the key of the answer in runs, unless the key is the same as in the
-    #: gold.
+    #: `own_key` is the key of the answer in runs, if different from that in gold.
     own_key: ClassVar[str] = ""
 
     # Subclasses override the following members for their format of answers.

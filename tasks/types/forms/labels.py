@@ -28,12 +28,10 @@ from tasks.types.tables import Columns
 from tasks.types.text import equal_label, json_kind, kind_found, no_label
 
 LABEL, ABSENT = "label", object()
-#: In classification tasks, a run may state `PROBABILITIES` and a `CONFIDENCE` with each
-#: label.
+#: Classification runs may state `PROBABILITIES` of labels and a `CONFIDENCE`.
 PROBABILITIES, CONFIDENCE = "probabilities", "confidence"
 NONE, OPTIONAL, NEEDED = "none", "optional", "needed"
-#: `UNSTATED` is the confidence of an answer without a confidence, in tasks in which
-#: confidences are optional.
+#: `UNSTATED` is used as the confidence of an answer that states no confidence.
 UNSTATED = 0.5
 
 
@@ -50,8 +48,7 @@ class StandIn:
     confidence: float | None = None
 
 
-#: `Treatment` states how metrics treat an instance without an answer, and is `wrong`,
-#: `left-out`, or a substitute label.
+#: `Treatment` of unanswered instances is `wrong`, `left-out`, or a substitute label.
 Treatment = str | StandIn
 
 
@@ -76,12 +73,12 @@ class LabelTask(InstanceTask):
     if ``several`` is True.
 
     If ``any_of`` is True, the gold of an instance is a list of labels, and each label
-    in the list is a right answer. If ``any_of`` is True, metrics compare a right answer with the
-    equal gold label, and a wrong answer with the first gold label. ``abstain`` is the
-    label with which a system abstains from an answer. ``abstained`` and ``missing`` map
-    the name of each rule set to the treatment of abstentions and of missing answers.
-    ``probabilities`` and ``confidence`` state whether these numbers in runs are
-    forbidden (none), optional or needed.
+    in the list is a right answer. If ``any_of`` is True, metrics compare a right answer
+    with the equal gold label, and a wrong answer with the first gold label. ``abstain``
+    is the label with which a system abstains from an answer. ``abstained`` and
+    ``missing`` map the name of each rule set to the treatment of abstentions and of
+    missing answers. ``probabilities`` and ``confidence`` state whether these numbers in
+    runs are forbidden (none), optional or needed.
     """
 
     drawn_as: ClassVar[str] = LABELS
@@ -89,8 +86,7 @@ class LabelTask(InstanceTask):
     field: str = LABEL
     several: bool = False
     any_of: bool = False
-    #: `positive` is the label for which precision, recall and F1 are computed by
-    #: default.
+    #: `positive` is the default label of the metrics precision, recall and F1.
     positive: str = ""
     abstain: str = ""
     probabilities: str = OPTIONAL
@@ -299,8 +295,7 @@ class LabelTask(InstanceTask):
             value = self._parts(value, fault, key)
             if value is None:
                 return None
-        # A table cell may contain a single label, although the answer is a list of
-        # labels.
+        # A table cell may contain a single label instead of a list of labels.
         values = value if is_list and isinstance(value, list) else [value]
         if is_list and (
             not isinstance(value, list | str) or not (values or self.several)

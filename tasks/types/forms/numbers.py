@@ -18,8 +18,7 @@ REDUCE: Mapping[str, Callable[[Sequence[float]], float]] = {
     "mean": fmean,
     "median": median,
 }
-#: A number is accepted as a multiple of the step if the difference is at most
-#: `ROUNDING`.
+#: A number may differ from a multiple of the step by at most `ROUNDING`.
 ROUNDING = 1e-9
 #: Numbers above `LARGEST` are refused, because sums of their squares would overflow.
 LARGEST = 1e150

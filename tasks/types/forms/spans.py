@@ -17,8 +17,7 @@ from tasks.types.forms.mapping import Values, meant, with_path
 from tasks.types.jsonlines import Line
 from tasks.types.text import kind_found, no_label
 
-#: `Span` contains the start and the exclusive end of a span in code points, and a
-#: label.
+#: `Span` contains start and exclusive end in code points, and a label.
 Span = tuple[int, int, str]
 
 

@@ -29,11 +29,9 @@ from tasks.types.text import are_texts, equal_label, kind_found, nearly_equal, n
 OUTSIDE, BEGIN, INSIDE = "O", "B", "I"
 #: A tag without an entity type, such as `B`, gets the type `NO_TYPE` as in seqeval.
 NO_TYPE = "_"
-#: `ENTITY_TYPE` is the default name of the dimension (breakdown of scores) by entity
-#: type.
+#: `ENTITY_TYPE` is the default name for the breakdown of scores by entity type.
 ENTITY_TYPE = "entity_type"
-#: `Entity` contains the index of the first token, the index after the last token, and
-#: the entity type.
+#: `Entity` contains the first token's index, the end index, and the entity type.
 Entity = tuple[int, int, str]
 
 
@@ -192,8 +190,7 @@ class TagTask(InstanceTask):
         hint = f"; did you mean “{tag[:1].upper()}-{meant}”?" if is_near else ""
         return f"“{tag[:100]}”{hint}"
 
-    # The following methods read and write BIO files, which have a token and its tag on
-    # each line.
+    # The following methods read and write BIO files, with a token and a tag per line.
 
     def is_instances_file(self, name: str) -> bool:
         if self.files != BIO:

@@ -48,8 +48,7 @@ class Layout:
     rest: Sequence[Leaf]
 
 
-#: For some task forms, `_TEXTS` names the task setting that contains the name of the
-#: field with the text.
+#: `_TEXTS` maps forms of task to the setting that names the field with the text.
 _TEXTS = {"spans": "text", "tags": "tokens", "ranking": "query"}
 
 

@@ -7,8 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 GZIP = b"\x1f\x8b\x08"
-#: The byte order mark of UTF-16 is a prefix of the byte order mark of UTF-32, so UTF-32
-#: is tested first.
+#: The byte order mark of UTF-32 is tested first, as it begins with that of UTF-16.
 _MARKS = (
     (codecs.BOM_UTF32_LE, "UTF-32"),
     (codecs.BOM_UTF32_BE, "UTF-32"),
@@ -17,8 +16,7 @@ _MARKS = (
 )
 LONGEST_MARK = 4
 #: `ENCODINGS` maps display names of encodings to the names of Python codecs.
-#: As in web browsers, the codec decodes the usual superset of the named encoding, such
-#: as cp932 for Shift-JIS.
+#: As in web browsers, codecs decode a superset of the named encoding, such as cp932.
 ENCODINGS = {
     "GB18030": "gb18030",
     "Shift-JIS": "cp932",
@@ -29,8 +27,7 @@ ENCODINGS = {
 #: An error message quotes at most `SHOWN` characters of a line for each encoding.
 SHOWN = 60
 _CONTROLS = bytes({*range(32), 127} - set(b"\t\n\f\r\x1a\x1b"))
-#: A file with a larger share of control characters than `_MAX_CONTROL_SHARE` is
-#: classified as binary.
+#: Files with more control characters than `_MAX_CONTROL_SHARE` count as binary.
 #: In random bytes, about one eighth of the bytes are control characters.
 _MAX_CONTROL_SHARE = 0.02
 _ZIP, _OLD_OFFICE = "a zip archive", "an Excel workbook or a Word file of before 2007"
@@ -53,8 +50,7 @@ _MAGIC = (
     (b"SQLite format 3\0", "an SQLite database"),
     (b"\x80\x04\x95", "a pickle of Python"),
 )
-#: `_OFFICE` maps prefixes of member names in zip archives to the kind of office file
-#: with such members.
+#: `_OFFICE` maps beginnings of member names in zip archives to kinds of office files.
 _OFFICE = {
     "xl/": "an Excel workbook",
     "word/": "a Word file",
@@ -62,8 +58,7 @@ _OFFICE = {
     "META-INF/manifest.xml": "an OpenDocument file",
     "Index/Document.iwa": "a file of Numbers or Pages",
 }
-#: Every file of Excel, Word or PowerPoint since 2007 is a zip archive with the member
-#: `_PARTS`.
+#: Each zip archive of Excel, Word or PowerPoint contains the member `_PARTS`.
 _PARTS = "[Content_Types].xml"
 _OFFICE_NAMES = {
     ".xlsx": "an Excel workbook",
@@ -93,8 +88,7 @@ def magic_kind(beginning: bytes, suffix: str = "") -> str | None:
     """
     kind = next((kind for magic, kind in _MAGIC if beginning.startswith(magic)), None)
     if kind == _ZIP:
-        # The first bytes of a zip archive do not include the list of members, so the
-        # names of members are searched in the bytes.
+        # Member names are searched in the first bytes, since the list is at the end.
         parts = [name for name in (*_OFFICE, _PARTS) if name.encode() in beginning]
         kind = office_kind(parts) or _OFFICE_NAMES.get(suffix) or kind
     return _OFFICE_NAMES.get(suffix, kind) if kind == _OLD_OFFICE else kind
@@ -114,10 +108,9 @@ def binary_kind(beginning: bytes, suffix: str = "") -> str | None:
 UNMARKED = "without a byte order mark"
 #: Texts of fewer than `SHORTEST` bytes are not tested for UTF-16 and UTF-32.
 SHORTEST = 8
-#: A text is classified as UTF-16 if at least the share `LATIN_SHARE` of 16-bit units
-#: has a zero byte, as Latin letters, punctuation and line ends do.
-#: A text is classified as UTF-32 if at least the share `MOST` of the bytes is zero at
-#: certain positions of the 32-bit units.
+#: In UTF-16, Latin letters, punctuation and line ends contain a zero byte each.
+#: Texts with at least the share `LATIN_SHARE` of zero bytes may therefore be UTF-16.
+#: In UTF-32, at least the share `MOST` of bytes at certain positions is zero.
 LATIN_SHARE, MOST = 0.4, 0.9
 
 

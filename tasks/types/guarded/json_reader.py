@@ -19,14 +19,11 @@ from tasks.types.guarded.limits import (
 )
 
 #: `JSON` contains the limits on size, depth and digits of a JSON text.
-#: Python itself refuses integers with more digits, and rounds fractions with more
-#: digits.
+#: Python itself refuses longer integers, and rounds fractions with more digits.
 JSON = Limits(size=1 << 28, depth=100, digits=4_300)
 _LONG = re.compile(r"(?<![0-9.])[0-9]{4301,}")
-#: `_BRACKET` matches brackets and strings in JSON, from which the nesting depth can be
-#: computed.
-#: Strings are matched because the brackets inside strings do not count for the nesting
-#: depth.
+#: `_BRACKET` matches brackets and strings, which determine the depth of a JSON text.
+#: Strings are matched because brackets inside strings do not count for the depth.
 _BRACKET = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\Z)|[\[\]{}]', re.DOTALL)
 
 
@@ -47,10 +44,8 @@ class RepeatedKey(Unreadable):
     """The error for a JSON object in which a key occurs twice."""
 
 
-#: `_MEMBER` matches the closing quotation mark of a key in JSON, and the colon after
-#: the key.
-#: `_MEMBER` may also match inside a JSON string, so the number of matches is only an
-#: upper bound of the number of keys.
+#: `_MEMBER` matches the end of a key in a JSON object and the colon after the key.
+#: Since `_MEMBER` also matches inside strings, its matches bound the number of keys.
 _MEMBER = re.compile(r'"[ \t\r\n]*:')
 
 
@@ -93,8 +88,7 @@ def _may_repeat_keys(text: str, values: list[Any]) -> bool:
     return written > (sum(map(len, values)) if is_flat else _count_members(values))
 
 
-#: The decoder is created once for speed, because `json.loads` with options creates a
-#: decoder at each call.
+#: One decoder serves all calls, because creating a decoder for each call is slow.
 _DECODER = json.JSONDecoder(parse_constant=_finite_number, parse_float=_finite_number)
 _SCANNER = make_scanner(_DECODER)  # type: ignore[arg-type]
 
@@ -118,8 +112,7 @@ def read_json(
     if is_unique:
         value = read_json(text, limits, constant=constant)
         if _may_repeat_keys(within_size(text, limits), [value]):
-            # A hook that detects repeated keys makes the decoder slow, so the hook is
-            # used only for texts that may repeat keys.
+            # The hook for repeated keys is slow, so only suspicious texts need it.
             value = read_json(
                 text, limits, constant=constant, pairs=_object_with_unique_keys
             )
@@ -154,8 +147,7 @@ def read_json_line(line: str, limits: Limits = JSON, *, is_unique: bool = False)
     except (StopIteration, ValueError, RecursionError):
         end = -1
     if end != len(line) or (is_unique and _may_repeat_keys(line, [value])):
-        # If the fast scanner fails, the slower function `read_json` raises an exception
-        # with the position of the fault.
+        # The function `read_json` raises an exception with the fault's position.
         return read_json(line, limits, is_unique=is_unique)
     if _bound_depth(line) > limits.depth:
         _require_depth(value, line, limits)
@@ -224,8 +216,7 @@ def read_json_list(
         raise
     except (StopIteration, ValueError, RecursionError, IndexError):
         pass
-    # If the list is invalid, the function `read_json` raises an exception with the
-    # position of the fault.
+    # If the list is invalid, `read_json` raises an exception with the fault's position.
     read_json(text, limits, is_unique=is_unique)
     raise Unreadable("a list that cannot be read item by item")
 

@@ -16,8 +16,7 @@ from tasks.types.guarded.limits import (
 
 TOML = Limits(size=1 << 20, depth=50, digits=60)
 #: `MAX_PARTS` is the maximum number of parts in a dotted TOML key such as `a.b.c`.
-#: The limit is needed because the run time of `tomllib` is quadratic in the number of
-#: parts.
+#: The run time of `tomllib` is quadratic in the number of parts of a key.
 MAX_PARTS = 50
 _PLACE = re.compile(
     r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL
@@ -38,8 +37,7 @@ def read_toml(text: str | bytes, limits: Limits = TOML) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as fault:
         raise _error_with_line(fault) from fault
     except ValueError as fault:
-        # A ValueError means that a number has more digits than Python converts, or that
-        # a date does not exist.
+        # The causes are a number with too many digits, or an invalid date.
         raise _long_number(checked, limits) or Unreadable(str(fault)) from fault
     if depth_of(values) > limits.depth:
         raise _nesting_error(checked, limits)
@@ -49,8 +47,7 @@ def read_toml(text: str | bytes, limits: Limits = TOML) -> dict[str, Any]:
 
 
 #: `_TOKEN` matches a string, comment, word or sign of a TOML text.
-#: The alternatives in `_TOKEN` begin with different characters, so matching takes
-#: linear time.
+#: Alternatives in `_TOKEN` begin with different characters, so time is linear.
 _TOKEN = re.compile(
     r"""'''|\"\"\"|"(?:[^"\\\n]|\\.)*"?|'[^'\n]*'?|\#[^\n]*|[\[\]{}=,.\n]|[^\s\[\]{}=,.\#"']+"""
 )

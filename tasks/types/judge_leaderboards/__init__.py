@@ -14,8 +14,8 @@ LEADERBOARDS = "tasks.types.judge_leaderboards.leaderboards"
 BY_SYSTEM = "leaderboards:LeaderboardCorrelation"
 BY_TOPIC = "leaderboards:TopicCorrelation"
 COEFFICIENTS = ("kendall", "pearson", "spearman", "tauap_b", "tau_gap")
-#: The correlation coefficients in `OF_BEST` are also computed over the ten best systems
-#: of the true leaderboard only.
+#: `OF_BEST` lists correlation coefficients that also exist for the ten best systems.
+#: The ten best systems are those with the highest scores on the true leaderboard.
 BEST = 10
 OF_BEST = ("kendall", "tauap_b", "tau_gap")
 
@@ -35,13 +35,10 @@ METRICS = (
 #: `SYSTEMS` and `TOPICS` are the files of public inputs that participants receive.
 SYSTEMS, TOPICS = "systems.jsonl", "topics.jsonl"
 
-#: `VALUE_PLACES` maps the number of columns in a text file with scores to the index of
-#: the score column.
-#: Output of trec_eval has three columns, output of ir_measures has four columns, and a
-#: TREC run file has six columns.
+#: `VALUE_PLACES` maps the number of columns in a file to the index of the score.
+#: The numbers of columns are those of trec_eval, ir_measures and TREC run files.
 VALUE_PLACES = {3: 2, 4: 3, 6: 4}
-#: Files with an extension in `NO_LEADERBOARDS` may accompany a leaderboard and are
-#: ignored.
+#: Files with an extension in `NO_LEADERBOARDS` may be part of a run but are ignored.
 NO_LEADERBOARDS = (".md", ".toml", ".pdf")
 
 EXAMPLE = '{"run_id": "a1", "topic_id": "all", "measure": "f1", "value": 0.5}'

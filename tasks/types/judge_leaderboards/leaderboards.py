@@ -39,8 +39,7 @@ from tasks.types.text import nfc
 
 #: The number of systems is limited because correlations compare all pairs of systems.
 MAX_SYSTEMS = 1_000
-#: The number of systems times topics is limited because a correlation is computed for
-#: each topic.
+#: A correlation is computed for each topic, so systems times topics are limited.
 MAX_VALUES = 50_000
 
 
@@ -79,8 +78,7 @@ def leaderboard_of(rows: Iterable[Row]) -> dict[str, SystemScore]:
     systems = {}
     for system, own in sorted(values.items()):
         topics = {topic: own[topic] for topic in sorted(own) if topic != ALL}
-        # The sum of `math.fsum` is exact, so the mean does not depend on the order of
-        # the scores.
+        # `math.fsum` is exact, so the order of scores does not change the mean.
         mean = math.fsum(topics.values()) / len(topics) if topics else 0.0
         systems[system] = SystemScore(own.get(ALL, mean), topics)
     return systems

@@ -18,14 +18,12 @@ from tasks.types.text import decoded, json_kind, nfc
 
 #: Rows with the topic `all` contain the overall score of a system.
 ALL = "all"
-#: The output of trec_eval states the run's name as the value of a measure called
-#: `runid`.
+#: In trec_eval output, the value of the measure `runid` is the run's name.
 RUN_NAME = "runid"
 MAX_NAME, MAX_SIZE = 200, 1e15
 #: `NAMES` lists the fields of a leaderboard's JSON row that contain names.
 NAMES = ("run_id", "topic_id", "measure")
-#: If trec_eval output does not state the run's name, the file name without the
-#: extensions in `ENDINGS` is the run's name.
+#: Without `runid`, the file name without extensions in `ENDINGS` is the run's name.
 ENDINGS = (".gz", ".txt", ".tsv", ".eval")
 MAX_LISTED = 12
 
@@ -51,8 +49,7 @@ class Cells:
     cells: list[str]
 
 
-#: `Seen` contains the system, topic and measure of each leaderboard row that has been
-#: read.
+#: `Seen` contains system, topic and measure of each row that has been read.
 Seen = set[tuple[str, str, str]]
 
 
@@ -191,14 +188,11 @@ def _lines(file: InputFile, problems: Problems) -> Iterator[Cells]:
         problems.append(file.problem(message, expected, line=number, raw=decoded(raw)))
 
 
-#: `AsRow` is a function that converts the cells of a line to the tuple (system, topic,
-#: measure) and the text of the value.
+#: `AsRow` functions convert cells to (system, topic, measure) and a value's text.
 AsRow = Callable[[Sequence[str]], tuple[tuple[str, str, str], str]]
 #: A text file with three columns is output of trec_eval for one system.
-#: A text file with four columns is output of ir_measures, or output of trec_eval with
-#: an additional first column for the system.
-#: A text file with six columns is a TREC run file, whose columns are topic, Q0, system,
-#: rank, score and tag.
+#: Output of ir_measures has four columns, as has trec_eval with run names.
+#: The six columns of a TREC run file are topic, Q0, system, rank, score and tag.
 OF_TREC_EVAL, OF_FOUR, OF_RANKING = FORMS = (3, 4, 6)
 
 
@@ -251,8 +245,7 @@ def _place_of_measure(file: InputFile, lines: Sequence[Cells], measure: str) -> 
         if is_measure[0] != is_measure[1]:
             return 1 if is_measure[0] else 2
     if len(values[0]) <= 1:
-        # If the file has only one topic and only one measure, exchanging the two
-        # columns does not change a score.
+        # With one topic and one measure, swapping both columns changes no score.
         return 2
     message = "columns 2 and 3 have as many different values: either may be the topic"
     expected = f"the topic “{ALL}” in a row, or rows of one measure"

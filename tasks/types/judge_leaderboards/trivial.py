@@ -10,8 +10,7 @@ from tasks.types.judge_leaderboards import JUDGE_MEASURE
 from tasks.types.judge_leaderboards.rows import ALL
 from tasks.types.trivial_runs import DRAWS, FIRST, TrivialRuns, random_of, run_file
 
-#: For a quick check, no trivial leaderboards are computed if the true leaderboard has
-#: more than `MOST` systems.
+#: Leaderboards with more than `MOST` systems are not part of quick checks.
 MOST = 200
 
 

@@ -20,8 +20,7 @@ from tasks.types.positional_citations.sentences import (
     without_plain_marks,
 )
 
-#: Sentences of more than `MAX_WORDS` words are not parsed, because parsers are
-#: unreliable on long sentences.
+#: Parsers are unreliable, and not used, on sentences of more than `MAX_WORDS` words.
 MAX_WORDS = 50
 #: Texts of more than `MAX_CHARACTERS` characters are not split into claims.
 #: The limit `MAX_CHARACTERS` is greater than the length of any normal sentence.
@@ -117,8 +116,7 @@ def split_into_claims(
     claims = []
     for node, group in nodes.items():
         tree = Tree(parse, parse.root)
-        # A group of citation marks yields a claim only if its word is below the last
-        # root of the parse.
+        # Only groups of citation marks below the last root of the parse yield claims.
         if node in tree:
             for other in nodes:
                 if other != node and other in tree:
@@ -126,8 +124,7 @@ def split_into_claims(
             claims.append(Claim(tree.text(), group, (node + 1) / len(parse.tokens)))
     lost += words.lost + len(nodes) - len(claims)
     if rules.is_official:
-        # The released ALiiCE program stores claims in a mapping by text, so two claims
-        # with the same text count once.
+        # The released program counts two claims with the same text only once.
         claims = list({claim.text: claim for claim in claims}.values())
     return Sentence(sentence, tuple(claims), None, lost, words, parse)
 
@@ -138,13 +135,10 @@ def _is_too_long(sentence: str) -> bool:
 
 def _words(sentence: str, rules: ClaimRules) -> Words:
     stripped = string.punctuation if rules.is_official else STRIPPED
-    # Adjacent citation marks form a group, and groups of marks separate the sentence
-    # into words.
-    # A group of marks is stored under the index of the word before the group, or of the
-    # first word.
+    # Adjacent citation marks form a group, and other text is divided into words.
+    # A group of marks is stored with the word before the group, or with the first word.
     # If two groups have the same word, the later group replaces the earlier group.
-    # With the option ``merge_groups``, the later group is instead joined to the earlier
-    # group.
+    # The option ``merge_groups`` joins the later group to the earlier group instead.
     words: list[str] = []
     groups: dict[int, Marks] = {}
     group: list[int] = []
@@ -186,10 +180,8 @@ def _nodes(
 
 _NEITHER_WORD_NOR_MARK = re.compile(r"[^\w\s\[\],]")
 _AROUND_MARKS = re.compile(f"({MARK.pattern})")
-#: `STRIPPED` contains the punctuation marks that are removed from both ends of each
-#: word.
-#: Commas are not removed, because the claims in the figures of the paper contain
-#: commas.
+#: `STRIPPED` contains punctuation marks that are removed from both ends of words.
+#: Commas are not removed, because claims in the paper's figures contain commas.
 STRIPPED = string.punctuation.replace(",", "")
 
 Marks = tuple[int, ...]

@@ -14,8 +14,7 @@ from itertools import pairwise
 #: `VERSION` must be increased when a change of the rules splits any text differently.
 VERSION = "markdown-1"
 
-#: The following regular expressions match quotation signs, bullets, numbers and letters
-#: at the beginning of Markdown lines.
+#: These expressions match quotation signs, bullets and numbers at line beginnings.
 _QUOTE = re.compile(r"\s*>\s?")
 _BULLET = re.compile(r"\s*(?:[-*+•◦▪▫●○‣·–—](?=\s)(?:\s+\[[ xX]\](?=\s))?)\s*")
 _NUMBER = re.compile(
@@ -27,14 +26,11 @@ _ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xi
 
 _HEADING = re.compile(r" {0,3}#{1,6}(?:\s+|$)(?P<text>.*)")
 _FENCE = re.compile(r"\s*(?:```+|~~~+)\s*[\w+-]*\s*$")
-#: `_DEFINITION` matches a Markdown line that defines a footnote or a numbered source,
-#: such as `[1]: …`.
+#: `_DEFINITION` matches Markdown lines that define a footnote or a numbered source.
 _DEFINITION = re.compile(r"\s*\[\^?\d{1,3}\]:(?:\s|$)")
-#: `_BARE` matches a line that is only a bullet, or only the heading of a GitHub alert
-#: such as `[!NOTE]`.
+#: `_BARE` matches a bullet without text, or a GitHub alert such as `[!NOTE]`.
 _BARE = re.compile(r"[-*+•◦▪▫●○‣·–—]|\[![A-Z]+\]")
-#: `_TAG` matches HTML tags for superscripts, bold and italic type, which are removed
-#: from Markdown.
+#: `_TAG` matches HTML tags for type styles, which are removed from Markdown.
 _TAG = re.compile(r"</?(?:sup|sub|b|i|u|em|strong)>")
 _BREAK = re.compile(r"<br ?/?>")
 _IN_BOLD = re.compile(
@@ -128,8 +124,7 @@ def _line_of_text(
     if heading := _HEADING.fullmatch(line[start:]):
         return _Kind.HEADING, heading["text"].rstrip("# \t")
     bold = _IN_BOLD.fullmatch(content)
-    # A list item in bold type is treated as a heading only if the next line has a
-    # larger indentation.
+    # A list item in bold type is a heading only if the next line is indented further.
     has_content_below = not is_item or _indentation(following) > _indentation(line)
     if bold and has_content_below and not bold["text"].endswith(_ENDS):
         return _Kind.HEADING, content

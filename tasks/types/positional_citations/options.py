@@ -12,10 +12,8 @@ from tasks.types.base import (
 from tasks.types.positional_citations.sentences import SPLITTERS
 from tasks.types.references import MetricRef, metric_ref, metric_refs
 
-#: An entailment decision (whether a passage supports a claim) has one of these five
-#: sources.
-#: The sources `LABELS`, `MODEL` and `STORE` need an argument, such as a file or the
-#: name of a model.
+#: Entailment decisions (does a passage support a claim) have one of five sources.
+#: The sources `LABELS`, `MODEL` and `STORE` need an argument, such as a file name.
 NOBODY, WORD_OVERLAP, LABELS, MODEL, STORE = (
     "none",
     "word-overlap",
@@ -24,8 +22,7 @@ NOBODY, WORD_OVERLAP, LABELS, MODEL, STORE = (
     "store",
 )
 
-#: The value `AUTO` of the option `splitter` selects Punkt for the official rules, and
-#: otherwise the splitter `rules`.
+#: `AUTO` selects Punkt for official rule sets, and `rules` for all other rule sets.
 AUTO = "auto"
 
 ENTAILMENT = Option(

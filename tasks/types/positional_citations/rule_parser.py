@@ -13,8 +13,7 @@ from enum import Enum
 
 from tasks.types.positional_citations.claims import ROOT, Parse
 
-#: `VERSION` is the version of the rule-based parser, which metric signatures contain
-#: because scores depend on the parser.
+#: Metric signatures contain `VERSION`, because scores depend on the parser.
 #: `VERSION` must be increased with every change of a parsing rule or of a word list.
 VERSION = "rules-1"
 
@@ -29,8 +28,7 @@ def _words(listed: str) -> frozenset[str]:
 
 
 #: `_LISTED` maps words to tags, such as `and` to CONJUNCTION.
-#: For all other words, the tag is determined from the ending of the word and from the
-#: neighbouring words.
+#: The ending and the neighbours of a word outside `_LISTED` determine its tag.
 _LISTED = {
     word: tag
     for tag, words in {
@@ -65,8 +63,7 @@ _MONTHS = _words(
     "january february march april may june july august september october november december"
 )
 #: `_TOKEN` divides a text into the same tokens as spaCy, such as words and commas.
-#: As in spaCy, the ending `nt` of a word such as `didnt` is a token, and so is each
-#: sequence of additional spaces.
+#: As in spaCy, the ending `nt` of `didnt` and additional spaces are tokens.
 _TOKEN = re.compile(
     r"(?<=\s)\s+|,(?!\d)|\b(?:is|are|was|were|do|does|did|has|have|had|ca|could|should|would)(?=nt\b)"
     r"|(?:[^\s,]|,(?=\d))+",
@@ -100,10 +97,8 @@ class _Sentence:
         self._tags = [_Tag.NOUN] * len(tokens)
         for place in range(len(tokens)):
             self._tags[place] = self._tag(place)
-        #: `_verb` is the index of the verb in the current clause, or None before the
-        #: verb.
-        #: `_waiting` contains the words that depend on the next verb, with their
-        #: relations.
+        #: `_verb` is the index of the verb in the current clause, or None.
+        #: `_waiting` contains words that depend on the next verb, with relations.
         self._verb: int | None = None
         self._waiting: list[tuple[int, str]] = []
         self._main: int | None = None
@@ -113,19 +108,14 @@ class _Sentence:
         self._preposition: int | None = None
         self._coordinated: int | None = None
         #: `_listed` is the index of the last noun in the current list of nouns.
-        #: `_is_passive` is True if the verb of the current clause is in the passive
-        #: voice.
+        #: `_is_passive` is True if the current clause's verb is in the passive voice.
         self._listed: int | None = None
         self._is_passive = False
-        #: `_coming` contains the dependency relation of the next verb, and the index of
-        #: the next verb's head.
-        #: The relation of the next verb may be that of a conjunct, of a subordinate
-        #: clause, or of the root.
+        #: `_coming` contains the relation and the head of the next verb.
+        #: The next verb may be a conjunct, a subordinate verb, or the root.
         self._coming: tuple[str, int | None] = (ROOT, None)
-        #: Inside a relative clause, `_around` contains the state of the clause that
-        #: surrounds the relative clause.
-        #: `_around` is None if the verb of the surrounding clause has already been
-        #: found.
+        #: `_around` contains the state of the clause around a relative clause.
+        #: `_around` is None after the verb of the surrounding clause was found.
         self._around: (
             tuple[list[tuple[int, str]], tuple[str, int | None], int | None] | None
         ) = None
@@ -136,10 +126,8 @@ class _Sentence:
             place = self._take(place)
         root = self._main
         if root is None:
-            # If no main verb was recognised, the first verb is the root of the
-            # sentence.
-            # If the sentence contains no verb, the last noun is the root of the
-            # sentence.
+            # Without a recognised main verb, the first verb is the root.
+            # Without any verb, the last noun is the root of the sentence.
             verbs = (
                 index
                 for index, tag in enumerate(self._tags)
@@ -323,10 +311,8 @@ class _Sentence:
             )
             relation = "conj" if is_conjunct else relation
         elif self._verb is not None and relation == ROOT:
-            # The noun before the verb was parsed as an object of the previous verb, but
-            # is the subject of the new verb.
-            # The new verb is the main verb of the sentence, or the verb of a complement
-            # clause.
+            # The noun parsed as an object is in fact the subject of the new verb.
+            # The new verb is the main verb or the verb of a complement clause.
             if self._main is not None:
                 relation, above = "ccomp", self._verb
             if self._object is not None:
@@ -343,8 +329,7 @@ class _Sentence:
             and self._around is not None
             and self._around[1][0] == ROOT
         ):
-            # After the verb of the relative clause, the next verb belongs to the
-            # surrounding clause.
+            # The next verb after a relative clause belongs to the outer clause.
             self._waiting, self._coming, self._noun = self._around
             self._around = None
             return
@@ -411,8 +396,7 @@ class _Sentence:
         if self._verb is None:
             self._waiting.append((place, "punct"))
         elif self._main is None and self._coming[0] != "relcl" and self._finite is None:
-            # The comma ends an introductory clause, and the main verb of the sentence
-            # follows.
+            # The comma ends an introductory clause before the main verb.
             self._end_opening()
             self._waiting.append((place, "punct"))
         elif self._listed is not None and self._listed == self._noun:

@@ -14,24 +14,19 @@ from functools import lru_cache
 from tasks.types.positional_citations.markdown import VERSION, Block, blocks
 from tasks.types.text import punkt_name, punkt_sentences
 
-#: Metric signatures contain `RULES` or `RULES_IN_BLOCKS`, the version of the rules for
-#: splitting texts into sentences.
-#: Official rule sets split texts by the rules `rules-1`, and all other rule sets by
-#: `rules-2`.
-#: The rules `rules-2` split each Markdown block separately, while `rules-1` split the
-#: text as a whole.
+#: Metric signatures contain the version of the rules for splitting sentences.
+#: Official rule sets use the splitting rules `rules-1`, and other rule sets `rules-2`.
+#: The rules `rules-2` split each Markdown block separately, and `rules-1` do not.
 #: Under the rules `rules-2`, the signs `。！？` also end a sentence.
 RULES, RULES_IN_BLOCKS = "rules-1", "rules-2"
 
-#: `_END` matches punctuation at the end of a sentence, together with closing quotation
-#: marks or brackets.
+#: `_END` matches final punctuation of a sentence with closing quotation marks.
 #: After this punctuation, white space, a bracket or the end of the text must follow.
 _END = re.compile(
     r"""(?<![.!?])(?P<stop>[.!?]++)(?:(?P<closing>["')\]}’”]++)(?=\s|$)|(?=\s|$|[\["'({]))"""
 )
 _LAST_WORD = re.compile(r"[^\s\"'(\[{‘“]+$")
-#: A word before a full stop is tested for an abbreviation if it has at most
-#: `_MAX_ABBREVIATION` characters.
+#: Abbreviations before a full stop have at most `_MAX_ABBREVIATION` characters.
 _MAX_ABBREVIATION = 12
 _VISIBLE = re.compile(r"\S")
 _NEXT_WORD = re.compile(r"\s*[\"'(\[{‘“]*(?P<word>[\w’'-]+)")
@@ -42,21 +37,17 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-#: No sentence ends after an abbreviation in `_BEFORE_NAMES`, because a name or another
-#: word must follow.
+#: No sentence ends after an abbreviation in `_BEFORE_NAMES`, such as `Prof`.
 _BEFORE_NAMES = _words("""
     adm brig capt cf col dr e.g eds eq eqs fig figs gen gov hon i.e lt maj messrs mme mr mrs ms prof rep rev
     sen sgt supt viz vs
 """)
 #: After an abbreviation in `_BEFORE_NUMBERS`, such as `vol`, usually a number follows.
-#: A sentence may end after an abbreviation in `_BEFORE_NUMBERS` only if no number
-#: follows.
+#: After an abbreviation in `_BEFORE_NUMBERS`, a sentence ends if no number follows.
 _BEFORE_NUMBERS = _words("art ch no nos nr op pp ref refs sec sect tab vol vols")
 _NUMBER = re.compile(r"\d.*|[IVXLCDM]+")
-#: An abbreviation in `_ANYWHERE`, such as `etc`, may be within a sentence or at its
-#: end.
-#: A sentence ends after an abbreviation in `_ANYWHERE` if the next word is in
-#: `_BEGINNINGS` and has a capital letter.
+#: Abbreviations in `_ANYWHERE`, such as `etc`, may or may not end a sentence.
+#: Such an abbreviation ends a sentence if a capitalised word of `_BEGINNINGS` follows.
 _ANYWHERE = _words("""
     a.d a.m al approx apr assn aug ave b.c blvd bros co corp dec dept est etc feb ft inc jan jr jul jun ltd
     mar md mfg mt nov oct oz p.m ph.d pt rd sept sep sr st u.k u.n u.s univ v
@@ -110,8 +101,7 @@ def splitter_name(option: str, *, is_official: bool = False) -> str:
     return punkt_name() if is_official else f"{punkt_name()}-{VERSION}"
 
 
-#: `_WIDE_END` matches the end of a sentence in scripts that have no space between
-#: sentences, such as Chinese.
+#: `_WIDE_END` matches ends of sentences in scripts such as Chinese without spaces.
 #: The closing quotation marks or brackets after the punctuation are part of the match.
 _WIDE_END = re.compile(r"""[。！？｡؟۔।॥]+["'”’»」』】）》〉]*""")
 
@@ -214,19 +204,15 @@ def _ends_sentence(before: str, stop: str, after: str) -> bool:
 
 
 MARK = re.compile(r"\[\d+\]")
-#: `RUN_OF_MARKS` matches a group of adjacent citation marks, which may have spaces
-#: between them and share one position.
+#: `RUN_OF_MARKS` matches a group of adjacent citation marks, which share a position.
 RUN_OF_MARKS = re.compile(r"\[\d+\](?:\s*\[\d+\])*")
-#: `ALCE_MARK` matches a citation mark as the ALCE program does, which reads `[1, 2]` as
-#: a citation of passage 1 only.
+#: `ALCE_MARK` matches a citation mark as ALCE does, which reads `[1, 2]` as mark 1.
 ALCE_MARK = re.compile(r"\[\d+")
 _SPACED_MARK = re.compile(r" ?\[\d+\]")
 _SPACED_ALCE_MARK = re.compile(r" \[\d+")
-#: The token `END_OF_ANSWER`, which some models write at the end of an answer, is
-#: removed as in ALCE.
+#: `END_OF_ANSWER` is a token that some models write and that ALCE removes.
 END_OF_ANSWER = "<|im_end|>"
-#: A number of more than `MAX_DIGITS` digits in brackets is a citation mark that refers
-#: to no passage.
+#: Citation marks with more than `MAX_DIGITS` digits refer to no passage.
 MAX_DIGITS = 9
 
 
@@ -237,8 +223,7 @@ _CITATION = re.compile(
     rf"[\[【［](?P<numbers>\s*{_NUMBER_OR_RANGE}(?:\s*[,;、，；]\s*{_NUMBER_OR_RANGE})*)"
     r"(?:†[^\]】\n]{0,40})?\s*[\]】］]"
 )
-#: `_LINKED` matches a citation mark followed by a web link, or a citation mark in
-#: double brackets.
+#: `_LINKED` matches citation marks with a web link or in double brackets.
 _LINKED = re.compile(
     r"\[\[\^?(\d{1,3})\]\](?:\((?:https?://|#)[^()\s]*\))?"
     r"|\[\^?(\d{1,3})\]\((?:https?://|#)[^()\s]*\)"
@@ -281,11 +266,9 @@ def cited_numbers(numbers: str) -> list[int]:
     return cited if len(cited) <= MAX_CITED else []
 
 
-#: `_UNREAD` matches texts that look like citations in notations that this module does
-#: not read.
+#: `_UNREAD` matches texts that look like citations in unsupported notations.
 #: One of these notations has a word or sign before the number, as in `[source 1]`.
-#: Other notations have “and” or only a space between numbers, or a backslash before the
-#: brackets.
+#: “And” or only a space between numbers, and escaped brackets, are unsupported.
 _UNREAD = re.compile(
     r"""[\[【［]\s*(?:(?:sources?|docs?|documents?|passages?|refs?|references?|cit(?:e|ation)s?|id)\b|\#)
         [\s.:\#_-]*\d{1,3}[^\]】］\n]{0,40}[\]】］]
@@ -294,11 +277,9 @@ _UNREAD = re.compile(
     |   \\\[\s*\^?\d{1,3}[\d\s,;–-]*\\\]""",
     re.VERBOSE | re.IGNORECASE,
 )
-#: `_PERHAPS` matches numbers that may be citations if the answer contains no recognised
-#: citation.
+#: `_PERHAPS` matches possible citations in answers without recognised citations.
 #: These numbers are superscript digits after a word or after a punctuation mark.
-#: Numbers in parentheses before a punctuation mark or at the end of a line may also be
-#: citations.
+#: Numbers in parentheses at the end of a sentence may also be citations.
 _PERHAPS = re.compile(
     r"(?:(?<=[^\W\d_]{3})|(?<=[.,;!?]))[¹²³⁴-⁹]{1,3}|\(\d{1,3}\)(?=[.,;!?]|\s*$)",
     re.MULTILINE,
@@ -391,10 +372,8 @@ def are_in_range(
     )
 
 
-#: `_UNIT` matches a unit of a sentence, and the position of a citation mark is counted
-#: in units.
-#: A group of adjacent citation marks is a unit, and so is a word with its inner hyphens
-#: and apostrophes.
+#: `_UNIT` matches a unit of a sentence, in which positions of marks are counted.
+#: A unit is a group of adjacent citation marks, or a word with its hyphens.
 #: Every other character except white space is also a unit.
 _UNIT = re.compile(
     rf"(?P<marks>{RUN_OF_MARKS.pattern})|[^\W_]+(?:[-'’][^\W_]+)*|[^\w\s]|_"

@@ -192,8 +192,7 @@ def ranks_of(gold: Lists, answers: Lists) -> Numbers:
         rows = np.repeat(np.arange(start, end), lengths)
         begins = answers.offsets[start:end] - answers.offsets[start]
         for member in range(sizes[start:end].max()):
-            # If an instance has fewer gold items than others, its missing items are
-            # filled with NO_ROW, which is never the number of a candidate.
+            # NO_ROW is never a candidate number, and fills rows with fewer gold items.
             wanted = np.full(end - start, NO_ROW, dtype=np.int32)
             has = sizes[start:end] > member
             wanted[has] = gold.values[gold.offsets[start:end][has] + member]
@@ -203,8 +202,7 @@ def ranks_of(gold: Lists, answers: Lists) -> Numbers:
     return ranks
 
 
-#: `POOLS_AT_HAND` is the maximum number of candidate lists whose mappings from name to
-#: number are cached.
+#: `POOLS_AT_HAND` limits the lists of candidates that are cached as mappings.
 POOLS_AT_HAND = 256
 
 

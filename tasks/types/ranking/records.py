@@ -208,10 +208,8 @@ SECTIONS = (
     "appendix",
     "other",
 )
-#: `_WORDS` maps classes of sections to patterns of section titles, of which the first
-#: that matches determines the class.
-#: For example, the section title “Related work and methods” has the class `related
-#: work`.
+#: `_WORDS` maps section classes to patterns of titles, and the first match counts.
+#: For example, the title “Related work and methods” has the class `related work`.
 _WORDS = {
     "abstract": r"^abstract$|^summary$",
     "introduction": r"introduc|motivation|overview",
@@ -243,8 +241,7 @@ def section_class(title: str | None) -> str | None:
 
 
 CONTEXTS, REFERENCES = ("diagnostic.jsonl", "contexts.jsonl"), "references.jsonl"
-#: `PARTS` lists the fields with the text before a citing sentence, the sentence, and
-#: the text after the sentence.
+#: `PARTS` lists the fields with a citing sentence and with the text around it.
 PARTS = ("before", "sentence", "after")
 
 
@@ -344,10 +341,8 @@ class ContextsBuilder:
             LabelNumbers(),
             [LabelNumbers() for _ in dimensions],
         )
-        #: `_paper_codes` and `_codes` contain the class numbers of the citation
-        #: contexts, one context after the other.
-        #: The class numbers in `_paper_codes` represent citing papers, and those in
-        #: `_codes` represent the classes of all dimensions.
+        #: `_paper_codes` contains the class number of each context's citing paper.
+        #: `_codes` contains each context's class numbers in all dimensions.
         self._paper_codes, self._codes = array("i"), array("i")
 
     def add(

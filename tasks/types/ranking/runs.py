@@ -111,8 +111,7 @@ def _is_json(file: InputFile) -> bool:
     return next(filter(None, lines), b"").startswith((b"{", b"["))
 
 
-#: `Ranking` contains the candidate numbers in ranked order, a list of flags for tied
-#: scores, and the scores.
+#: `Ranking` contains candidate numbers in ranked order, flags for ties, and scores.
 #: A flag is True if the candidate has the same score as the preceding candidate.
 #: If the ranking has no scores, the list of flags is None.
 Ranking = tuple[Sequence[int], Sequence[bool] | None, Sequence[float]]
@@ -166,10 +165,8 @@ def read_plain_run(
     """
     if choices.shared is None or limits.declares:
         return None
-    # The fast reader does not know names in another Unicode normalisation form, so the
-    # slower reader reads such runs.
-    # The slower reader also detects a candidate that a ranking repeats in another
-    # Unicode normalisation form.
+    # The slower reader is needed for names in another Unicode normalisation form.
+    # The slower reader detects candidates that are repeated in another Unicode form.
     gathering, number_of = Gathering(choices), dict(choices.shared).__getitem__
     longest = len(choices.shared) if limits.longest is None else limits.longest
     try:
@@ -357,10 +354,8 @@ class _Columns:
         )
         self._documents, self._ranks, self._scores = array("i"), array("i"), array("d")
         self._block_rows, self._block_starts = array("i"), array("q")
-        #: `_first` contains for each instance the number of the first block of lines
-        #: with this instance, from 1, or 0.
-        #: `_known_of` maps each instance whose lines are in several blocks to its
-        #: documents in earlier blocks.
+        #: `_first` contains the number of each instance's first block, from 1.
+        #: `_known_of` maps instances with several blocks to the ranked documents.
         self._first = array("i", bytes(4 * len(gathering.choices)))
         self._known_of: dict[int, set[int]] = {}
         self._candidates: Mapping[str, int] = {}
@@ -474,8 +469,7 @@ class _Columns:
             np.diff(starts)[order],
         )
         starts = starts[:-1][order]
-        # The lines of an instance are processed together, even if they are in several
-        # blocks.
+        # All lines of an instance are processed together, even in several blocks.
         ends = np.flatnonzero(np.diff(block_rows, prepend=NO_ROW, append=NO_ROW))
         for first, last in blocks(
             np.concatenate([[0], np.cumsum(lengths)])[ends], STEP
@@ -569,8 +563,7 @@ class RunLimits:
     kept: int | None = None
     ties_by_candidate: bool = False
     declares: bool = False
-    #: `key` is the JSON key of the list of candidates, and `form` describes the run
-    #: format in error messages.
+    #: `key` is the JSON key of rankings, and `form` describes runs in messages.
     key: str = "ranked"
     form: AnswerForm = FORM
 
@@ -625,8 +618,7 @@ class RankedRun:
     lists: Lists
     ties: int
     declared: Declared = field(default_factory=Declared)
-    #: `scores` maps a row number to the scores of the first candidates in this row's
-    #: ranking.
+    #: `scores` maps row numbers to the scores of the first ranked candidates.
     #: To save memory, scores are stored only for the instances that web pages show.
     scores: Mapping[int, Sequence[float]] = field(default_factory=dict)
 
@@ -763,10 +755,8 @@ def too_long(length: int, longest: int) -> Fault:
 
 FIELD, LOGS = "probabilities", "log_probabilities"
 EXAMPLES = {FIELD: '{"W12": 0.6, "W7": 0.1}', LOGS: '{"W12": -0.51, "W7": -2.3}'}
-#: Because of rounding, the sum of the probabilities on a line may exceed 1 by
-#: `TOLERANCE`.
-#: If the probabilities on a line leave less than `NOTHING` for all other candidates,
-#: the remaining probability is set to 0.
+#: The sum of a line's probabilities may exceed 1 by `TOLERANCE` because of rounding.
+#: A remaining probability below `NOTHING` is set to 0 for all other candidates.
 TOLERANCE, NOTHING = 0.001, 1e-9
 Floats = NDArray[np.float64]
 
