@@ -35,11 +35,11 @@ from tasks.types.problems import InputRefused, Problem, Problems, quoted, refuse
 #: From version 2 of the reading rules on, quotation marks in TSV are plain characters.
 #: From version 2 of the reading rules on, an object in JSON may not repeat a key.
 #: From version 2 of the reading rules on, ids and texts are compared in Unicode NFC.
-#: From version 2 of the rules on, an HMAC orders the candidates of declared rankings.
-#: From version 3 of the rules on, an HMAC orders the candidates of built-in rankings.
+#: From version 2 of the reading rules on, an HMAC orders candidates of declared tasks.
+#: From version 3 of the reading rules on, an HMAC orders candidates of built-in tasks.
 READING_VERSION = 3
-#: From version `ORDERED_FROM` on, an HMAC orders candidates of declared rankings.
-#: From version `BUILT_IN_FROM` on, an HMAC orders candidates of built-in rankings.
+#: From reading version `ORDERED_FROM` on, an HMAC orders candidates of declared tasks.
+#: From reading version `BUILT_IN_FROM` on, an HMAC orders candidates of built-in tasks.
 ORDERED_FROM, BUILT_IN_FROM = 2, 3
 CHUNK = 1 << 20
 #: `LONGEST` is the maximum number of bytes per line.
@@ -332,13 +332,13 @@ class Limits:
     #: Files of at most one megabyte may have a higher compression ratio.
     ratio: int = 250
     #: Folders named in `nested` may contain archives within the archive.
-    #: The limits are checked again when such an inner archive is opened.
+    #: An archive within the archive is checked for the limits when it is opened.
     nested: tuple[str, ...] = ()
     #: `nests_anywhere` is True if all folders of the archive may contain archives.
     #: Each inner archive has its own limits of size and number of files.
     nests_anywhere: bool = False
     #: `reads_kit` is True if `starting-kit/` and `nonce.txt` are ordinary names.
-    #: In archives of other platforms, these two names have no special meaning.
+    #: On other platforms, `starting-kit/` and `nonce.txt` have no special meaning.
     reads_kit: bool = False
 
 
@@ -391,7 +391,7 @@ def _opened(
         archive, members = checked_members(path, shown=shown, limits=limits)
         return [
             InputFile(
-                # Functions for the starting kit expect names with the kit's folder.
+                # Names of files in the starting kit include the kit's folder.
                 PurePosixPath(member.filename).as_posix()
                 if is_kit
                 else member.filename,

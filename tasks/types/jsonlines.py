@@ -2,8 +2,8 @@
 objects.
 
 This module checks the ids of answers, and reports repeated answers, unknown instances
-and missing instances. The content of each answer is parsed by the task type. To save
-memory, only answers to known instances and the first problems of a run are stored.
+and missing instances. The task type parses the content of each answer. To save memory,
+only answers to known instances and the first problems of a run are stored.
 """
 
 import codecs

@@ -20,7 +20,7 @@ from tasks.types.forms.texts import TextTask
 from tasks.types.problems import InputRefused, Problem
 
 #: `Making` functions build a baseline system from a task and its training instances.
-#: Without a training file in `task.toml`, the training instances are None.
+#: The training instances are None if `task.toml` names no training file.
 Making = Callable[[Any, Sequence[Instance] | None, Sequence[str]], Baseline]
 NO_PAPER = "No paper: what a system must be better than."
 

@@ -11,7 +11,7 @@ MAX_LABELS = 50
 #: A field is classified as text if its values have at least `TEXT` words on average.
 #: Values of a label field have fewer than `LONG_LABEL` words on average.
 TEXT, LONG_LABEL = 4, 8
-#: An id field may repeat a few values, so the share `MOSTLY` must be distinct.
+#: At least the share `MOSTLY` of the values in an id field must be distinct.
 MOSTLY = 0.9
 NOTHING: Sequence[Any] = (None, "", [], {})
 #: `ANSWERS` lists typical names of answer fields by form of task.

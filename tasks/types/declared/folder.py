@@ -453,8 +453,8 @@ def _dimensions(keys: Keys) -> Any:
 
 def _names(keys: Keys) -> dict[str, dict[str, str]]:
     """Return the display names of metrics and classes for each language that
-    `task.toml` contains. The names in the table [task.names] itself belong to no
-    language and have the key "" in the result.
+    `task.toml` contains. Names that are directly in the table [task.names] belong to no
+    language, and have an empty key in the result.
     """
     said = keys.table("names", {})
     names: dict[str, dict[str, str]] = {"": {}}

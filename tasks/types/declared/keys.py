@@ -124,7 +124,7 @@ class Keys:
                 f"“{name}” is {kind(value)}",
                 f"a table under [{self._dotted(name)}]",
             )
-        # The missing table is already a recorded problem, so its keys cause no more.
+        # The missing table is a problem, so its missing keys are not reported.
         return Keys({}, (*self.path, name), Faults(self.faults.file))
 
     def tables(self, name: str, default: Any = REQUIRED) -> "list[Keys]":

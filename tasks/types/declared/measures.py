@@ -28,10 +28,11 @@ class Measure:
     """An evaluation measure that `task.toml` can select.
 
     ``metric`` is the import path of the class that computes the measure. ``given``
-    lists the settings of the task that are passed to this class. ``options`` maps the
-    name of each option to the option's type, which is a text, a number, a flag, a
-    label, or a choice of texts. ``cut`` is `always`, `maybe` or empty, if names of the
-    measure end with a cut-off such as `@10` always, optionally or never.
+    lists the settings of the task that are passed to the class of the measure.
+    ``options`` maps the name of each option to the option's type, which is a text, a
+    number, a flag, a label, or a choice of texts. ``cut`` is `always`, `maybe` or
+    empty, if names of the measure end with a cut-off such as `@10` always, optionally
+    or never.
     """
 
     metric: str
@@ -251,7 +252,7 @@ class Naming:
 
     def metrics(self, rules: Keys) -> tuple[MetricRef, ...]:
         # Only a rule set of a text generation task may have the key `tokenizer`.
-        # In other tasks, the method `close` refuses the unread key `tokenizer`.
+        # In all other tasks, `close` refuses the key `tokenizer` as unknown.
         tokenizer = (
             rules.choice("tokenizer", TOKENIZERS, "") if self.form == "text" else ""
         )

@@ -79,9 +79,9 @@ class Layout:
     the answer file in `input/res`.
 
     If ``files`` is `lines`, each line of a file contains the values of ``width``
-    instances, or one label as a one-hot vector of ``width`` numbers. Otherwise, each
-    file is a table with the columns ``id`` (the number of the instance, from 1) and
-    ``field``.
+    instances, or one label as a one-hot vector of ``width`` numbers. If ``files`` is
+    not `lines`, each file is a table with the columns ``id`` (the number of the
+    instance, from 1) and ``field``.
     """
 
     gold: str
@@ -352,7 +352,8 @@ class Official:
 
 def read_layout(keys: Keys, form: str, given: Mapping[str, Any]) -> Layout | None:
     """Return the layout of the program's input files that the table [task.program] in
-    `task.toml` describes. If the table is invalid, record the faults and return None.
+    `task.toml` describes. If the table [task.program] is invalid, record the faults and
+    return None.
     """
     before = len(keys.faults)
     if form not in ("labels", "numbers", "text"):

@@ -27,7 +27,7 @@ TRUSTED = frozenset(
 #: `WRITTEN_FOR` is the former name of `HOME`, which existing files may still import.
 HOME, WRITTEN_FOR = "scoring.metrics", "scoring" + ".metrics"
 #: `KINDS` maps the name of a measure's base class to a metric class.
-#: Processes that do not run the `measures.py` use the metric class instead.
+#: Processes that do not run a `measures.py` use metric classes in `KINDS` instead.
 KINDS = {
     **dict.fromkeys(
         ("Metric", "MeanMetric", "CountMetric"), "scoring.metrics.own:OwnMeasure"
@@ -35,7 +35,7 @@ KINDS = {
     "WeightedMetric": "scoring.metrics.own:OwnWeightedMeasure",
 }
 #: The attribute `CARRIERS` of a weighted measure lists columns of its matrix.
-#: Only matrix rows with values in the carrier columns affect the measure.
+#: Only rows with non-zero values in the `CARRIERS` columns affect the measure.
 CARRIERS = "carriers"
 #: `HAS_MARKS` is recorded for measure classes that define the method `marks`.
 HAS_MARKS = "has_marks"
@@ -95,7 +95,8 @@ def not_here(call: Any) -> Any:
 
 class Chosen:
     """Contains the function that computes the measures of a `measures.py` in this
-    process. The default function refuses to run the measures and raises an error.
+    process. The default function raises an error instead of running the measures of a
+    `measures.py`.
     """
 
     compute: Callable[[Any], Any] = staticmethod(not_here)

@@ -64,10 +64,10 @@ MAX_FIELDS = 200
 #: For each measure with a rank cut-off, users can select the cut-offs in `CUTS`.
 CUTS = (1, 5, 10, 20, 100)
 #: A field reveals the label if a classifier that uses only this field is often right.
-#: `GIVES_AWAY` is the accuracy above which such a classifier makes the field secret.
+#: A field is secret if it alone predicts labels with an accuracy over `GIVES_AWAY`.
 GIVES_AWAY = 0.9
-#: `OFTEN` and `MORE_OFTEN` decide whether the presence of a field reveals the label.
-#: Such a field occurs in `OFTEN` instances, and `MORE_OFTEN` times as often per label.
+#: A field is secret if it occurs `MORE_OFTEN` times as often with one label.
+#: Fields in fewer than `OFTEN` instances are exempt from the test with `MORE_OFTEN`.
 MORE_OFTEN, OFTEN = 3, 20
 #: `HAS_MORE` is the least share of candidate lists with items besides the answers.
 HAS_MORE = 0.9
@@ -85,7 +85,7 @@ MEASURES = {
     "numbers": ("spearman", "pearson", "mae"),
 }
 #: Lists under the keys in `_ARRAYS` become arrays of tables such as [[task.rules]].
-#: The TOML writer writes lists under all other keys inline.
+#: Lists under keys that are not in `_ARRAYS` are written inline in TOML.
 _ARRAYS = ("rules", "baselines")
 _IS_UNIT = re.compile(
     r"(^|_)(id|key|paper|document|doc|article|topic|author)s?$", re.IGNORECASE
@@ -278,7 +278,7 @@ def _proposed(form: str, recognised: Recognised) -> Values:
     ]
     unit = next((name for name in others if _is_unit(rows, name)), "")
     if not unit:
-        # The id part with the fewest distinct values becomes the resampling unit.
+        # The part of a composed id with the fewest values becomes the resampling unit.
         parts = [
             name for name in recognised.keys.get("ids", ()) if _is_unit(rows, name)
         ]
@@ -361,7 +361,8 @@ def _guess_candidates(task: Values, recognised: Recognised) -> list[Guess]:
 
 def _ranking_problems(task: Values, recognised: Recognised) -> list[Problem]:
     """Return the problem that a ranking task has no documents to rank. Raises
-    InputRefused if no gold field could contain candidates either.
+    InputRefused if the gold has neither a pool of documents nor a field that could
+    contain candidates.
     """
     if task["form"] != "ranking" or recognised.pool or task["answer"].get("candidates"):
         return []

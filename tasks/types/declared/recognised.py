@@ -222,7 +222,7 @@ def _answer_guess(
 
 #: The rank of a field name is low if the field probably contains the answer.
 #: The lowest ranks belong to names that are equal or similar to a name in `ANSWERS`.
-#: Other field names have the rank UNNAMED, or FACT for names of metadata.
+#: Untypical field names have the rank UNNAMED, and names of metadata the rank FACT.
 UNNAMED, FACT = 200, 300
 
 

@@ -1,5 +1,5 @@
 """Find the gold fields that could contain or reveal an answer. A proposed `task.toml`
-does not make these gold fields public.
+does not make a gold field public if the field could reveal an answer.
 """
 
 import re

@@ -33,7 +33,7 @@ def fault_of(
     description of fitting gold. Return None if the gold fits the form of task.
 
     ``answer`` is the name of the field that could contain the answer. ``is_named`` is
-    True if this name is typical of answers.
+    True if the name of the field ``answer`` is typical of answers.
     """
     if form == "text" and (fault := _cited_text(rows, names, answer)):
         return fault

@@ -18,7 +18,7 @@ SUFFIXES = (".bio", ".conll", ".iob", ".iob2", ".txt")
 DOCUMENT = "-DOCSTART-"
 _ID = re.compile(r"#\s*(?:sent_)?id\s*=\s*(\S.*)")
 #: `DOCUMENT_FIELD` is the record field with the number of the sentence's document.
-#: Records have this field only if the BIO file separates documents.
+#: Records have the field `DOCUMENT_FIELD` only if the BIO file separates documents.
 DOCUMENT_FIELD = "document"
 
 #: `TagFault` functions return an error message for an invalid tag, or None.
@@ -36,7 +36,7 @@ class Keys:
 
 @dataclass(frozen=True)
 class OtherToken:
-    """The error that a token of a run differs from the token in the gold at the same
+    """A difference between a token of a run and the token in the gold at the same
     position.
     """
 

@@ -106,8 +106,9 @@ class Dimension:
     ``before:DATE``, ``words``, ``characters`` and ``count``. ``cuts`` are the limits
     between the intervals into which numeric values are divided. Instances without a
     value belong to the class ``absent``, or to no class if ``absent`` is empty.
-    ``joined`` maps names of other fields to values. An instance with these values
-    belongs to every class, such as negative instances in a breakdown of F1.
+    ``joined`` maps names of other fields to values. An instance whose fields have the
+    values in ``joined`` belongs to every class, such as negative instances in a
+    breakdown of F1.
     """
 
     name: str
@@ -330,8 +331,8 @@ class InstanceTask(ABC):
 
     def pool_faults(self, record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         """Yield an error message and the expected form for each fault in a record of
-        the pool (documents or candidates). The caller has already checked that the
-        record has an id.
+        the pool (documents or candidates). The caller of this method has already
+        checked that the pool record has an id.
         """
         yield from ()
 
@@ -429,7 +430,8 @@ class InstanceTask(ABC):
         self, content: Content, instance: Instance, answer: Any
     ) -> Iterator[AnswerPart]:
         """Yield the parts of a run's answer that metrics count, such as each label or
-        each span. The argument ``answer`` must not be None.
+        each span. The argument ``answer`` is the parsed answer to an instance, and must
+        not be None.
         """
         yield AnswerPart(self.answer_text(answer))
 

@@ -88,7 +88,7 @@ def magic_kind(beginning: bytes, suffix: str = "") -> str | None:
     """
     kind = next((kind for magic, kind in _MAGIC if beginning.startswith(magic)), None)
     if kind == _ZIP:
-        # Member names are searched in the first bytes, since the list is at the end.
+        # Names of office files are searched in the zip archive's first bytes.
         parts = [name for name in (*_OFFICE, _PARTS) if name.encode() in beginning]
         kind = office_kind(parts) or _OFFICE_NAMES.get(suffix) or kind
     return _OFFICE_NAMES.get(suffix, kind) if kind == _OLD_OFFICE else kind

@@ -88,7 +88,7 @@ def _may_repeat_keys(text: str, values: list[Any]) -> bool:
     return written > (sum(map(len, values)) if is_flat else _count_members(values))
 
 
-#: One decoder serves all calls, because creating a decoder for each call is slow.
+#: The JSON decoder is created once, because creating a decoder for each line is slow.
 _DECODER = json.JSONDecoder(parse_constant=_finite_number, parse_float=_finite_number)
 _SCANNER = make_scanner(_DECODER)  # type: ignore[arg-type]
 
@@ -112,7 +112,7 @@ def read_json(
     if is_unique:
         value = read_json(text, limits, constant=constant)
         if _may_repeat_keys(within_size(text, limits), [value]):
-            # The hook for repeated keys is slow, so only suspicious texts need it.
+            # The slow hook is used only for texts that may repeat keys.
             value = read_json(
                 text, limits, constant=constant, pairs=_object_with_unique_keys
             )
@@ -147,7 +147,7 @@ def read_json_line(line: str, limits: Limits = JSON, *, is_unique: bool = False)
     except (StopIteration, ValueError, RecursionError):
         end = -1
     if end != len(line) or (is_unique and _may_repeat_keys(line, [value])):
-        # The function `read_json` raises an exception with the fault's position.
+        # If the JSON is invalid, `read_json` raises an error with the position.
         return read_json(line, limits, is_unique=is_unique)
     if _bound_depth(line) > limits.depth:
         _require_depth(value, line, limits)

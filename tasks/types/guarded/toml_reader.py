@@ -37,7 +37,7 @@ def read_toml(text: str | bytes, limits: Limits = TOML) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as fault:
         raise _error_with_line(fault) from fault
     except ValueError as fault:
-        # The causes are a number with too many digits, or an invalid date.
+        # The cause of the error is a number with too many digits, or an invalid date.
         raise _long_number(checked, limits) or Unreadable(str(fault)) from fault
     if depth_of(values) > limits.depth:
         raise _nesting_error(checked, limits)
@@ -47,7 +47,8 @@ def read_toml(text: str | bytes, limits: Limits = TOML) -> dict[str, Any]:
 
 
 #: `_TOKEN` matches a string, comment, word or sign of a TOML text.
-#: Alternatives in `_TOKEN` begin with different characters, so time is linear.
+#: Alternatives in `_TOKEN` begin with different characters, so matching takes linear
+#: time.
 _TOKEN = re.compile(
     r"""'''|\"\"\"|"(?:[^"\\\n]|\\.)*"?|'[^'\n]*'?|\#[^\n]*|[\[\]{}=,.\n]|[^\s\[\]{}=,.\#"']+"""
 )

@@ -229,7 +229,7 @@ def _run_name(file: InputFile, lines: list[Cells]) -> str:
 
 def _place_of_measure(file: InputFile, lines: Sequence[Cells], measure: str) -> int:
     """Return 1 or 2, the index of the column with the measure in a file with four
-    columns. The remaining one of the columns 1 and 2 contains the topic.
+    columns. Of the columns 1 and 2, the column that is not returned contains the topic.
 
     The column with the measure is recognised because the other column contains the
     topic `all`, because the column contains the measure that the task selects, or

@@ -57,7 +57,7 @@ class Block:
 
 def blocks(text: str) -> list[Block]:
     """Return the paragraphs, list items, table rows and headings of a Markdown text, in
-    their order. Blocks without text are left out.
+    their order. Blocks of the Markdown text that contain no text are left out.
     """
     found = (
         replace(block, text=without_emphasis(_BREAK.sub(" ", _TAG.sub("", block.text))))
@@ -145,7 +145,7 @@ def _end_of_match(pattern: re.Pattern[str], line: str) -> int:
 
 def _past_markers(line: str, listed: frozenset[str]) -> int:
     """Return the position at which the text of a Markdown list item begins after its
-    bullet or number. Return 0 if the line is not a list item.
+    bullet or number. Return the position 0 if the Markdown line is not a list item.
     """
     place = 0
     while True:

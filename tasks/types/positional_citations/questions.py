@@ -194,8 +194,8 @@ def read_questions(files: Files) -> tuple[Question, ...]:
 
 def _parse_question(name: str, value: Mapping[str, Any], *, dataset: str) -> Question:
     """Return the question that a record of a data set describes. The references of the
-    question are the long answers by annotators. If a question has short answers, it may
-    have no long reference answer.
+    question are the long answers by annotators. A question with short answers may have
+    no long reference answer.
     """
     pairs = value.get("qa_pairs") or ()
     annotations = value.get("annotations") or ()

@@ -4,7 +4,7 @@ installed.
 The parser determines the tag of each word from word lists and endings, and then finds
 phrases and clauses. Only main verbs, coordination and noun phrases are parsed in
 detail, because claims need no other structure. The relations between words have the
-same names as in spaCy. The parser is less accurate than a spaCy pipeline.
+same names as in spaCy. The rule-based parser is less accurate than a spaCy pipeline.
 """
 
 import re
@@ -311,7 +311,7 @@ class _Sentence:
             )
             relation = "conj" if is_conjunct else relation
         elif self._verb is not None and relation == ROOT:
-            # The noun parsed as an object is in fact the subject of the new verb.
+            # The noun before the verb was parsed as an object but is the subject.
             # The new verb is the main verb or the verb of a complement clause.
             if self._main is not None:
                 relation, above = "ccomp", self._verb

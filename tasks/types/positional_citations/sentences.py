@@ -174,8 +174,9 @@ def with_marks_moved(sentences: list[str], *, is_official: bool = False) -> list
     sentence.
 
     Under the official rules, only one citation mark of each sentence is moved, as in
-    the released ALCE and ALiiCE programs. If the sentence begins with any bracket, the
-    official rules move its first citation mark, even from the middle of the sentence.
+    the released ALCE and ALiiCE programs. If the sentence begins with a square bracket,
+    the official rules move its first citation mark, even from the middle of the
+    sentence.
     """
     moved = list(sentences)
     for place in range(1, len(moved)):
