@@ -98,7 +98,7 @@ def settled(kind: str, given: Iterable[GivenLabel]) -> Settled:
     metrics use. If people judged the items, the most frequent label of people is used,
     otherwise the first valid label of a model.
 
-    A single valid judgement is sufficient.
+    A single valid judgement of the items is sufficient for a label.
     """
     ordered = sorted(given)
     people = [one.label for one in ordered if one.by and one.label != NO_LABEL]

@@ -23,7 +23,7 @@ def plain_blocks(
     file: InputFile, without: Sequence[str]
 ) -> Iterator[Mapping[str, Sequence[Any]]]:
     """For each block of JSON lines, yield a mapping from each key to the list of values
-    in the lines. A value is None if the line does not contain the key.
+    in the lines. A value in such a list is None if the line does not contain the key.
 
     Raises NotPlain if a line has a fault, or if an object contains a key in
     ``without``.

@@ -114,8 +114,8 @@ class Problems(list[Problem]):
     """A list that stores at most ``MAX_PROBLEMS`` errors and at most as many warnings.
 
     Further errors and warnings are only counted, and at most ``counts`` further errors
-    are permitted. When this number of errors is exceeded, TooManyProblems is raised
-    with all stored problems.
+    are permitted. An error that exceeds this limit raises TooManyProblems with all
+    stored problems.
     """
 
     def __init__(self, problems: Iterable[Problem] = (), *, counts: int = 0) -> None:
@@ -208,7 +208,7 @@ def capped(
 
 #: A merged problem lists at most `MAX_ALIKE` further line numbers.
 MAX_ALIKE = 5
-#: `_ITEM` matches the text `item N: ` that begins messages about items of a JSON list.
+#: `_ITEM` matches the number that begins a message about an item of a JSON list.
 _ITEM = re.compile(r"\Aitem ([0-9]+): ")
 
 
@@ -230,8 +230,8 @@ class Lines:
 
     @property
     def words(self) -> str:
-        """Return a text such as “(and 2 more lines: 5, 9)”, or an empty text if no
-        further line has the problem.
+        """Return a text that lists further lines with the problem, or an empty text if
+        no further line has the problem.
         """
         if not self.count:
             return ""
@@ -348,8 +348,8 @@ def lacking_package(name: str) -> str:
 
 def missing_package(name: str, command: str = "make models") -> str:
     """Return an error message that names the missing Python package and the command
-    with which the site's staff install it. Return an empty text if the Python package
-    is installed.
+    with which the site's staff install it. Return an empty message if the Python
+    package is installed.
     """
     return "" if find_spec(name) is not None else package_needed(name, command)
 
@@ -365,7 +365,8 @@ JUDGEMENTS_LACKING = "judgements of this run are not among the gold yet"
 
 class Unavailable(Exception):
     """The error for a run that cannot be scored now, because software or a model is not
-    installed. The run itself is valid, and can be scored after the installation.
+    installed. The run is valid, and can be scored after the missing software or model
+    is installed.
     """
 
 

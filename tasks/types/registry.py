@@ -34,7 +34,7 @@ read_declaration: Callable[[Mapping[str, str]], TaskType] = lazy(
     "tasks.types.declared.folder", "read_declaration"
 )
 #: `TOML`, `INPUTS` and `SAMPLE` are names in task folders and in public inputs.
-#: The files and folders with these names distinguish public inputs from a task folder.
+#: The names `INPUTS` and `SAMPLE` distinguish public inputs from a task folder.
 TOML, INPUTS, SAMPLE = "task.toml", "inputs.jsonl", "sample"
 
 ENTRY_POINTS = "citeboard.task_types"
@@ -208,7 +208,7 @@ def _installed_types() -> Iterator[tuple[TaskType, str]]:
                 isinstance(fault, ModuleNotFoundError)
                 and name.partition(".")[0] == "tasks"
             ):
-                # The package imports a module of Citeboard by its name on sites.
+                # On sites, the missing module has another package name than here.
                 advice = (
                     f"it imports {name}; here the name is {__name__.rpartition('.')[0]}"
                 )

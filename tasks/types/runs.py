@@ -23,7 +23,7 @@ from tasks.types.run_forms import (
 )
 from tasks.types.tables import SUFFIXES as TABLE_SUFFIXES
 
-#: The kind of at most `MAX_FILES_LOOKED_AT` faulty files of a run is determined.
+#: The file type of at most `MAX_FILES_LOOKED_AT` faulty files per run is determined.
 MAX_FILES_LOOKED_AT = 20
 MIN_STRAY_LINES = 3
 #: `RIGHT_TASK` ends the message about a run that belongs to another task type.
@@ -39,7 +39,7 @@ def read_run(
     and line. The answers are valid only if no problem is fatal.
 
     ``name`` is the name that the author gave to the run. A problem that belongs to no
-    file gets this name as its file name.
+    file gets the name of the run as its file name.
     """
     try:
         answers, problems = task_type.read_run(files, index, options)
@@ -156,7 +156,8 @@ _NAMES = ("instances", "passages", "datasets")
 
 def _names_instances(beginning: bytes, index: Index) -> bool:
     """Return True if the first lines of a JSON file contain the id of an instance of
-    the task. A file that contains such an id is treated as a faulty run of the task.
+    the task. A file that contains the id of an instance is treated as a faulty run of
+    the task.
     """
     if not is_json(beginning):
         return False

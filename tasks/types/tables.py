@@ -102,7 +102,8 @@ def _parts_evenly(text: str, form: TableForm, delimiter: str) -> bool:
 
 def table_rows(file: InputFile, form: TableForm, problems: Problems) -> Iterator[Row]:
     """Yield the header of a CSV or TSV table, followed by the rows that have as many
-    cells as the header. Rows with another number of cells are recorded as problems.
+    cells as the header. Rows with more or fewer cells than the header are recorded as
+    problems.
     """
     text = decoded(file.read())
     try:
@@ -256,8 +257,8 @@ RANK, SCORE, DOCUMENT = "rank", "score", "document"
 
 @dataclass(frozen=True, kw_only=True)
 class Columns:
-    """Describes the columns that runs of a task may have in CSV or TSV. The description
-    also states which cells are numbers or JSON.
+    """Describes the columns that runs of a task may have in CSV or TSV. The object also
+    states which columns contain numbers or JSON.
     """
 
     id: str
@@ -273,7 +274,7 @@ class Columns:
     #: If `may_be_empty` is False, an empty answer cell is a missing answer.
     may_be_empty: bool = False
     #: In ranking tasks, the column `document` contains one document per row.
-    #: In all other tasks, `document` is empty.
+    #: The setting `document` is empty in tasks that are not ranking tasks.
     document: str = ""
     rank: str = RANK
     score: str = SCORE
@@ -351,7 +352,7 @@ def as_lines(file: InputFile, columns: Columns, problems: Problems) -> InputFile
         records = ((row.line, dict(zip(heads, row.cells, strict=True))) for row in rows)
         read = _rankings_from_rows if columns.document else _answers_from_rows
         content = _at_lines(read(file, records, columns, problems))
-    # The new file has no setting for the encoding, because its content is UTF-8.
+    # The JSON lines are UTF-8, so the new file has no setting for the encoding.
     return replace(
         file, name=f"{file.name}.jsonl", open=partial(io.BytesIO, content), encoding=""
     )

@@ -73,8 +73,8 @@ def length_class(words: int) -> str:
 
 
 def nfc(text: str) -> str:
-    """Return the text in the Unicode normal form NFC. This form is used for all
-    comparisons of ids and texts.
+    """Return the text in the Unicode normal form NFC. Ids and texts are compared in the
+    Unicode form NFC.
     """
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
@@ -149,7 +149,8 @@ def json_lines(
     """Yield each JSON object in a file, with its line number and its text. Each line
     that does not contain a JSON object is recorded as a problem.
 
-    If the file is a JSON list, the line number of an object is that of its first line.
+    If the file is a JSON list, the line number of an object is the number of the
+    object's first line.
     """
     most = None if isinstance(problems, Problems) else len(problems) + MAX_PROBLEMS
     try:

@@ -31,7 +31,7 @@ from tasks.types.trivial_runs import (
 )
 
 #: `Answers` contains the answer of a run to each instance, in the format of run files.
-#: An item is None if the run does not answer the instance.
+#: An item of `Answers` is None if the run does not answer the instance.
 Answers = Sequence[Any]
 
 
@@ -57,7 +57,8 @@ def form_of(task_type: TaskType) -> InstanceTask | None:
 
 def trivial_answers(form: InstanceTask, split: Split) -> TrivialAnswers:
     """Return the answers of all trivial runs (such as a constant label) of a task that
-    a `task.toml` defines. The result is empty for a form of task without trivial runs.
+    a `task.toml` defines. Return an empty result for a form of task without trivial
+    runs.
     """
     content: Content = split.content
     match form:
@@ -107,7 +108,7 @@ def ranked_runs(
     Return no runs if the task type has no rankings, or if the rankings would contain
     too many candidates in total.
 
-    Candidates are taken in the order of the gold files.
+    Trivial rankings contain the candidates in the order of the gold files.
     """
     lists = [pool[:MOST_RANKED] for pool in _pools(split)]
     if not lists or sum(map(len, lists)) > MOST_RANKED_IN_ALL:

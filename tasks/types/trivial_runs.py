@@ -1,4 +1,6 @@
-"""Names and files of trivial runs, which answer an instance without its gold answer."""
+"""Names and files of trivial runs, which do not use the gold answer of the answered
+instance.
+"""
 
 import json
 import random

@@ -47,8 +47,7 @@ def read_toml(text: str | bytes, limits: Limits = TOML) -> dict[str, Any]:
 
 
 #: `_TOKEN` matches a string, comment, word or sign of a TOML text.
-#: Alternatives in `_TOKEN` begin with different characters, so matching takes linear
-#: time.
+#: Matching is linear, because alternatives in `_TOKEN` begin differently.
 _TOKEN = re.compile(
     r"""'''|\"\"\"|"(?:[^"\\\n]|\\.)*"?|'[^'\n]*'?|\#[^\n]*|[\[\]{}=,.\n]|[^\s\[\]{}=,.\#"']+"""
 )

@@ -198,7 +198,7 @@ OF_TREC_EVAL, OF_FOUR, OF_RANKING = FORMS = (3, 4, 6)
 
 def _form_of(file: InputFile, lines: list[Cells], measure: str) -> AsRow:
     """Return a function that converts the cells of a line to a row of a leaderboard.
-    Remove from ``lines`` the lines that trec_eval writes to state the run's name.
+    Remove from ``lines`` each line in which trec_eval states the run's name.
 
     Raises InputRefused.
     """

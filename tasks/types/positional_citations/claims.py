@@ -283,8 +283,8 @@ class Tree:
 
     def separate(self, kept: int, other: int) -> None:
         """Remove the subtree with the cited token ``other`` from the tree, so that the
-        tree contains the claim of the cited token ``kept``. The tree must contain both
-        tokens.
+        tree contains the claim of the cited token ``kept``. The tree must contain the
+        token ``kept`` and the token ``other``.
         """
         above = self._way_up(kept)
         top = next(node for node in self._way_up(other) if node in above)

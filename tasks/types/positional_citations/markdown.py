@@ -145,7 +145,7 @@ def _end_of_match(pattern: re.Pattern[str], line: str) -> int:
 
 def _past_markers(line: str, listed: frozenset[str]) -> int:
     """Return the position at which the text of a Markdown list item begins after its
-    bullet or number. Return the position 0 if the Markdown line is not a list item.
+    bullet or number. Return 0 if the Markdown line is not a list item.
     """
     place = 0
     while True:

@@ -21,7 +21,7 @@ from tasks.types.text import punkt_name, punkt_sentences
 RULES, RULES_IN_BLOCKS = "rules-1", "rules-2"
 
 #: `_END` matches final punctuation of a sentence with closing quotation marks.
-#: After this punctuation, white space, a bracket or the end of the text must follow.
+#: White space, a bracket or the end of the text must follow the matched punctuation.
 _END = re.compile(
     r"""(?<![.!?])(?P<stop>[.!?]++)(?:(?P<closing>["')\]}’”]++)(?=\s|$)|(?=\s|$|[\["'({]))"""
 )
@@ -47,7 +47,7 @@ _BEFORE_NAMES = _words("""
 _BEFORE_NUMBERS = _words("art ch no nos nr op pp ref refs sec sect tab vol vols")
 _NUMBER = re.compile(r"\d.*|[IVXLCDM]+")
 #: Abbreviations in `_ANYWHERE`, such as `etc`, may or may not end a sentence.
-#: Such an abbreviation ends a sentence if a capitalised word of `_BEGINNINGS` follows.
+#: A sentence ends after `etc` if a capitalised word of `_BEGINNINGS` follows.
 _ANYWHERE = _words("""
     a.d a.m al approx apr assn aug ave b.c blvd bros co corp dec dept est etc feb ft inc jan jr jul jun ltd
     mar md mfg mt nov oct oz p.m ph.d pt rd sept sep sr st u.k u.n u.s univ v
@@ -146,8 +146,7 @@ def _pieces(block: Block, split: Splitter) -> list[str]:
     pieces = [
         piece for one in split(block.text) for piece in _cut_behind_wide_ends(one)
     ]
-    # The numbers of a list may be within one line of text, such as `1) first 2)
-    # second`, and are removed.
+    # A list may be written within one line of text, and its numbers are removed.
     # If the text is a list item, the number at its beginning has already been removed.
     counts = [int(count[1]) for piece in pieces if (count := _COUNT.match(piece))]
     first = 2 if block.is_item else 1
@@ -230,7 +229,7 @@ _LINKED = re.compile(
     r"|\[\^?(\d{1,3})\]\((?:https?://|#)[^()\s]*\)"
 )
 #: `MAX_CITED` is the maximum number of passages in one citation.
-#: Brackets that would cite more passages are not read as a citation.
+#: Brackets with more than `MAX_CITED` passage numbers are not read as a citation.
 MAX_CITED = 50
 
 
@@ -268,7 +267,7 @@ def cited_numbers(numbers: str) -> list[int]:
 
 
 #: `_UNREAD` matches texts that look like citations in unsupported notations.
-#: One of these notations has a word or sign before the number, as in `[source 1]`.
+#: An unsupported notation has a word before the number, as in `[source 1]`.
 #: “And” or only a space between numbers, and escaped brackets, are unsupported.
 _UNREAD = re.compile(
     r"""[\[【［]\s*(?:(?:sources?|docs?|documents?|passages?|refs?|references?|cit(?:e|ation)s?|id)\b|\#)
@@ -279,7 +278,7 @@ _UNREAD = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 #: `_PERHAPS` matches possible citations in answers without recognised citations.
-#: These numbers are superscript digits after a word or after a punctuation mark.
+#: Superscript digits after a word or a punctuation mark may be citations.
 #: Numbers in parentheses at the end of a sentence may also be citations.
 _PERHAPS = re.compile(
     r"(?:(?<=[^\W\d_]{3})|(?<=[.,;!?]))[¹²³⁴-⁹]{1,3}|\(\d{1,3}\)(?=[.,;!?]|\s*$)",

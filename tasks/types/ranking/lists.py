@@ -78,7 +78,8 @@ class Lists(Sequence[tuple[int, ...] | None]):
 
     def take(self, rows: NDArray[np.intp]) -> "Lists":
         """Return the lists with the row numbers ``rows``, in the order of ``rows``. For
-        the row number ``NO_ROW``, the result contains None instead of a list.
+        the row number ``NO_ROW`` in ``rows``, the result contains None instead of a
+        list.
         """
         if np.array_equal(rows, np.arange(len(self))):
             return self
@@ -222,8 +223,8 @@ def index_of(
 
 
 class Numbered(dict[str, int]):
-    """A mapping from the name of each candidate to the candidate's number. A name that
-    differs only in its Unicode normalisation form is also found.
+    """A mapping from the name of each candidate to the candidate's number. A candidate
+    is also found under a name in another Unicode normalisation form.
     """
 
     @cached_property

@@ -154,8 +154,8 @@ class Rows:
         candidates: Mapping[str, int] | Sequence[str] | set[str],
     ) -> list[str] | None:
         """Return the ids of the cited candidates in a record, in the spelling of
-        ``candidates``. The spelling in the record may be another Unicode normalisation
-        form of the candidate's id.
+        ``candidates``. A cited id in the record may be in another Unicode normalisation
+        form than the candidate's id.
         """
         names = self.names(record, key)
         is_early = self.file.reading < BUILT_IN_FROM
@@ -185,8 +185,8 @@ class Rows:
 
 def label(record: Mapping[str, Any], key: str) -> str | None:
     """Return the class of a citation context that a field of the record states, or
-    None. A number in the field is converted to a text. The class is None if the field
-    is missing or contains an empty text.
+    None. If the field contains a number as class, the number is converted to a text.
+    The class of the context is None if the field is missing or contains an empty text.
     """
     value = record.get(key)
     return (
@@ -327,8 +327,8 @@ class ContextsBuilder:
     read. ``dimensions`` maps each dimension (breakdown of scores) to its classes in
     display order.
 
-    Memory is limited because a gold file may contain a million citation contexts.
-    Therefore, only the id, a digest and some numbers of each context are stored.
+    A gold file may contain a million citation contexts, so memory is limited. For each
+    citation context, only the id, a digest and some numbers are stored.
     """
 
     def __init__(self, dimensions: Mapping[str, Sequence[str]]) -> None:

@@ -112,8 +112,8 @@ def _is_json(file: InputFile) -> bool:
 
 
 #: `Ranking` contains candidate numbers in ranked order, flags for ties, and scores.
-#: A flag is True if the candidate has the same score as the preceding candidate.
-#: If the ranking has no scores, the list of flags is None.
+#: The flag of a tie is True for a candidate with the score of the preceding one.
+#: If a ranking has no scores, its list of flags for ties is None.
 Ranking = tuple[Sequence[int], Sequence[bool] | None, Sequence[float]]
 
 
@@ -165,7 +165,7 @@ def read_plain_run(
     """
     if choices.shared is None or limits.declares:
         return None
-    # The slower reader is needed for names in another Unicode normalisation form.
+    # Names in another Unicode form need the slower reader, which reads line by line.
     # The slower reader detects candidates that are repeated in another Unicode form.
     gathering, number_of = Gathering(choices), dict(choices.shared).__getitem__
     longest = len(choices.shared) if limits.longest is None else limits.longest
@@ -469,7 +469,7 @@ class _Columns:
             np.diff(starts)[order],
         )
         starts = starts[:-1][order]
-        # All lines of an instance are processed together, even in several blocks.
+        # All lines of an instance are sorted together, even in several blocks.
         ends = np.flatnonzero(np.diff(block_rows, prepend=NO_ROW, append=NO_ROW))
         for first, last in blocks(
             np.concatenate([[0], np.cumsum(lengths)])[ends], STEP
