@@ -22,7 +22,7 @@ class NotPlain(Exception):
 def plain_blocks(
     file: InputFile, without: Sequence[str]
 ) -> Iterator[Mapping[str, Sequence[Any]]]:
-    """For each block of JSON lines, yield a mapping from each key to the list of values
+    """Yield a mapping for each block of JSON lines, from each key to the list of values
     in the lines. A value in such a list is None if the line does not contain the key.
 
     Raises NotPlain if a line has a fault, or if an object contains a key in

@@ -91,8 +91,8 @@ def _empty_answer_problems(
 def _with_kinds_told(
     task_type: TaskType, files: Files, problems: Sequence[Problem], index: Index
 ) -> list[Problem]:
-    """For each file that is not a run of the task type, replace all problems of the
-    file by one message about the kind of the file.
+    """Replace all problems of a file that is not a run of the task type by one message
+    about the kind of the file.
     """
     counts = Counter(problem.file for problem in problems)
     misread = {

@@ -322,8 +322,8 @@ def _at_cutoffs(
     rules: str,
     options: Options,
 ) -> tuple[MetricRef, ...]:
-    """For each rank cut-off in the task's options, such as 5 or 20, return the metrics
-    of a rule set at this cut-off.
+    """Return the metrics of a rule set at each rank cut-off, such as 5 or 20, that the
+    task's options list.
     """
     known = {metric.name: metric for metric in rule_sets[rules]}
     found: dict[str, MetricRef] = {}

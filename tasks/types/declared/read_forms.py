@@ -87,7 +87,9 @@ def _read_label_form(
 def _treatments(
     rules: Sequence[Keys], name: str = "missing", labels: Sequence[str] = ()
 ) -> dict[str, Treatment]:
-    """For each rule set, return how the metrics treat instances without an answer."""
+    """Return a mapping from each rule set to its treatment of instances without an
+    answer.
+    """
     return {rule.text("name"): _treatment(rule, name, labels) for rule in rules}
 
 

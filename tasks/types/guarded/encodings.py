@@ -170,8 +170,8 @@ class Misfit:
 
     @property
     def readings(self) -> Iterator[str]:
-        """For each encoding, yield a description with the name of the encoding and the
-        line decoded in it.
+        """Yield a description for each encoding, with the name of the encoding and the
+        line as decoded by the encoding.
         """
         for name in self.encodings:
             text = self.raw.decode(ENCODINGS[name], "replace").strip()

@@ -257,8 +257,8 @@ class Parse:
 
 class Tree:
     """A copy of a dependency tree, which contains the tokens below the last root. The
-    nodes of the tree are token indexes. Methods remove subtrees from the copy, so the
-    parse itself does not change.
+    nodes of the tree are token indexes. Methods remove subtrees from the copy of the
+    tree, and do not change the parse.
     """
 
     def __init__(self, parse: Parse, root: int) -> None:

@@ -14,7 +14,7 @@ from itertools import pairwise
 #: `VERSION` must be increased when a change of the rules splits any text differently.
 VERSION = "markdown-1"
 
-#: These expressions match quotation signs, bullets and numbers at line beginnings.
+#: `_QUOTE`, `_BULLET`, `_NUMBER` and `_LETTER` match signs at line beginnings.
 _QUOTE = re.compile(r"\s*>\s?")
 _BULLET = re.compile(r"\s*(?:[-*+•◦▪▫●○‣·–—](?=\s)(?:\s+\[[ xX]\](?=\s))?)\s*")
 _NUMBER = re.compile(

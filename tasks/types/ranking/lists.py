@@ -177,8 +177,8 @@ def blocks(offsets: Offsets, step: int) -> list[tuple[int, int]]:
 
 
 def ranks_of(gold: Lists, answers: Lists) -> Numbers:
-    """For each item of ``gold``, return its rank (from 1) in the list of ``answers``
-    with the same row number, or 0 if this list does not contain the item.
+    """Return the rank (from 1) of each item of ``gold`` in the list of ``answers`` with
+    the same row number, or 0 if this list does not contain the item.
 
     A list in ``answers`` must not contain a candidate twice.
     """

@@ -96,8 +96,8 @@ def read_ranked_run(
 
 
 def filled(run: RankedRun, index: Index) -> Iterable[bool]:
-    """For each answered instance, return True if the ranking contains at least one
-    candidate.
+    """Return True for each answered instance whose ranking contains at least one
+    candidate, and False for each other answered instance.
     """
     return map(bool, run.lists.lengths[run.lists.present].tolist())
 
