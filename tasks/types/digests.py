@@ -1,8 +1,9 @@
-"""The public digest of gold, and the commitment to a random sample of the gold that
-becomes public.
+"""Compute the public digest of gold (reference answers), and the commitment to the
+random sample of gold that becomes public.
 
-The public digest of gold is an HMAC with a secret key. From an unkeyed digest, a small
-set of answers could be guessed.
+The public digest is an HMAC whose secret key is the nonce of the gold. Without the
+secret key, readers of the digest could find a small set of answers by trying all
+possibilities.
 """
 
 import hashlib
@@ -10,11 +11,11 @@ import hmac
 import re
 
 NONCE_BYTES = 32
-#: The prefixes `SALTED` and `PLAIN` name the algorithm of a displayed digest.
+#: A displayed digest begins with `SALTED` or `PLAIN`, the name of the hash algorithm.
 SALTED, PLAIN = "HMAC-SHA-256", "SHA-256"
-#: For domain separation, the bytes of a commitment begin with the line `_DRAW`.
+#: For domain separation, the line `_DRAW` precedes the nonce in the hashed bytes.
 _DRAW = b"citeboard draw 1\n"
-#: The name of a public sample contains `COMMITMENT_DIGITS` digits of the commitment.
+#: Names of public samples contain `COMMITMENT_DIGITS` digits of the commitment.
 COMMITMENT_DIGITS = 12
 
 
@@ -23,14 +24,14 @@ def is_nonce(text: str) -> bool:
 
 
 def salted_digest(digest: str, nonce: str) -> str:
-    """Return the HMAC-SHA-256 of the text of a digest. The key of the HMAC is
-    ``nonce``. The digest, the key and the result are hexadecimal.
+    """Return the HMAC-SHA-256 of a digest in hexadecimal notation. The key ``nonce``
+    and the result are also hexadecimal.
     """
     return hmac.new(bytes.fromhex(nonce), digest.encode(), hashlib.sha256).hexdigest()
 
 
 def draw_commitment(nonce: str) -> str:
-    """Return the commitment to the nonce of a random sample. Nonce and commitment are
-    hexadecimal.
+    """Return the SHA-256 commitment to the nonce (secret seed) of a random sample. The
+    nonce and the returned commitment are hexadecimal.
     """
     return hashlib.sha256(_DRAW + bytes.fromhex(nonce)).hexdigest()

@@ -1,4 +1,4 @@
-"""The files of a run or of gold (reference answers), read from a folder, a zip archive
+"""Read the files of a run or of gold (reference answers) from a folder, a zip archive
 or a single file.
 """
 
@@ -29,43 +29,42 @@ from tasks.types.guarded.encodings import (
 )
 from tasks.types.problems import InputRefused, Problem, Problems, quoted, refuse
 
-#: `READING_VERSION` is the version of the rules for reading gold and runs.
-#: A site stores the reading version with each version of the gold.
-#: From reading version 2 on, JSON and tables must be UTF-8.
-#: From reading version 2 on, quotation marks in TSV are ordinary characters.
-#: From reading version 2 on, keys of an object are unique.
-#: From reading version 2 on, ids and texts are compared in the Unicode form NFC.
-#: From version 2 on, the nonce of the gold orders candidates in declared rankings.
-#: From version 3 on, the nonce of the gold orders candidates in built-in rankings.
+#: `READING_VERSION` is the current version of the rules for parsing gold and runs.
+#: A site stores the version of the reading rules with each version of the gold.
+#: From version 2 of the reading rules on, JSON and tables must be UTF-8.
+#: From version 2 of the reading rules on, quotation marks in TSV are plain characters.
+#: From version 2 of the reading rules on, an object in JSON may not repeat a key.
+#: From version 2 of the reading rules on, ids and texts are compared in Unicode NFC.
+#: From version 2 of the reading rules on, an HMAC orders candidates of declared tasks.
+#: From version 3 of the reading rules on, an HMAC orders candidates of built-in tasks.
 READING_VERSION = 3
-#: From reading version 2 on, a nonce orders the candidates of declared rankings.
-#: From reading version 3 on, a nonce orders the candidates of built-in rankings.
+#: From reading version `ORDERED_FROM` on, an HMAC orders candidates of declared tasks.
+#: From reading version `BUILT_IN_FROM` on, an HMAC orders candidates of built-in tasks.
 ORDERED_FROM, BUILT_IN_FROM = 2, 3
 CHUNK = 1 << 20
 #: `LONGEST` is the maximum number of bytes per line.
 LONGEST = 16 * CHUNK
-#: Code that interprets file names ignores `.gz`, the extension of a gzip file.
+#: The extension `PACKED` of gzip files does not count when formats are recognised.
 PACKED = ".gz"
-#: File managers and version control create files with the names in `CLUTTER`.
-#: Files and folders in `CLUTTER` are never part of an input.
+#: `CLUTTER` lists files and folders of operating systems and Git, which are ignored.
 CLUTTER = frozenset({"__MACOSX", ".DS_Store", "Thumbs.db", "desktop.ini", ".git"})
-#: A site adds a file with the name `NONCE_FILE` to exported archives of gold.
-#: The nonce file contains the nonce of the gold, and the HMAC on the next line.
+#: When a site exports gold as an archive, the site adds the file `NONCE_FILE`.
+#: The file `NONCE_FILE` contains the nonce of the gold, and the HMAC of its digest.
 NONCE_FILE = "nonce.txt"
-#: `KIT` is the name of a folder in archives of gold, with files for participants.
-#: Participants get the files of the kit folder unchanged.
-#: Readers of gold and of runs skip the kit folder.
+#: `KIT` is the name of a folder in gold archives that contains files for participants.
+#: The site publishes the files in the folder `KIT` unchanged.
+#: Parsers of gold and runs ignore the files in the folder `KIT`.
 KIT = "starting-kit"
 
 
 @dataclass(frozen=True)
 class InputFile:
-    """One file of an input, which is a run or gold.
+    """A file of a run or of gold (reference answers).
 
-    ``name`` is the path of the file in the input. ``shown`` is the name of the file in
-    messages. Readers get the text as UTF-8, because gzip files are decompressed, and
-    UTF-16 and UTF-32 with a byte order mark are converted. ``encoding`` is the encoding
-    that the user selected, or an empty text.
+    ``name`` is the path of the file within its folder or archive. ``shown`` is the name
+    of the file in error messages. The methods return UTF-8 text, because they
+    decompress gzip files, and convert UTF-16 and UTF-32 with a byte order mark.
+    ``encoding`` is the encoding that the user selected for the file, or empty.
     """
 
     name: str
@@ -73,13 +72,12 @@ class InputFile:
     open: Callable[[], IO[bytes]] = field(repr=False)
     reading: int = READING_VERSION
     encoding: str = ""
-    #: `has_fallback` is True if bytes that are not UTF-8 may be Windows-1252.
-    #: The original files of CL-Summ contain Windows-1252.
+    #: `has_fallback` is True if bytes that are not UTF-8 may be Windows-1252 text.
+    #: Windows-1252 is needed for the original files of the shared task CL-Summ.
     has_fallback: bool = False
 
     @property
     def base(self) -> str:
-        """Return the name of the file without folders."""
         return PurePosixPath(self.name).name
 
     @property
@@ -91,16 +89,14 @@ class InputFile:
 
     @property
     def suffix(self) -> str:
-        """Return the extension of the file name. The extension `.gz` of compressed
-        files is ignored.
+        """Return the extension of the file name. For a compressed file, return the
+        extension before `.gz`.
         """
         return PurePosixPath(self.name.lower().removesuffix(PACKED)).suffix
 
     @property
     def kind_by_name(self) -> str:
-        """Return a name for the kind of the file, which the extension of the file name
-        determines.
-        """
+        """Return the kind of the file for an error message, such as a “.txt” file."""
         if not self.suffix:
             return "a file whose name has no ending"
         return f"a “{self.suffix}” file"
@@ -110,8 +106,8 @@ class InputFile:
         return PurePosixPath(self.name).parts[:-1]
 
     def with_fallback(self) -> "InputFile":
-        """Return a copy of the input file with a fallback encoding. Readers of the copy
-        interpret bytes that are not UTF-8 as Windows-1252.
+        """Return a copy of the input file that permits bytes in Windows-1252. Methods
+        of the copy accept bytes that are not UTF-8.
         """
         return replace(self, has_fallback=True)
 
@@ -119,12 +115,12 @@ class InputFile:
         return b"".join(self.blocks(CHUNK))
 
     def chunks(self) -> Iterator[bytes]:
-        """Yield the unchanged bytes of the file."""
+        """Yield the bytes of the file in chunks, without decompression and conversion."""
         return self._chunks(lambda stream: partial(stream.read, CHUNK), is_raw=True)
 
     def blocks(self, size: int) -> Iterator[bytes]:
-        """Yield blocks of complete lines with about ``size`` bytes. Lines of more than
-        ``LONGEST`` bytes are split into several blocks.
+        """Yield blocks of about ``size`` bytes that end at a line end. A line of more
+        than ``LONGEST`` bytes is divided between several blocks.
         """
         return self._checked(
             self._chunks(
@@ -133,8 +129,8 @@ class InputFile:
         )
 
     def lines(self, longest: int = LONGEST) -> Iterator[bytes]:
-        """Yield the lines of the file with line ends, lazily. Raises InputRefused for a
-        line of more than ``longest`` bytes.
+        """Yield the lines of the file with their line ends, and read the file lazily.
+        Raises InputRefused for a line of more than ``longest`` bytes.
         """
         for number, line in enumerate(self._checked(self._lines(longest)), start=1):
             if len(line) > longest:
@@ -151,15 +147,16 @@ class InputFile:
         return self._chunks(lambda stream: partial(stream.readline, longest + 1))
 
     def _checked(self, parts: Iterator[bytes]) -> Iterator[bytes]:
-        """Yield the parts of the file unchanged. Raise InputRefused if the reading
-        version requires UTF-8 and a part is not UTF-8.
+        """Yield the given parts of the file unchanged. Raise InputRefused if a part is
+        not UTF-8, unless the file is read by version 1 of the reading rules or permits
+        Windows-1252.
         """
         is_strict = self.reading > 1 and not self.has_fallback
         for index, part in enumerate(parts):
             if is_strict and index == 0 and b"\0" in part:
                 self._refuse_unmarked()
             if is_strict and fault_place(part) is not None:
-                # A long line may have been split within a character.
+                # A part may end in a multi-byte character, so whole lines are tested.
                 if misfit := find_misfit(self._lines):
                     raise InputRefused([self._misfit_problem(misfit)])
                 is_strict = False
@@ -199,8 +196,8 @@ class InputFile:
         raw: str = "",
         fatal: bool = True,
     ) -> Problem:
-        """Return a problem of the input file. The message of the problem quotes the
-        beginning of the line ``raw``.
+        """Return a problem that names this input file. The problem quotes the beginning
+        of the line ``raw`` from the file.
         """
         return Problem(
             file=self.shown,
@@ -228,7 +225,7 @@ class InputFile:
 
     def _in_utf8(self, stream: IO[bytes]) -> IO[bytes]:
         if self.has_fallback and self.reading == 1 and not self.encoding:
-            # Reading version 1 leaves original CL-Summ files in their encoding.
+            # Version 1 of the reading rules keeps CL-Summ files in Windows-1252.
             return stream
         source = _decompressed(_peekable(stream), self)
         encoding = marked_encoding(_peek(source)) or self.encoding
@@ -238,7 +235,7 @@ class InputFile:
 
 
 def _peekable(stream: IO[bytes]) -> IO[bytes]:
-    """Return a stream that supports the method `peek`."""
+    """Return a stream of the same bytes that supports the method `peek`."""
     if hasattr(stream, "peek"):
         return stream
     return cast("IO[bytes]", io.BufferedReader(cast("io.RawIOBase", stream)))
@@ -249,15 +246,15 @@ def _peek(stream: IO[bytes]) -> bytes:
 
 
 def _decompressed(stream: IO[bytes], file: InputFile) -> IO[bytes]:
-    """Return the stream, decompressed if the content is gzip."""
+    """Return the stream unchanged, or a decompressed stream if the content is gzip."""
     if not _peek(stream).startswith(GZIP):
         return stream
     return cast("IO[bytes]", io.BufferedReader(_Unpacked(stream, file)))
 
 
 class _Unpacked(io.RawIOBase):
-    """A stream of the decompressed bytes of a gzip file. The limits of archives apply
-    to the decompressed bytes.
+    """A stream of the decompressed bytes of a gzip file. The limits of size and
+    compression ratio for zip archives also apply to gzip files.
     """
 
     def __init__(self, source: IO[bytes], file: InputFile) -> None:
@@ -312,12 +309,14 @@ class _Recoded(io.RawIOBase):
 
 
 Files = Sequence[InputFile]
-#: `MAX_NAMED` is the maximum number of files that one message lists.
+#: `MAX_NAMED` is the maximum number of file names in an error message.
 MAX_NAMED = 3
 
 
 def shown_names(files: Files) -> str:
-    """Return the names of the first files for a message."""
+    """Return the names of at most `MAX_NAMED` files and the number of further files,
+    for an error message.
+    """
     names = [file.shown for file in files]
     more = len(names) - MAX_NAMED
     return ", ".join(names[:MAX_NAMED]) + (f" and {more:,} more" if more > 0 else "")
@@ -325,21 +324,21 @@ def shown_names(files: Files) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """The maximum size of an input after decompression."""
+    """The maximum number and size of the files in an uploaded folder or archive."""
 
     files: int = 20_000
     bytes: int = 1 << 30
-    #: `ratio` is the maximum compression ratio of a file in an archive.
-    #: The first megabyte of each file is exempt from the maximum compression ratio.
+    #: `ratio` is the maximum compression ratio of each file in an archive.
+    #: Files of at most one megabyte may have a higher compression ratio.
     ratio: int = 250
-    #: Folders in `nested` may contain archives.
-    #: Each archive in the folders `nested` is checked on reading.
+    #: Folders named in `nested` may contain archives within the archive.
+    #: An archive within the archive is checked for the limits when it is opened.
     nested: tuple[str, ...] = ()
-    #: `nests_anywhere` is True if all folders may contain archives.
-    #: Each archive in a folder has separate limits.
+    #: `nests_anywhere` is True if all folders of the archive may contain archives.
+    #: Each inner archive has its own limits of size and number of files.
     nests_anywhere: bool = False
-    #: `reads_kit` is True if kit folder and nonce file are read like other files.
-    #: In archives of other platforms, kit folder and nonce file are ordinary names.
+    #: `reads_kit` is True if `starting-kit/` and `nonce.txt` are ordinary names.
+    #: On other platforms, `starting-kit/` and `nonce.txt` have no special meaning.
     reads_kit: bool = False
 
 
@@ -356,8 +355,9 @@ def open_input(
 ) -> list[InputFile]:
     """Return the files of a folder or a zip archive, or a single file, sorted by name.
 
-    ``shown`` is the name of the input in messages. ``reading`` is the version of the
-    reading rules. Raises InputRefused if the input cannot be opened or is unsafe.
+    ``shown`` is the name of the folder, archive or file in error messages. ``reading``
+    is the version of the rules for parsing gold and runs. Raises InputRefused if the
+    folder, archive or file cannot be opened or is unsafe.
     """
     shown = shown or str(path)
     files = _opened(path, shown, limits)
@@ -367,8 +367,9 @@ def open_input(
 def open_kit(
     path: Path, *, shown: str | None = None, limits: Limits = DEFAULT_LIMITS
 ) -> list[InputFile]:
-    """Return the files in the kit folder of gold, with names relative to the kit
-    folder. The kit contains files for participants. Raises InputRefused.
+    """Return the files in the folder `starting-kit` of a gold archive, with names
+    relative to this folder. The folder `starting-kit` contains files for participants.
+    Raises InputRefused.
     """
     return _opened(path, shown or str(path), limits, is_kit=True)
 
@@ -390,7 +391,7 @@ def _opened(
         archive, members = checked_members(path, shown=shown, limits=limits)
         return [
             InputFile(
-                # Readers of the kit know the kit's files by the name of the kit folder.
+                # Names of files in the starting kit include the kit's folder.
                 PurePosixPath(member.filename).as_posix()
                 if is_kit
                 else member.filename,
@@ -410,7 +411,7 @@ def _opened(
 def open_inputs(
     paths: Iterable[Path], *, reading: int = READING_VERSION, encoding: str = ""
 ) -> list[InputFile]:
-    """Return the files of several inputs (folders, archives or single files). Raises
+    """Return the files of several folders, archives or single files. Raises
     InputRefused if two files have the same name.
     """
     files = [
@@ -430,8 +431,9 @@ def open_inputs(
 
 
 def input_digest(files: Sequence[InputFile]) -> str:
-    """Return the SHA-256 of the input if the input is a single file. For several files,
-    return the SHA-256 of the list of file digests and file names.
+    """Return the SHA-256 of the content if there is a single file. If there are several
+    files, return the SHA-256 of a list that contains the digest and the name of each
+    file.
     """
     if len(files) == 1:
         return _digest(files[0])
@@ -475,7 +477,7 @@ def _folder_files(
             continue
         if _is_passed_over(name, limits, is_kit=is_kit):
             continue
-        # The folder's name is kept, since a topic's folder has the name of the topic.
+        # File names include the folder's name, because it is the name of a topic.
         inside = f"{folder.resolve().name}/{name.as_posix()}"
         inside = name.as_posix() if is_kit else inside
         files.append(InputFile(inside, str(path), _opener(path)))
@@ -487,7 +489,9 @@ def _folder_files(
 
 
 def _open_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> IO[bytes]:
-    """Open a file in an archive. Raises BadZipFile for any damage of the archive."""
+    """Open a file in an archive. Raises BadZipFile if the archive is damaged in any
+    way.
+    """
     try:
         return archive.open(member)
     except DAMAGE as damage:
@@ -514,11 +518,11 @@ METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 def checked_members(
     path: Path, *, shown: str, limits: Limits
 ) -> tuple[zipfile.ZipFile, list[zipfile.ZipInfo]]:
-    """Return the archive and the files in the archive. Raises InputRefused with all
-    problems.
+    """Return an opened zip archive and the files that the archive contains. Raises
+    InputRefused with all problems.
     """
     try:
-        # The limit is checked before `zipfile` creates an object for each file.
+        # The number of files is limited before `zipfile` creates an object for each.
         with path.open("rb") as listing:
             count = listed_files(listing, limits.files)
         archive = zipfile.ZipFile(path) if count <= limits.files else None
@@ -537,7 +541,7 @@ def checked_members(
         raise InputRefused(
             [Problem(file=shown, message=f"this is {kind}", expected=expected)]
         )
-    # For a file without a name, `zipfile` cannot determine whether it is a folder.
+    # The method `is_dir` of `zipfile` fails for a member without a name.
     members = [
         member
         for member in archive.infolist()
@@ -611,14 +615,14 @@ _LARGE_END = struct.Struct("<4sQ2H2L4Q")
 _ENTRY = struct.Struct("<4s24x3H12x")
 _END_MARK, _LOCATOR_MARK, _LARGE_END_MARK = b"PK\x05\x06", b"PK\x06\x07", b"PK\x06\x06"
 _ENTRY_MARK = b"PK\x01\x02"
-#: The comment after an archive's end record has at most `_MAX_COMMENT` bytes.
+#: The comment at the end of a zip archive has at most `_MAX_COMMENT` bytes.
 _MAX_COMMENT = (1 << 16) - 1
 
 
 def listed_files(archive: IO[bytes], most: int) -> int:
-    """Return an upper bound of the number of files in an archive, at most ``most`` + 1.
-    The end record and the directory of the archive may state different numbers, and the
-    larger number is returned.
+    """Return an upper bound of the number of files in a zip archive, but at most
+    ``most`` + 1. The archive's end record may state another number than the directory
+    lists, so the larger number is returned.
     """
     tail_begin = max(0, archive.seek(0, io.SEEK_END) - _END.size - _MAX_COMMENT)
     archive.seek(tail_begin)
@@ -639,8 +643,8 @@ def listed_files(archive: IO[bytes], most: int) -> int:
 
 
 def _end_record(tail: bytes) -> int | None:
-    """Return the position of an archive's end record. The end record of an archive with
-    a comment begins at the last signature in the file.
+    """Return the position of the end record in the last bytes of a zip archive. If the
+    archive ends with a comment, the last signature of an end record is the position.
     """
     place = len(tail) - _END.size
     if place >= 0 and tail.startswith(_END_MARK, place) and tail.endswith(b"\0\0"):
@@ -650,8 +654,8 @@ def _end_record(tail: bytes) -> int | None:
 
 
 def _large_end(archive: IO[bytes], begin: int) -> tuple[int, int] | None:
-    """Return the number of files and the size of the directory from a ZIP64 end record,
-    or None if the archive has no such record.
+    """Return the number of files and the directory size that the ZIP64 end record
+    states, or None if the archive has no ZIP64 end record.
     """
     place = begin - _LOCATOR.size - _LARGE_END.size
     if place < 0:

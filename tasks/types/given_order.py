@@ -1,5 +1,5 @@
-"""The public order of ranking candidates is determined by an HMAC with the nonce of the
-gold.
+"""Compute the public order of candidates in a ranking task, which an HMAC with the
+nonce of the gold determines.
 """
 
 import hmac
@@ -23,8 +23,9 @@ _DOMAIN = "candidates"
 
 
 def has_given_order(task_type: TaskType, nonce: str, reading: int) -> bool:
-    """Return True if candidates have the order that the nonce determines. Candidates in
-    older gold keep the order of the gold files.
+    """Return True if the site publishes the candidates of a ranking task in the order
+    of the HMAC. Gold that was read by older reading rules keeps the candidates in the
+    order of its files.
     """
     if not nonce:
         return False
@@ -34,13 +35,13 @@ def has_given_order(task_type: TaskType, nonce: str, reading: int) -> bool:
 
 
 def in_given_order(names: Iterable[str], nonce: str, instance: str = "") -> list[str]:
-    """Return the candidates of a ranking task in their public order. ``instance`` is
-    the instance that the candidates belong to, or empty if all instances share the
-    candidates.
+    """Return the candidates of a ranking task in the public order that the HMAC
+    determines. ``instance`` is the id of the instance with these candidates, or empty
+    if all instances share the candidates.
     """
     key = bytes.fromhex(nonce)
-    # The message of the HMAC is a JSON list of three texts as `json.dumps` writes it.
-    # The message is composed by hand because a pool may have a million names.
+    # The HMAC is computed from three texts in a JSON list, as `json.dumps` writes them.
+    # For speed with a million candidates, the JSON list is composed by hand.
     begin = f"[{_written(_DOMAIN)}, {_written(instance)}, "
 
     def place(name: str) -> bytes:
@@ -50,7 +51,7 @@ def in_given_order(names: Iterable[str], nonce: str, instance: str = "") -> list
 
 
 def ordered_split(task_type: TaskType, split: Split, nonce: str) -> Split:
-    """Return the split of a ranking task with the candidates of the index in public
+    """Return a copy of a ranking task's gold in which the candidates have their public
     order.
     """
     index = ordered_index(split.index, nonce)
@@ -60,9 +61,9 @@ def ordered_split(task_type: TaskType, split: Split, nonce: str) -> Split:
 
 
 def ordered_index(index: Index, nonce: str) -> Index:
-    """Return the index of a ranking task with each pool (list of candidates) in public
-    order. The HMAC of a pool includes the name of the first instance that uses the
-    pool, so equal pools have different orders.
+    """Return the index of a ranking task with the candidates of each pool (list of
+    candidates) in their public order. The HMAC includes the first instance that uses
+    the pool, so that pools with the same candidates have different orders.
     """
     owners = {0: ""}
     if (pool_of := index["pool_of"]) is not None:
@@ -78,7 +79,9 @@ def ordered_index(index: Index, nonce: str) -> Index:
 def ordered_public(
     task_type: TaskType, files: Iterable[PublicFile], nonce: str
 ) -> Iterator[PublicFile]:
-    """Yield the public files with all candidates in public order."""
+    """Yield the public files of a ranking task with the candidates in their public
+    order.
+    """
     if (form := ranking_of(task_type)) is not None:
         yield from _of_declared(form, files, nonce)
     elif task_type.candidate_order is not None:
@@ -121,6 +124,8 @@ def _reorder_candidates(form: RankingTask, record: Any, nonce: str) -> Any:
 
 
 def ranking_of(task_type: TaskType) -> RankingTask | None:
-    """Return the task object of a declared ranking, or None for other task types."""
+    """Return the `RankingTask` of a task type that a `task.toml` declares as a ranking,
+    or None for other task types.
+    """
     reader = getattr(task_type.pair, "__self__", None)
     return reader if isinstance(reader, RankingTask) else None

@@ -1,5 +1,5 @@
-"""Import every task type at start-up, for processes that cannot read the folders of
-packages later.
+"""Import all task types when a process starts, because a sandboxed process cannot read
+package folders later.
 """
 
 from tasks.types.registry import task_types

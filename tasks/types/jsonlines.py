@@ -1,9 +1,9 @@
-"""Runs with one answer per instance consist of JSON lines, or of a JSON list of the
-same objects.
+"""Read runs with one answer per instance, which are JSON lines or a JSON list of
+objects.
 
-This module handles ids, repeated answers, unknown and missing instances, and files
-without answers. Task types parse the answers. Only answers to known instances and the
-first problems stay in memory.
+This module checks the ids of answers, and reports repeated answers, unknown instances
+and missing instances. The task type parses the content of each answer. To save memory,
+only answers to known instances and the first problems of a run are stored.
 """
 
 import codecs
@@ -51,20 +51,20 @@ from tasks.types.text import (
 )
 
 MAX_TEXT = 100_000
-#: `MISSING` is the last part of a message about a missing field.
-#: `MAX_FIELDS` is the maximum number of existing fields that the message lists.
+#: `MISSING` is the end of every error message about a missing field.
+#: `MAX_FIELDS` limits the fields that a message about a missing field lists.
 MISSING, MAX_FIELDS = "” is missing", 8
-#: `NOT_IN_SPLIT` ends a message about an instance that is not part of the split.
+#: `NOT_IN_SPLIT` ends the error message about an answer to an unknown instance.
 NOT_IN_SPLIT = "is not in this split"
 #: `MAX_COUNTED` limits the errors that are counted but not listed.
-#: Reading stops when the number of unlisted errors exceeds `MAX_COUNTED`.
+#: Reading stops when more than `MAX_COUNTED` errors are counted but not listed.
 MAX_COUNTED = 99_000
 Answer = TypeVar("Answer")
 
 
 class Line:
-    """One answer of a run, while a task type parses the answer. Faults of the answer
-    are recorded with the position of the answer in the file.
+    """An answer in a run, which a task type parses. Faults that the task type finds are
+    recorded with the position of the answer in the file.
     """
 
     def __init__(self, record: "Record", problems: Problems) -> None:
@@ -72,8 +72,9 @@ class Line:
         self.is_sound = True
 
     def wrong(self, message: str, expected: str = "") -> None:
-        """Record a fault of the answer, which makes the site refuse the run. If a field
-        is missing, the message lists the existing fields.
+        """Record a fatal fault of the answer, which makes the run invalid. If the
+        message states that a field is missing, the fields of the answer are added to
+        the message.
         """
         self.is_sound = False
         if message.endswith(MISSING):
@@ -82,14 +83,14 @@ class Line:
         self._problems.note(lambda: self.record.problem(message, expected))
 
     def doubt(self, message: str, expected: str = "") -> None:
-        """Record a warning about the answer on the line."""
+        """Record a warning about the answer, which does not make the run invalid."""
         self._problems.note(
             lambda: self.record.problem(message, expected, fatal=False), fatal=False
         )
 
     def text(self, key: str, *, example: str, longest: int = MAX_TEXT) -> str | None:
-        """Return the text under a key of the answer. If the text is missing or too
-        long, record a fault and return None.
+        """Return the text that the answer contains under ``key``. If there is no text,
+        or more than ``longest`` characters, record a fault and return None.
         """
         value = self.value.get(key)
         if key not in self.value:
@@ -105,25 +106,25 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerForm:
-    """A description of the format of a run, for messages.
+    """Describes the format of a run, for validation and error messages.
 
-    ``example`` is a valid line of a run. ``noun`` is the word for an answer in
-    messages. ``id`` is the key of the instance name in an answer. If ``later_counts``
-    is True, the last answer to an instance replaces earlier answers. If
-    ``later_counts`` is False, a run with a second answer to an instance is refused.
+    ``example`` is an example of a valid line in a run. ``noun`` is the word for an
+    answer in error messages. ``id`` is the key of the instance id in each answer. If
+    ``later_counts`` is True, a later answer to the same instance replaces the earlier
+    answer. If ``later_counts`` is False, a run with two answers to the same instance is
+    refused.
     """
 
     example: str
     noun: str = "answer"
     id: str = "id"
     later_counts: bool = False
-    #: `needs_all` is True if every instance must have an answer.
-    #: A run that omits an instance is refused if `needs_all` is True.
+    #: `needs_all` is True if a run without an answer to every instance is refused.
     needs_all: bool = False
-    #: `table` describes the columns of a run in table form.
-    #: If `table` is empty, runs cannot be tables.
+    #: `table` describes the columns of runs in CSV or TSV for error messages.
+    #: If `table` is empty, runs cannot be CSV or TSV files.
     table: str = ""
-    #: `others` describes other accepted formats of a run.
+    #: `others` describes further accepted formats of a run for error messages.
     others: str = ""
 
     @property
@@ -136,8 +137,8 @@ class AnswerForm:
 
 @dataclass(frozen=True)
 class Record:
-    """One object of a file with its position, which is the line number or the index in
-    a list.
+    """A JSON object in a file, and its position, which is a line number or an index in
+    a JSON list.
     """
 
     file: str
@@ -148,9 +149,7 @@ class Record:
 
     @property
     def id(self) -> str | None:
-        """Return the instance name in the record, or None without a name. A number that
-        is an instance name is converted to text.
-        """
+        """Return the id in the record as a text, or None if the record has no id."""
         return record_id(self.value)
 
     def problem(
@@ -165,14 +164,14 @@ class Record:
         return Problem(**where, message=message, expected=expected, fatal=fatal)
 
 
-#: `Named` yields the records of a file, each with the name of its instance or None.
+#: `Named` functions yield each record in a file with its instance id or None.
 Named = Callable[[InputFile, Problems], Iterable[tuple[str | None, Record]]]
 
 
 def by_id(
     file: InputFile, problems: Problems, key: str = "id"
 ) -> Iterator[tuple[str | None, Record]]:
-    """Yield each record of a file with the id in the record."""
+    """Yield each record in a JSON file with the record's id."""
     for record in read_records(file, problems):
         yield record_id(record.value, key), record
 
@@ -185,13 +184,14 @@ def read_answers(
     *,
     named: Named | None = None,
 ) -> tuple[dict[str, Answer], list[Problem]]:
-    """Return the answers of a run by instance, and all problems of the files. The
-    answers are valid only if no problem is fatal.
+    """Return the answers of a run by instance, and all problems of the files. Callers
+    must ignore the answers if a problem is fatal.
 
-    The function ``read`` parses the answer on a line and records faults on the line.
-    The function ``read`` is called only for known instances, or for lines that already
-    have a fault. The function ``named`` yields each record with the instance name, by
-    default with the id in the record. Raises TooManyProblems.
+    The function ``read`` parses the answer on a line of the run, and records its
+    faults. The function ``read`` is also called for lines with an unknown or missing
+    instance id, which already have a fault. The function ``named`` yields each record
+    with its instance id, which is by default the value of the key ``form.id``. Raises
+    TooManyProblems.
     """
     problems = Problems(counts=MAX_COUNTED)
     answers: dict[str, Answer] = {}
@@ -218,8 +218,8 @@ def read_answers(
 def as_known(
     records: Iterable[tuple[str | None, Record]], known: Collection[str], reading: int
 ) -> Iterator[tuple[str | None, Record]]:
-    """Yield each record, with the instance name in the spelling of the gold. Instance
-    names are compared in the Unicode form NFC.
+    """Yield each record of a run with its instance id, in the spelling of the gold. The
+    instance ids of run and gold are compared in the Unicode form NFC.
     """
     spelling: dict[str, str] | None = None
     for name, record in records:
@@ -232,11 +232,11 @@ def as_known(
 
 
 def run_files(files: Files, form: AnswerForm, problems: Problems) -> list[InputFile]:
-    """Return the files of a run that can contain answers, according to their names or
-    first bytes.
+    """Return those files of a run that can contain answers according to their extension
+    or their first bytes.
 
-    Every other file of the run becomes a problem, which is a warning if at least one
-    file can contain answers, otherwise an error.
+    Each other file is recorded as a problem, which is only a warning if some file of
+    the run can contain answers.
     """
     readable = [file for file in files if file.suffix in SUFFIXES]
     readable = readable or [file for file in files if begins_as_json(file)]
@@ -263,8 +263,8 @@ def named_lines(
     form: AnswerForm,
     problems: Problems,
 ) -> Iterator[tuple[str, Line]]:
-    """Yield each line of a run with the instance of the line. Record unknown and
-    repeated instances as problems.
+    """Yield each answer in a run with its instance id. Record a fault for each answer
+    with an unknown instance id, and for repeated answers to an instance.
     """
     once = f"one {form.noun} for each instance"
     for name, record in records:
@@ -297,7 +297,9 @@ def named_lines(
 def refuse_faulty(
     files: Files, problems: Sequence[Problem], items: Sized, noun: str, expected: str
 ) -> None:
-    """Raise InputRefused if gold (reference answers) has a fatal problem or is empty."""
+    """Raise InputRefused if the gold (reference answers) contains no items or a problem
+    is fatal.
+    """
     if not items and not fatal(problems):
         shown = files[0].shown if len(files) == 1 else ""
         problems = [
@@ -308,8 +310,9 @@ def refuse_faulty(
 
 
 def content_digest(records: Iterable[Mapping[str, Any]]) -> str:
-    """Return the SHA-256 of gold (reference answers) as JSON. Records are sorted by id
-    and keys by name, so the digest does not depend on the order of the file.
+    """Return the SHA-256 of gold records (reference answers) in a canonical JSON text.
+    The canonical text sorts records by id and keys by name, so the digest does not
+    depend on the order of records in the file.
     """
     content = sorted(records, key=lambda record: str(record["id"]))
     text = json.dumps(
@@ -319,9 +322,7 @@ def content_digest(records: Iterable[Mapping[str, Any]]) -> str:
 
 
 def as_lines(records: Iterable[Any]) -> bytes:
-    """Return the records as lines with one JSON value per line, in the format of public
-    files.
-    """
+    """Return the records as JSON lines, with one record per line."""
     return "".join(
         json.dumps(record, ensure_ascii=False) + "\n" for record in records
     ).encode()
@@ -329,7 +330,7 @@ def as_lines(records: Iterable[Any]) -> bytes:
 
 SUFFIXES = (".json", ".jsonl", ".ndjson")
 LINES = (".jsonl", ".ndjson")
-#: Published data sets have instance names under these keys.
+#: `_IDS` lists the keys of instance ids in published data sets.
 _IDS = ("id", "sample_id", "question_id")
 _FORMS = (
     "a list of objects, an object with such a list under “data”, or one object a line"
@@ -337,8 +338,9 @@ _FORMS = (
 
 
 def record_id(value: Mapping[str, Any], key: str = "id") -> str | None:
-    """Return the id of a record under the key ``key``. For the default key `id`, also
-    try the id keys of published data sets.
+    """Return the id of a record, which is the value of ``key``. If ``key`` is `id` and
+    missing, return the value of another id key of published data sets, such as
+    `question_id`.
     """
     if type(first := value.get(key)) is str:
         return first
@@ -352,22 +354,22 @@ def record_id(value: Mapping[str, Any], key: str = "id") -> str | None:
 
 
 def well_formed(text: str) -> str:
-    """Replace unpaired surrogates in a text. JSON can contain unpaired surrogates, but
-    UTF-8 cannot.
+    """Return a text in which question marks replace unpaired surrogates. JSON texts can
+    contain unpaired surrogates, which cannot be encoded in UTF-8.
     """
     return text.encode("utf-8", "replace").decode()
 
 
 def read_records(file: InputFile, problems: list[Problem]) -> Iterator[Record]:
-    """Yield the records of a file of JSON. Values of the file that are not objects
-    become problems.
+    """Yield the records in a file of JSON lines or with a JSON list. A value that is
+    not a JSON object is recorded as a problem.
     """
     yield from Records(file, problems)
 
 
 def is_records_file(name: str) -> bool:
-    """Return True if the file may contain the records of a gold or of public inputs,
-    according to its name.
+    """Return True if the extension of the file name is one of JSON files, and the file
+    is no system file such as `.DS_Store`.
     """
     path = PurePosixPath(name.lower().removesuffix(PACKED))
     return path.suffix in SUFFIXES and not CLUTTER.intersection(
@@ -376,10 +378,10 @@ def is_records_file(name: str) -> bool:
 
 
 class Records:
-    """The records of a file, created lazily because a file may contain millions of
-    records.
+    """An iterable of the records in a JSON file, which may contain millions of records.
 
-    JSON lines are read during iteration, while a JSON list is read at once.
+    JSON lines are parsed one by one during the iteration, but a JSON list is parsed at
+    once.
     """
 
     def __init__(self, file: InputFile, problems: list[Problem]) -> None:
@@ -388,14 +390,16 @@ class Records:
 
     @property
     def are_by_place(self) -> bool:
-        """Return True for a JSON list whose records do not contain instance names."""
+        """Return True if the file is a JSON list, and no record in the list contains an
+        id.
+        """
         items = self._items
         return bool(items) and not any(
             record_id(item) for item in items or () if isinstance(item, dict)
         )
 
     def __len__(self) -> int:
-        """Return the number of records in a JSON list."""
+        """Return the number of records if the file is a JSON list."""
         return sum(isinstance(item, dict) for item in self._items or ())
 
     def __iter__(self) -> Iterator[Record]:
@@ -416,7 +420,9 @@ class Records:
                 )
 
     def _list(self) -> list[Any] | None:
-        """Return the items of a JSON list, or None if the file contains JSON lines."""
+        """Return the items if the file contains a JSON list, or None if the file
+        contains JSON lines.
+        """
         expected = _FORMS
         line: int | None = None
         try:
@@ -446,7 +452,7 @@ class Records:
         return []
 
     def _line_of_repeated(self) -> int | None:
-        """Return the line number of the list item that contains a repeated key."""
+        """Return the line number of that item in a JSON list which repeats a key."""
         try:
             read_json_list(decoded(self._file.read()), is_unique=True)
         except ValueError as fault:

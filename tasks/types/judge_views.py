@@ -1,9 +1,9 @@
 """A view is a rule set with an additional judge, such as `corrected@support-b`, which
-is `corrected` with the labels of the judge support-b.
+applies the rule set `corrected` to labels of the judge support-b.
 
-The ranks of a task use scores from the labels of its first judge. A view shows scores
-from the labels of the view's additional judge. Views are stored and read in the same
-way as rule sets.
+The leaderboard of a task ranks systems by scores from the labels of the task's first
+judge. A view shows additional scores, which use the labels of another judge. The names
+of views are stored wherever names of rule sets are stored.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Collection, Sequence
 from tasks.types.base import OF_JUDGE, Options
 from tasks.types.positional_citations.options import ENTAILMENT, STORE
 
-#: `JUDGE` matches names of judges, which are part of URLs and file names.
+#: `JUDGE` matches valid names of judges, which occur in URLs and file names.
 JUDGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 MAX_RULES = 60
 
@@ -24,41 +24,45 @@ def view_of(rules: str, judge: str) -> str:
 
 
 def further_judge(rules: str) -> str:
-    """Return the additional judge of a view (rule set with a judge), or an empty text
-    for a rule set without an additional judge.
+    """Return the judge in the name of a view such as `corrected@support-b`, or an empty
+    text for the name of a rule set without a judge.
     """
     return rules.partition(OF_JUDGE)[2]
 
 
 def first_judge(options: Options) -> str:
-    """Return the first judge of a task, whose labels the site stores and which the
-    options name, or an empty text.
+    """Return the task's first judge, which the option for entailment names, or an empty
+    text.
     """
     source, _, name = options.get(ENTAILMENT.name, "").partition(":")
     return name if source == STORE else ""
 
 
 def options_of(rules: str, options: Options) -> dict[str, str]:
-    """Return the options that select the judge of a rule set or of a view."""
+    """Return the task's options, in which the judge of a view replaces the task's first
+    judge.
+    """
     judge = further_judge(rules)
     named = {ENTAILMENT.name: f"{STORE}:{judge}"} if judge else {}
     return {**options, **named}
 
 
 def plain_rules(rules: Sequence[str]) -> list[str]:
-    """Return the rule sets without an additional judge, which use the first judge."""
+    """Return those names that contain no judge, and are therefore rule sets and not
+    views.
+    """
     return [name for name in rules if not further_judge(name)]
 
 
 def further_judges(rules: Sequence[str]) -> list[str]:
-    """Return the distinct additional judges in the names of rule sets."""
+    """Return the distinct judges in names of views such as `corrected@support-b`."""
     names = (further_judge(name) for name in rules)
     return list(dict.fromkeys(name for name in names if name))
 
 
 def is_view(rules: str, offered: Collection[str], options: Options) -> bool:
-    """Return True if the name has the form RULES@JUDGE, with a rule set of the task
-    type and a judge that is not the task's first judge.
+    """Return True if the name has the form RULES@JUDGE, where RULES is a rule set of
+    the task type, and JUDGE is not the task's first judge.
     """
     base, mark, judge = rules.partition(OF_JUDGE)
     first = first_judge(options)

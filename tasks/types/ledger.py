@@ -1,5 +1,5 @@
-"""Judgements of the ledger (the file of all judgements) with their kinds, their labels,
-and the label that is used for scores.
+"""Kinds and labels of judgements, and the rule that combines several judgements of the
+same items to one label.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 ENTAILS, SUPPORTS, ASSIGNS, PREFERS = "entails", "supports", "assigns", "prefers"
-#: `NO_LABEL` marks items for which the judge gave no valid answer in two attempts.
+#: `NO_LABEL` is recorded if a model gave no valid answer in two attempts.
 NO_LABEL = "no label"
 YES, NO = "yes", "no"
-#: `MAX_JUDGE`, `MAX_BY` and `MAX_RATIONALE` limit names and rationales.
-#: `MAX_REPEAT` is the maximum of the field `repeat`.
+#: `MAX_JUDGE`, `MAX_BY` and `MAX_RATIONALE` limit the lengths of names and rationales.
+#: `MAX_REPEAT` is the highest permitted number of repetitions of a judgement.
 MAX_JUDGE, MAX_BY, MAX_RATIONALE, MAX_REPEAT = 200, 100, 2000, 9999
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of judgements with the roles of the judged items in order, and the labels,
-    the best label first.
+    """A kind of judgement, such as “a document supports a sentence”, with the roles of
+    the judged texts and the possible labels from best to worst.
 
-    If people's votes tie between the best and the worst label, the label is
-    ``divided``.
+    If the best and the worst label have equally many votes of people, the label
+    ``divided`` is used.
     """
 
     items: tuple[str, ...]
@@ -46,8 +46,8 @@ KINDS: Mapping[str, Kind] = {
 
 
 class Judgement(NamedTuple):
-    """A row of the ledger, which contains one judgement. ``items`` contains hexadecimal
-    digests of the judged items, separated by spaces.
+    """A judgement, which is a row in the ledger (the file of all judgements). ``items``
+    contains the hexadecimal digests of the judged texts, separated by spaces.
     """
 
     kind: str
@@ -64,8 +64,8 @@ class Judgement(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """The label of judged items that is used for scores. ``is_tie`` is True if the
-    votes of people tied.
+    """The label that several judgements of the same items lead to. ``is_tie`` is True
+    if two labels have equally many votes of people.
     """
 
     label: str
@@ -73,7 +73,7 @@ class Settled(NamedTuple):
 
 
 class GivenLabel(NamedTuple):
-    """One person's label of judged items, or the label from one repetition of a model."""
+    """The label that a person, or a repetition of a model, gave to the judged items."""
 
     by: str
     repeat: int
@@ -85,8 +85,8 @@ def digest_of(text: str) -> str:
 
 
 def shown_items(items: str) -> list[str]:
-    """Return the digests of judged items in the format of files, with the name of the
-    hash algorithm before each digest.
+    """Return the digests of judged texts with the name of the hash algorithm before
+    each digest, such as `sha256:…`.
     """
     return [
         f"sha1:{one}" if len(one) == 40 else f"sha256:{one}" for one in items.split()
@@ -94,10 +94,11 @@ def shown_items(items: str) -> list[str]:
 
 
 def settled(kind: str, given: Iterable[GivenLabel]) -> Settled:
-    """Return the label of judged items that is used for scores. The label is the most
-    frequent label of people, otherwise the first valid label of a model.
+    """Return the label that follows from several judgements of the same items, and that
+    metrics use. If people judged the items, the most frequent label of people is used,
+    otherwise the first valid label of a model.
 
-    A single valid judgement determines a label.
+    A single valid judgement of the items is sufficient for a label.
     """
     ordered = sorted(given)
     people = [one.label for one in ordered if one.by and one.label != NO_LABEL]
@@ -108,8 +109,9 @@ def settled(kind: str, given: Iterable[GivenLabel]) -> Settled:
 
 
 def majority(kind: str, labels: Iterable[str]) -> Settled:
-    """Return the most frequent of several labels. In a tie, return the lowest of the
-    tied labels, or ``divided`` if both the best and the worst label are tied.
+    """Return the label with the most votes. If several labels have the most votes,
+    return the lowest of them, or ``divided`` if both the best and the worst label are
+    among them.
     """
     counts = Counter(label for label in labels if label != NO_LABEL)
     if not counts:

@@ -1,5 +1,6 @@
-"""Read JSON lines in blocks, which takes half the time of reading single lines. Files
-with faults need a reader of single lines.
+"""Parse JSON lines in blocks of many lines, which takes half the time of parsing single
+lines. Files that contain faults must be parsed line by line to find the position of the
+faults.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,21 +11,22 @@ from tasks.types.files import LONGEST, InputFile
 from tasks.types.problems import InputRefused
 from tasks.types.text import json_objects
 
-#: A block of `BLOCK` bytes fits into a processor cache.
+#: The block size `BLOCK` is chosen so that a block fits into the processor's cache.
 BLOCK = 1 << 15
 
 
 class NotPlain(Exception):
-    """An error that requires reading the file line by line."""
+    """The error for a file that must be parsed line by line."""
 
 
 def plain_blocks(
     file: InputFile, without: Sequence[str]
 ) -> Iterator[Mapping[str, Sequence[Any]]]:
-    """Yield for each block of JSON lines a mapping from keys to columns of values.
-    Absent values in a column are None.
+    """Yield a mapping for each block of JSON lines, from each key to the list of values
+    in the lines. A value in such a list is None if the line does not contain the key.
 
-    Raises NotPlain for faults in the lines, and for objects with a key in ``without``.
+    Raises NotPlain if a line has a fault, or if an object contains a key in
+    ``without``.
     """
     try:
         for lines in file.blocks(BLOCK):
@@ -44,8 +46,8 @@ def plain_blocks(
 
 
 def plain_names(block: Mapping[str, Sequence[Any]], key: str) -> Sequence[str]:
-    """Return the texts under a key of a block of lines. Raises NotPlain if a value is
-    empty or not a text.
+    """Return the values of a key in a block of JSON lines, which must be texts. Raises
+    NotPlain if a value is empty or is not a text.
     """
     names = block.get(key, ())
     if not all(names) or set(map(type, names)) != {str}:

@@ -1,5 +1,5 @@
-"""Probabilities that a run may state in addition to an answer, as in ``"probabilities":
-{"yes": 0.8, "no": 0.2}``.
+"""Read the probabilities of labels that a run may state besides an answer, under the
+key `probabilities`.
 """
 
 import math
@@ -9,15 +9,15 @@ from typing import Any, Self
 from tasks.types.text import json_kind
 
 FIELD = "probabilities"
-#: A sum of probabilities may differ from 1 by this tolerance, because of rounding.
+#: Because of rounding, the sum of the probabilities may differ from 1 by `TOLERANCE`.
 TOLERANCE = 0.001
 
 Probabilities = Mapping[str, float]
 
 
 class ProbabilitiesRefused(ValueError):
-    """The probabilities on a line are invalid. The error contains a message and the
-    expected form.
+    """The error for invalid probabilities on a line of a run. The error contains a
+    message, and a description of valid probabilities.
     """
 
     def __init__(self, message: str, expected: str) -> None:
@@ -26,13 +26,16 @@ class ProbabilitiesRefused(ValueError):
 
 
 class LabelWithProbabilities(str):
-    """A label with the run's probabilities. Comparisons of the label with texts use
-    only the name of the label.
+    """A label that a run predicts, with the probabilities that the run states. In
+    comparisons with texts, the object is equal to the name of its label.
 
-    Labels that are missing in ``probabilities`` have probability 0. ``confidence`` is
-    the run's confidence in the label, or None. If ``is_left_out`` is True, confusion
-    matrices exclude the instance. ``is_answer`` is True if the run answers the instance
-    or abstains. ``record`` is the whole line of the run, if a measure needs the line.
+    A label that ``probabilities`` does not contain has the probability 0.
+    ``confidence`` is the run's confidence that its label is right, or None if the run
+    states no confidence. If ``is_left_out`` is True, confusion matrices do not count
+    the instance, because the rule set leaves unanswered instances out. ``is_answer`` is
+    False if the label only replaces a missing answer, so that the instance counts as
+    unanswered. ``record`` contains all fields on the line of the run, or is empty if no
+    metric needs them.
     """
 
     __slots__ = ("confidence", "is_answer", "is_left_out", "probabilities", "record")
@@ -64,10 +67,11 @@ def read_probabilities(
     labels: Sequence[str],
     label_of: Callable[[str], str | None] = str,
 ) -> Probabilities | None:
-    """Return the probability of each label, or None if the line has no probabilities.
+    """Return a mapping from label to probability, or None if the record contains no
+    probabilities.
 
-    The function ``label_of`` maps a spelling to a label, or to None. Raises
-    ProbabilitiesRefused.
+    The function ``label_of`` maps the spelling of a label in the run to the label, or
+    to None if the spelling is unknown. Raises ProbabilitiesRefused.
     """
     values = record.get(FIELD)
     if values is None:

@@ -1,5 +1,5 @@
-"""The problems of an input, which is a run or gold. Messages contain line numbers and
-tell the author how to correct each problem.
+"""The problems that are found in a file of a run or of gold (reference answers). The
+message of a problem states the line, and the value that was expected.
 """
 
 import re
@@ -10,26 +10,28 @@ from importlib.util import find_spec
 from itertools import islice
 from typing import Any, Self
 
-#: `QUOTE_LENGTH` is the maximum length of a quoted line.
+#: `QUOTE_LENGTH` is the maximum length of a line that an error message quotes.
 QUOTE_LENGTH = 160
 MAX_PROBLEMS = 1_000
-#: `MAX_LISTED` is the maximum number of problems that pages and commands list.
+#: `MAX_LISTED` is the maximum number of problems that a web page or command lists.
 MAX_LISTED = 200
-#: `MAX_TOLD` limits a message, since messages contain names from the author's file.
+#: Texts of problems have at most `MAX_TOLD` characters, as they may quote long names.
 MAX_TOLD = 2_000
 
-#: Most task types do not set the topic and the category of a problem.
 _SORTED_BY = ("topic", "category")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """One problem of an input, with the expected form and the position.
+    """A problem in a file of a run or of gold, with the line and a description of the
+    expected value.
 
-    ``fatal`` problems prevent scoring, while other problems are warnings. ``quote`` is
-    the author's line, never gold (reference answers). A problem may represent ``count``
-    equal problems, and ``lines`` contains line numbers of some equal problems. If
-    ``is_rest`` is True, ``count`` is the number of unlisted problems.
+    A problem with ``fatal`` prevents scoring, and any other problem is a warning.
+    ``quote`` is the line of the author's file that has the problem, but never a line of
+    the gold (reference answers). If one problem stands for several equal problems,
+    ``count`` is their number, and ``lines`` contains line numbers of some of them. If
+    ``is_rest`` is True, the problem is a summary that only states the number
+    (``count``) of further problems.
     """
 
     file: str = ""
@@ -39,15 +41,16 @@ class Problem:
     quote: str = ""
     fatal: bool = True
     count: int = 1
-    #: `topic` and `category` describe a finding, and most task types do not set them.
+    #: `topic` and `category` classify problems of a few task types only.
     topic: str = ""
     category: str = ""
     lines: tuple[int, ...] = ()
     is_rest: bool = False
 
     def __post_init__(self) -> None:
-        """Replace characters of the message that databases cannot store, such as null
-        characters and unpaired surrogates. Shorten long texts of the problem.
+        """Replace null characters and unpaired surrogates in the texts of the problem,
+        because databases cannot store them. Shorten each text of the problem to at most
+        `MAX_TOLD` characters.
         """
         for name in ("message", "file", "expected", "quote", "topic"):
             text = getattr(self, name)
@@ -74,8 +77,9 @@ class Problem:
         }
 
     def as_finding(self) -> dict[str, str | int | None]:
-        """Return the problem in the form that `check --json` prints, including the
-        severity. Problems with a category also include the topic, which may be null.
+        """Return the problem as a dictionary, in the format of the command `check
+        --json`. If the problem has a category, the dictionary also contains the
+        category, and the topic or null.
         """
         sorted_by: dict[str, str | int | None] = {}
         if self.category:
@@ -93,8 +97,8 @@ class Problem:
 
 
 class InputRefused(Exception):
-    """The input cannot be read or is not a run of a task. ``problems`` contains all
-    problems of the input.
+    """The error for files that cannot be read, or that are not a valid run or valid
+    gold. ``problems`` contains all problems that were found in the files.
     """
 
     def __init__(self, problems: Iterable[Problem]) -> None:
@@ -103,17 +107,15 @@ class InputRefused(Exception):
 
 
 class TooManyProblems(InputRefused):
-    """Reading stopped before the end of the input, because the input has too many
-    problems.
-    """
+    """The error for files with so many problems that they were not read to the end."""
 
 
 class Problems(list[Problem]):
-    """A list of problems with at most ``MAX_PROBLEMS`` errors and as many warnings.
+    """A list that stores at most ``MAX_PROBLEMS`` errors and at most as many warnings.
 
-    Further problems are only counted, without a limit for warnings, and with the limit
-    ``counts`` for errors. One more error than ``counts`` raises TooManyProblems with
-    all problems.
+    Further errors and warnings are only counted, and at most ``counts`` further errors
+    are permitted. An error that exceeds this limit raises TooManyProblems with all
+    stored problems.
     """
 
     def __init__(self, problems: Iterable[Problem] = (), *, counts: int = 0) -> None:
@@ -124,7 +126,9 @@ class Problems(list[Problem]):
 
     @property
     def found(self) -> int:
-        """Return the number of problems, including problems that are not stored."""
+        """Return the number of problems that were added to the list, including those
+        that were counted but not stored.
+        """
         return sum(self._found.values())
 
     @property
@@ -132,8 +136,9 @@ class Problems(list[Problem]):
         return self._found[True] > 0
 
     def note(self, make: Callable[[], Problem], *, fatal: bool = True) -> None:
-        """Add a problem to the list. The function ``make`` is called only if the
-        problem is stored. Raises TooManyProblems.
+        """Add a problem to the list, or only count the problem if the list is full. The
+        function ``make`` creates the problem, and is not called if the problem is only
+        counted. Raises TooManyProblems.
         """
         if self._found[fatal] == self._max[fatal]:
             last, message = (
@@ -158,8 +163,8 @@ class Problems(list[Problem]):
         return self
 
     def rest(self) -> list[Problem]:
-        """Return one summary of the unstored errors, and one summary of the unstored
-        warnings.
+        """Return a problem that summarises the errors that were counted but not stored,
+        and another one for the warnings.
         """
         rest = []
         for word, is_fatal in (("error", True), ("warning", False)):
@@ -179,8 +184,8 @@ def given_up(file: str, line: int) -> Problem:
 
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:
-    """Sort the problems by file and line. Problems without a line precede problems with
-    a line, and summaries of unlisted problems are last.
+    """Sort the problems by file and line. In each file, problems without a line number
+    come first, and the last problems of the result are summaries of unlisted problems.
     """
     return sorted(
         problems,
@@ -191,8 +196,9 @@ def in_order(problems: Iterable[Problem]) -> list[Problem]:
 def capped(
     problems: Sequence[Problem], most: int = MAX_LISTED
 ) -> tuple[list[Problem], int]:
-    """Return the problems that a page or command lists, and the number of all other
-    problems. Equal problems are merged, and errors take precedence over warnings.
+    """Return the first ``most`` problems, for display on a page or by a command, and
+    the number of all further problems. Equal problems count as one, and errors are
+    chosen before warnings.
     """
     single = merged(problem for problem in problems if not problem.is_rest)
     places = sorted(range(len(single)), key=lambda place: not single[place].fatal)
@@ -200,16 +206,16 @@ def capped(
     return chosen, counted(problems) - counted(chosen)
 
 
-#: `MAX_ALIKE` is the maximum number of further line numbers of a merged problem.
+#: A merged problem lists at most `MAX_ALIKE` further line numbers.
 MAX_ALIKE = 5
-#: `_ITEM` matches the prefix of a message about a list item, which has no line number.
+#: `_ITEM` matches the number that begins a message about an item of a JSON list.
 _ITEM = re.compile(r"\Aitem ([0-9]+): ")
 
 
 @dataclass(frozen=True)
 class Lines:
-    """The number of further lines with the same problem, and the line numbers of some
-    of the lines.
+    """The number of further lines that have the same problem, and the numbers of some
+    of these lines.
     """
 
     count: int = 0
@@ -224,8 +230,8 @@ class Lines:
 
     @property
     def words(self) -> str:
-        """Return the text about further lines that follows the message about the first
-        line, or an empty text if no other line has the problem.
+        """Return a text that lists further lines with the problem, or an empty text if
+        no further line has the problem.
         """
         if not self.count:
             return ""
@@ -235,8 +241,8 @@ class Lines:
 
 
 def merged(problems: Iterable[Problem]) -> list[Problem]:
-    """Merge equal problems of a file. The merged problem has the position of the first
-    equal problem.
+    """Return the problems with all equal problems of a file merged to one problem. A
+    merged problem has the line number of the first of the equal problems.
     """
     groups: dict[object, list[Problem]] = {}
     for problem in problems:
@@ -264,8 +270,8 @@ def _place(problem: Problem) -> int | None:
 
 
 def alike(problems: Iterable[Problem]) -> list[tuple[Problem, Lines]]:
-    """Return the distinct problems, each with the other lines that have the same
-    problem.
+    """Return the distinct problems, each with the numbers of further lines that have
+    the same problem.
     """
     return [
         (one, Lines() if one.is_rest else Lines(one.count - 1, one.lines))
@@ -278,7 +284,7 @@ def fatal(problems: Iterable[Problem]) -> list[Problem]:
 
 
 def refuse(problems: Sequence[Problem]) -> None:
-    """Raise InputRefused with all problems if any problem is fatal."""
+    """Raise InputRefused with all ``problems`` if at least one of them is fatal."""
     if fatal(problems):
         raise InputRefused(
             [*problems, *(problems.rest() if isinstance(problems, Problems) else ())]
@@ -290,7 +296,9 @@ def counted(problems: Iterable[Problem]) -> int:
 
 
 def as_values(problems: Iterable[Problem]) -> list[dict[str, Any]]:
-    """Return the problems as JSON values that another process can read."""
+    """Return the problems as dictionaries, which can be sent to another process as
+    JSON.
+    """
     return [asdict(problem) for problem in problems]
 
 
@@ -301,13 +309,15 @@ def from_values(values: Iterable[Mapping[str, Any]]) -> list[Problem]:
 
 
 def quoted(text: str) -> str:
-    """Return the beginning of a line, shortened for a message."""
+    """Return a line of a file without surrounding white space, shortened to
+    `QUOTE_LENGTH` characters for an error message.
+    """
     text = text.strip()
     return text if len(text) <= QUOTE_LENGTH else f"{text[: QUOTE_LENGTH - 1]}…"
 
 
-#: `_OF_MODELS` lists the modules that the wheel's extra `models` installs.
-#: The extra `score` of the wheel installs modules that no other extra installs.
+#: `_OF_MODELS` lists packages in the extra `models` of the Python package citeboard.
+#: Packages that `EXTRAS` does not contain are installed with the extra `score`.
 _OF_MODELS = (
     "bert_score",
     "huggingface_hub",
@@ -328,8 +338,8 @@ EXTRAS = {
 
 
 def lacking_package(name: str) -> str:
-    """Return a message that names the package of a missing module and the command that
-    installs the package.
+    """Return an error message that names the missing Python package and the `pip`
+    command to install it.
     """
     package = name.partition(".")[0]
     brings = f"`pip install 'citeboard[{EXTRAS.get(package, 'score')}]'` brings it"
@@ -337,8 +347,9 @@ def lacking_package(name: str) -> str:
 
 
 def missing_package(name: str, command: str = "make models") -> str:
-    """Return a message that a package is missing and who can install the package.
-    Return an empty text if the package is installed.
+    """Return an error message that names the missing Python package and the command
+    with which the site's staff install it. Return an empty message if the Python
+    package is installed.
     """
     return "" if find_spec(name) is not None else package_needed(name, command)
 
@@ -347,21 +358,22 @@ def package_needed(name: str, command: str = "make models") -> str:
     return f"the package {name} is not installed here; the site's staff install it with `{command}`"
 
 
-#: `JUDGEMENTS_LACKING` is the message for a run that waits for judgements.
-#: The organisers publish judgements together with the gold.
+#: `JUDGEMENTS_LACKING` is the message for a run without published judgements.
+#: The organisers of a task publish the judgements of the run together with the gold.
 JUDGEMENTS_LACKING = "judgements of this run are not among the gold yet"
 
 
 class Unavailable(Exception):
-    """Scoring needs software or a model that is not available. The run is valid and may
-    be scored when the software is available.
+    """The error for a run that cannot be scored now, because software or a model is not
+    installed. The run is valid, and can be scored after the missing software or model
+    is installed.
     """
 
 
 @contextmanager
 def needed(words: str, *faults: type[Exception]) -> Iterator[None]:
-    """Raise Unavailable with the message ``words`` if the code in the block raises
-    ImportError or one of ``faults``.
+    """Convert an exception of the types ``faults`` (by default an ImportError) in a
+    `with` block to Unavailable with the message ``words``.
     """
     kinds = faults or (ImportError,)
     try:
@@ -371,7 +383,9 @@ def needed(words: str, *faults: type[Exception]) -> Iterator[None]:
 
 
 class Pending(Unavailable):
-    """Judgements are missing for ``pending`` of the ``pairs`` that a run needs."""
+    """The error for a run that cannot be scored now, because a judge has not yet judged
+    ``pending`` of the run's ``pairs`` of texts.
+    """
 
     def __init__(self, pending: int, pairs: int) -> None:
         self.pending, self.pairs = pending, pairs

@@ -1,5 +1,6 @@
-"""References to objects that are imported on first use. A reference has the form
-``package.module:name``, as in entry points.
+"""Resolve references to Python objects, whose modules are imported on first use. A
+reference is a text of the form ``package.module:name``, as in entry points of Python
+packages.
 """
 
 import importlib
@@ -7,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-#: `_OLD` maps module names of version 0.3 to the present module names.
-#: External task types may still use the module names of version 0.3.
+#: `_OLD` maps each metric module to its module names in version 0.3.
+#: Task types in other Python packages may still use the module names of version 0.3.
 _OLD = {
     "aliice": "alce",
     "answers": "answer_mauve cvcp",
@@ -27,18 +28,21 @@ MOVED = {
 
 
 def referenced(reference: str) -> Any:
-    """Import the module of a reference, and return the object that the reference names."""
+    """Import the module that a reference such as ``package.module:name`` names, and
+    return the object in the module.
+    """
     module, _, name = reference.partition(":")
     return getattr(importlib.import_module(MOVED.get(module, module)), name)
 
 
 @dataclass(frozen=True)
 class MetricRef:
-    """A metric of a rule set has a name in results, and a reference to the class of the
-    metric.
+    """A metric of a rule set, defined by its name in results and by a reference to the
+    metric's class.
 
-    The metric's class is called with the name, the rule set and the arguments. The
-    metric's class also receives a mapping with the task options that ``options`` lists.
+    To compute the metric, the class is called with the name, the name of the rule set,
+    and ``arguments``. If ``options`` lists task options, the class also receives a
+    mapping with the values of these options.
     """
 
     name: str
@@ -47,8 +51,8 @@ class MetricRef:
     options: tuple[str, ...] = ()
 
     def build(self, rules: str, options: Mapping[str, str]) -> Any:
-        """Return the metric object under the given task options. Raises OptionRefused
-        if the metric does not accept the value of an option.
+        """Return a metric object that is configured by the task options. Raises
+        OptionRefused if the metric does not accept the value of a task option.
         """
         arguments = dict(self.arguments)
         if self.options:
@@ -57,8 +61,8 @@ class MetricRef:
 
 
 def metric_ref(name: str, by: str, *options: str, **arguments: Any) -> MetricRef:
-    """Return a reference to a metric class of Citeboard. ``by`` names the class of the
-    metric and the module below `scoring.metrics`.
+    """Return a reference to a metric whose class is in the package `scoring.metrics`.
+    ``by`` has the form `module:Class`, where the module is in `scoring.metrics`.
     """
     return MetricRef(name, f"scoring.metrics.{by}", arguments, options)
 
@@ -69,8 +73,8 @@ PARTS = ("f1", "precision", "recall")
 def metric_refs(
     names: str, by: str, *options: str, parts: Sequence[str] = PARTS, **arguments: Any
 ) -> tuple[MetricRef, ...]:
-    """Return references to the metrics of all parts of a measure, such as precision and
-    recall. The sign `{}` in ``names`` is replaced by the name of the part.
+    """Return references to several metrics of one measure, such as its precision,
+    recall and F1. The sign `{}` in ``names`` is replaced by the name of the part.
     """
     return tuple(
         metric_ref(names.format(part), by, *options, part=part, **arguments)
@@ -79,8 +83,8 @@ def metric_refs(
 
 
 def lazy(module: str, name: str) -> Callable[..., Any]:
-    """Return a function that imports the module of the named function on its first
-    call.
+    """Return a function that imports ``module`` on its first call, and then calls the
+    module's function ``name``.
     """
 
     def call(*arguments: Any, **named: Any) -> Any:

@@ -1,5 +1,6 @@
-"""Find the task types, which are packages in this folder with a ``TASK_TYPE``, and
-installed packages with an entry point in the group ``citeboard.task_types``.
+"""Find the available task types, which are packages in this folder with a
+``TASK_TYPE``, and entry points of the group ``citeboard.task_types`` in installed
+packages.
 """
 
 import importlib
@@ -22,8 +23,7 @@ from tasks.types.files import InputFile, open_inputs
 from tasks.types.problems import InputRefused, Problem
 from tasks.types.references import lazy
 
-# Few processes use declared tasks, and the forms of declared tasks need NumPy.
-# Functions for declared tasks are therefore imported on first use.
+# Few processes need functions for declared tasks, which import NumPy on first use.
 from_reference: Callable[[str], TaskType] = lazy(
     "tasks.types.declared.folder", "from_reference"
 )
@@ -33,41 +33,41 @@ read_folder: Callable[[Path], TaskType] = lazy(
 read_declaration: Callable[[Mapping[str, str]], TaskType] = lazy(
     "tasks.types.declared.folder", "read_declaration"
 )
-#: `TOML`, `INPUTS` and `SAMPLE` are the names of the files in a declaration.
-#: The names of these files distinguish public inputs from a task folder.
+#: `TOML`, `INPUTS` and `SAMPLE` are names in task folders and in public inputs.
+#: The names `INPUTS` and `SAMPLE` distinguish public inputs from a task folder.
 TOML, INPUTS, SAMPLE = "task.toml", "inputs.jsonl", "sample"
 
 ENTRY_POINTS = "citeboard.task_types"
-#: Each function in `STORES` returns a declared task by slug, or None.
+#: Each function in `STORES` takes a slug, and returns the stored task type or None.
 STORES: list[Callable[[str], TaskType | None]] = []
 
 
 class BrokenTaskType(Exception):
-    """An installed package has an invalid task type, or another task type already uses
-    the slug.
+    """The error for a task type in an installed package that is invalid, or has the
+    same slug as another task type.
     """
 
 
 @cache
 def task_types() -> dict[str, TaskType]:
-    """Return all task types by slug, in alphabetical order of the slugs. Raises
-    BrokenTaskType.
+    """Return a mapping from slug to task type for all built-in and installed task
+    types, sorted by slug. Raises BrokenTaskType.
     """
     return {slug: declared for slug, (declared, _) in _found().items()}
 
 
 def task_type(name: str) -> TaskType:
-    """Return the task type that a name selects. Raises UnknownTaskType, or InputRefused
-    for an invalid folder.
+    """Return the task type that ``name`` selects. Raises UnknownTaskType if there is no
+    such task type, and InputRefused if the name is the path of an invalid folder.
 
-    The name is a slug, the folder or ``reference`` of a declared task, or the path of a
-    site's public inputs, as a zip or an unpacked folder.
+    ``name`` is a slug, a task folder, the ``reference`` of a task type from a task
+    folder, or the path of public inputs (a folder or zip archive).
     """
     if found := task_types().get(name):
         return found
     if name.startswith("{"):
         return from_reference(name)
-    # Unlike methods of Path, these functions accept any text.
+    # Functions of `os.path` accept any text, and methods of `Path` do not.
     if os.path.isdir(name):  # noqa: PTH112
         folder = Path(name)
         return inputs_type(folder) if _are_inputs(folder) else folder_type(folder)
@@ -80,15 +80,15 @@ def task_type(name: str) -> TaskType:
 
 
 def _are_inputs(folder: Path) -> bool:
-    """Return True if the folder contains public inputs, which are a declaration without
-    a folder with the sample.
+    """Return True if the folder contains public inputs of a task, and not a task folder
+    with a sample.
     """
     return (folder / INPUTS).is_file() and not (folder / SAMPLE).is_dir()
 
 
 def inputs_type(path: Path) -> TaskType:
-    """Return the declared task in public inputs, or the only built-in task type that
-    can read the inputs.
+    """Return the task type that the `task.toml` in public inputs defines, or else the
+    only built-in task type that can read the inputs.
 
     Raises InputRefused or UnknownTaskType.
     """
@@ -118,8 +118,8 @@ def _can_read(task_type: TaskType, files: Sequence[InputFile]) -> bool:
 
 
 def stored(slug: str) -> TaskType | None:
-    """Return a declared task that the site stores under the slug, or None. A site
-    registers the lookup function for stored tasks in ``STORES``.
+    """Return the task type with the given slug that the site stores, or None. On a
+    site, ``STORES`` contains a function that finds stored task types.
     """
     if not slug.startswith(DECLARED):
         return None
@@ -131,7 +131,9 @@ def known_type(slug: str) -> TaskType | None:
 
 
 def folder_type(folder: Path) -> TaskType:
-    """Read the declared task in a task folder. Raises InputRefused with all problems."""
+    """Return the task type that the `task.toml` in a task folder defines. Raises
+    InputRefused with all problems.
+    """
     found = read_folder(folder)
     if found.declared and found.declared.name in task_types():
         message = f"“{found.declared.name}” is a built-in type"
@@ -146,7 +148,9 @@ def folder_type(folder: Path) -> TaskType:
 
 
 def card_text(slug: str) -> str:
-    """Return the `card.md` of a task type, or an empty text if the type has no card."""
+    """Return the text of `card.md`, the description of a task type, or an empty text if
+    there is no description.
+    """
     from importlib.resources import files
 
     if slug.startswith(DECLARED):
@@ -157,7 +161,9 @@ def card_text(slug: str) -> str:
 
 
 def shipped_folder(slug: str) -> Path | None:
-    """Return the folder with the sample of a built-in or installed task type, or None."""
+    """Return the folder with the sample data of a built-in or installed task type, or
+    None if there is no sample.
+    """
     module = sys.modules[_found()[slug][1]] if slug in _found() else None
     folder = Path(module.__file__ or "").parent / "sample" if module else None
     return folder if folder and folder.is_dir() else None
@@ -165,7 +171,9 @@ def shipped_folder(slug: str) -> Path | None:
 
 @cache
 def _found() -> dict[str, tuple[TaskType, str]]:
-    """Return the task type for each slug, and the package that contains the task type."""
+    """Return a mapping from slug to the task type and the name of the package that
+    contains the task type.
+    """
     by_slug: dict[str, tuple[TaskType, str]] = {}
     for declared, package in (*_own(), *_installed_types()):
         if declared.slug in by_slug:
@@ -200,7 +208,7 @@ def _installed_types() -> Iterator[tuple[TaskType, str]]:
                 isinstance(fault, ModuleNotFoundError)
                 and name.partition(".")[0] == "tasks"
             ):
-                # The package imports this module by its name in a site's source code.
+                # On sites, the missing module has another package name than here.
                 advice = (
                     f"it imports {name}; here the name is {__name__.rpartition('.')[0]}"
                 )

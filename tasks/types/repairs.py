@@ -1,8 +1,8 @@
-"""Repairs of a run whose intent is certain. Examples are renamed fields, labels in
-another case, or another encoding.
+"""Repair faulty runs if only one repair is possible. Examples of repairs are renamed
+fields, labels in the right case, and conversion to UTF-8.
 
-A repair is offered only if the repaired file can be scored. No other repair of the same
-kind may lead to a file that can be scored.
+A repair is offered to the author only if the repaired file can be scored. If two
+repairs of the same kind lead to files that can be scored, neither is offered.
 """
 
 import json
@@ -38,29 +38,29 @@ from tasks.types.tables import (
 from tasks.types.text import decoded, nearly_equal
 from tasks.types.trivial import form_of
 
-#: Larger files are not repaired, since programs write such files.
-#: Authors can correct the programs that write large files.
+#: Authors must correct faulty files of more than `MAX_BYTES` bytes themselves.
 MAX_BYTES = 64 * CHUNK
-#: `MAX_FIELDS` limits the existing fields that are tried for a missing field.
-#: `MAX_TRIALS` limits the attempts to read a repaired file.
+#: `MAX_FIELDS` limits the existing fields that are tried for each missing field.
+#: The task reads a faulty file with at most `MAX_TRIALS` different repairs.
 MAX_FIELDS, MAX_TRIALS = 8, 24
-#: `MAX_FILES` is the maximum number of files in an archive that are repaired.
+#: `MAX_FILES` is the maximum number of faulty files that are repaired in an archive.
 MAX_FILES = 20
 ARCHIVE = ".zip"
-#: A file with more than `MAX_MISSING` missing keys is not repaired.
-#: A file with more missing keys probably belongs to another task.
+#: Files that lack more than `MAX_MISSING` fields probably belong to another task.
 MAX_MISSING = 2
-#: `_NAMES` lists the keys of an index that contain the names of instances.
+#: `_NAMES` lists keys under which a task's index may contain ids of instances.
 _NAMES = ("instances", "passages")
-#: `MAX_CHANGES` is the maximum number of listed changes.
+#: The description of a repair lists at most `MAX_CHANGES` changes.
 MAX_CHANGES = 20
-#: `MAX_TOLD` is the maximum length of a value that a message quotes.
+#: The description of a repair quotes at most `MAX_TOLD` characters of each value.
 MAX_TOLD = 40
 
 
 @dataclass(frozen=True, kw_only=True)
 class Repair:
-    """A repaired file of a run that can be scored, and a list of the changes."""
+    """A repaired run that can be scored, with the name and content of the file and a
+    description of each change.
+    """
 
     name: str
     content: bytes
@@ -69,8 +69,8 @@ class Repair:
 
 @dataclass(frozen=True, kw_only=True)
 class _Rows:
-    """The records of a file in a run. The file is a table if ``table`` is set,
-    otherwise JSON lines.
+    """The records in a file of a run, while repairs of the file are tried. The file is
+    CSV or TSV if ``table`` is set, otherwise JSON lines.
     """
 
     records: Sequence[Mapping[str, Any]]
@@ -78,7 +78,7 @@ class _Rows:
     heads: tuple[str, ...] = ()
     changes: tuple[str, ...] = field(default_factory=tuple)
 
-    #: `renames` maps the original names of renamed fields to the new names.
+    #: `renames` maps the old names of renamed fields to their new names.
     renames: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -87,8 +87,8 @@ class _Rows:
 
     @property
     def is_constant(self) -> bool:
-        """Return True if there are several records and a renamed field has the same
-        value in all records.
+        """Return True if a field that the repair renamed has the same value in all of
+        several records.
         """
         return len(self.records) > 1 and any(
             len({json.dumps(record[name]) for record in self.records}) == 1
@@ -96,8 +96,8 @@ class _Rows:
         )
 
     def shared_fields(self) -> list[str]:
-        """Return the fields that all records have, in the order of the first record's
-        fields.
+        """Return the names of the fields that all records contain, in the order of the
+        first record.
         """
         if not self.records:
             return []
@@ -105,7 +105,9 @@ class _Rows:
         return [name for name in self.records[0] if name in shared]
 
     def renamed(self, names: Mapping[str, str]) -> "_Rows":
-        """Return the rows with the fields of all records renamed."""
+        """Return a copy with fields renamed in all records according to a mapping from
+        old to new names.
+        """
         changes = (f"“{old}” is called “{new}”" for old, new in names.items())
         return replace(
             self,
@@ -130,8 +132,8 @@ class _Rows:
 
 
 def encodings_of(files: Files) -> tuple[str, ...]:
-    """Return the encodings that can decode a whole input file, or () if the file is
-    UTF-8.
+    """Return the names of the encodings that can decode the whole file, or () if the
+    file is UTF-8.
     """
     if len(files) != 1:
         return ()
@@ -145,10 +147,12 @@ def encodings_of(files: Files) -> tuple[str, ...]:
 def repair(
     task_type: TaskType, files: Files, index: Index, options: Options
 ) -> Repair | None:
-    """Return the repaired file of a refused run, or None if no repair is certain.
+    """Return the repaired file of a run that was refused, or None if no repair or more
+    than one repair is possible.
 
-    If the user selected an encoding, the repaired file is converted to UTF-8. A run of
-    several files becomes a zip archive.
+    If the user selected an encoding for the file, the repaired file contains the text
+    in UTF-8. If the run has several files, the repaired files are returned as a zip
+    archive.
     """
     try:
         if not files or _are_too_large(files):
@@ -173,8 +177,9 @@ def _are_too_large(files: Files) -> bool:
 def _repaired_archive(
     task_type: TaskType, files: Files, index: Index, options: Options
 ) -> Repair | None:
-    """Repair each faulty file of an archive. Return None if a file has no repair, or if
-    the archive is still refused.
+    """Repair each faulty file of a run with several files, and return a zip archive.
+    Return None if a faulty file cannot be repaired, or if the repaired run would still
+    be refused.
     """
     _, problems = read_run(task_type, files, index, options)
     wrong = {problem.file for problem in fatal(problems)}
@@ -214,7 +219,7 @@ def _zip_files(files: Files) -> bytes:
 
 
 class _Repairing:
-    """A faulty file of a run, and the attempts to repair this file."""
+    """Tries repairs of one faulty file of a run."""
 
     def __init__(
         self,
@@ -243,8 +248,8 @@ class _Repairing:
             for trial in islice(self._trials(rows), MAX_TRIALS)
             if self._is_scored((mended := self._mended(trial)).content(), mended)
         ]
-        # A constant field, such as the name of a model, is rarely the answer.
-        # The constant field is not the answer if another field can be the answer.
+        # A field with the same value in all records is rarely the answer.
+        # If other repairs are possible, no constant field becomes the answer.
         varied = [trial for trial in sound if not trial.is_constant] or sound
         return self._of_rows(varied[0]) if len(varied) == 1 else None
 
@@ -259,8 +264,8 @@ class _Repairing:
         return Repair(name=name.name, content=content, changes=tuple(changes))
 
     def _is_scored(self, content: bytes, rows: "_Rows | None" = None) -> bool:
-        """Return True if the task reads the repaired content of the file without an
-        error. Errors of other files in the run are ignored.
+        """Return True if the run with the repaired content of this file causes no error
+        in this file. Errors in the other files of the run are ignored.
         """
         name = f"run{rows.suffix}" if rows else self.file.name
         if rows and len(self.files) > 1:
@@ -274,7 +279,9 @@ class _Repairing:
         return all(problem.file in others for problem in fatal(problems))
 
     def _rows(self) -> "_Rows | None":
-        """Return the records of the file, or None if a line is not a record."""
+        """Return the records in the faulty file, or None if the file contains a line
+        that is not a record.
+        """
         problems = Problems()
         head = first_line(self.file)
         if head.startswith(("{", "[")):
@@ -292,8 +299,8 @@ class _Repairing:
             return None
         heads, answers = tuple(rows[0].cells), rows[1:]
         if self._instances.intersection(heads):
-            # The table has no header if the first row contains an id of the split.
-            # The first row is then an answer like the other rows.
+            # A table whose first row contains an instance id has no header.
+            # Without a header, the first row contains an answer like all other rows.
             heads = tuple(f"column {number}" for number in range(1, len(heads) + 1))
             answers = rows
         records = [dict(zip(heads, row.cells, strict=True)) for row in answers]
@@ -301,11 +308,11 @@ class _Repairing:
             records=records, table=replace(form, delimiter=delimiter), heads=heads
         )
 
-    # The following methods rename fields.
+    # The following methods find repairs that rename fields.
 
     def _trials(self, rows: "_Rows") -> Iterator["_Rows"]:
-        """Yield the rows of the file with existing fields renamed to the missing
-        fields.
+        """Yield copies of the records in which existing fields are renamed to fields
+        that the task needs and the file lacks.
         """
         has, tried = rows.shared_fields(), set[frozenset[tuple[str, str]]]()
         for keys in self._needed(rows):
@@ -328,7 +335,9 @@ class _Repairing:
 
     @property
     def columns(self) -> Columns | None:
-        """Return the columns of a run in table form, or None if the task has no tables."""
+        """Return the columns that runs of the task can have in CSV or TSV, or None if
+        runs cannot be tables.
+        """
         if self.form is not None:
             return self.form.columns
         run_form = self.task_type.run_form
@@ -350,7 +359,7 @@ class _Repairing:
         if not any(name in self.index for name in _NAMES):
             return needed
         with_id = [tuple(dict.fromkeys((self._id_key, *own))) for own in needed]
-        # The list formats of built-in data sets allow records without ids.
+        # Records of some built-in task types need no ids in JSON lists.
         return with_id if self.form else [*with_id, *needed]
 
     def _lacks(self, rows: "_Rows", key: str) -> bool:
@@ -359,7 +368,9 @@ class _Repairing:
         return not any(key in record for record in rows.records)
 
     def _is_unused_field(self, name: str, keys: Sequence[str]) -> bool:
-        """Return False for a field name that has another meaning in the task."""
+        """Return True if the task does not use the field name for an answer, a column
+        or a public field.
+        """
         if self.form is None:
             return name not in keys
         columns = self.form.columns.names if self.form.columns else ()
@@ -373,12 +384,12 @@ class _Repairing:
     def _instances(self) -> frozenset[str]:
         return frozenset(one for name in _NAMES for one in self.index.get(name, ()))
 
-    # The following methods repair labels and ids in another spelling.
+    # The following methods correct the spelling of labels and ids.
 
     def _mended(self, rows: "_Rows") -> "_Rows":
-        """Return the rows of the file with corrected labels and ids. Values in a row
-        are corrected if the values differ from a label or id of the task only in case
-        or space.
+        """Return a copy of the records in which the spelling of labels and ids is
+        corrected. A label is corrected if it differs from exactly one label of the task
+        only in case or white space, and white space around an id is removed.
         """
         changes: Counter[str] = Counter()
         records = [

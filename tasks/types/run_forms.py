@@ -1,5 +1,5 @@
-"""Recognise by the first bytes whether a file is a run of a task type, another text, or
-a binary file.
+"""Recognise from the first bytes of a file whether the file is a run of a task type,
+another text, or a binary file.
 """
 
 import math
@@ -25,22 +25,23 @@ _MARKUP = (
 
 @dataclass(frozen=True)
 class RunForm:
-    """The features that distinguish runs of a task type, including faulty runs, from
-    other files.
+    """Describes how runs of a task type, including faulty runs, can be distinguished
+    from other files.
 
-    ``keys`` are alternative sets of keys that an answer in JSON has. The function
-    ``is_line`` returns True for a possible line of the text format. ``described`` is
-    the text that messages show as the expected form.
+    ``keys`` lists alternative sets of JSON keys, and each answer of a run contains all
+    keys of one set. The function ``is_line`` returns True if a line of a text file may
+    belong to a run, for example to a TREC run file. ``described`` is the description of
+    the run format in error messages.
     """
 
     described: str
     keys: tuple[frozenset[str], ...]
     is_line: Callable[[bytes], bool] | None = None
-    #: `columns` contains columns of a run in table form.
-    #: The header of the table contains at least one column in `columns`.
+    #: `columns` lists column names by which a run in CSV or TSV is recognised.
+    #: A table is recognised as a run by at least one column name in `columns`.
     columns: frozenset[str] = frozenset()
-    #: `table` contains the columns of a built-in type.
-    #: A declared task defines its own columns of a run.
+    #: `table` describes the columns of runs in CSV or TSV for a built-in task type.
+    #: For a task that a `task.toml` defines, the columns come from the task instead.
     table: Columns | None = None
 
     def has_columns(self, beginning: bytes) -> bool:
@@ -53,8 +54,8 @@ class RunForm:
         if self.columns and self.has_columns(beginning):
             return True
         if is_json(beginning):
-            # A regular expression finds the keys of an answer.
-            # The time of the search does not depend on quotation marks and escapes.
+            # A regular expression finds the keys of an answer without JSON parsing.
+            # The expression takes linear time, even with many quotation marks.
             spelt = (
                 [rb'"%s"\s*+:' % re.escape(key.encode()) for key in keys]
                 for keys in self.keys
@@ -85,13 +86,17 @@ def first_lines(beginning: bytes) -> list[bytes]:
 
 
 def is_json(beginning: bytes) -> bool:
-    """Return True if any line of the beginning of a file begins like JSON."""
+    """Return True if one of the first lines of a file begins with a brace or bracket,
+    as JSON does.
+    """
     lines = first_lines(beginning.removeprefix(BYTE_ORDER_MARK))
     return any(line.lstrip().startswith((b"{", b"[")) for line in lines)
 
 
 def is_nameless_json(file: InputFile) -> bool:
-    """Return True for a file without an extension that begins like JSON."""
+    """Return True if the file name has no extension, and the content begins with a
+    brace or bracket as JSON does.
+    """
     if file.suffix:
         return False
     return (
@@ -103,8 +108,8 @@ def is_nameless_json(file: InputFile) -> bool:
 
 
 def text_kind(beginning: bytes) -> str | None:
-    """Return the kind of a text file that is not a run, or None if the file may be a
-    run with faulty lines.
+    """Return the kind of a text file, such as an HTML page, or None if the file is
+    empty or begins like JSON.
     """
     text = beginning.removeprefix(BYTE_ORDER_MARK).lstrip()[:_MAX_LINE]
     if not text or is_json(beginning):
@@ -114,24 +119,25 @@ def text_kind(beginning: bytes) -> str | None:
     )
 
 
-#: `_OF_TOPIC` lists the input fields with the text of a topic.
-#: `_OF_DOCUMENT` lists the input fields with the text of a document.
+#: `_OF_TOPIC` lists the fields of an input record that contain a topic's text.
+#: `_OF_DOCUMENT` lists the fields of an input record that contain a document's text.
 _OF_TOPIC = ("before", "sentence", "after")
 _OF_DOCUMENT = ("title", "abstract", "raw")
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrecForm:
-    """Functions that read data for TREC exports. All functions except ``qrels`` read
-    the public inputs.
+    """Functions that read a ranking task's files for an export in the formats of TREC.
+    All functions except ``qrels`` read the public input files, while ``qrels`` reads
+    the gold files.
     """
 
-    #: `topics` and `documents` yield the id and the text of each topic or document.
+    #: `topics` and `documents` yield the id and text of each topic or document.
     topics: Callable[[Files], Iterator[tuple[str, str]]]
     documents: Callable[[Files], Iterator[tuple[str, str]]]
-    #: `qrels` yields topic, document and grade of each judgement.
+    #: `qrels` yields the topic, document and relevance grade of each judgement.
     qrels: Callable[[Files], Iterator[tuple[str, str, int]]]
-    #: `candidates` yields the candidates of each topic, or is None for all documents.
+    #: `candidates` yields each topic's candidates, or is None for all documents.
     candidates: Callable[[Files], Iterator[tuple[str, Sequence[str]]]] | None = None
 
 
@@ -147,7 +153,7 @@ def _joined_fields(record: Mapping[str, Any], parts: Sequence[str]) -> str:
     return " ".join(str(record[part]) for part in parts if record.get(part))
 
 
-#: `RANKED_TABLE` contains the columns of built-in rankings.
+#: `RANKED_TABLE` describes CSV and TSV columns of runs for built-in ranking tasks.
 RANKED_TABLE = Columns(id="id", answer="ranked", document=DOCUMENT)
 FORMS = (
     "JSON lines or a TREC run file, or CSV or TSV with a header row and the columns "
@@ -156,8 +162,9 @@ FORMS = (
 
 
 def _may_be_trec(line: bytes) -> bool:
-    """Return True if a line has a number in the column of the rank or score of a TREC
-    run. One column of the run may be missing or added.
+    """Return True if the fourth or fifth field of the line is a number, as the rank and
+    the score in a TREC run file are. The line may have four to seven fields, so a line
+    with one missing or additional field is also recognised.
     """
     fields = line[:1000].split()
     return 4 <= len(fields) <= 7 and any(map(_is_number, fields[3:5]))

@@ -1,5 +1,5 @@
-"""Read a run of any task type. The site, the API and the command line all call the
-function `read_run`.
+"""Read and validate a run of any task type. The website, the API and the commands all
+use the function `read_run` for this purpose.
 """
 
 import re
@@ -23,23 +23,23 @@ from tasks.types.run_forms import (
 )
 from tasks.types.tables import SUFFIXES as TABLE_SUFFIXES
 
-#: The format of at most `MAX_FILES_LOOKED_AT` files per run is examined.
+#: The file type of at most `MAX_FILES_LOOKED_AT` faulty files per run is determined.
 MAX_FILES_LOOKED_AT = 20
 MIN_STRAY_LINES = 3
-#: A message about a run of another task type ends with `RIGHT_TASK`.
+#: `RIGHT_TASK` ends the message about a run that belongs to another task type.
 RIGHT_TASK = "is this the right task?"
-#: If many answers are empty, from this share on, one message reports all of them.
+#: If at least the share `MANY_EMPTY` of answers is empty, one warning is shown.
 MANY_EMPTY = 0.1
 
 
 def read_run(
     task_type: TaskType, files: Files, index: Index, options: Options, *, name: str = ""
 ) -> tuple[Any, list[Problem]]:
-    """Return the answers of a run and all problems, sorted by file and line. The
-    answers are valid only if no problem is fatal.
+    """Return the answers of a run, and all problems of the run's files sorted by file
+    and line. The answers are valid only if no problem is fatal.
 
-    ``name`` is the author's name of the run. Problems without a file name get the run's
-    name.
+    ``name`` is the name that the author gave to the run. A problem that belongs to no
+    file gets the name of the run as its file name.
     """
     try:
         answers, problems = task_type.read_run(files, index, options)
@@ -58,8 +58,8 @@ def read_run(
 
 
 def _encodings(files: Files) -> Iterator[Problem]:
-    """Yield a warning for each file that was converted from an encoding other than
-    UTF-8.
+    """Yield a warning for each file of a run that is in UTF-16 or UTF-32 according to
+    its byte order mark.
     """
     for file in files[:MAX_FILES_LOOKED_AT]:
         if name := file.marked_encoding:
@@ -72,7 +72,7 @@ def _encodings(files: Files) -> Iterator[Problem]:
 def _empty_answer_problems(
     task_type: TaskType, answers: Any, index: Index
 ) -> Iterator[Problem]:
-    """Yield an error if the run has no answers, or a warning if many answers of the run
+    """Yield an error if all answers of a run are empty, or a warning if many of them
     are empty.
     """
     filled = list(task_type.filled(answers, index))
@@ -91,8 +91,8 @@ def _empty_answer_problems(
 def _with_kinds_told(
     task_type: TaskType, files: Files, problems: Sequence[Problem], index: Index
 ) -> list[Problem]:
-    """Replace the problems of a file that is not a run of the task type by a single
-    message.
+    """Replace all problems of a file that is not a run of the task type by one message
+    about the kind of the file.
     """
     counts = Counter(problem.file for problem in problems)
     misread = {
@@ -119,14 +119,15 @@ def _with_kinds_told(
 
 
 def _kind_of(file: InputFile, form: RunForm, problems: int, index: Index) -> str:
-    """Return the kind of a file that is not a run. Return an empty text if the problems
-    of the file should be listed one by one.
+    """Return a message about the kind of the file if the file is not a run of the task
+    type. Return an empty text if the file may be a faulty run, whose problems should be
+    listed one by one.
     """
     beginning = beginning_of(file)
     if not beginning:
         return ""
     if kind := binary_kind(beginning, file.suffix):
-        # For a text without a byte order mark, the reader reports more details.
+        # The parser has a better message for UTF-16 without a byte order mark.
         is_text = kind.endswith(UNMARKED)
         return "" if is_text else f"this is {kind}, not a run file"
     is_table = form.columns and file.suffix in TABLE_SUFFIXES
@@ -148,14 +149,15 @@ def _kind_of(file: InputFile, form: RunForm, problems: int, index: Index) -> str
     )
 
 
-#: `_NAMES` lists the keys of an index that contain names of instances.
-#: The names are a list, a list per data set, or the keys of a mapping.
+#: `_NAMES` lists keys under which a task's index may contain ids of instances.
+#: The ids in the index are a list, keys of a mapping, or one list per data set.
 _NAMES = ("instances", "passages", "datasets")
 
 
 def _names_instances(beginning: bytes, index: Index) -> bool:
-    """Return True if JSON contains ids of the split's instances. A file with ids of the
-    split's instances is a faulty run of the task.
+    """Return True if the first lines of a JSON file contain the id of an instance of
+    the task. A file that contains the id of an instance is treated as a faulty run of
+    the task.
     """
     if not is_json(beginning):
         return False

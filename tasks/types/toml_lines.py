@@ -1,4 +1,6 @@
-"""Find the line of each key in a TOML file, for messages, and write TOML."""
+"""Find the line number of each key in a TOML file for error messages, and write TOML
+files.
+"""
 
 import datetime as dt
 import json
@@ -8,7 +10,7 @@ from typing import Any
 
 from tasks.types.guarded.toml_reader import read_toml
 
-#: A path contains names of tables and keys, and indexes from 0 in arrays of tables.
+#: `KeyPath` contains names of tables and keys, and indexes in arrays of tables.
 KeyPath = tuple[str | int, ...]
 
 _STATEMENT = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
@@ -24,8 +26,8 @@ _COMMENT = re.compile(r"#[^\n]*")
 
 
 class KeyLines:
-    """Map the keys of a TOML file to line numbers. The text must be valid TOML, so
-    callers first read the text with `read_toml`.
+    """Maps each key of a TOML file to its line number. Callers must first check with
+    `read_toml` that the text is valid TOML.
     """
 
     def __init__(self, text: str) -> None:
@@ -45,9 +47,9 @@ class KeyLines:
 
 
 def without_table(text: str, path: KeyPath) -> str:
-    """Return the TOML text without a table and its subtables.
+    """Return a TOML text from which a table and all its subtables are removed.
 
-    Comments on the lines of the removed keys and headers are removed too.
+    Comments on the removed lines, and between them, are removed as well.
     """
     lines = text.splitlines(keepends=True)
     statements = [(path_, line) for path_, line in _statement_positions(text) if path_]
@@ -77,7 +79,7 @@ def _statement_positions(text: str) -> Iterator[tuple[KeyPath, int]]:
                 table = (*table, part)
                 if at == len(parts) and brackets == 2:
                     counts[table] = counts.get(table, 0) + 1
-                # The name of an array of tables refers to its last table.
+                # In a TOML header, an array's name refers to the array's last table.
                 table = (*table, counts[table] - 1) if table in counts else table
             yield table, line
             if brackets == 2 and table[-1] == 0:
@@ -98,7 +100,7 @@ def _parse_key(text: str, place: int) -> tuple[list[str], int]:
     parts: list[str] = []
     while match := _KEY_PART.match(text, place):
         part = match[1]
-        # The TOML reader decodes escapes in a quoted part.
+        # The TOML parser decodes escape sequences in a quoted part of a key.
         parts.append(read_toml(f"v = {part}")["v"] if part[0] in "\"'" else part)
         place = match.end()
         if not text.startswith(".", place):
@@ -120,8 +122,8 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def table(header: str, values: Mapping[str, Any]) -> str:
-    """Return the text of a TOML table with a header, such as `[season]`, and one key
-    per line.
+    """Return the text of a TOML table, which begins with a header such as `[season]`
+    and has one key per line.
     """
     lines = [
         header,

@@ -1,5 +1,6 @@
-"""Trivial runs of declared tasks, which do not use the gold of the answered instance.
-An example of a trivial run is a constant label for all instances.
+"""Compute trivial runs of tasks that a `task.toml` defines, which answer an instance
+without its gold answer. For example, one trivial run of a classification task gives the
+same label to all instances.
 """
 
 from collections import Counter
@@ -29,16 +30,16 @@ from tasks.types.trivial_runs import (
     run_file,
 )
 
-#: `Answers` contains one answer per instance, in the format of runs.
-#: The answer None means that the run does not answer the instance.
+#: `Answers` contains the answer of a run to each instance, in the format of run files.
+#: An item of `Answers` is None if the run does not answer the instance.
 Answers = Sequence[Any]
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrivialAnswers:
-    """The answers of trivial runs, by kind of run. The mapping `runs` contains runs by
-    name, `constants` contains runs with a constant answer by this answer, and `draws`
-    contains random runs.
+    """The answers of all trivial runs of a task, which do not depend on the gold answer
+    of the instance. `runs` maps names of trivial runs to answers, `constants` maps each
+    constant answer to a run that repeats it, and `draws` lists random runs.
     """
 
     runs: Mapping[str, Answers] = field(default_factory=dict)
@@ -47,14 +48,17 @@ class TrivialAnswers:
 
 
 def form_of(task_type: TaskType) -> InstanceTask | None:
-    """Return the task object of a declared task, or None for other task types."""
+    """Return the `InstanceTask` of a task type that a `task.toml` defines, or None for
+    other task types.
+    """
     reader = getattr(task_type.pair, "__self__", None)
     return reader if isinstance(reader, InstanceTask) else None
 
 
 def trivial_answers(form: InstanceTask, split: Split) -> TrivialAnswers:
-    """Return the answers of all trivial runs of a declared task. Some forms of task
-    have no trivial runs.
+    """Return the answers of all trivial runs (such as a constant label) of a task that
+    a `task.toml` defines. Return an empty result for a form of task without trivial
+    runs.
     """
     content: Content = split.content
     match form:
@@ -76,7 +80,7 @@ def trivial_answers(form: InstanceTask, split: Split) -> TrivialAnswers:
 
 
 def run_of(form: InstanceTask, content: Content, answers: Answers) -> list[InputFile]:
-    """Return the answers of a trivial run as the files of a run."""
+    """Return a list with the run file that contains the answers of a trivial run."""
     extra: dict[str, Any] = {}
     if isinstance(form, LabelTask) and form.confidence == NEEDED:
         extra["confidence"] = 0.5
@@ -91,19 +95,20 @@ def run_of(form: InstanceTask, content: Content, answers: Answers) -> list[Input
     return run_file(lines, content.reading)
 
 
-#: `MOST_RANKED` limits a ranking in trivial runs of a built-in type.
-#: `MOST_RANKED_IN_ALL` limits the candidates in all rankings of a run.
-#: Larger trivial runs are not created.
+#: Trivial rankings of built-in tasks have at most `MOST_RANKED` candidates each.
+#: All rankings of a run have at most `MOST_RANKED_IN_ALL` candidates in total.
+#: No trivial runs are computed for tasks that would exceed `MOST_RANKED_IN_ALL`.
 MOST_RANKED, MOST_RANKED_IN_ALL = 1_000, 200_000
 
 
 def ranked_runs(
     files: Files, split: Split, options: Options, *, is_quick: bool
 ) -> TrivialRuns:
-    """Return trivial rankings of a built-in task type. Return no runs for task types
-    without rankings, or if there are too many candidates.
+    """Return trivial runs of a built-in ranking task, such as rankings in random order.
+    Return no runs if the task type has no rankings, or if the rankings would contain
+    too many candidates in total.
 
-    The candidates of a ranking are in the order of the gold files.
+    Trivial rankings contain the candidates in the order of the gold files.
     """
     lists = [pool[:MOST_RANKED] for pool in _pools(split)]
     if not lists or sum(map(len, lists)) > MOST_RANKED_IN_ALL:
@@ -135,8 +140,8 @@ def ranked_runs(
 
 
 def _pools(split: Split) -> list[list[str]]:
-    """Return the candidates of each instance, or an empty list for task types without
-    rankings.
+    """Return the list of candidates of each instance, or an empty list if the task type
+    has no rankings.
     """
     pools, pool_of = split.index.get("pools"), split.index.get("pool_of")
     if not pools:
@@ -201,7 +206,7 @@ def _texts(form: TextTask, instances: Sequence[Instance]) -> TrivialAnswers:
 
 
 def _shown_texts(form: InstanceTask, instance: Instance) -> Iterator[str]:
-    """Yield the texts in the public fields of an instance."""
+    """Yield all texts in the public fields of an instance, including texts in lists."""
     for name, value in form.public(instance).items():
         if name != form.id:
             yield from texts_in(value)
@@ -218,9 +223,9 @@ def texts_in(value: Any) -> Iterator[str]:
 def candidate_lists(
     form: InstanceTask, instances: Sequence[Instance]
 ) -> list[list[str]] | None:
-    """Return the candidates of each instance, or None if the task has no candidates.
-    The candidates are declared in a ranking task, or are the items of a public list
-    that contains the gold answers.
+    """Return the list of candidate answers of each instance, or None if the instances
+    have no such lists. In other tasks than ranking tasks, a public field is taken for
+    the candidates if its lists contain a right answer in all instances.
     """
     if isinstance(form, RankingTask) and form.candidates:
         return [_texts_at(instance, form.candidates) or [] for instance in instances]
@@ -235,7 +240,7 @@ def candidate_lists(
 
 
 def answers_of(instance: Instance) -> set[str]:
-    """Return the texts of all right answers to an instance."""
+    """Return the set of all right answers to an instance as texts."""
     gold = instance.gold
     if isinstance(gold, Mapping):
         return {name for name, grade in gold.items() if grade}
@@ -252,8 +257,8 @@ def _texts_at(instance: Instance, name: str) -> list[str] | None:
 
 
 def _rankings(form: RankingTask, content: Content) -> TrivialAnswers:
-    """Return trivial rankings of the shared pool of candidates, or of the candidates of
-    each instance, in the order of the gold files.
+    """Return the answers of trivial runs of a ranking task, such as rankings in the
+    order of the gold files or in random order.
     """
     instances, pool = content.instances, list(content.pool)
     own = candidate_lists(form, instances) if form.candidates else None
@@ -297,8 +302,8 @@ def _random_rankings(
 
 
 def _span_answers(form: SpanTask, instances: Sequence[Instance]) -> TrivialAnswers:
-    """Return trivial answers without spans, and trivial answers whose only span is the
-    whole text.
+    """Return the answers of trivial runs that mark no span, and of trivial runs that
+    mark the whole text as one span.
     """
     texts = [str(at_path(instance.record, form.text) or "") for instance in instances]
     kinds: Sequence[tuple[str, ...]] = [(label,) for label in form.labels] or [()]
@@ -313,8 +318,8 @@ def _span_answers(form: SpanTask, instances: Sequence[Instance]) -> TrivialAnswe
 
 
 def _tags(form: TagTask, instances: Sequence[Instance]) -> TrivialAnswers:
-    """Return trivial answers without entities, with each word as an entity, and with
-    the gold tags in random order.
+    """Return the answers of trivial runs without entities, with each token as an
+    entity, and with the gold tags in random order.
     """
     gold = [at_path(instance.record, form.field) for instance in instances]
     sizes = [len(tags) for tags in gold]
@@ -335,8 +340,8 @@ def _tags(form: TagTask, instances: Sequence[Instance]) -> TrivialAnswers:
 
 
 def _evidence(form: EvidenceTask, content: Content) -> TrivialAnswers:
-    """Return trivial runs with a constant or random label, and with the first sentence
-    of the first document as evidence.
+    """Return the answers of trivial runs with a constant or random label, and the first
+    sentence of the first document as evidence.
     """
     pool = list(content.pool)
     documents = []

@@ -1,4 +1,6 @@
-"""Trivial runs, which do not use the answers in the gold."""
+"""Names and files of trivial runs, which do not use the gold answer of the answered
+instance.
+"""
 
 import json
 import random
@@ -28,9 +30,9 @@ _NO_CANDIDATES = "no candidates are given out"
 _OWN_LISTS = "each instance has candidates of its own"
 _JUDGED = "a report has scores once a judge has read it, and nobody has judged this run"
 
-#: `LEFT_OUT` lists trivial runs that a built-in type or form of task never has.
-#: `LEFT_OUT` contains the reason for each trivial run that is left out.
-#: Other trivial runs may be missing too, depending on the gold.
+#: `LEFT_OUT` lists trivial runs that are impossible in a task type or form of task.
+#: `LEFT_OUT` maps the name of each impossible trivial run to a reason.
+#: Further trivial runs may be missing for a task, depending on the gold.
 LEFT_OUT: Mapping[str, Mapping[str, str]] = {
     "clsumm-1a": {
         INPUT: "an answer is a sentence of the cited paper, which a citance is not"
@@ -79,12 +81,12 @@ LEFT_OUT: Mapping[str, Mapping[str, str]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class TrivialRuns:
-    """The files of trivial runs, by kind of run. The mapping `runs` contains runs by
-    name, `constants` contains runs with a constant answer by this answer, and `draws`
-    contains random runs.
+    """The files of all trivial runs of a task, such as a run with the same label for
+    all instances. The mapping `runs` contains runs by name, `constants` contains runs
+    with a constant answer by this answer, and `draws` contains random runs.
 
-    The trivial runs answer the instances of ``split``. The answered split may be a
-    sample of the gold.
+    The trivial runs answer the instances of ``split``, such as the test set. For a
+    quick check, ``split`` is only a sample of the gold instances.
     """
 
     split: Any
@@ -94,7 +96,7 @@ class TrivialRuns:
 
 
 def run_file(lines: Iterable[Mapping[str, Any]], reading: int) -> list[InputFile]:
-    """Return the lines of a trivial run as the files of a run."""
+    """Return a list with a run file that contains the given JSON lines."""
     data = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
     name = "trivial.jsonl"
     return [InputFile(name, name, partial(BytesIO, data.encode()), reading)]
@@ -105,8 +107,8 @@ def random_of(draw: int) -> random.Random:
 
 
 def drawn_rows(count: int, most: int | None) -> list[int]:
-    """Return at most ``most`` random row numbers below ``count`` in ascending order, or
-    all numbers if ``most`` is None.
+    """Return at most ``most`` random row numbers below ``count``, sorted in ascending
+    order, or all row numbers if ``most`` is None.
     """
     if most is None or count <= most:
         return list(range(count))

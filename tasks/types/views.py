@@ -1,5 +1,5 @@
-"""The view of a declared task determines the roles and labels of fields on pages that
-show an instance.
+"""Define how web pages display an instance, namely which field has which role (such as
+title) and which label.
 """
 
 import re
@@ -13,8 +13,7 @@ TABLE, PASSAGE, POST, PAIR, REFERENCE = (
     "pair",
     "reference",
 )
-#: `ROLES` lists the roles of fields in each kind of view.
-#: Fields outside `ROLES` have no role in the view.
+#: `ROLES` lists, for each layout of an instance, the roles that fields can have.
 ROLES: Mapping[str, tuple[str, ...]] = {
     TABLE: (),
     PASSAGE: ("text",),
@@ -22,7 +21,7 @@ ROLES: Mapping[str, tuple[str, ...]] = {
     PAIR: ("first", "second"),
     REFERENCE: ("author", "title", "venue", "year"),
 }
-#: In the view of a reference, fields for each role usually have these names.
+#: `OF_REFERENCES` lists typical field names for each role in bibliographic records.
 OF_REFERENCES: Mapping[str, tuple[str, ...]] = {
     "author": ("author", "authors"),
     "title": ("title",),
@@ -34,13 +33,15 @@ _WORDS = re.compile(r"[_\W]+|(?<=[a-z])(?=[A-Z])")
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """The settings for displaying an instance of a declared task on pages.
+    """The settings that determine how web pages display the instances of a task.
 
-    ``kind`` is the name of the kind of view. ``roles`` maps the roles of fields in the
-    view to paths of fields. ``fields`` lists additional fields that pages show, or is
-    None for all fields. ``labels`` maps fields to display names, and ``translations``
-    contains display names for each language. ``shown`` are the public fields of an
-    instance. Positions in answers refer to the text in the field ``marked``.
+    ``kind`` names the layout of an instance, such as `table` or `passage`. ``roles``
+    maps each role in the layout, such as `title`, to the dotted path of a field.
+    ``fields`` lists the further fields that web pages display, or is None if all fields
+    are displayed. ``labels`` maps fields to display names in the default language, and
+    ``translations`` maps other languages to such mappings. ``shown`` lists the public
+    fields of an instance. ``marked`` names the field with the text or tokens to which
+    the positions in answers refer.
     """
 
     kind: str = TABLE
@@ -52,8 +53,8 @@ class View:
     marked: str = ""
 
     def label(self, path: str, language: str = "") -> str:
-        """Return the display name of a field of an instance. By default, the display
-        name consists of the words in the field's key.
+        """Return the display name of an instance's field. If no display name is
+        defined, the words in the field's key are returned.
 
         >>> View().label("fields.publication_date")
         'Publication date'

@@ -1,1 +1,3 @@
-"""Tasks that a folder declares without code, in a `task.toml`, a card, and a sample."""
+"""Tasks that a folder defines without code, in the configuration file `task.toml`, a
+description `card.md`, and a sample of data.
+"""

@@ -1,5 +1,5 @@
-"""The baselines that a declaration can name. Each form of task has separate
-implementations of baselines.
+"""Baseline systems that a task's `task.toml` can select by name. A baseline such as
+tf-idf has a separate implementation for each form of task, such as ranking or labels.
 """
 
 from collections import Counter, defaultdict
@@ -19,8 +19,8 @@ from tasks.types.forms.rankings import RankingTask
 from tasks.types.forms.texts import TextTask
 from tasks.types.problems import InputRefused, Problem
 
-#: `Making` builds a baseline from the task, training instances, and text fields.
-#: The training instances are None if the declaration names no training file.
+#: `Making` functions build a baseline system from a task and its training instances.
+#: The training instances are None if `task.toml` names no training file.
 Making = Callable[[Any, Sequence[Instance] | None, Sequence[str]], Baseline]
 NO_PAPER = "No paper: what a system must be better than."
 
@@ -48,8 +48,7 @@ def read_baselines(
             keys.refuse("name", f"{TFIDF} is trained", 'train = "train.jsonl"')
         training = None
         if train and train not in files:
-            # Other processes need no baselines.
-            # Other processes receive only the files that determine scores.
+            # Processes that receive no training files need no baseline systems.
             if "card.md" in files:
                 message = f"there is no file “{train}” in the folder"
                 keys.refuse("train", message, "JSON lines in the form of the gold")
@@ -80,8 +79,8 @@ def _by_counts(
     fields: Sequence[str],
 ) -> Baseline:
     """Return a baseline system that predicts the most frequent label. Without training
-    data, the baseline counts labels in the gold of all resampling units except the
-    answered unit.
+    data, the baseline counts the gold labels of all resampling units except the unit of
+    the instance that it answers.
     """
 
     def answers(files: Files) -> Iterator[Answer]:
@@ -117,8 +116,8 @@ def _most_frequent_answer(
     by_label: Mapping[str, float],
     shares: Mapping[str, float],
 ) -> Answer:
-    """Return the most frequent label as the answer to an instance. If the task accepts
-    probabilities, the answer contains the relative frequencies of all labels.
+    """Return an answer with the label whose count or probability is highest. If the
+    task accepts probabilities, the answer also contains the probability of each label.
     """
     best = max(by_label, key=by_label.__getitem__)
     answer = {
@@ -202,7 +201,7 @@ def _mean(
     return _plain("mean", "The mean number", training, answers)
 
 
-#: The lead baseline copies first sentences until they have `LEAD_WORDS` words.
+#: The answer of the lead baseline is the first `LEAD_WORDS` words of the text.
 LEAD_WORDS = 30
 
 

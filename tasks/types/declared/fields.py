@@ -1,4 +1,4 @@
-"""Test whether the fields of rows contain ids, numbers, texts or lists."""
+"""Test whether a field of data records contains ids, numbers, texts or lists."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -8,14 +8,13 @@ from tasks.types.forms.shapes import listed
 
 Rows = Sequence[Mapping[str, Any]]
 MAX_LABELS = 50
-#: A field whose mean number of words is at least `TEXT` is a text.
-#: Below the mean `LONG_LABEL`, the field may also contain labels of several words.
+#: A field is classified as text if its values have at least `TEXT` words on average.
+#: Values of a label field have fewer than `LONG_LABEL` words on average.
 TEXT, LONG_LABEL = 4, 8
-#: Some id fields have faults, such as a few repeated values.
-#: A field with a typical id name is an id field if most of its values are distinct.
+#: At least the share `MOSTLY` of the values in an id field must be distinct.
 MOSTLY = 0.9
 NOTHING: Sequence[Any] = (None, "", [], {})
-#: `ANSWERS` lists typical names of answer fields for each form, the most common first.
+#: `ANSWERS` lists typical names of answer fields by form of task.
 ANSWERS = {
     "labels": ("label", "gold", "answer", "class", "intent", "category"),
     "ranking": ("answers", "gold", "relevant", "answer", "qrels"),
@@ -28,7 +27,7 @@ ANSWERS = {
 IS_ID = re.compile(
     r"(^|[_\W])(id|ids|key|index|idx|uuid|uid)s?$|[a-z](Id|ID|Key)$|[a-z]id$",
 )
-#: `IS_ANSWER` matches names of fields that contain or explain an answer, in all forms.
+#: `IS_ANSWER` matches names of fields that contain or explain an answer.
 IS_ANSWER = re.compile(
     r"label|gold|answer|class(?!ic)|categor|intent|verdict|stance|annot|target|relevan"
     r"|qrel|judg|grade|score|rating|similar|truth|solution|rational|explan|justif"
@@ -45,8 +44,8 @@ IS_FACT = re.compile(
 
 
 def names_of(rows: Rows) -> list[str]:
-    """Return the names of fields that have a value in at least one row, in order of
-    appearance.
+    """Return the names of the fields that have a value in at least one row, in the
+    order in which the rows mention them.
     """
     names = dict.fromkeys(name for row in rows for name in row)
     return [name for name in names if any(row.get(name) not in NOTHING for row in rows)]
@@ -69,22 +68,24 @@ def scalars(rows: Rows, name: str) -> list[str] | None:
 
 
 def is_key(rows: Rows, name: str) -> bool:
-    """Return True if the field has a value in each row and no value occurs in two rows."""
+    """Return True if every row has a value in the field and no two rows have the same
+    value.
+    """
     own = scalars(rows, name) or ()
     return 0 < len(own) == len(set(own)) == len(rows)
 
 
 def words(rows: Rows, name: str) -> float:
     """Return the mean number of words in the values of a field. Lists and objects in
-    the field are converted to text.
+    the field are converted to text before words are counted.
     """
     texts = [str(value) for row in rows if (value := row.get(name)) not in (None, "")]
     return sum(len(text.split()) for text in texts) / len(texts)
 
 
 def as_list(value: Any) -> list[Any] | None:
-    """Return a list, or the list that a table cell contains as text. Return None for a
-    value that is not a list.
+    """Return the value if it is a list, or the list that a text such as `["a", "b"]`
+    encodes. Return None if the value neither is nor encodes a list.
     """
     if isinstance(value, list):
         return value
@@ -95,7 +96,9 @@ def as_list(value: Any) -> list[Any] | None:
 
 
 def is_named(value: Any) -> bool:
-    """Return True if the value can be the id of an instance."""
+    """Return True if the value has a type that an instance id can have (text or
+    integer).
+    """
     return isinstance(value, str | int) and not isinstance(value, bool)
 
 
@@ -107,7 +110,9 @@ def as_float(value: Any) -> float | None:
 
 
 def are_ids(values: Sequence[Any]) -> bool:
-    """Return True if each value is a single word with a digit."""
+    """Return True if each value is a text or an integer without spaces and with at
+    least one digit.
+    """
     return all(
         is_named(value)
         and len(str(value).split()) == 1

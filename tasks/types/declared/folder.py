@@ -1,5 +1,5 @@
-"""Read a folder with a `task.toml` as a task type. All faults of the folder are
-reported with file and line.
+"""Read a folder with a `task.toml` as a task type. If the folder has faults, the error
+lists every fault with file and line.
 """
 
 import hashlib
@@ -51,7 +51,7 @@ from tasks.types.references import MetricRef, referenced
 from tasks.types.tables import TABLES
 from tasks.types.toml_lines import without_table
 
-#: Only tasks of the form ranking have the option for additional cut-offs.
+#: Only ranking tasks have the option `CUTS`, which adds rank cut-offs to metrics.
 CUTS = Option(
     name=CUTOFFS,
     default="",
@@ -60,14 +60,14 @@ CUTS = Option(
 TOML, CARD, SAMPLE = "task.toml", "card.md", "sample"
 #: `MAX_BYTES` is the maximum size of a task folder in bytes.
 MAX_BYTES = 16 << 20
-#: `SAMPLE_CHECK` scores the sample and compares the result with declared scores.
-#: The function in `SAMPLE_CHECK` is imported on first use.
+#: `SAMPLE_CHECK` refers to the function that verifies the scores of a task's sample.
+#: The function that `SAMPLE_CHECK` refers to is imported only on first use.
 SAMPLE_CHECK = "scoring.offline.sample:faults"
 SECTIONS = ("Format", "Data", "Rules", "Citation")
-#: `SLUG` matches task slugs and names of rule sets.
+#: `SLUG` matches valid URL names of tasks and valid names of rule sets.
 SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 SLUG_WORDS = "lower-case letters, digits and single hyphens"
-#: Keys of [task] that cannot change scores are not part of the digest.
+#: `WORDS` lists keys of [task] that do not change scores, so the digest omits them.
 WORDS = ("title", "names", "baselines", "public_sample", VIEW)
 READINGS = ("year", "words", "characters", "count")
 DATE = re.compile(r"before:\d{4}(-\d{2}){0,2}")
@@ -76,14 +76,17 @@ Files = Mapping[str, str]
 
 
 def read_folder(folder: Path) -> TaskType:
-    """Read the task in a folder and score the task's sample. Raises InputRefused with
-    all problems, including wrong declared scores of the sample.
+    """Read the task that a folder defines, and score the sample run of the folder.
+    Raises InputRefused with all problems, including sample scores that differ from the
+    scores in the folder.
     """
     return read_files(folder_files(folder), str(folder))
 
 
 def folder_files(folder: Path) -> dict[str, str]:
-    """Return the text of each file in a folder, by path. Raises InputRefused."""
+    """Return a mapping from the path of each file in a folder to the file's text.
+    Raises InputRefused.
+    """
     shown = str(folder)
     files: dict[str, str] = {}
     size = 0
@@ -116,7 +119,7 @@ def folder_files(folder: Path) -> dict[str, str]:
 
 def read_files(files: Files, shown: str) -> TaskType:
     """Read a task from the files of a folder. ``shown`` is the name of the folder in
-    messages.
+    error messages.
     """
 
     def place(name: str) -> str:
@@ -136,15 +139,15 @@ def read_files(files: Files, shown: str) -> TaskType:
 
 @lru_cache(maxsize=64)
 def from_reference(reference: str) -> TaskType:
-    """Return the declared task from the JSON that another process sent. The JSON
-    contains the files of the folder that determine scores.
+    """Return the task type that another process has encoded as JSON. The JSON contains
+    the text of each file in the task folder that determines scores.
     """
     return read_declaration(read_json(reference), parses_program=False)
 
 
 def read_declaration(files: Files, *, parses_program: bool = True) -> TaskType:
-    """Read a declaration without the card and the sample of the task. Raises
-    InputRefused.
+    """Read a task from `task.toml` without checking the description and the sample of
+    the task. Raises InputRefused.
 
     Processes that serve pages set ``parses_program`` to False, since the parser uses
     much memory and the program has already been validated.
@@ -267,8 +270,9 @@ def _official(
     *,
     parses_program: bool,
 ) -> Official | None:
-    """Return the official program of a task and the layout of the program's input
-    files. Return None if the folder has no official program or the program has a fault.
+    """Return the official scoring program of a task and the layout of the program's
+    input files. Return None if the folder has no official program or the program has a
+    fault.
     """
     if TABLE not in keys:
         keys.value(TABLE, None)
@@ -286,8 +290,8 @@ def _official(
 def _refuse_program_alone(
     rules: Iterable[Keys], rule_sets: Mapping[str, tuple[MetricRef, ...]]
 ) -> None:
-    """Refuse a first rule set that contains metrics of the official program, because
-    every site must be able to compute the first rule set.
+    """Refuse `task.toml` if the first rule set contains metrics of the official
+    program, because every site must be able to compute the first rule set.
     """
     first = next(iter(rules), None)
     if first is not None and next(iter(rule_sets), "") in rules_of_program(rule_sets):
@@ -297,8 +301,8 @@ def _refuse_program_alone(
 
 
 def _rule_sets(rules: Iterable[Keys], naming: Naming) -> dict[str, Any]:
-    """Return the metrics of each rule set by name. Refuse invalid and repeated names of
-    rule sets.
+    """Return a mapping from the name of each rule set to the metrics of the rule set.
+    Refuse two rule sets with the same name, and invalid names of rule sets.
     """
     rule_sets: dict[str, Any] = {}
     for rule in rules:
@@ -318,8 +322,8 @@ def _at_cutoffs(
     rules: str,
     options: Options,
 ) -> tuple[MetricRef, ...]:
-    """For each cut-off (number of first candidates) of the option, return the measures
-    of the rule set that have a cut-off.
+    """Return the metrics of a rule set at each rank cut-off, such as 5 or 20, that the
+    task's options list.
     """
     known = {metric.name: metric for metric in rule_sets[rules]}
     found: dict[str, MetricRef] = {}
@@ -337,11 +341,12 @@ def _at_cutoffs(
 
 
 def _with_declaration(task: InstanceTask, declared: Declared) -> Callable[..., Any]:
-    """Return a function that yields the public files with the declaration and the
-    sample. With the declaration and the sample, participants can validate and score
-    runs.
+    """Return a function that yields the task's public files, `task.toml`, and the
+    sample. Participants can validate and score runs offline with `task.toml` and the
+    sample.
 
-    The sample contains a run and the public part of the sample's instances.
+    The yielded sample contains the sample run and the public fields of the sample's
+    instances.
     """
     files = {**declared.files, **declared.referenced}
 
@@ -358,7 +363,6 @@ def _with_declaration(task: InstanceTask, declared: Declared) -> Callable[..., A
 
 
 def sample_files(files: Files, beginning: str, shown: str = SAMPLE) -> list[InputFile]:
-    """Return the files of the sample whose paths start with ``beginning``."""
     return [
         InputFile(inside, f"{shown}/{inside}", partial(BytesIO, text.encode()))
         for name, text in files.items()
@@ -448,8 +452,9 @@ def _dimensions(keys: Keys) -> Any:
 
 
 def _names(keys: Keys) -> dict[str, dict[str, str]]:
-    """Return the display names of metrics and classes for each language. For names
-    directly under [task.names], the language is an empty text.
+    """Return the display names of metrics and classes for each language that
+    `task.toml` contains. Names that are directly in the table [task.names] belong to no
+    language, and have an empty key in the result.
     """
     said = keys.table("names", {})
     names: dict[str, dict[str, str]] = {"": {}}

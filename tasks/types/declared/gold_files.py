@@ -1,4 +1,4 @@
-"""Read the files of gold (reference answers), and determine which files contain
+"""Read the files of gold (reference answers), and determine which of the files contain
 answers, queries and documents.
 """
 
@@ -48,8 +48,8 @@ from tasks.types.text import decoded
 Values = dict[str, Any]
 QRELS = (".txt", ".qrels", ".trec")
 _QRELS_LINE = re.compile(r"\S+\s+\S+\s+\S+\s+-?\d{1,9}\s*")
-#: `_IS_FIELD` matches typical field names of a single instance.
-#: A key of a JSON object with such a field name is not the id of an instance.
+#: `_IS_FIELD` matches typical names of an instance's fields, such as `text`.
+#: Objects with a key that `_IS_FIELD` matches do not map ids to instances.
 _IS_FIELD = re.compile(
     r"id|text|label|labels|gold|answer|answers|title|query|data|claim", re.IGNORECASE
 )
@@ -58,7 +58,7 @@ _IS_PAIR_ID = re.compile(
     re.IGNORECASE,
 )
 _IS_GRADE = re.compile(r"score|grade|relevan|label|annotation|judg", re.IGNORECASE)
-#: `_IS_IRRELEVANT` matches labels of documents that were judged irrelevant.
+#: `_IS_IRRELEVANT` matches labels of documents that are not relevant to the query.
 _IS_IRRELEVANT = re.compile(
     r"(no|not|non|irrelevant|un|nei|neutral|false|negative)([ _-].*)?", re.IGNORECASE
 )
@@ -67,8 +67,8 @@ MAX_WORDS, MAX_PAIRED = 10, 6
 
 @dataclass(frozen=True)
 class GoldFile:
-    """A file of gold and the rows of the file. ``keys`` are the settings of [task.gold]
-    that describe the file.
+    """A gold file (a file of reference answers) and its rows. ``keys`` are the settings
+    that `task.toml` needs to read the file.
     """
 
     file: InputFile
@@ -82,13 +82,13 @@ class GoldFile:
 
 @dataclass(frozen=True)
 class Recognised:
-    """The recognised instances of the gold, and the settings for reading the gold. One
-    field of the instances contains the answers.
+    """The gold instances that were recognised in files, and the settings for reading
+    the files. One field of each instance contains the gold answer.
 
-    ``keys`` are settings of [task.gold] for reading the instances. For label vectors,
-    ``labels`` are the labels in the order of positions. ``pool`` is the file of
-    documents, and ``pool_key`` is the field with document ids. ``secret`` are the
-    fields of instances that could reveal answers.
+    ``keys`` are the settings of the table [task.gold] in `task.toml`. ``labels`` lists
+    the label of each vector position if answers are vectors of 0 and 1. ``pool`` is the
+    file of documents, and ``pool_key`` is the field with document ids. ``secret`` are
+    the fields of instances that could reveal answers.
     """
 
     main: str
@@ -113,9 +113,7 @@ class Recognised:
 def read_gold_files(
     files: Files, form: str, gold: Values, problems: Problems
 ) -> dict[str, GoldFile]:
-    """Return the files of gold that have rows, by file name. Files without rows are
-    skipped.
-    """
+    """Return a mapping from file name to gold file, without files that have no rows."""
     found: dict[str, GoldFile] = {}
     for file in files:
         name = file.name.rpartition("/")[2]
@@ -143,7 +141,7 @@ def _table(
     records = table_records(file, table_form(file, gold), problems)
     if form != "numbers":
         return records
-    # All cells of a table are texts, so cells with numbers are converted.
+    # Table cells are read as text, so numeric cells are converted to numbers.
     return (
         replace(record, value={k: _as_number(cell) for k, cell in record.value.items()})
         for record in records
@@ -174,8 +172,9 @@ def _json_file(file: InputFile, form: str, problems: Problems) -> GoldFile:
 
 
 def _fields_of(value: Any) -> Mapping[str, Any]:
-    """Return the fields of an instance in a file that maps ids to instances. Return an
-    empty mapping if the file maps ids to answers alone, such as grades.
+    """Return the fields of an instance that a JSON object stores under the instance's
+    id. Return an empty mapping if ``value`` is an answer, such as the grades of
+    documents, and not an object with fields.
     """
     if isinstance(value, dict) and not all(type(own) is int for own in value.values()):
         return value
@@ -212,8 +211,8 @@ TOPIC, DOCUMENT, GRADE = "id", "document", "grade"
 
 
 def recognise(form: str, read: Mapping[str, GoldFile]) -> Recognised:
-    """Determine which gold files contain the answers, queries and documents. Raises
-    InputRefused if the files are not gold of the form.
+    """Determine which gold files contain the answers, the queries and the documents.
+    Raises InputRefused if the files cannot be gold for the form of task.
     """
     filled = [name for name, own in read.items() if own.records]
     main = next((name for name in filled if name.startswith("gold")), filled[0])
@@ -257,8 +256,8 @@ def _recognised_rows(
 
 
 def _without_ids(form: str, rows: Rows) -> Rows:
-    """Return the rows without the id field, because an id could look like an answer. If
-    the id field is uncertain, return the rows unchanged.
+    """Return the rows without the id field, because an id could be mistaken for an
+    answer. Return the rows unchanged if no field is certain to be the id.
     """
     keys, guess = guess_id(form, rows, "")
     if guess.confidence != SURE or "ids" in keys or "numbered" in keys:
@@ -280,8 +279,8 @@ def _without_columns(rows: Rows, reading: Reading) -> Rows:
 
 
 def _rows_with_ids(rows: Rows, keys: Values) -> Rows:
-    """Return the rows of gold with an id in each row. The declaration of the task
-    composes the ids from other fields or from row numbers.
+    """Return the rows of gold, each with an id. If the rows have no id field, the id is
+    composed of several fields or is the row number.
     """
     shape = GoldShape(
         ids=tuple(keys.get("ids", ())), numbered=keys.get("numbered", False)
@@ -295,7 +294,7 @@ def _rows_with_ids(rows: Rows, keys: Values) -> Rows:
     return [{**row, keys["id"]: name} for row, name in zip(rows, names, strict=True)]
 
 
-# The following functions recognise rankings and evidence.
+# The following functions recognise gold of ranking tasks and of evidence tasks.
 
 
 @dataclass(frozen=True)
@@ -316,7 +315,6 @@ def _pools(read: Mapping[str, GoldFile]) -> list[_Pool]:
 
 
 def ids_in(value: Any) -> Iterator[str]:
-    """Yield the document ids that a gold answer contains."""
     if isinstance(value, dict):
         yield from map(str, value)
     elif isinstance(value, list):
@@ -350,8 +348,8 @@ def _recognised_ranking(
 
 
 def _of_pool(form: str, name: str, source: GoldFile, pool: _Pool) -> Recognised | None:
-    """Return the instances of a file if all answers are ids of documents in the pool
-    (list of candidates), otherwise None.
+    """Return the gold instances of a file if all answers are ids of documents in the
+    pool (list of candidates), otherwise None.
     """
 
     def is_known(reading: Reading) -> bool:
@@ -380,8 +378,8 @@ def _of_pool(form: str, name: str, source: GoldFile, pool: _Pool) -> Recognised 
 
 @dataclass(frozen=True)
 class _Pair:
-    """The names of the fields with the query id and the document id, and the pool of
-    documents that systems rank.
+    """The field names of query id and document id in a file of query-document pairs,
+    and the pool of documents that systems rank.
     """
 
     query: str
@@ -390,8 +388,9 @@ class _Pair:
 
 
 def _pair_of(source: GoldFile, pools: Sequence[_Pool]) -> _Pair | None:
-    """Return the names of the fields with query id and document id. Return None if any
-    row of the file is not a pair of a query and a document.
+    """Return the names of the fields with the query id and with the document id, and
+    the pool of documents. Return None if the rows of the file are not pairs of a query
+    and a document.
     """
     rows = source.rows
     if source.keys or len(rows) < 2:
@@ -447,8 +446,8 @@ def _of_pairs(
 
 @dataclass(frozen=True)
 class _Grades:
-    """The field with the grade of a document, and the settings of [task.gold] that
-    describe the field.
+    """The field with the relevance grade of a document, and the [task.gold] settings
+    for this field.
     """
 
     name: str
@@ -457,8 +456,8 @@ class _Grades:
 
 
 def _grades(rows: Rows, query: str, document: str) -> _Grades:
-    """Return the field with the grades of documents, and the settings for reading these
-    grades.
+    """Return the field with the relevance grades of documents, and the settings for
+    reading the grades.
     """
     for name in names_of(rows):
         if name in (query, document) or not _IS_GRADE.search(name):
@@ -480,10 +479,11 @@ def _grades(rows: Rows, query: str, document: str) -> _Grades:
 
 
 def _of_document(rows: Rows, query: str, document: str) -> list[str]:
-    """Return the fields that may describe the document instead of the query.
+    """Return the names of fields that may describe the document instead of the query.
 
-    A field describes the query if one document has several values of the field. A field
-    whose name starts like the name of the query field also describes the query.
+    A field is taken to describe the query if rows with the same document have different
+    values in the field. A field whose name begins like the name of the query id field
+    also describes the query.
     """
     stem = re.split(r"[_\W]|(?=Id|ID)", query)[0].lower()
     found = []
@@ -526,7 +526,9 @@ def _of_qrels(
 def _with_queries(
     read: Mapping[str, GoldFile], recognised: Recognised, pools: Sequence[_Pool]
 ) -> Recognised:
-    """Add the fields of the query file to the instances, if the gold has a query file."""
+    """Add the fields in the query file to the gold instances, if the gold includes a
+    query file.
+    """
     topics = {str(row[recognised.key]) for row in recognised.rows}
     for name, source in read.items():
         if name in (recognised.main, recognised.pool):
@@ -566,12 +568,12 @@ def _with_queries(
 
 
 def query_rows(source: GoldFile, key: str) -> Rows:
-    """Return the queries of a file with or without a header."""
+    """Return the queries in a file, which may have a header line."""
     return [record.value for record in query_records(source.file, key, Problems())]
 
 
 def without_candidates(found: Recognised, fields: Sequence[str]) -> Problem:
-    """Return the problem that a ranking has no documents that runs could rank."""
+    """Return the problem that a ranking task has no documents for systems to rank."""
     message = "there is nothing to rank: no file has all documents that the gold names"
     if fields:
         shown = ", ".join(f"“{name}”" for name in fields)

@@ -1,5 +1,5 @@
-"""Typed readers of the keys in a `task.toml`. After a fault in a key, a reader records
-the line number and continues.
+"""Typed access to the keys of a `task.toml`. If a key is faulty, the access method
+records a problem with the line number and continues.
 """
 
 import difflib
@@ -18,7 +18,7 @@ _KINDS |= dict.fromkeys((int, float), "a number")
 
 
 class Faults(list[Problem]):
-    """The problems of a `task.toml`, in the order of discovery."""
+    """The problems in a `task.toml`, in the order in which they were found."""
 
     def __init__(self, file: str, lines: KeyLines | None = None) -> None:
         super().__init__()
@@ -32,8 +32,9 @@ class Faults(list[Problem]):
 
 
 class Keys:
-    """A table of a `task.toml`. Each reader takes a key and returns the default after a
-    fault. The method `close` refuses keys of the table that were not read.
+    """A table of a `task.toml` with typed access to its keys. Methods such as `text`
+    return the value of a key, or the default if the key is faulty. The method `close`
+    records a problem for each key that no method has read.
     """
 
     def __init__(
@@ -123,8 +124,7 @@ class Keys:
                 f"“{name}” is {kind(value)}",
                 f"a table under [{self._dotted(name)}]",
             )
-        # The missing table is already recorded as a fault.
-        # Further faults of keys in the missing table are discarded.
+        # The missing table is a problem, so its missing keys are not reported.
         return Keys({}, (*self.path, name), Faults(self.faults.file))
 
     def tables(self, name: str, default: Any = REQUIRED) -> "list[Keys]":
@@ -145,8 +145,9 @@ class Keys:
         return []
 
     def entry(self, name: str, value: object) -> "Keys | None":
-        """Return a list item as a table, or None for an invalid item. A text as list
-        item is an abbreviation for a table with the text as name.
+        """Return an item of a TOML list as a table, or None if the item is neither a
+        text nor a table. A text in the list is an abbreviation for a table with the
+        text as `name`.
         """
         table = {"name": value} if isinstance(value, str) else value
         return (
@@ -176,8 +177,9 @@ def near(name: str, known: Sequence[str]) -> str:
 
 
 def read_keys(text: str, file: str) -> tuple[Keys, Faults]:
-    """Return the top-level table of a TOML file, and the faults of the file. Invalid
-    TOML is a single fault with a line number.
+    """Return the top-level table of a TOML file, and a list for the problems of the
+    file. If the file is not valid TOML, the list contains one problem with a line
+    number.
     """
     try:
         values = read_toml(text)

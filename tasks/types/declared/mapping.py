@@ -1,4 +1,4 @@
-"""Read the declared names of fields and values in gold and runs from `task.toml`."""
+"""Read from `task.toml` how gold and runs name fields and spell answers."""
 
 import math
 from collections.abc import Mapping
@@ -13,11 +13,11 @@ from tasks.types.forms.numbers import NumberTask
 from tasks.types.tables import DOCUMENT, RANK, SCORE
 
 VALUES, FIELDS = "values", "fields"
-#: `FORMS_WITH_VALUES` lists the forms whose answers are labels or numbers.
-#: In these forms of task, a declaration can map other spellings to the answers.
+#: `FORMS_WITH_VALUES` lists the forms of task whose answers contain labels or numbers.
+#: For the forms in `FORMS_WITH_VALUES`, `task.toml` can map spellings to answers.
 FORMS_WITH_VALUES = ("labels", "numbers", "spans", "evidence")
-#: `OTHER_FIELDS` lists the fields of a run besides id and answer, for each form.
-#: A declaration can rename the fields in `OTHER_FIELDS`.
+#: For each task form, `OTHER_FIELDS` lists the fields of a run besides id and answer.
+#: In `task.toml`, a task can give other names to the fields in `OTHER_FIELDS`.
 OTHER_FIELDS: Mapping[str, tuple[str, ...]] = {
     "labels": (PROBABILITIES, CONFIDENCE),
     "ranking": (DOCUMENT, RANK, SCORE),
@@ -26,9 +26,11 @@ OTHER_FIELDS: Mapping[str, tuple[str, ...]] = {
 
 
 def read_mapping(form: str, gold: Keys, answer: Keys) -> dict[str, Any]:
-    """Return the task settings that the keys `id`, `values` and `fields` define.
+    """Return the settings of a task that the keys `id`, `values` and `fields` of
+    `task.toml` define.
 
-    Runs use the values of the gold unless the declaration has separate values for runs.
+    The mapping `values` of the gold also applies to runs unless [task.answer] has a
+    mapping `values` for runs.
     """
     values, of_runs = _values(form, gold), _values(form, answer)
     return {
@@ -50,9 +52,9 @@ def _values(form: str, keys: Keys) -> Values:
 
 
 def other_fields(form: str, shape: object) -> tuple[str, ...]:
-    """Return the additional fields of a run that a declaration can rename. If answers
-    are sets of evidence, no field can be renamed, because labels are part of the
-    answer.
+    """Return the names of those run fields, besides id and answer, that `task.toml` can
+    rename. If answers are sets of evidence, no field can be renamed, because the label
+    is part of the answer and not a field.
     """
     return () if shape == "sets" else OTHER_FIELDS.get(form, ())
 
@@ -72,8 +74,8 @@ def _fields(form: str, answer: Keys) -> dict[str, str]:
 
 
 def refuse_unknown_values(task: InstanceTask, gold: Keys, answer: Keys) -> None:
-    """Refuse mapped values that lead to an unknown answer, and mapped values that are
-    the name of another answer.
+    """Record a problem for each spelling in `values` that maps to an unknown answer or
+    is itself the name of another answer.
     """
     abstain = getattr(task, "abstain", "")
     for keys, values in ((gold, task.values), (answer, task.answer_values)):

@@ -1,5 +1,5 @@
-"""The measures that a declaration can name. Each form of task has a separate list of
-measures, and each measure has a class and options.
+"""The evaluation measures that a rule set in `task.toml` can select by name. The
+measures that a task can select depend on its form, such as ranking or labels.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,24 +14,25 @@ from tasks.types.tokenizers import TOKENIZERS
 
 CLASSES, CALIBRATION = "scoring.metrics.classification", "scoring.metrics.calibration"
 WEIGHTED = "scoring.metrics.weighted"
-#: Some measures of labels need probabilities or confidences besides the labels.
+#: `PROBABILITIES` and `SCORES` state which numbers a measure needs besides labels.
 PROBABILITIES, SCORES = "probabilities", "probabilities or confidence"
 PARTS = ("precision", "recall", "f1")
-#: `ZEROS` lists the values that a rule set can choose for 0/0 in a class.
-#: Metrics in `OF_CLASSES` get the chosen value for 0/0.
+#: `ZEROS` lists the values that a rule set can define for 0/0 in precision or recall.
+#: `OF_CLASSES` lists the metric classes that receive the rule set's value for 0/0.
 ZEROS = ("0", "left-out")
 OF_CLASSES = (f"{CLASSES}:ClassAverage", f"{CLASSES}:OneClass")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measure:
-    """A measure that rule sets can use.
+    """An evaluation measure that `task.toml` can select.
 
-    ``metric`` is a reference to the class of the measure. ``given`` names the
-    properties of the task that are passed to the class of the measure. ``options`` maps
-    the names of options to types, which are a text, a number, a flag, a label, or a
-    choice of texts. ``cut`` states whether the name of the measure ends with `@k`, and
-    is never, always or maybe.
+    ``metric`` is the import path of the class that computes the measure. ``given``
+    lists the settings of the task that are passed to the class of the measure.
+    ``options`` maps the name of each option to the option's type, which is a text, a
+    number, a flag, a label, or a choice of texts. ``cut`` is `always`, `maybe` or
+    empty, if names of the measure end with a cut-off such as `@10` always, optionally
+    or never.
     """
 
     metric: str
@@ -39,12 +40,12 @@ class Measure:
     given: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     cut: str = ""
-    #: `several` is True if the measure needs several labels per instance.
-    #: `several` is False if the measure needs one label, and None if both are accepted.
+    #: `several` is True for measures of multi-label classification only.
+    #: `several` is None if a measure accepts one or several labels per instance.
     several: bool | None = False
     asks: str = ""
-    #: `has_tokenizer` is True if the measure counts words.
-    #: The rule set may select a tokenizer for a measure that counts words.
+    #: `has_tokenizer` is True if the measure splits texts into words.
+    #: A rule set may select the tokenizer for a measure that splits texts into words.
     has_tokenizer: bool = False
 
 
@@ -233,7 +234,9 @@ CATALOGUE: Mapping[str, Mapping[str, Measure]] = {
 
 
 class Naming:
-    """Converts the measures of a rule set into references to metrics."""
+    """Converts the measures that a rule set lists in `task.toml` into references to
+    metric classes.
+    """
 
     def __init__(
         self,
@@ -243,13 +246,13 @@ class Naming:
         official: Official | None = None,
     ) -> None:
         self.form, self.given = form, given
-        #: `own` contains the measures in the folder's `measures.py`.
+        #: `own` contains the measures that the task folder defines in `measures.py`.
         self.own = own or OwnMeasures("", {})
         self.official = official
 
     def metrics(self, rules: Keys) -> tuple[MetricRef, ...]:
-        # Only tasks of the form text have the key `tokenizer`.
-        # In other forms of task, `close` refuses the key `tokenizer`.
+        # Only a rule set of a text generation task may have the key `tokenizer`.
+        # In all other tasks, `close` refuses the key `tokenizer` as unknown.
         tokenizer = (
             rules.choice("tokenizer", TOKENIZERS, "") if self.form == "text" else ""
         )
@@ -281,7 +284,9 @@ class Naming:
     def _with_zero(
         self, rules: Keys, references: Iterable[MetricRef]
     ) -> tuple[MetricRef, ...]:
-        """Pass the declared value for 0/0 to the metrics that average over classes."""
+        """Pass the value that `task.toml` chooses for 0/0 to metrics such as macro F1,
+        which divide for each class.
+        """
         if "zero" not in rules:
             return tuple(references)
         zero = rules.choice("zero", ZEROS, ZEROS[0])
@@ -298,8 +303,8 @@ class Naming:
     def _column(
         self, official: Official, entry: Mapping[str, Any], rules: Keys
     ) -> MetricRef | tuple[str, str]:
-        """Return the metric for a column of the official program. For a faulty entry,
-        return the fault and the expected value.
+        """Return the metric that reads a column in the output of the official scoring
+        program. For a faulty entry, return an error message and the expected value.
         """
         keys = rules.entry("measures", entry)
         assert keys is not None
@@ -308,8 +313,9 @@ class Naming:
     def _metric(
         self, entry: Any, rules: Keys, place: int, tokenizer: str
     ) -> MetricRef | tuple[str, str] | None:
-        """Return the metric of an entry in a rule set. For a faulty entry, return the
-        fault and the expected form, or None if the fault is already recorded.
+        """Return the metric for an entry in the list `measures` of a rule set. For a
+        faulty entry, return an error message and the expected form, or None if the
+        fault is already recorded.
         """
         keys = rules.entry("measures", entry)
         if keys is None:
@@ -350,8 +356,8 @@ class Naming:
         return MetricRef(name, measure.metric, arguments | parts)
 
     def _unfit(self, measure: Measure, name: str) -> tuple[str, str] | None:
-        """Return the fault and the expected value if a measure of labels cannot be used
-        in this task, otherwise None.
+        """Return an error message and the expected value if the measure does not fit
+        the classification task, otherwise None.
         """
         if self.form != "labels":
             return None

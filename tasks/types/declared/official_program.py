@@ -1,8 +1,8 @@
-"""The official program of a task, stored in `program.json` with files, command, and
-input format.
+"""The official scoring program of a task, which `program.json` stores with its files
+and its command.
 
-This module does not run official programs. The module parses the programs' Python 3
-source to find resources that the sandbox does not provide.
+This module does not run the program, but parses its Python 3 source to find resources
+that the sandbox does not provide.
 """
 
 import ast
@@ -25,23 +25,23 @@ from tasks.types.problems import Problem
 from tasks.types.references import MetricRef
 
 PROGRAM = "program.json"
-#: `TABLE` is the name of the official program's table in `task.toml`.
-#: A measure uses the key `COLUMN` to name a column of the official program.
+#: `TABLE` is the name of the table in `task.toml` that describes the official program.
+#: A measure in `task.toml` selects an output column of the program by `COLUMN`.
 TABLE, COLUMN = "program", "column"
 METRIC = "scoring.metrics.official:OfficialMeasure"
-#: `MARKS` contains the suffix of display names of the program's metrics, by language.
+#: `MARKS` contains the suffix for names of official scores in each language.
 MARKS = {"": "official program", "de": "offizielles Programm"}
 LINES = "lines"
 FILES = (LINES, "csv", "tsv", "jsonl")
 MAX_FILES, MAX_BYTES, MAX_COLUMNS, MAX_WIDTH = 200, 2 << 20, 20, 100
-#: `MAX_CODE` limits the characters of Python code in all files of a program.
-#: For short lines, Python's parser needs five hundred times the memory of the text.
+#: `MAX_CODE` limits the characters of Python code in an official program.
+#: Python's parser needs up to five hundred times the memory of the source text.
 MAX_CODE = 1 << 19
 _PYTHON = re.compile(r"(?:.*/)?python(\d(?:\.\d+)?)?")
 COLUMN_NAME = re.compile(r"[\w.@+ -]{1,60}")
 _GPU = re.compile(r"\.cuda\(|cuda:\d|['\"]cuda['\"]|CUDA_VISIBLE_DEVICES|nvidia-smi")
-#: `_STARTING` lists modules that start processes.
-#: `_SPEAKING` lists modules that use the network.
+#: `_STARTING` lists modules that start processes, which the sandbox forbids.
+#: `_SPEAKING` lists modules that use the network, which the sandbox forbids.
 _STARTING = frozenset({"subprocess", "multiprocessing", "pty", "concurrent"})
 _SPEAKING = frozenset(
     {"socket", "requests", "urllib", "urllib3", "http", "ftplib", "smtplib", "httpx"}
@@ -54,8 +54,8 @@ _GPU_MODULES = frozenset({"cupy", "pycuda", "numba"})
 
 @dataclass(frozen=True)
 class OfficialProgram:
-    """An official program, which computes scores of a task. ``command`` contains the
-    path of the script and the arguments of the script.
+    """The official scoring program of a shared task. ``command`` contains the path of
+    the Python script and the script's arguments.
     """
 
     text: str
@@ -68,19 +68,20 @@ class OfficialProgram:
 
     @property
     def entry(self) -> str:
-        """Return the path of the script that the command runs."""
+        """Return the path of the Python script that the program's command runs."""
         return _script_path(self.command, self.files)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """The layout of the files that the official program reads. ``gold`` is the name of
-    the file in `input/ref`, and ``answers`` is the name of the file in `input/res`.
+    """The layout of the gold and answer files that the official scoring program reads.
+    ``gold`` is the name of the gold file in `input/ref`, and ``answers`` is the name of
+    the answer file in `input/res`.
 
-    If ``files`` is `lines`, each line contains the values of ``width`` instances, or
-    one label as a vector with ``width`` positions. With other values of ``files``, the
-    file is a table with the columns ``id`` (the number of the instance, from 1) and
-    ``field``.
+    If ``files`` is `lines`, each line of a file contains the values of ``width``
+    instances, or one label as a one-hot vector of ``width`` numbers. If ``files`` is
+    not `lines`, each file is a table with the columns ``id`` (the number of the
+    instance, from 1) and ``field``.
     """
 
     gold: str
@@ -96,13 +97,15 @@ class Layout:
 
 
 def written_program(command: str, files: Mapping[str, str]) -> str:
-    """Return the text of a `program.json` with the command and the files of a program."""
+    """Return the text of a `program.json` that stores the command and the files of a
+    scoring program.
+    """
     values = {"command": command, "files": dict(sorted(files.items()))}
     return json.dumps(values, ensure_ascii=False, indent=1) + "\n"
 
 
 def is_program(text: str) -> bool:
-    """Return True for the text of a `program.json`, and False for the text of a
+    """Return True if the text is a `program.json`, and False if the text is a
     `measures.py`.
     """
     return text.lstrip().startswith("{") and not _faults_of(text)
@@ -110,7 +113,9 @@ def is_program(text: str) -> bool:
 
 @lru_cache(maxsize=32)
 def program_of(text: str) -> OfficialProgram:
-    """Return the official program in a text that has been validated earlier."""
+    """Return the official scoring program from the text of a `program.json` that has
+    been validated earlier.
+    """
     values = read_json(text)
     words = shlex.split(values["command"])[1:]
     return OfficialProgram(text, tuple(words), values["files"])
@@ -119,8 +124,8 @@ def program_of(text: str) -> OfficialProgram:
 def read_program(
     text: str, shown: str, faults: list[Problem], *, parses_code: bool = True
 ) -> OfficialProgram | None:
-    """Return the official program in the text of a `program.json`. If the text is not
-    an official program, record the faults and return None.
+    """Return the official scoring program from the text of a `program.json`. If the
+    text is not a valid `program.json`, record the faults and return None.
     """
     found = _faults_of(text)
     if parses_code and not found:
@@ -196,8 +201,8 @@ def _code_faults(program: OfficialProgram) -> list[tuple[str, str]]:
 
 
 def _script_path(words: tuple[str, ...] | list[str], files: Mapping[str, str]) -> str:
-    """Return the path of the script that the command runs. The first word of the
-    command is the path or the file name of the script.
+    """Return the path of the script that the command runs. The first word after
+    `python3` in the command is the path or the file name of the script.
     """
     if not words or not words[0].endswith(".py"):
         return ""
@@ -210,7 +215,9 @@ def _script_path(words: tuple[str, ...] | list[str], files: Mapping[str, str]) -
 
 
 def is_plain_path(name: object) -> bool:
-    """Return True for a relative path without the parts `.` and `..`."""
+    """Return True if the path is relative, has only common characters, and contains no
+    part `.` or `..`.
+    """
     return (
         isinstance(name, str)
         and 0 < len(name) <= 200
@@ -238,7 +245,7 @@ def _is_found(name: str) -> bool:
     try:
         return importlib.util.find_spec(name) is not None
     except ValueError:
-        # A loaded module such as `__main__` may have no specification.
+        # `find_spec` raises ValueError for a module such as `__main__` without a spec.
         return True
 
 
@@ -248,8 +255,8 @@ def _own_names(path: str) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class _Uses:
-    """The modules that a program's code imports, and the functions of `os` that the
-    code uses to start processes.
+    """The modules that a program's code imports, and the functions of the module `os`
+    with which the code starts processes.
     """
 
     imports: tuple[str, ...]
@@ -258,7 +265,9 @@ class _Uses:
 
 @lru_cache(maxsize=32)
 def _uses(text: str) -> _Uses:
-    """Parse the Python code in a `program.json` and return the uses of modules."""
+    """Parse the Python code in a `program.json` and return the imported modules and the
+    process-starting functions of `os`.
+    """
     imports: dict[str, None] = {}
     os_calls: set[str] = set()
     for source in _python_files(program_of(text).files).values():
@@ -307,16 +316,17 @@ def warnings_of(program: OfficialProgram) -> list[str]:
 
 
 class Official:
-    """The official program of a folder and the input layout. The object creates a
-    metric for each column of the program.
+    """The official scoring program in a task folder, and the layout of the program's
+    input files. The method `reference` returns the metric for a column in the program's
+    output.
     """
 
     def __init__(self, text: str, layout: Layout) -> None:
         self.text, self.layout = text, layout
 
     def reference(self, name: str, keys: Keys) -> MetricRef | tuple[str, str]:
-        """Return the metric of an entry in a rule set, or a fault and the expected
-        value.
+        """Return the metric for an entry in a rule set, or an error message and the
+        expected value.
         """
         column = keys.text(COLUMN)
         is_lower = keys.flag("lower_is_better")
@@ -341,8 +351,9 @@ class Official:
 
 
 def read_layout(keys: Keys, form: str, given: Mapping[str, Any]) -> Layout | None:
-    """Return the layout of input files that the table [task.program] declares. For an
-    invalid table, record the faults and return None.
+    """Return the layout of the program's input files that the table [task.program] in
+    `task.toml` describes. If the table [task.program] is invalid, record the faults and
+    return None.
     """
     before = len(keys.faults)
     if form not in ("labels", "numbers", "text"):
@@ -382,8 +393,8 @@ def marked_names(
     rule_sets: Mapping[str, tuple[MetricRef, ...]],
     names: Mapping[str, Mapping[str, str]],
 ) -> dict[str, dict[str, str]]:
-    """Return display names of metrics by language. The names of the program's metrics
-    get a suffix.
+    """Return the display names of a task's metrics by language. Names of metrics that
+    the official program computes get a suffix such as “(official program)”.
     """
     marked = {language: dict(name) for language, name in names.items()}
     columns = {
@@ -401,7 +412,7 @@ def marked_names(
 
 
 def rules_of_program(rule_sets: Mapping[str, Any]) -> frozenset[str]:
-    """Return the rule sets that contain a column of the official program."""
+    """Return the names of the rule sets that contain a metric of the official program."""
     return frozenset(
         name
         for name, metrics in rule_sets.items()

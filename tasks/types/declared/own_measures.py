@@ -1,8 +1,8 @@
-"""The measures in the `measures.py` of a task folder. The attributes of the measures
-are read without running the file.
+"""The evaluation measures that a task folder defines in its file `measures.py`. The
+class attributes of the measures are read from the source without running the file.
 
-This module runs only files with trusted digests, which are part of Citeboard. A
-sandboxed process runs all other files (see `scoring.metrics.own`).
+This module runs only a `measures.py` whose digest is in `TRUSTED`. Every other
+`measures.py` runs in a sandboxed process (see `scoring.metrics.own`).
 """
 
 import ast
@@ -18,28 +18,28 @@ from tasks.types.problems import InputRefused, Problem
 from tasks.types.references import MetricRef
 
 MEASURES = "measures.py"
-#: `TRUSTED` contains the SHA-256 digests of trusted files.
-#: The only trusted file belongs to the task reference-verification.
+#: `TRUSTED` contains SHA-256 digests of `measures.py` files that need no sandbox.
+#: The only trusted `measures.py` belongs to the task reference-verification.
 TRUSTED = frozenset(
     {"bb677d24085a7147df82ad42ae75af30b28e12192b74b96fd8b6e85f1c91de6e"}
 )
-#: Measures import the module `HOME`.
-#: `WRITTEN_FOR` is the former name of this module and is replaced in existing files.
+#: `HOME` is the module from which a `measures.py` imports base classes of measures.
+#: `WRITTEN_FOR` is the former name of `HOME`, which existing files may still import.
 HOME, WRITTEN_FOR = "scoring.metrics", "scoring" + ".metrics"
-#: `KINDS` maps the base class of a measure to a metric.
-#: The metric represents the measure if the file of the measure is not run.
+#: `KINDS` maps the name of a measure's base class to a metric class.
+#: Processes that do not run a `measures.py` use metric classes in `KINDS` instead.
 KINDS = {
     **dict.fromkeys(
         ("Metric", "MeanMetric", "CountMetric"), "scoring.metrics.own:OwnMeasure"
     ),
     "WeightedMetric": "scoring.metrics.own:OwnWeightedMeasure",
 }
-#: `CARRIERS` is the attribute of a weighted measure that lists columns of the matrix.
-#: Only rows of the listed columns contribute to the value of the measure.
+#: The attribute `CARRIERS` of a weighted measure lists columns of its matrix.
+#: Only rows with non-zero values in the `CARRIERS` columns affect the measure.
 CARRIERS = "carriers"
-#: `HAS_MARKS` is recorded for a class that defines a method `marks`.
+#: `HAS_MARKS` is recorded for measure classes that define the method `marks`.
 HAS_MARKS = "has_marks"
-#: `FACTS` lists class attributes that a measure may set to literals, with types.
+#: `FACTS` lists the attributes of a measure class that are literals, with types.
 FACTS: Mapping[str, tuple[type, ...]] = {
     "higher_is_better": (bool, type(None)),
     "scale": (int, float),
@@ -56,8 +56,8 @@ FACTS: Mapping[str, tuple[type, ...]] = {
 
 @dataclass(frozen=True)
 class OwnMeasures:
-    """Map the name of each measure class to a metric that represents the class, and to
-    the attributes that the class declares.
+    """Maps the name of each measure class in a `measures.py` to a metric, and to the
+    attributes that the measure class declares.
     """
 
     text: str
@@ -75,8 +75,8 @@ class OwnMeasures:
 
 
 class MeasureFailed(InputRefused):
-    """A measure cannot be computed, which is an error of the task. The message contains
-    the name of the file but no text from the file.
+    """The error for a measure of a `measures.py` that cannot be computed. The error
+    message contains the file name but no text that the code of the measure produced.
     """
 
 
@@ -94,15 +94,18 @@ def not_here(call: Any) -> Any:
 
 
 class Chosen:
-    """The function that computes a folder's measures in this process. The default
-    function for computing measures raises an error.
+    """Contains the function that computes the measures of a `measures.py` in this
+    process. The default function raises an error instead of running the measures of a
+    `measures.py`.
     """
 
     compute: Callable[[Any], Any] = staticmethod(not_here)
 
 
 def use(compute: Callable[[Any], Any]) -> None:
-    """Set the function that computes a `scoring.metrics.own.Call` in this process."""
+    """Set the function that computes a measure, given a `scoring.metrics.own.Call`, in
+    this process.
+    """
     Chosen.compute = staticmethod(compute)
 
 
@@ -115,8 +118,8 @@ def is_trusted(text: str) -> bool:
 
 
 def module_of(text: str) -> str:
-    """Return the module name of a trusted file of measures. Execute the file if the
-    file has not been executed before.
+    """Return the name of the Python module for a trusted `measures.py`. Execute the
+    file unless this process has already executed the file.
     """
     assert is_trusted(text), "nothing else is run here"
     name = f"citeboard_measures_{digest_of(text)[:16]}"
@@ -126,8 +129,9 @@ def module_of(text: str) -> str:
 
 
 def run_file(text: str, name: str) -> ModuleType:
-    """Execute a file of measures as a Python module with the given name. The module is
-    added to ``sys.modules``, where dataclasses look up modules.
+    """Execute the text of a `measures.py` as a Python module with the given name. The
+    module is added to ``sys.modules``, where the library `dataclasses` looks up
+    modules.
     """
     module = sys.modules[name] = ModuleType(name)
     try:
@@ -141,8 +145,8 @@ def run_file(text: str, name: str) -> ModuleType:
 
 
 def read_measures(text: str, shown: str, faults: list[Problem]) -> OwnMeasures:
-    """Parse the measures in a `measures.py` without running the file. Classes without
-    the base class of a measure are ignored.
+    """Parse the measure classes in a `measures.py` without running the file. Classes
+    that are not derived from a base class in `KINDS` are ignored.
     """
     faults = [] if is_trusted(text) else faults
     classes: dict[str, tuple[str, Mapping[str, Any]]] = {}
@@ -186,8 +190,8 @@ def measure_warnings(text: str) -> list[str]:
 
 
 def measures_without_carriers(text: str) -> list[str]:
-    """Return the names of weighted measures that have intervals and do not declare
-    `carriers`.
+    """Return the names of weighted measures that have confidence intervals but no
+    attribute `carriers`.
     """
     return [
         name

@@ -1,7 +1,7 @@
-"""Count the values of each field in gold, and propose the declaration of a task.
+"""Count the values of each gold field, and propose a `task.toml` for a new task.
 
-Proposals are conservative, so a field that could reveal an answer is not proposed as
-public.
+The proposals are conservative, so a field that could reveal the answer is not proposed
+as public.
 """
 
 import re
@@ -56,21 +56,20 @@ from tasks.types.text import decoded
 from tasks.types.toml_lines import table
 
 Values = dict[str, Any]
-#: `MAX_CLASSES` limits the classes in a dimension.
-#: `MAX_LABEL_MEASURES` limits the labels with a separate measure for each label.
+#: `MAX_CLASSES` limits the number of classes in a proposed breakdown of scores.
+#: A separate F1 for each label is proposed for at most `MAX_LABEL_MEASURES` labels.
 MAX_CLASSES, MAX_LABEL_MEASURES = 20, 8
-#: `MAX_FIELDS` is the maximum number of described fields.
+#: `MAX_FIELDS` is the maximum number of gold fields that a proposal describes.
 MAX_FIELDS = 200
-#: Users can select the measures at the cut-offs in `CUTS`.
+#: For each measure with a rank cut-off, users can select the cut-offs in `CUTS`.
 CUTS = (1, 5, 10, 20, 100)
-#: A classifier that uses only one field is right for a share of the instances.
-#: The field reveals the label if the share is at least `GIVES_AWAY`.
+#: A field reveals the label if a classifier that uses only this field is often right.
+#: A field is secret if it alone predicts labels with an accuracy over `GIVES_AWAY`.
 GIVES_AWAY = 0.9
-#: A part of a field is telling if it occurs far more often with one label.
-#: A telling part occurs `MORE_OFTEN` times more often, and at least `OFTEN` times.
+#: A field is secret if it occurs `MORE_OFTEN` times as often with one label.
+#: Fields in fewer than `OFTEN` instances are exempt from the test with `MORE_OFTEN`.
 MORE_OFTEN, OFTEN = 3, 20
-#: A list field may contain the candidates if most lists are longer than the answers.
-#: `HAS_MORE` is the minimum share of instances whose list is longer.
+#: `HAS_MORE` is the least share of candidate lists with items besides the answers.
 HAS_MORE = 0.9
 MEASURES = {
     "labels": ("macro_f1", "accuracy", "mcc"),
@@ -85,15 +84,15 @@ MEASURES = {
     ),
     "numbers": ("spearman", "pearson", "mae"),
 }
-#: In TOML, lists under the keys in `_ARRAYS` are written as arrays of tables.
-#: Lists of tables under other keys are written inline.
+#: Lists under the keys in `_ARRAYS` become arrays of tables such as [[task.rules]].
+#: Lists under keys that are not in `_ARRAYS` are written inline in TOML.
 _ARRAYS = ("rules", "baselines")
 _IS_UNIT = re.compile(
     r"(^|_)(id|key|paper|document|doc|article|topic|author)s?$", re.IGNORECASE
 )
 _IS_DATE = re.compile(r"\d{4}-\d{2}(-\d{2})?")
-#: `_PLAIN` matches names of negative classes.
-#: If `_PLAIN` matches one of two labels, the other label is the positive class.
+#: `_PLAIN` matches typical names of the negative class in binary classification.
+#: If a task has two labels, `_PLAIN` matches the label of the negative class.
 _PLAIN = re.compile(
     r"(no|none|not|non|false|0|valid|negative|other|real|human)([ _-].*)?",
     re.IGNORECASE,
@@ -102,8 +101,9 @@ _PLAIN = re.compile(
 
 @dataclass(frozen=True)
 class Field:
-    """A description of a field in the gold files. ``there`` is the number of instances
-    that have the field. ``different`` is the number of distinct values in the field.
+    """A summary of one field in the gold files, with counts and an example value.
+    ``there`` is the number of instances with a value in the field. ``different`` is the
+    number of distinct values in the field.
     """
 
     name: str
@@ -114,8 +114,8 @@ class Field:
 
 @dataclass(frozen=True)
 class Found:
-    """The fields of the instances and of the pool (list of candidates), and the
-    proposed table `task`.
+    """The fields of the gold instances and of the pool (list of candidates), and the
+    proposed contents of `task.toml`.
     """
 
     instances: int
@@ -124,8 +124,7 @@ class Found:
     files: list[str]
     task: Values
     guesses: list[Guess]
-    #: `lacks` contains problems that prevent the creation of a task.
-    #: In a task with problems in `lacks`, the answers were nevertheless recognised.
+    #: `lacks` lists problems of recognised gold that prevent the creation of a task.
     lacks: list[Problem]
 
 
@@ -137,12 +136,11 @@ def look(
     known: Values | None = None,
     delimiter: str = "",
 ) -> Found:
-    """Describe the files of gold, and propose a declaration. If ``known`` is the table
-    of an existing declaration, describe the files by ``known`` instead. Raises
-    InputRefused.
+    """Describe the fields of gold files, and propose a `task.toml` for the task. If
+    ``known`` contains an existing `task.toml`, describe the gold files according to
+    ``known`` and propose nothing. Raises InputRefused.
 
-    If several delimiters split a CSV file consistently, the user can choose the
-    ``delimiter``.
+    ``delimiter`` is needed if several delimiters split a CSV file consistently.
     """
     problems = Problems()
     said = {"delimiter": delimiter, **(known or {}).get("gold", {})}
@@ -177,14 +175,14 @@ def look(
 
 
 def _raw(source: GoldFile) -> Rows:
-    """Return the unchanged rows of a file, or no rows for qrels (relevance judgements),
-    whose columns have no names.
+    """Return the unchanged rows of a gold file, or no rows if the file contains qrels
+    (relevance judgements), whose columns have no names.
     """
     return () if source.keys.get("files") == TREC else source.rows
 
 
 def _declared_fields(task: Values, read: Mapping[str, GoldFile]) -> Found:
-    """Return the fields of the files according to an existing declaration."""
+    """Return the fields of the gold files as an existing `task.toml` describes them."""
     gold, pool = task.get("gold", {}), str(task.get("pool", {}).get("file", ""))
     others = (pool, gold.get("queries", ""))
     main = next((name for name in read if name not in others), next(iter(read)))
@@ -233,8 +231,9 @@ def declaration(task: Values) -> str:
 
 
 def _file_form(file: InputFile, gold: Values) -> dict[str, str]:
-    """Return the settings of [task.gold] that describe the format of a file. Files of
-    JSON lines need no settings.
+    """Return the settings of the table [task.gold] that state the format of a gold
+    file. A gold file of JSON lines needs no settings, because JSON lines are the
+    default format.
     """
     form = file.suffix.removeprefix(".")
     if form not in TABLES:
@@ -245,7 +244,7 @@ def _file_form(file: InputFile, gold: Values) -> dict[str, str]:
 
 
 def _fields(file: Rows, beside: Rows = ()) -> list[Field]:
-    """Return descriptions of the fields in a file, and of fields that occur only in
+    """Return a summary of each field in ``file``, and of each further field in
     ``beside``.
     """
     found = []
@@ -279,7 +278,7 @@ def _proposed(form: str, recognised: Recognised) -> Values:
     ]
     unit = next((name for name in others if _is_unit(rows, name)), "")
     if not unit:
-        # The id's part with the fewest distinct values is the unit.
+        # The part of a composed id with the fewest values becomes the resampling unit.
         parts = [
             name for name in recognised.keys.get("ids", ()) if _is_unit(rows, name)
         ]
@@ -310,7 +309,7 @@ def _proposed(form: str, recognised: Recognised) -> Values:
         **({"hidden": hidden} if hidden else {}),
     }
     said, measures = _of_form(form, rows, answer, labels, shown)
-    # Baselines of rankings need documents, and the lead baseline needs a text.
+    # Ranking baselines need documents, and the lead baseline needs a text to copy.
     has_inputs = {"ranking": bool(recognised.pool), "text": bool(shown)}.get(form, True)
     baselines = [
         {"name": name} for name in BASELINES[form] if name != TFIDF and has_inputs
@@ -328,11 +327,11 @@ def _proposed(form: str, recognised: Recognised) -> Values:
 def _public_fields(
     form: str, recognised: Recognised, others: Sequence[str], groups: Sequence[str]
 ) -> list[str]:
-    """Return the fields that are proposed as public because the fields neither contain
-    nor reveal an answer.
+    """Return the names of gold fields that neither contain nor reveal the answer, and
+    are therefore proposed as public.
     """
     rows, answer = recognised.rows, recognised.answer
-    # The tokens are always public, as tags are useless without tokens.
+    # The tokens of sentences are always public, because systems must tag the tokens.
     tokens = token_fields(rows, answer)[:1] if form == "tags" else []
     names = names_of(rows)
     before = names[: names.index(answer)] if answer in names else []
@@ -350,8 +349,8 @@ def _public_fields(
 
 
 def _guess_candidates(task: Values, recognised: Recognised) -> list[Guess]:
-    """Return the guess about the field with each instance's candidates, if the gold has
-    a field with candidates.
+    """Return a guess that names the field with each instance's list of candidates, or
+    no guess if there is no such field.
     """
     name = task["answer"].get("candidates")
     if task["form"] != "ranking" or not name:
@@ -361,8 +360,9 @@ def _guess_candidates(task: Values, recognised: Recognised) -> list[Guess]:
 
 
 def _ranking_problems(task: Values, recognised: Recognised) -> list[Problem]:
-    """Return the problem of a ranking that has no documents. Raises InputRefused if no
-    field could contain candidates.
+    """Return the problem that a ranking task has no documents to rank. Raises
+    InputRefused if the gold has neither a pool of documents nor a field that could
+    contain candidates.
     """
     if task["form"] != "ranking" or recognised.pool or task["answer"].get("candidates"):
         return []
@@ -402,8 +402,8 @@ def _is_number(value: Any) -> bool:
 
 
 def _labels(found: Recognised) -> list[str]:
-    """Return the labels of a task in order of descending frequency. For label vectors,
-    return the labels in the order of positions.
+    """Return the labels of a task in order of descending frequency. If answers are
+    vectors of 0 and 1, return the labels in the order of the vector positions.
     """
     if found.labels:
         return [*found.labels]
@@ -419,7 +419,7 @@ def _labels(found: Recognised) -> list[str]:
 
 def _is_unit(rows: Rows, name: str) -> bool:
     """Return True if the values of the field identify groups of instances that should
-    be resampled together.
+    be resampled together in a bootstrap.
     """
     own = scalars(rows, name) or []
     is_several = len(own) == len(rows) and 1 < len(set(own)) <= len(rows) / 2
@@ -440,7 +440,7 @@ def _reveals_label(rows: Rows, name: str, groups: Sequence[str]) -> bool:
         (sign, label) for own, label in zip(signs, groups, strict=True) for sign in own
     )
     whole = Counter(groups)
-    # `best` counts the instances that a single word would classify correctly.
+    # `best` is the number of right answers of the best classifier with one word.
     best = 0
     for sign in {sign for sign, _ in by_sign}:
         there = [by_sign[sign, label] for label in whole]
@@ -459,8 +459,8 @@ def _reveals_label(rows: Rows, name: str, groups: Sequence[str]) -> bool:
 
 
 def _names_answers(rows: Rows, name: str, answer: str) -> bool:
-    """Return True if, in most rows, a text in the field contains the ids of the
-    answers. Lists in the field are ignored, since a list of candidates must contain the
+    """Return True if the field mentions the ids of right answers in most rows. Lists in
+    the field are ignored, because a list of candidates necessarily contains the right
     answers.
     """
     told = [
@@ -474,8 +474,8 @@ def _names_answers(rows: Rows, name: str, answer: str) -> bool:
 
 
 def _telling_parts(rows: Rows, name: str, groups: Sequence[str]) -> Iterator[str]:
-    """Yield the parts of a field that occur much more often with one label than with
-    another.
+    """Yield the paths of inner fields that occur much more often with one label than
+    with another.
     """
     parts = dict.fromkeys(
         part for row in rows if isinstance(row.get(name), dict) for part in row[name]
@@ -531,8 +531,8 @@ def _dimension(
 def _of_form(
     form: str, rows: Rows, answer: str, labels: Sequence[str], shown: Sequence[str]
 ) -> tuple[Values, list[Any]]:
-    """Return the settings of [task.answer], and the proposed measures, the ranking
-    measure first.
+    """Return the settings of [task.answer] in `task.toml`, and the proposed measures
+    with the measure for ranking systems first.
     """
     measures: list[Any] = list(MEASURES[form])
     values = [row.get(answer) for row in rows]
@@ -585,8 +585,9 @@ def _of_form(
 
 
 def candidate_fields(rows: Rows, answer: str) -> list[str]:
-    """Return the list fields that could contain candidates. A list of candidates
-    contains every answer, and in nearly all instances also other items.
+    """Return the names of list fields that could contain candidates to rank. A field
+    could contain candidates if each list includes every right answer, and nearly all
+    lists include further items.
     """
     found = []
     for name in names_of(rows):
@@ -602,8 +603,8 @@ def candidate_fields(rows: Rows, answer: str) -> list[str]:
 def _label_answer(
     labels: Sequence[str], measures: list[Any], *, has_lists: bool
 ) -> tuple[Values, list[Any]]:
-    """Return the settings of [task.answer] and the measures for a task of the form
-    labels.
+    """Return the settings of [task.answer] in `task.toml`, and the proposed measures,
+    for a classification task.
     """
     said: Values = {"labels": list(labels)}
     if has_lists:
@@ -622,8 +623,9 @@ def _label_answer(
 
 
 def _of_labels(labels: Sequence[str]) -> list[Any]:
-    """Return an F1 measure for each label. If two labels differ only in case or
-    punctuation, a number is added to the name of the second measure.
+    """Return an entry of `task.toml` for the F1 measure of each label. If the names of
+    two measures are equal except for case or punctuation in the labels, the second name
+    ends with a number.
     """
     measures: dict[str, Any] = {}
     for label in labels:
@@ -637,8 +639,9 @@ def _of_labels(labels: Sequence[str]) -> list[Any]:
 
 
 def measures_of(task: Values) -> dict[str, Any]:
-    """Return all measures that the task can use, by name. Measures that the task
-    already uses come first in the result.
+    """Return all measures that the task can use, as a mapping from name to entry in
+    `task.toml`. Measures that the first rule set of the task already uses come first in
+    the mapping.
     """
     said, form = task.get("answer", {}), task["form"]
     has = {

@@ -1,4 +1,6 @@
-"""Read the keys of a `task.toml` that only some forms of task have."""
+"""Read the settings in `task.toml` that differ between forms of task, such as ranking
+and labels.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -29,12 +31,12 @@ from tasks.types.forms.texts import TextTask
 from tasks.types.jsonlines import MAX_TEXT
 
 Settings = Mapping[str, Any]
-#: `Reading` reads [task.answer], other tables of [task], and missing answers.
-#: `Reading` gets [task.gold], [task.answer] and [task] as the first arguments.
-#: The last argument of `Reading` contains the rule sets, which treat missing answers.
+#: `Reading` functions build a task from `task.toml` for one form of task.
+#: `Reading` functions receive [task.gold], [task.answer], [task] and the rule sets.
+#: Each rule set defines the treatment of missing answers.
 Reading = Callable[[Settings, Keys, Keys, Sequence[Keys]], InstanceTask | None]
 ANSWER = "field"
-#: `FILES_OF` lists gold file formats for forms that do not accept the default formats.
+#: `FILES_OF` lists gold formats for forms of task that refuse the default formats.
 FILES_OF = {"tags": (*JSON_FORMS, BIO)}
 
 
@@ -85,13 +87,16 @@ def _read_label_form(
 def _treatments(
     rules: Sequence[Keys], name: str = "missing", labels: Sequence[str] = ()
 ) -> dict[str, Treatment]:
-    """Return the treatment of unanswered instances in each rule set."""
+    """Return a mapping from each rule set to its treatment of instances without an
+    answer.
+    """
     return {rule.text("name"): _treatment(rule, name, labels) for rule in rules}
 
 
 def _treatment(rule: Keys, name: str, labels: Sequence[str]) -> Treatment:
-    """Return the treatment of unanswered instances, which is a keyword. In the form
-    labels, the treatment may be a table with a substitute label.
+    """Return `wrong` or `left-out`, the treatment of instances without an answer in a
+    rule set. In classification tasks, `task.toml` may instead name a label that
+    replaces missing answers.
     """
     value = rule.value(name, WRONG)
     if isinstance(value, dict) and labels:
@@ -188,8 +193,9 @@ def _read_tag_form(
 def _pool_settings(
     task: Keys, id_field: str, content: str, content_field: str
 ) -> dict[str, Any]:
-    """Return the settings of the pool, which contains the documents or candidates.
-    ``content`` is the key whose value names the field with the content.
+    """Return the settings of the pool, which is the file of documents or candidates.
+    ``content`` is the key in `task.toml` whose value names the field with the document
+    text.
     """
     pool = task.table("pool")
     if "file" in pool and "/" in pool.text("file"):

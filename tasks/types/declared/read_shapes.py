@@ -1,4 +1,4 @@
-"""Read the keys of [task.gold] that describe the shape of gold files, for all forms."""
+"""Read the settings of [task.gold] that state how gold files arrange ids and answers."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,8 +6,8 @@ from tasks.types.declared.keys import Keys
 from tasks.types.forms.instances import TREC
 from tasks.types.forms.shapes import GoldShape
 
-#: `OF_FORMS` maps each key of only some forms of task to the forms that have the key.
-#: Keys outside `OF_FORMS` exist in all forms of task.
+#: `OF_FORMS` maps some keys of [task.gold] to the forms of task that permit the key.
+#: All other keys of [task.gold] are permitted in every form of task.
 OF_FORMS: Mapping[str, Sequence[str]] = {
     "columns": ("labels", "numbers", "text"),
     "vector": ("labels",),
@@ -16,7 +16,7 @@ OF_FORMS: Mapping[str, Sequence[str]] = {
     "document": ("ranking",),
     "relevant": ("ranking",),
 }
-#: A task may use at most one key of each group in `EXCLUSIVE`.
+#: A `task.toml` may contain at most one key of each group in `EXCLUSIVE`.
 EXCLUSIVE = (
     ("ids", "numbered", "keyed", "document"),
     ("columns", "vector", "separator", "item", "document"),
@@ -24,8 +24,9 @@ EXCLUSIVE = (
 
 
 def read_shape(gold: Keys, form: str, files: str) -> GoldShape:
-    """Read the keys of [task.gold] that describe the shape of gold files. Refuse keys
-    that are invalid for the form, for the file format, or in combination.
+    """Return the settings of [task.gold] that state how gold files arrange ids and
+    answers. Record a problem for each setting that is invalid for the form of task or
+    for the file format, or that contradicts another setting.
     """
     shape = GoldShape(
         ids=gold.texts("ids", ()),
@@ -63,5 +64,7 @@ def read_shape(gold: Keys, form: str, files: str) -> GoldShape:
 
 
 def secret_fields(shape: GoldShape, field: str) -> tuple[str, ...]:
-    """Return the names of the gold fields that contain answers."""
+    """Return the names of the gold fields that contain the answers and must not be
+    public.
+    """
     return (field, *shape.columns, *([shape.document] if shape.document else []))

@@ -1,4 +1,4 @@
-"""Read the table [task.view] of a `task.toml`, which describes how pages show an
+"""Read the table [task.view] of a `task.toml`, which defines how web pages show an
 instance.
 """
 
@@ -14,10 +14,10 @@ VIEW = "view"
 
 
 def read_view(task_keys: Keys, form: str, task: InstanceTask) -> View:
-    """Return the declared view of instances on pages, or the default view of the form
-    of task.
+    """Return the layout of instances on web pages that [task.view] defines, or the
+    default layout for the form of task.
 
-    All fields in the view of an instance must be public.
+    The layout may show only public fields of the instance.
     """
     view = default_view(form, task)
     if VIEW not in task_keys:
@@ -59,8 +59,8 @@ def _require_shown(keys: Keys, name: str, path: str, task: InstanceTask) -> None
 def _labels(
     keys: Keys, task: InstanceTask
 ) -> tuple[dict[str, str], dict[str, Mapping[str, str]]]:
-    """Return the labels of fields in the default language, and the labels in other
-    languages.
+    """Return the display names of instance fields, separately for the default language
+    and for each other language.
     """
     table = keys.table("labels", {})
     labels: dict[str, str] = {}

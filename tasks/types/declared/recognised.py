@@ -1,8 +1,8 @@
-"""Recognise the fields of gold that contain ids, and the fields that contain answers of
-a form.
+"""Recognise which fields of a gold file contain ids, and which fields contain answers
+of a given form such as labels or rankings.
 
-Each guess about a field has a confidence and a reason. The reason of a guess contains
-field names and counts, but no values from the gold.
+The reasons for a guess mention field names and counts, but no values from the gold
+file.
 """
 
 import dataclasses
@@ -39,11 +39,11 @@ from tasks.types.forms.shapes import SPACE, is_on, label_text, split_at
 from tasks.types.problems import InputRefused, Problem
 
 SURE, LIKELY, UNSURE = "sure", "likely", "unsure"
-#: `MAX_NAME` is the maximum length of field names that are compared for prefixes.
+#: `MAX_NAME` is the number of characters that are compared in field names.
 MAX_NAME = 100
-#: `MAX_PARTS` is the maximum number of fields that are tested as parts of an id.
+#: `MAX_PARTS` is the maximum number of fields that are tried as parts of a composed id.
 MAX_PARTS = 8
-#: Separators of labels are tested in the order of `SEPARATORS`.
+#: `SEPARATORS` lists the separators of labels in the order in which they are tried.
 #: White space is the last separator, because many labels contain white space.
 SEPARATORS = {";": "semicolons", "|": "bars", ",": "commas", SPACE: "white space"}
 _OTHER_ANSWERS = {
@@ -55,7 +55,7 @@ _IS_PART = re.compile(
     r"|sentence|turn|claim|tweet|query)s?$|[a-z](Id|ID|Key|No)$|[a-z]id$",
     re.IGNORECASE,
 )
-#: `_IS_DOCUMENT` matches names of fields with document ids, which may be answers.
+#: `_IS_DOCUMENT` matches field names of document ids, which are answers in some tasks.
 _IS_DOCUMENT = re.compile(r"doc|corpus|passage|candidate|abstract|^pid$", re.IGNORECASE)
 IS_CANDIDATES = re.compile(r"candidate|option|choice|(^|_)pool", re.IGNORECASE)
 _IS_IOB_TAG = re.compile(r"O|[BI](-.*)?")
@@ -64,8 +64,8 @@ _STEM = re.compile(r"^(.*?)[_\W]?(\d+|[A-Za-z]+)$")
 
 @dataclass(frozen=True)
 class Guess:
-    """A guess about one ``part`` of the declaration. Each guess has a value, a
-    confidence and a reason.
+    """A guess about the setting ``part`` of a proposed `task.toml`. A guess consists of
+    a value, a confidence and a reason.
     """
 
     part: str
@@ -76,11 +76,12 @@ class Guess:
 
 @dataclass(frozen=True)
 class Reading:
-    """A field that may contain the answer, and the keys of [task.gold] for reading the
-    field.
+    """A gold field that may contain the answer, and the [task.gold] settings for
+    reading the field.
 
-    ``values`` are the answers in the form of the task. For a label vector, ``labels``
-    are the labels in the order of positions.
+    ``values`` are the answers, converted to the format that the form of task requires.
+    ``labels`` lists the label of each vector position if answers are vectors of 0 and
+    1.
     """
 
     field: str
@@ -90,12 +91,12 @@ class Reading:
     labels: Sequence[str] = ()
 
 
-# The following functions recognise ids.
+# The following functions recognise the id fields of a gold file.
 
 
 def guess_id(form: str, rows: Rows, answer: str) -> tuple[dict[str, Any], Guess]:
-    """Return the keys of [task.gold] that define the ids of instances, and the guess
-    about the ids.
+    """Return the [task.gold] settings that define the ids of instances, and a guess
+    that explains the settings.
     """
     names = [name for name in names_of(rows) if name != answer]
     unique = [name for name in names if is_key(rows, name)]
@@ -122,7 +123,7 @@ def guess_id(form: str, rows: Rows, answer: str) -> tuple[dict[str, Any], Guess]
             reason = f"“{name}” is named like an id; {again} of its values stand in several rows"
             return {"id": name}, Guess("id", name, UNSURE, reason)
     key = next(own for own in ("id", "row", "instance_id") if own not in names_of(rows))
-    # In rankings and evidence, document ids are answers, not parts of instance ids.
+    # In ranking and evidence tasks, document ids are answers and not parts of ids.
     has_pairs = form not in ("ranking", "evidence")
     if has_pairs and (pair := _pair(rows, names)):
         reason = f"no field differs in all rows; {_quoted(pair)} do together"
@@ -136,8 +137,8 @@ def guess_id(form: str, rows: Rows, answer: str) -> tuple[dict[str, Any], Guess]
 
 
 def _may_be_ids(rows: Rows, name: str) -> bool:
-    """Return True if the values of a field are single words, at least one word is not a
-    number, and the field's name is not typical of answers.
+    """Return True if the values of a field are single words and not all numbers, and
+    the name of the field is not typical of answers.
     """
     own = scalars(rows, name) or []
     return (
@@ -163,16 +164,17 @@ def _pair(rows: Rows, names: Sequence[str]) -> tuple[str, str] | None:
     return None
 
 
-# The following functions recognise answers.
+# The following functions recognise the answer fields of a gold file.
 
 
 def guess_answer(
     form: str, rows: Rows, *, also: Callable[[Reading], bool] | None = None
 ) -> tuple[Reading, Guess]:
-    """Return the field with the answer, and a guess with confidence and reason. Raises
-    InputRefused with the reason if no field can contain the answer.
+    """Return the gold field with the answer, and a guess with confidence and reason.
+    Raises InputRefused with the reason if no field can contain the answer.
 
-    For rankings, ``also`` returns True if all answers of a field are known candidates.
+    In ranking tasks, ``also`` returns True if all answers of a field are ids of known
+    candidates.
     """
     names = names_of(rows)
     readings = [*_column_readings(form, rows, names)]
@@ -218,9 +220,9 @@ def _answer_guess(
     return Guess("answer", found.field, UNSURE, reason)
 
 
-#: A low rank means that a field name probably belongs to the answer.
-#: Typical names of answers have the lowest ranks, before names with a typical part.
-#: Unusual names have ranks from UNNAMED on, and names of metadata from FACT on.
+#: The rank of a field name is low if the field probably contains the answer.
+#: The lowest ranks belong to names that are equal or similar to a name in `ANSWERS`.
+#: Untypical field names have the rank UNNAMED, and names of metadata the rank FACT.
 UNNAMED, FACT = 200, 300
 
 
@@ -323,9 +325,9 @@ def _are_signs(values: Iterable[Any]) -> bool:
 
 
 def _separated(name: str, values: Sequence[Any]) -> Reading | None:
-    """Return a reading of the field whose texts contain several labels with a
-    separator, or None if the field has no such texts. Each label must also occur as the
-    only label of a text, or in several texts.
+    """Return the answers of a text field that joins several labels with a separator, or
+    None if the field is not of this kind. The separator is accepted only if each label
+    also occurs alone, or in at least three different combinations.
     """
     for separator, shown in SEPARATORS.items():
         parts = [split_at(value or "", separator) for value in values]
@@ -351,8 +353,8 @@ def _separated(name: str, values: Sequence[Any]) -> Reading | None:
 
 
 def _column_readings(form: str, rows: Rows, names: Sequence[str]) -> Iterator[Reading]:
-    """Yield groups of fields that together contain the answer. A group consists of
-    columns of 0 and 1, or of fields whose names differ only in a number.
+    """Yield groups of gold fields that together contain the answer. Each group consists
+    of columns of 0 and 1, or of fields whose names differ only at the end.
     """
     if form not in ("labels", "numbers", "text"):
         return
@@ -486,7 +488,9 @@ def _are_texts(values: Sequence[Any]) -> bool:
 
 
 def evidence_labels(value: Any) -> set[str]:
-    """Return the labels in evidence, which is grouped by document."""
+    """Return the labels in a gold answer that maps each document to sets of evidence
+    sentences.
+    """
     lists = value.values() if isinstance(value, dict) else ()
     sets = [
         own

@@ -1,5 +1,5 @@
-"""Find the fields of gold that could contain an answer. Fields that could contain an
-answer are not proposed as public fields.
+"""Find the gold fields that could contain or reveal an answer. A proposed `task.toml`
+does not make a gold field public if the field could reveal an answer.
 """
 
 import re
@@ -19,8 +19,8 @@ from tasks.types.declared.fields import (
     words,
 )
 
-#: `_IS_INPUT` matches typical names of fields with input texts.
-#: A field whose name is not typical of input texts could contain the answer.
+#: `_IS_INPUT` matches typical names of fields with input texts, such as `question`.
+#: In text generation, only fields with a name of an input text are surely no answer.
 _IS_INPUT = re.compile(
     r"(^|_)(text|source|input|document|doc|article|question|query|sentence|context|claim"
     r"|abstract|title|passage|body|premise|tweet|before|after|first|second)s?(_|\d|$)",
@@ -33,18 +33,18 @@ def is_named_like_answer(name: str) -> bool:
 
 
 def could_contain_answer(form: str, rows: Rows, name: str) -> bool:
-    """Return True if the field could contain an answer, in this form of task or in
+    """Return True if the field could contain the answer of this task or of a task in
     another form.
 
-    A field could contain the answer if the values are not texts of several words, if
-    the field's name is typical of answers or explanations, or if the field has few
-    distinct texts. In tasks of the form text, every text could be the answer unless the
-    name of the field is typical of inputs.
+    A field could contain the answer if its values are not texts of several words, if
+    its name is typical of answers or explanations, or if it has few distinct values. In
+    text generation tasks, every text could be the answer unless the field name is
+    typical of inputs.
     """
     own = present(rows, name)
     if IS_ANSWER.search(name) or (form == "text" and not _IS_INPUT.search(name)):
         return True
-    # A few values of another type are tolerated, such as a sentence that is a number.
+    # A text field may have a few other values, such as a sentence that is a number.
     if sum(map(_holds_texts, own)) < MOSTLY * max(1, len(own)):
         return True
     if words(rows, name) < TEXT:
@@ -58,7 +58,7 @@ def could_contain_answer(form: str, rows: Rows, name: str) -> bool:
 
 
 def _holds_texts(value: Any) -> bool:
-    """Return True for a text, for a list of texts, and for an object that contains a
+    """Return True if the value is a text, a list of texts, or an object that contains a
     text, such as a bibliographic entry.
     """
     if isinstance(value, str):
@@ -80,7 +80,9 @@ def _field_names_inside(rows: Rows, name: str) -> list[str]:
 
 
 def secret_parts(rows: Rows, name: str) -> list[str]:
-    """Return the paths of those parts of an object that could be an answer."""
+    """Return the paths of inner fields that could contain the answer, in a field whose
+    values are objects.
+    """
     found = []
     for part in _field_names_inside(rows, name):
         own = [

@@ -1,5 +1,5 @@
-"""Recognise the form `tags` in files of gold, which contain BIO lines, or lists of tags
-next to lists of tokens.
+"""Recognise gold files for sequence labelling, which contain BIO lines, or lists of
+tags next to lists of tokens.
 """
 
 import re
@@ -23,7 +23,9 @@ def is_bio(file: InputFile, form: str) -> bool:
 
 
 def bio_records(file: InputFile, problems: Problems) -> list[Record]:
-    """Return a record for each sentence in a file of BIO lines."""
+    """Return a record for each sentence in a file of BIO lines (one token and its tag
+    per line).
+    """
     return [*sentence_records(file, problems, _tag_fault, Keys())]
 
 
@@ -34,8 +36,9 @@ def _tag_fault(tag: str) -> tuple[str, str] | None:
 
 
 def token_fields(rows: Rows, answer: str) -> list[str]:
-    """Return the fields that may contain the tokens of sentences. The name of a token
-    field suggests tokens or words, and each list is as long as the list of tags.
+    """Return the names of fields that may contain the tokens of sentences. A field may
+    contain the tokens if its name suggests tokens or words, and its lists are as long
+    as the lists of tags.
     """
     return [
         name
@@ -47,7 +50,9 @@ def token_fields(rows: Rows, answer: str) -> list[str]:
 
 
 def tag_answer(rows: Rows, answer: str) -> Mapping[str, Any]:
-    """Return the settings of [task.answer] for a task of the form tags."""
+    """Return the settings of [task.answer] in `task.toml` for a sequence labelling
+    task.
+    """
     tokens = token_fields(rows, answer)
     lists = [value for row in rows if isinstance(value := row.get(answer), list)]
     types = Counter(
@@ -64,8 +69,9 @@ def _is_as_long(row: Mapping[str, Any], name: str, answer: str) -> bool:
 
 
 def _is_lenient(lists: Sequence[Sequence[str]], labels: Sequence[str]) -> bool:
-    """Return True if the tags follow IOB1, where most entities begin with I-. If only a
-    few entities begin with I-, the tags are IOB2 with errors.
+    """Return True if the tags follow the scheme IOB1, in which most entities begin with
+    I-. If fewer entities begin with I- than with B-, the tags are taken as IOB2 with
+    errors.
     """
     stray = sum(
         len(strays([tag_parts(tag, labels) or (OUTSIDE, "") for tag in tags]))

@@ -1,5 +1,5 @@
-"""Detect answers that no form of task can score, such as records with slots, texts with
-the documents that they cite, and tags of tokens.
+"""Detect gold answers that no form of task can score, such as records with slots, or
+texts combined with the documents that they cite.
 """
 
 import re
@@ -29,11 +29,11 @@ def fault_of(
     *,
     is_named: bool,
 ) -> tuple[str, str] | None:
-    """Return the reason why the gold does not fit the form, and the expected content.
-    Return None if the gold fits the form of task.
+    """Return an error message if the gold does not fit the form of task, and a
+    description of fitting gold. Return None if the gold fits the form of task.
 
-    ``answer`` is the field that could contain the answer. ``is_named`` is True if the
-    name of the field is typical of answers.
+    ``answer`` is the name of the field that could contain the answer. ``is_named`` is
+    True if the name of the field ``answer`` is typical of answers.
     """
     if form == "text" and (fault := _cited_text(rows, names, answer)):
         return fault
@@ -48,8 +48,9 @@ def fault_of(
 
 
 def _record_fault(form: str, rows: Rows, name: str) -> tuple[str, str] | None:
-    """Return a message if a field with records or tags cannot be scored, and the
-    expected content. Return None if the field can be scored.
+    """Return an error message if a field has records or tags that cannot be scored, and
+    a description of values that can be scored. Return None if the values of the field
+    can be scored.
     """
     values = [
         own
@@ -86,8 +87,8 @@ def _is_list(rows: Rows, name: str) -> bool:
 
 
 def _inner_records(values: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield the records, or the inner object if the only key of a record contains an
-    object, as in {"LEADERBOARD": {…}}.
+    """Yield each record that is an object, or the innermost object if objects with a
+    single key surround it.
     """
     for value in values:
         inner = value

@@ -1,1 +1,3 @@
-"""Forms of tasks, which are the formats of gold and runs that several tasks share."""
+"""Task forms, such as classification or ranking, each with one format of gold and runs
+for many tasks.
+"""

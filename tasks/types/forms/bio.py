@@ -1,5 +1,5 @@
-"""BIO lines in CoNLL format, with a token and its tag on each line, and an empty line
-after each sentence.
+"""Read and write BIO files, which contain a token and its tag on each line, and an
+empty line after each sentence.
 """
 
 import re
@@ -14,20 +14,20 @@ from tasks.types.text import decoded, nfc
 
 BIO = "bio"
 SUFFIXES = (".bio", ".conll", ".iob", ".iob2", ".txt")
-#: `DOCUMENT` marks the beginning of a document in CoNLL 2003.
+#: `DOCUMENT` is the token that begins a document in files of CoNLL 2003.
 DOCUMENT = "-DOCSTART-"
 _ID = re.compile(r"#\s*(?:sent_)?id\s*=\s*(\S.*)")
-#: `DOCUMENT_FIELD` is the field with the document number of a record.
-#: A record has the document number only if the file marks documents.
+#: `DOCUMENT_FIELD` is the record field with the number of the sentence's document.
+#: Records have the field `DOCUMENT_FIELD` only if the BIO file separates documents.
 DOCUMENT_FIELD = "document"
 
-#: `TagFault` returns an error message and the expected form of a faulty tag, or None.
+#: `TagFault` functions return an error message for an invalid tag, or None.
 TagFault = Callable[[str], tuple[str, str] | None]
 
 
 @dataclass(frozen=True)
 class Keys:
-    """The names of the fields that a sentence has in a record."""
+    """The names of the record fields for a sentence's id, tokens and tags."""
 
     id: str = "id"
     tokens: str = "tokens"
@@ -36,8 +36,8 @@ class Keys:
 
 @dataclass(frozen=True)
 class OtherToken:
-    """A token of a run that differs from the gold token (in the reference answers) at
-    the same position.
+    """A difference between a token of a run and the token in the gold at the same
+    position.
     """
 
     line: int
@@ -46,12 +46,12 @@ class OtherToken:
 
 @dataclass
 class Sentence:
-    """A sentence of a file of BIO lines.
+    """A sentence that was read from a BIO file (one token and its tag per line).
 
     ``number`` is the position of the sentence in the file, starting from 1. ``id`` is
-    the id of the sentence in a comment. ``line`` is the line number of the sentence's
-    first token. ``document`` is the number of the document, or 0 if the file does not
-    mark documents.
+    the sentence id in the comment `# id = …` before the sentence, or empty. ``line`` is
+    the number of the line with the sentence's first token. ``document`` is the number
+    of the sentence's document, or 0 if the file does not separate documents.
     """
 
     number: int
@@ -64,7 +64,9 @@ class Sentence:
     is_sound: bool = True
 
     def differs(self, tokens: Sequence[str]) -> OtherToken | None:
-        """Return the first token of the sentence that differs from ``tokens``, or None."""
+        """Return the first difference between the tokens of the sentence and
+        ``tokens``, or None if all tokens are equal.
+        """
         for index, (own, other) in enumerate(zip(self.tokens, tokens, strict=False)):
             if nfc(own) != nfc(other):
                 texts = (
@@ -81,8 +83,8 @@ class Sentence:
 def read_sentences(
     file: InputFile, problems: Problems, tag_fault: TagFault
 ) -> Iterator[Sentence]:
-    """Yield the sentences of a file that have no faults. Record the faulty lines of all
-    other sentences.
+    """Yield the sentences of a BIO file whose lines are all valid. For every other
+    sentence, record a problem for each invalid line.
     """
     sentence = Sentence(1, "", 0)
     for position, raw in enumerate(file.lines(), start=1):
@@ -121,8 +123,8 @@ def _take(
 def sentence_records(
     file: InputFile, problems: Problems, tag_fault: TagFault, keys: Keys
 ) -> Iterator[Record]:
-    """Yield a record for each sentence in a file of BIO lines. The id of the record is
-    in a comment, or the id is the number of the sentence.
+    """Yield a record for each sentence in a BIO file. The id of the record is the
+    sentence id in a comment, or else the number of the sentence in the file.
     """
     for sentence in read_sentences(file, problems, tag_fault):
         value: dict[str, Any] = {
@@ -136,7 +138,9 @@ def sentence_records(
 
 
 def written_sentences(rows: Iterable[Mapping[str, Any]], keys: Keys) -> str:
-    """Return the records of sentences as BIO lines with comments that contain the ids."""
+    """Return the records of sentences as the text of a BIO file, with the sentence ids
+    in comments.
+    """
     return "\n".join(
         f"# id = {row[keys.id]}\n"
         + "".join(

@@ -1,5 +1,5 @@
-"""Evidence for or against a claim consists of sentences of documents, with labels of
-the documents or of the claim.
+"""Tasks whose answers are evidence for or against a claim, which consists of document
+sentences and labels.
 """
 
 from abc import abstractmethod
@@ -27,21 +27,23 @@ from tasks.types.text import (
 )
 
 LABEL = "label"
-#: `GoldSets` maps each document to a label and to sets of sentences.
-#: Any single set of sentences in `GoldSets` is sufficient evidence.
+#: `GoldSets` maps each evidence document to a label and alternative sentence sets.
+#: Each set of sentences in `GoldSets` is sufficient evidence on its own.
 GoldSets = dict[str, tuple[str, tuple[frozenset[int], ...]]]
-#: `GivenSets` maps each document of an answer to a label and to sentences in order.
+#: `GivenSets` maps each document of an answer to a label and sentence numbers.
 GivenSets = dict[str, tuple[str, tuple[int, ...]]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvidenceTask(InstanceTask):
-    """The settings that the task forms `EvidenceSets` and `EvidenceOfOne` share.
+    """The common base class of the two evidence tasks `EvidenceSets` and
+    `EvidenceOfOne`.
 
-    ``labels`` are the possible labels, and ``abstain`` is the label of an abstention.
-    ``pool_id`` and ``pool_content`` are fields of the documents in the pool (list of
-    documents), and ``pool_shown`` lists further public fields. If claims list documents
-    in a public field, ``given`` is the name of the public field.
+    ``labels`` are the labels that answers may have, and ``abstain`` is a further label
+    with which systems abstain. ``pool_id`` and ``pool_content`` name the fields with
+    the id and the sentences of a document, and ``pool_shown`` names further public
+    fields of documents. ``given`` names a public field of the claims that lists
+    documents, or is empty.
     """
 
     drawn_as: ClassVar[str] = EVIDENCE
@@ -74,15 +76,15 @@ class EvidenceTask(InstanceTask):
         }
 
     def sentence(self, content: Content, document: str, number: int) -> str:
-        """Return a sentence of a document, or an empty text if the pool of documents
-        does not contain the sentence.
+        """Return the text of a sentence in a document, or an empty text if the document
+        has no sentence with this number.
         """
         sentences = content.pool.get(document, {}).get(self.pool_content, ())
         return str(sentences[number]) if number < len(sentences) else ""
 
     def title(self, content: Content, document: str) -> str:
-        """Return the title of a document with evidence. If the document has no title,
-        return the first sentence of the document.
+        """Return the title of a document, for display with the evidence. If the
+        document has no title, return the first sentence of the document.
         """
         record = content.pool.get(document, {})
         titles = (record.get(name) for name in self.pool_shown)
@@ -99,8 +101,8 @@ class EvidenceTask(InstanceTask):
 
     @abstractmethod
     def named(self, side: Any) -> set[tuple[str, int]]:
-        """Return the sentences in a gold or an answer, as pairs of document id and
-        sentence number.
+        """Return the evidence sentences of a gold answer or a system's answer, as pairs
+        of document id and sentence number.
         """
 
     def label_of(self, value: Any, fault: Fault, *, may_abstain: bool) -> str | None:
@@ -120,8 +122,9 @@ class EvidenceTask(InstanceTask):
     def sentences_of(
         self, value: Any, document: str, sizes: Mapping[str, int] | None, fault: Fault
     ) -> tuple[int, ...] | None:
-        """Return the sentence numbers, which start from 0, of one document. Record a
-        fault if the pool of documents does not contain the document.
+        """Return the sentence numbers in the evidence from one document, counted from
+        0. If the document or one of its sentence numbers does not exist, record a fault
+        and return None.
         """
         most = None
         if sizes is not None and (most := sizes.get(document)) is None:
@@ -147,8 +150,8 @@ class EvidenceTask(InstanceTask):
 
 @dataclass(frozen=True, kw_only=True)
 class EvidenceSets(EvidenceTask):
-    """Evidence as in SciFact. An answer to a claim contains several documents, and each
-    document has a label and sets of sentences.
+    """Evidence as in SciFact. An answer to a claim contains several documents, each
+    with a label and with evidence sentences.
     """
 
     @property
@@ -241,8 +244,8 @@ class EvidenceSets(EvidenceTask):
         )
 
     def gold_parts(self, content: Content, instance: Instance) -> Iterator[AnswerPart]:
-        """Yield each document with the document's label, followed by the sets of
-        evidence from this document.
+        """Yield each evidence document with its gold label, and after each document the
+        sets of evidence sentences.
         """
         for document, (label, sets) in instance.gold.items():
             yield AnswerPart(document, self.title(content, document), label)
@@ -252,8 +255,8 @@ class EvidenceSets(EvidenceTask):
     def answer_parts(
         self, content: Content, instance: Instance, answer: Any
     ) -> Iterator[AnswerPart]:
-        """Yield each document with the document's label, followed by the sentences of
-        this document.
+        """Yield each evidence document with the label in the answer, and after each
+        document the evidence sentences.
         """
         for document, (label, own) in answer.items():
             yield AnswerPart(document, self.title(content, document), label)
@@ -270,9 +273,10 @@ class EvidenceSets(EvidenceTask):
 
 @dataclass(frozen=True)
 class Verdict:
-    """The label and the evidence of a claim. ``sentences`` have the form
-    `document:number`. In gold (reference answers), ``sentences`` is a list of sets, and
-    any single set is sufficient evidence.
+    """The label of a claim and the evidence sentences for the label. Each of the
+    ``sentences`` has the form `document:number`. In gold (reference answers),
+    ``sentences`` contains alternative sets of sentences, each of which is sufficient
+    evidence.
     """
 
     label: str

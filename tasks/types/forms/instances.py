@@ -1,8 +1,7 @@
-"""Tasks with one answer per instance share functions for gold, inputs, runs, classes,
-resampling units and public files.
+"""Base class for tasks in which a system gives one answer to each instance.
 
-The subclass for each form of task defines the format of answers. This module contains
-the functions that all forms share.
+Subclasses define the format of answers, such as labels or rankings. This module parses
+gold, inputs and runs, and finds the classes and resampling units of instances.
 """
 
 import dataclasses
@@ -59,19 +58,19 @@ from tasks.types.text import decoded, kind_found, nfc
 INPUTS = "inputs.jsonl"
 JSON_FORMS, TREC = ("jsonl", "json"), "trec"
 FILE_FORMS = (*JSON_FORMS, *TABLES, TREC)
-#: `WRONG` and `LEFT_OUT` treat an instance without an answer as wrong or left out.
+#: `WRONG` counts an unanswered instance as wrong, and `LEFT_OUT` ignores the instance.
 WRONG, LEFT_OUT = "wrong", "left-out"
 
-#: The values `COUNTED` of `reading` convert the value of a field to a count.
+#: The readings in `COUNTED` replace the value of a field by a count, such as of words.
 COUNTED = ("count", "words", "characters")
 
-#: `Fault` is a function that records an error message and the expected form.
+#: `Fault` functions record an error message and the value that was expected.
 Fault = Callable[[str, str], None]
 
 
 def at_path(record: Mapping[str, Any], path: str) -> Any:
-    """Return the value at a dotted path in a record, or None. If the record has the
-    whole path as a key, return the value of the key.
+    """Return the value at a dotted path such as `a.b` in nested objects, or None. If
+    ``record`` has a key that is equal to the whole path, return the value of this key.
     """
     if path in record:
         return record[path]
@@ -82,7 +81,7 @@ def at_path(record: Mapping[str, Any], path: str) -> Any:
 
 
 def without_path(value: Any, path: str) -> Any:
-    """Return a copy of a record without the value at a dotted path."""
+    """Return a copy of nested objects without the value at a dotted path such as `a.b`."""
     if not isinstance(value, Mapping):
         return value
     head, _, rest = path.partition(".")
@@ -101,13 +100,15 @@ def is_within(path: str, other: str) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Dimension:
-    """A division of the instances into classes by a field, which may be secret.
+    """Divides instances into classes by the value of a field, for scores on each class.
 
-    ``reading`` is empty or one of ``year``, ``before:DATE``, ``words``, ``characters``
-    and ``count``, and determines how the field's value becomes a class. The numbers in
-    ``cuts`` split numeric values into intervals. If the field is missing, the class is
-    ``absent``, or the instance has no class. ``joined`` maps other fields to values. An
-    instance with a value in ``joined`` gets an additional class.
+    ``reading`` determines how a value becomes a class, and is empty or one of ``year``,
+    ``before:DATE``, ``words``, ``characters`` and ``count``. ``cuts`` are the limits
+    between the intervals into which numeric values are divided. Instances without a
+    value belong to the class ``absent``, or to no class if ``absent`` is empty.
+    ``joined`` maps names of other fields to values. An instance whose fields have the
+    values in ``joined`` belongs to every class, such as negative instances in a
+    breakdown of F1.
     """
 
     name: str
@@ -146,7 +147,7 @@ class Dimension:
             value = str(value)[:4]
         elif self.reading:
             date = self.reading.partition(":")[2]
-            # A year, or a year with a month, is extended to its first day.
+            # If the value is a year or a month, the value is replaced by its first day.
             day = str(value) + {4: "-01-01", 7: "-01"}.get(len(str(value)), "")
             value = f"before {date}" if day < date else f"{date} or later"
         if self.cuts and isinstance(value, int | float):
@@ -158,9 +159,7 @@ class Dimension:
         )
 
     def steps(self) -> dict[str, str]:
-        """Return the classes of the dimension that contain a single whole number, each
-        mapped to this number.
-        """
+        """Return each class that contains only one whole number, mapped to this number."""
         return {
             f"{low:g} to under {high:g}": f"{low:g}"
             for low, high in pairwise(self.cuts)
@@ -182,8 +181,9 @@ def _class_name(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Instance:
-    """An instance of a task. ``gold`` is the parsed reference answer, or None in public
-    inputs. ``record`` is the complete record from the file.
+    """An instance of a task. ``gold`` is the parsed reference answer, or None if the
+    files contain only public inputs. ``record`` is the instance's record in the file,
+    with all fields.
     """
 
     id: str
@@ -193,14 +193,14 @@ class Instance:
 
 @dataclass(frozen=True)
 class Content:
-    """Parsed gold (reference answers), with the instances in order and the records of
-    the pool by id.
+    """The parsed files of gold, which are the instances in the order of the files, and
+    the pool (documents or candidates) as a mapping from id to record.
     """
 
     instances: tuple[Instance, ...]
     pool: Mapping[str, Mapping[str, Any]]
     reading: int = READING_VERSION
-    #: `rows` counts the rows, objects or lines in the files with instances.
+    #: `rows` counts the table rows, JSON objects or lines in files with instances.
     rows: int = 0
 
 
@@ -210,8 +210,8 @@ def _in_order(content: Content) -> Iterator[Mapping[str, Any]]:
 
 
 def _line(record: Mapping[str, Any], is_table: bool) -> bytes:
-    """Return the bytes of a record from which digests are computed. In tables, line
-    ends within cells are normalised.
+    """Return the bytes of a record that contribute to the digest of the gold. If the
+    record is a table row, line ends in the cells are normalised.
     """
     if is_table:
         record = {
@@ -242,27 +242,28 @@ def _equal_ids(names: Iterable[str], files: Files) -> Iterator[Problem]:
 
 @dataclass(frozen=True, kw_only=True)
 class InstanceTask(ABC):
-    """A task with one answer per instance. The gold (reference answers) is a file of
-    records, and a run is JSON lines or a JSON list.
+    """A task in which a system gives one answer to each instance. The gold (reference
+    answers) consists of records in files, and a run is JSON lines or a JSON list.
 
-    ``shown`` are the public fields, without the parts at the dotted paths ``hidden``.
-    All fields of the gold except the public fields are secret. Instances with the same
-    value in the field ``unit`` are one resampling unit. By default, each instance is a
-    separate resampling unit. ``missing`` maps rule sets to the treatment of unanswered
-    instances.
+    ``shown`` are the names of public fields, and ``hidden`` are dotted paths of secret
+    parts within these fields. All fields of the gold that ``shown`` does not list are
+    secret. Instances with the same value in the field ``unit`` form one resampling unit
+    for confidence intervals. If ``unit`` is empty, each instance is a resampling unit.
+    ``missing`` maps the name of each rule set to the treatment of instances without an
+    answer.
     """
 
     id: str = "id"
     field: str
     answer_field: str = ""
-    #: `answer_id` is the key of the instance name in runs.
-    #: `answer_id` is empty if runs use the key of the gold.
+    #: `answer_id` is the key under which runs state the id of an instance.
+    #: If `answer_id` is empty, runs use the same key as the gold.
     answer_id: str = ""
-    #: `values` and `answer_values` map values in gold and runs to the declared answers.
+    #: `values` maps spellings of answers in gold to labels or numbers of the task.
+    #: `answer_values` maps spellings of answers in runs to labels or numbers.
     values: Values = dataclasses.field(default_factory=dict)
     answer_values: Values = dataclasses.field(default_factory=dict)
-    #: `answer_names` maps additional fields of a run, such as a confidence, to keys.
-    #: A key in `answer_names` is the name of the additional field in runs.
+    #: `answer_names` maps fields such as `confidence` to the keys that runs use.
     answer_names: Mapping[str, str] = dataclasses.field(default_factory=dict)
     shown: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
@@ -271,48 +272,50 @@ class InstanceTask(ABC):
     files: str = JSON_FORMS[0]
     shape: GoldShape = PLAIN
     delimiter: str = ""
-    #: `quotes` is True if table cells may be quoted, or None for the format's default.
+    #: `quotes` states whether table cells may be quoted, or is None by default.
     quotes: bool | None = None
-    #: `pool_file` is the name of the file with the pool, such as the documents to rank.
-    #: `pool_id` and the next settings are the names of the pool's fields.
+    #: `pool_file` is the name of the file with the pool, such as documents to rank.
+    #: `pool_id`, `pool_content` and `pool_shown` are names of fields in the pool file.
     pool_file: str = ""
     pool_id: str = "id"
-    #: `pool_content` is the field with the public content of a pool record.
-    #: The public content of a pool record is a text or a list of sentences.
+    #: `pool_content` names the field with the text or sentences of a pool record.
     pool_content: str = ""
     pool_shown: tuple[str, ...] = ()
-    #: `keeps_records` is True if measures read further fields of instances or answers.
+    #: `keeps_records` is True if metrics need whole records, not only answers.
     keeps_records: bool = False
     missing: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    #: `noun` is the word for an answer in messages.
+    #: `noun` is the word for an answer in error messages.
     noun: ClassVar[str] = "answer"
     pool_noun: ClassVar[str] = "document"
     drawn_as: ClassVar[str] = LINES
-    #: `own_key` is the field with the answer in runs, if different from the gold field.
+    #: `own_key` is the key of the answer in runs, if different from that in gold.
     own_key: ClassVar[str] = ""
 
-    # Each subclass for a form of task overrides the following members.
+    # Subclasses override the following members for their format of answers.
 
     @abstractmethod
     def gold_of(self, record: Mapping[str, Any], fault: Fault) -> Any:
-        """Return the gold answer in a record. Record faults of the answer."""
+        """Return the parsed gold answer in a record, and record the faults of the gold
+        answer.
+        """
 
     @abstractmethod
     def answer_of(self, line: jsonlines.Line, name: str, index: Index) -> Any:
-        """Return the answer on a line of a run. For a faulty answer, record the fault
-        and return None as the answer.
+        """Return the parsed answer on a line of a run. If the answer is invalid, record
+        the fault and return None.
         """
 
     @property
     @abstractmethod
     def example(self) -> Any:
-        """Return an example of a valid answer for messages."""
+        """Return an example of a valid answer, for error messages."""
 
     def pairs_of(
         self, content: Content, answers: list[Any], rules: str
     ) -> tuple[list[Any], list[Any]]:
-        """Return gold and answers in the form that metrics read, with one row per
-        instance. A missing answer of the run is None.
+        """Return the gold answers and the answers of a run as metrics expect them, with
+        one item per instance. An instance that the run does not answer has the answer
+        None.
         """
         gold = [instance.gold for instance in content.instances]
         if self.missing.get(rules) == LEFT_OUT:
@@ -323,18 +326,19 @@ class InstanceTask(ABC):
         return gold, answers
 
     def described(self, instance: Instance) -> Mapping[str, Any]:
-        """Return the record of an instance including the gold answer."""
+        """Return the record of an instance with the gold answer as the task spells it."""
         return instance.record
 
     def pool_faults(self, record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-        """Yield the faults of a pool record. The caller has already checked the id of
-        the record.
+        """Yield an error message and the expected form for each fault in a record of
+        the pool (documents or candidates). The caller of this method has already
+        checked that the pool record has an id.
         """
         yield from ()
 
     def index_facts(self, content: Content) -> Index:
-        """Return the data that validate a run, without instance names. The data of the
-        index contain no gold.
+        """Return the data that are needed to validate a run, besides the names of the
+        instances. The returned data must not contain gold answers.
         """
         return {}
 
@@ -343,16 +347,19 @@ class InstanceTask(ABC):
 
     @property
     def label_dimensions(self) -> tuple[str, ...]:
-        """Return the dimensions whose classes are labels that runs predict."""
+        """Return the names of dimensions (breakdowns of scores) whose classes are
+        labels that runs predict.
+        """
         return ()
 
     @property
     def class_names(self) -> Mapping[str, str]:
-        """Return short display names of classes that contain one number. For example,
-        `2 to under 3` is displayed as `2`.
+        """Return a short display name for each class of instances that contains only
+        one whole number. For example, the class `2 to under 3` of a word count is
+        displayed as `2`.
 
-        A class keeps the stored name if a dimension without counts has a class of the
-        same name.
+        A class is displayed under its full name if a dimension of measured values, not
+        counts, has the same class.
         """
         names: dict[str, str] = {}
         measured: set[str] = set()
@@ -366,8 +373,8 @@ class InstanceTask(ABC):
 
     @property
     def answer_dimensions(self) -> tuple[str, ...]:
-        """Return the dimensions that use the answer field, and whose classes are
-        therefore answers.
+        """Return the names of dimensions (breakdowns of scores) whose classes are the
+        answers.
         """
         own = (
             dimension for dimension in self.dimensions if dimension.field == self.field
@@ -378,7 +385,9 @@ class InstanceTask(ABC):
 
     @property
     def shown_dimensions(self) -> tuple[str, ...]:
-        """Return the dimensions whose classes are determined by public fields."""
+        """Return the names of dimensions (breakdowns of scores) that use only public
+        fields.
+        """
         return tuple(
             dimension.name
             for dimension in self.dimensions
@@ -386,8 +395,8 @@ class InstanceTask(ABC):
         )
 
     def is_shown(self, path: str) -> bool:
-        """Return True if the field at a dotted path is public. A field that contains a
-        hidden field is not public.
+        """Return True if all values at a dotted path such as `a.b` are public. A field
+        is not public if a part of the field is hidden.
         """
         return (
             path.partition(".")[0] in (self.id, *self.shown)
@@ -396,11 +405,13 @@ class InstanceTask(ABC):
         )
 
     def features_of(self, dimension: Dimension, content: Content) -> Any:
-        """Return the classes of each instance in one dimension."""
+        """Return the classes to which each instance belongs in a dimension (a breakdown
+        of scores).
+        """
         return dimension.features(list(map(self.described, content.instances)))
 
     def shown_text(self, name: str, value: Any) -> str:
-        """Return the value of a public field as text for pages."""
+        """Return the value of a public field as a text for display on web pages."""
         return _class_name(value)
 
     def gold_text(self, gold: Any) -> str:
@@ -410,19 +421,22 @@ class InstanceTask(ABC):
         return self.gold_text(answer)
 
     def gold_parts(self, content: Content, instance: Instance) -> Iterator[AnswerPart]:
-        """Yield the parts of the gold that measures can count."""
+        """Yield the parts of a gold answer that metrics count, such as each label or
+        each span.
+        """
         yield AnswerPart(self.gold_text(instance.gold))
 
     def answer_parts(
         self, content: Content, instance: Instance, answer: Any
     ) -> Iterator[AnswerPart]:
-        """Yield the parts of an answer that measures can count. The answer to the
-        instance is not None.
+        """Yield the parts of a run's answer that metrics count, such as each label or
+        each span. The argument ``answer`` is the parsed answer to an instance, and must
+        not be None.
         """
         yield AnswerPart(self.answer_text(answer))
 
     def beside(self, answer: Any) -> Mapping[str, float]:
-        """Return numbers that a run states in addition to the answer, such as
+        """Return the numbers that a run states besides the answer, such as
         probabilities.
         """
         return {}
@@ -430,23 +444,25 @@ class InstanceTask(ABC):
     def meant_record(
         self, record: Mapping[str, Any], path: str, values: Values
     ) -> Mapping[str, Any]:
-        """Return the record with the values at the path mapped to the answers that the
-        task declares.
+        """Return a copy of the record in which the value at ``path`` is replaced by the
+        answer that ``values`` maps it to.
         """
         value = at_path(record, path)
         return (
             record if value is None else with_path(record, path, meant(value, values))
         )
 
-    # All subclasses for forms of task inherit the following members.
+    # Subclasses inherit the following members unchanged.
 
     @property
     def id_key(self) -> str:
-        """Return the key of the instance name in runs."""
+        """Return the key under which runs state the id of an instance."""
         return self.answer_id or self.id
 
     def key_of(self, name: str) -> str:
-        """Return the name that runs use for an additional field."""
+        """Return the key under which runs state a field besides id and answer, such as
+        a confidence.
+        """
         return self.answer_names.get(name, name)
 
     def _as_declared(self, line: jsonlines.Line) -> jsonlines.Line:
@@ -477,9 +493,7 @@ class InstanceTask(ABC):
 
     @property
     def columns(self) -> Columns | None:
-        """Return the columns of a run in table form, or None if the form of task has no
-        tables.
-        """
+        """Return the columns of a run in CSV or TSV, or None if runs cannot be tables."""
         return None
 
     def _columns(self, **facts: Any) -> Columns:
@@ -519,7 +533,9 @@ class InstanceTask(ABC):
     def instance_names(
         self, file: InputFile, records: Sequence[jsonlines.Record]
     ) -> Iterator[str | None]:
-        """Yield the name of each instance, or None for records of the pool."""
+        """Yield the instance id in each record, or None if the file contains pool
+        records instead of instances.
+        """
         is_pool = not self.is_instances_file(file.name)
         return (
             None if is_pool else self.shape.name_of(record, self.id)
@@ -527,8 +543,8 @@ class InstanceTask(ABC):
         )
 
     def read_gold(self, files: Files, options: Options) -> Split:
-        """Read the gold (reference answers) of a split. Raises InputRefused with all
-        problems of the files.
+        """Parse the files with the gold (reference answers) of a task's split, such as
+        the test set. Raises InputRefused with all problems of the files.
         """
         content = self.content(files, with_gold=True)
         digest = self._digest(content)
@@ -557,8 +573,8 @@ class InstanceTask(ABC):
         return TableForm(kind, self.delimiter, self.quotes)
 
     def _digest_with_order(self, content: Content) -> str:
-        """Return the digest of gold under rule 1, which depends on the order of the
-        pool and on line ends.
+        """Return the digest of the gold by the first version of the digest rules, under
+        which pool order and line ends change the digest.
         """
         lines = (_line(record, is_table=False) for record in _in_order(content))
         pools = sorted(self.public_pool(content))
@@ -568,11 +584,11 @@ class InstanceTask(ABC):
         return self.index(self.inputs(files))
 
     def inputs(self, files: Files) -> Content:
-        """Read the public inputs of a split. If the files are gold, ignore the gold
-        answers.
+        """Parse the files with the public inputs of a split, such as the test set. If
+        the files also contain gold answers, ignore the gold answers.
         """
         names = [file for file in files if PurePosixPath(file.name).name == INPUTS]
-        # Public files are JSON lines, even if the gold has another format.
+        # The public inputs are JSON lines even if the gold has another format.
         others = [file for file in files if file.base == self.pool_file]
         form = replace(self, files=JSON_FORMS[0], shape=PLAIN) if names else self
         return form.content([*names, *others] if names else files, with_gold=False)
@@ -580,8 +596,8 @@ class InstanceTask(ABC):
     def public_files(
         self, files: Files, options: Options
     ) -> Iterator[tuple[str, bytes]]:
-        """Yield two files, which contain the public fields of the instances and the
-        pool of candidates or documents.
+        """Yield the public files, which contain the public fields of the instances, and
+        the pool of documents or candidates.
         """
         content = self.content(files, with_gold=True)
         yield (
@@ -639,7 +655,9 @@ class InstanceTask(ABC):
         return TableForm(kind, quotes=quotes)
 
     def public_pool(self, content: Content) -> Iterator[tuple[str, bytes]]:
-        """Yield the public file of the pool, in the format of the original file."""
+        """Yield a file with the public fields of the pool (documents or candidates), in
+        the format of the original pool file.
+        """
         keys = self._pool_keys
         rows = self._shown_of_pool(content.pool)
         kind = self.pool_file.rpartition(".")[2]
@@ -673,7 +691,9 @@ class InstanceTask(ABC):
     def read_run(
         self, files: Files, index: Index, options: Options
     ) -> tuple[Any, list[Problem]]:
-        """Return the answers of a run by instance, and all problems of the files."""
+        """Return the answers of a run as a mapping from instance id to answer, and a
+        list of all problems in the files.
+        """
         names = dict.fromkeys(index["instances"])
 
         def read(lines: Files) -> tuple[Any, list[Problem]]:
@@ -689,7 +709,9 @@ class InstanceTask(ABC):
         return read_with_tables(files, columns, read)
 
     def pair(self, split: Split, run: Any, rules: str, options: Options) -> Pairs:
-        """Return one row of gold and answer per instance."""
+        """Return the gold answers and the run's answers as metrics expect them, with
+        one item per instance.
+        """
         content: Content = split.content
         found = [run.get(instance.id) for instance in content.instances]
         gold, answers = self.pairs_of(content, found, rules)
@@ -754,8 +776,8 @@ class InstanceTask(ABC):
         }
 
     def content(self, files: Files, *, with_gold: bool) -> Content:
-        """Return the instances of a split in the order of the files. Raises
-        InputRefused with all problems.
+        """Return the instances in the files of a split such as the test set, in the
+        order of the files. Raises InputRefused with all problems.
         """
         problems = Problems()
         by_id: dict[str, Instance] = {}
@@ -836,8 +858,8 @@ class InstanceTask(ABC):
     def records(
         self, file: InputFile, problems: Problems
     ) -> Iterator[jsonlines.Record]:
-        """Yield one record for each instance in a file of gold. In the gold file, one
-        instance may consist of several rows.
+        """Yield one record for each instance in a gold file. Several rows of the gold
+        file may belong to one instance.
         """
         rows = self.rows_of(file, problems)
         if self.shape == PLAIN:
@@ -861,7 +883,7 @@ class InstanceTask(ABC):
 
     def _qrels(self, file: InputFile, problems: Problems) -> Iterator[jsonlines.Record]:
         """Yield one record for each topic in a file of qrels (relevance judgements).
-        The gold answer in the record maps documents to grades.
+        The gold answer of a topic is a mapping from document to relevance grade.
         """
         by_topic: dict[str, tuple[int, dict[str, int]]] = {}
         for number, raw in enumerate(file.lines(), start=1):

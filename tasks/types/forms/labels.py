@@ -28,19 +28,20 @@ from tasks.types.tables import Columns
 from tasks.types.text import equal_label, json_kind, kind_found, no_label
 
 LABEL, ABSENT = "label", object()
-#: A run may have probabilities and a confidence in addition to id and label.
+#: Classification runs may state `PROBABILITIES` of labels and a `CONFIDENCE`.
 PROBABILITIES, CONFIDENCE = "probabilities", "confidence"
 NONE, OPTIONAL, NEEDED = "none", "optional", "needed"
-#: `UNSTATED` is the default confidence in tasks whose runs may state confidences.
+#: `UNSTATED` is used as the confidence of an answer that states no confidence.
 UNSTATED = 0.5
 
 
 @dataclass(frozen=True)
 class StandIn:
-    """A label that replaces the missing answer of an unanswered instance.
+    """A label that replaces the missing answer to an instance.
 
-    If the label has a confidence, every measure treats the label as an answer of the
-    run. A label without a confidence does not count as an answer of the run.
+    A substitute label with a confidence is treated like an answer of the run by all
+    metrics. A substitute label without a confidence does not count as an answer of the
+    run.
     """
 
     label: str
@@ -52,16 +53,14 @@ Treatment = str | StandIn
 
 
 class LabelSet(tuple[str, ...]):
-    """The distinct labels of an instance, in the order in which the task lists the
-    labels.
-    """
+    """The set of labels in an answer, in the order in which the task lists its labels."""
 
     __slots__ = ()
 
 
 class GoldLabel(str):
-    """A gold label (reference answer) with the record of the instance. Comparisons of a
-    gold label with texts ignore the record.
+    """A gold label (reference answer) that also contains the complete record of the
+    instance. Two gold labels with different records are equal if their texts are equal.
     """
 
     __slots__ = ("record",)
@@ -70,16 +69,16 @@ class GoldLabel(str):
 
 @dataclass(frozen=True, kw_only=True)
 class LabelTask(InstanceTask):
-    """A task whose answers are one of ``labels``, or several labels if ``several`` is
-    True.
+    """A classification task, in which an answer is one of ``labels``, or a set of them
+    if ``several`` is True.
 
-    If ``any_of`` is True, the gold is a list of alternative labels, and each
-    alternative is a right answer. In confusion matrices, the gold label of a right
-    answer is the answer itself, and the gold label of a wrong answer is the first
-    alternative. ``abstain`` is the label with which runs abstain. ``abstained`` and
-    ``missing`` map rule sets to the treatment of abstentions and of missing answers.
-    ``probabilities`` and ``confidence`` are none, optional or needed, depending on the
-    numbers that runs contain.
+    If ``any_of`` is True, the gold of an instance is a list of labels, and each label
+    in the list is a right answer. If ``any_of`` is True, metrics compare a right answer
+    with the equal gold label, and a wrong answer with the first gold label. ``abstain``
+    is the label with which a system abstains from an answer. ``abstained`` and
+    ``missing`` map the name of each rule set to the treatment of abstentions and of
+    missing answers. ``probabilities`` and ``confidence`` state whether these numbers in
+    runs are forbidden (none), optional or needed.
     """
 
     drawn_as: ClassVar[str] = LABELS
@@ -87,7 +86,7 @@ class LabelTask(InstanceTask):
     field: str = LABEL
     several: bool = False
     any_of: bool = False
-    #: `positive` is the default label of precision, recall and F1.
+    #: `positive` is the default label of the metrics precision, recall and F1.
     positive: str = ""
     abstain: str = ""
     probabilities: str = OPTIONAL
@@ -167,7 +166,9 @@ class LabelTask(InstanceTask):
         return labels[0]
 
     def described(self, instance: Instance) -> Mapping[str, Any]:
-        """Return the record with the gold labels in their declared spelling."""
+        """Return the instance's record with the gold labels in the spelling that the
+        task declares.
+        """
         value = at_path(instance.record, self.field)
         is_spelt = isinstance(value, str) and value.lstrip().startswith("[")
         has_parts = self.shape.has_vectors or bool(self.shape.separator)
@@ -225,8 +226,9 @@ class LabelTask(InstanceTask):
             yield from _parts_of(answer)
 
     def _parts(self, value: Any, fault: Fault, key: str) -> Any:
-        """Return the list that a value of labels encodes. For an invalid vector of 0
-        and 1, record the fault and return None.
+        """Return the list of labels that a value in a file encodes, for example as JSON
+        text or as a vector of 0 and 1. If the value is an invalid vector of 0 and 1,
+        record the fault and return None.
         """
         parts = self.shape.parts(value)
         if self.shape.has_vectors and isinstance(parts, list):
@@ -236,10 +238,11 @@ class LabelTask(InstanceTask):
     def _of_vector(
         self, value: Sequence[Any], fault: Fault, key: str
     ) -> list[str] | None:
-        """Return the labels at the positions where a vector contains 1. For an invalid
-        vector, record the fault and return None.
+        """Return the labels of the positions at which a vector contains 1. If the
+        vector is invalid, record the fault and return None.
 
-        An answer of a run may also be a list of labels, or an empty list.
+        A run may contain a list of labels instead of the vector, and the list may be
+        empty.
         """
         if all(isinstance(own, str) and own in self.labels for own in value):
             return [*value]
@@ -280,9 +283,9 @@ class LabelTask(InstanceTask):
         *,
         is_list: bool,
     ) -> LabelSet | None:
-        """Return the labels in a value of gold or of a run. The value must contain
-        exactly one label unless ``several`` is True. For a faulty value, record the
-        fault and return None.
+        """Return the labels that a value in the gold or in a run encodes. If the task
+        has one label per instance, the value must contain exactly one label. If the
+        value is invalid, record the fault and return None.
         """
         expected = f"one of {', '.join(allowed)}"
         if value is ABSENT:
@@ -292,7 +295,7 @@ class LabelTask(InstanceTask):
             value = self._parts(value, fault, key)
             if value is None:
                 return None
-        # A table cell may contain a single label instead of a list.
+        # A table cell may contain a single label instead of a list of labels.
         values = value if is_list and isinstance(value, list) else [value]
         if is_list and (
             not isinstance(value, list | str) or not (values or self.several)
@@ -329,7 +332,7 @@ def _parts_of(labels: Any) -> Iterator[AnswerPart]:
 def _no_label(
     value: Any, key: str, allowed: Sequence[str], *, is_list: bool
 ) -> tuple[str, str]:
-    """Return an error message about a value that is not a label, and the expected form."""
+    """Return an error message and the expected form for a value that is not a label."""
     expected = f"one of {', '.join(allowed)}"
     if type(value) in (str, int):
         return no_label(str(value), allowed), expected
@@ -339,8 +342,9 @@ def _no_label(
 def _apply_treatment(
     treatment: Treatment, answer: LabelWithProbabilities | str | None
 ) -> Any:
-    """Return the answer that a rule set's treatment gives to an unanswered instance.
-    The argument ``answer`` is None, or the label of an abstention.
+    """Return the answer that replaces a missing answer or an abstention under the
+    ``treatment`` of a rule set. The argument ``answer`` is None for a missing answer,
+    and a label for an abstention.
     """
     is_answer = answer is not None
     if isinstance(treatment, StandIn):

@@ -1,9 +1,9 @@
-"""Map the values in files to the answers that a task declares."""
+"""Replace the spellings of answers in files by the labels or numbers of the task."""
 
 from collections.abc import Mapping
 from typing import Any
 
-#: `Values` maps a value in files to a declared label or number.
+#: `Values` maps the spelling of an answer in files to a label or number of the task.
 Values = Mapping[str, Any]
 
 
@@ -22,11 +22,11 @@ def written(value: Any) -> str | None:
 
 
 def meant(value: Any, values: Values) -> Any:
-    """Return the answer that a task declares for a value in a file. A list of values
-    becomes a list of answers.
+    """Return the label or number of the task that ``values`` assigns to a value in a
+    file. If the value is a list, each item of the list is replaced.
 
-    Values of the file that are not in the mapping do not change, since they may be
-    declared labels.
+    A value that ``values`` does not contain is returned unchanged, because the value
+    may already be a label of the task.
     """
     if isinstance(value, list):
         return [meant(one, values) for one in value]
@@ -35,8 +35,9 @@ def meant(value: Any, values: Values) -> Any:
 
 
 def with_meant_keys(value: Any, values: Values) -> Any:
-    """Map the keys of an object to the answers that a task declares. If two keys of the
-    object map to the same answer, return the object unchanged.
+    """Return a copy of an object in which each key is replaced by the label that
+    ``values`` assigns to the key. If two keys would become equal, return the object
+    unchanged.
     """
     if not isinstance(value, Mapping):
         return value
@@ -45,8 +46,8 @@ def with_meant_keys(value: Any, values: Values) -> Any:
 
 
 def with_meant_labels(value: Any, values: Values, key: str) -> Any:
-    """Return a copy of nested lists and objects, in which the values under ``key`` are
-    mapped to declared labels.
+    """Return a copy of nested lists and objects in which each value of ``key`` is
+    replaced by a label of the task.
     """
     if isinstance(value, list):
         return [with_meant_labels(one, values, key) for one in value]
@@ -59,7 +60,9 @@ def with_meant_labels(value: Any, values: Values, key: str) -> Any:
 
 
 def with_path(record: Mapping[str, Any], path: str, value: Any) -> dict[str, Any]:
-    """Return a copy of a record with a new value at a dotted path, which must exist."""
+    """Return a copy of nested objects with a new value at a dotted path such as `a.b`,
+    which must exist.
+    """
     head, _, rest = path.partition(".")
     if path in record or not rest:
         return {**record, path: value}

@@ -1,4 +1,6 @@
-"""Regression tasks have a number for each instance, such as a similarity or a rating."""
+"""Regression tasks, in which the answer to each instance is a number, such as a
+similarity or a rating.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -16,21 +18,21 @@ REDUCE: Mapping[str, Callable[[Sequence[float]], float]] = {
     "mean": fmean,
     "median": median,
 }
-#: Numbers must be multiples of the step within the tolerance `ROUNDING`.
+#: A number may differ from a multiple of the step by at most `ROUNDING`.
 ROUNDING = 1e-9
-#: Numbers beyond `LARGEST` are refused, since sums of squares would overflow.
+#: Numbers above `LARGEST` are refused, because sums of their squares would overflow.
 LARGEST = 1e150
 
 
 @dataclass(frozen=True, kw_only=True)
 class NumberTask(InstanceTask):
-    """A task whose answers are numbers from ``least`` to ``most``. If ``step`` is set,
-    the numbers are in steps of ``step``.
+    """A regression task, in which answers are numbers from ``least`` to ``most``. If
+    ``step`` is set, gold numbers are multiples of ``step`` above ``least``.
 
-    The gold (reference answer) may be a list with the numbers of several annotators.
-    The setting ``reduce`` determines how the annotators' numbers are combined. If a run
-    has no number for some instance, the run is refused, because no default could
-    replace the number.
+    The gold of an instance may be a list with the numbers of several annotators.
+    ``reduce`` states whether the mean or the median of the annotators' numbers is the
+    gold number. A run without a number for every instance is refused, because metrics
+    have no default for a missing number.
     """
 
     least: float | None = None
@@ -40,7 +42,9 @@ class NumberTask(InstanceTask):
 
     @property
     def gold_bands(self) -> tuple[str, ...]:
-        """Return the dimensions whose classes are intervals of the gold number."""
+        """Return the names of dimensions (breakdowns of scores) that divide instances
+        by the gold number.
+        """
         own = (
             dimension for dimension in self.dimensions if dimension.field == self.field
         )
@@ -52,8 +56,8 @@ class NumberTask(InstanceTask):
 
     @property
     def levels(self) -> tuple[float, ...]:
-        """Return all numbers that gold may contain, if the task has both limits and a
-        step.
+        """Return all possible gold numbers, if the task defines ``least``, ``most`` and
+        ``step``.
         """
         if self.least is None or self.most is None or not self.step:
             return ()
@@ -76,8 +80,8 @@ class NumberTask(InstanceTask):
         return REDUCE[self.reduce](known) if len(known) == len(values) else None
 
     def answer_of(self, line: Line, name: str, index: Index) -> Any:
-        # Numbers in a run may lie between the steps of the gold numbers.
-        # For example, a run may contain means over several systems.
+        # The numbers in a run need not be multiples of the step.
+        # For example, a run may contain means over the predictions of several systems.
         return self._number(
             line.value.get(self.answer_key),
             self.answer_key,

@@ -1,4 +1,6 @@
-"""Retrieval and recommendation tasks have a ranking of candidates for each instance."""
+"""Retrieval and recommendation tasks, in which the answer to each instance is a ranking
+of candidates.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -33,18 +35,19 @@ from tasks.types.tables import DOCUMENT, RANK, SCORE, Columns, read_with_tables
 from tasks.types.text import kind_found, nfc
 
 MAX_GRADE = 100
-#: Pages show at most `MAX_CANDIDATE` characters of a candidate's text.
+#: Web pages show at most `MAX_CANDIDATE` characters of a candidate's text.
 MAX_CANDIDATE = 160
 LONGEST = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
 class RankingTask(InstanceTask):
-    """A task whose answers are lists of candidates, the best candidate first.
+    """A ranking task, in which an answer is a list of candidates with the best
+    candidate first.
 
-    The candidates are in a pool that all instances share, or in the field
-    ``candidates`` of each instance. Gold (a reference answer) is an id, a list of ids,
-    or an object that maps ids to grades.
+    All instances share the candidates in the pool file, or the field ``candidates`` of
+    each instance lists its candidates. The gold of an instance is a candidate id, a
+    list of ids, or an object that maps ids to relevance grades.
     """
 
     drawn_as: ClassVar[str] = RANKING
@@ -53,7 +56,7 @@ class RankingTask(InstanceTask):
     pool_noun: ClassVar[str] = "candidate"
     candidates: str = ""
     pool_content: str = "text"
-    #: Baselines read the query in the field `query`.
+    #: `query` names the field that baselines use as the query.
     query: str = ""
     longest: int = LONGEST
 
@@ -77,7 +80,9 @@ class RankingTask(InstanceTask):
         )
 
     def gold_of(self, record: Mapping[str, Any], fault: Fault) -> Any:
-        """Return the relevance grade of each candidate in the gold."""
+        """Return a mapping from candidate id to relevance grade for the gold in a
+        record.
+        """
         value = self.shape.parts(at_path(record, self.field))
         if isinstance(value, str | int) and not isinstance(value, bool):
             value = [value]
@@ -208,7 +213,9 @@ class RankingTask(InstanceTask):
             )
 
     def gold_parts(self, content: Content, instance: Instance) -> Iterator[AnswerPart]:
-        """Yield the relevant candidates, each with its grade unless the grade is 1."""
+        """Yield the relevant candidates of an instance, and show relevance grades other
+        than 1.
+        """
         for name, grade in instance.gold.items():
             if grade:
                 note = "" if grade == 1 else str(grade)
@@ -217,7 +224,7 @@ class RankingTask(InstanceTask):
     def answer_parts(
         self, content: Content, instance: Instance, answer: Any
     ) -> Iterator[AnswerPart]:
-        """Yield the stored candidates of an answer with the ranks of the candidates."""
+        """Yield the candidates in a run's answer with their ranks."""
         for index, name in enumerate(answer):
             yield self._candidate(content, name, index)
 

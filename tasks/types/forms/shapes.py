@@ -1,8 +1,9 @@
-"""Convert the rows of a gold file to one record per instance, with the answer in one
-field.
+"""Convert the rows of a gold file to one record per instance, with the answer in a
+single field.
 
-An id may consist of several fields or be the row number. An answer may be in several
-columns, a vector, a text with separators, a list of records, or several rows.
+The file may compose the id of an instance from several fields, or use the row number as
+id. The file may divide an answer between several columns or rows, or encode the answer
+as a vector, a separated text or a list of records.
 """
 
 import json
@@ -19,11 +20,11 @@ from tasks.types.problems import Problems
 from tasks.types.tables import SUFFIXES, TSV, Row, TableForm, table_rows
 from tasks.types.text import decoded, json_fault, json_kind, kind_found
 
-#: `BETWEEN` joins the parts of an id that consists of several fields.
+#: `BETWEEN` joins several field values to the id of an instance.
 BETWEEN = ":"
-#: `SPACE` is the separator that matches any white space.
+#: The separator `SPACE` divides a text at every sequence of white space.
 SPACE = " "
-#: `QUERY` names the second column in query files without a header.
+#: `QUERY` is the name of the second column if a file of queries has no header.
 QUERY = "query"
 MAX_GRADE = 100
 _ON, _OFF = ("1", "1.0", "true", "True"), ("0", "0.0", "false", "False")
@@ -32,16 +33,17 @@ ZERO_OR_ONE = "0 or 1"
 
 @dataclass(frozen=True, kw_only=True)
 class GoldShape:
-    """The shape of a gold file. By default, each row contains one instance and its
-    answer.
+    """Describes how a gold file arranges ids and answers in rows and columns. By
+    default, each row contains an instance and its answer.
 
-    The fields ``ids`` together form an id. If ``numbered`` is set, ids of instances are
-    row numbers. If ``keyed`` is set, the file is an object that maps ids to instances.
-    An answer may be in several ``columns``, a ``vector``, a text with a ``separator``,
-    or in records with the key ``item``. If ``document`` is set, each row contains one
-    document (candidate) of an instance. If the row's answer is in ``relevant``, the
-    grade of the document is 1. ``queries`` is the name of a file with additional fields
-    of the instances.
+    If ``ids`` is not empty, the fields in ``ids`` together form the id of an instance.
+    If ``numbered`` is True, the id of an instance is its row number. If ``keyed`` is
+    True, the file is a JSON object that maps ids to instances. An answer may be divided
+    between ``columns``, or be a ``vector`` of 0 and 1, a text with a ``separator``, or
+    a list of records with the key ``item``. If ``document`` is set, a row contains only
+    one of an instance's documents, in the field ``document``. If ``relevant`` is set,
+    documents whose rows have one of these labels have the relevance grade 1, and all
+    others 0. ``queries`` is the name of a file with further fields of the instances.
     """
 
     ids: tuple[str, ...] = ()
@@ -60,7 +62,7 @@ class GoldShape:
         return self.vector or bool(self.columns)
 
     def name_of(self, record: Record, key: str) -> str | None:
-        """Return the id of the instance that a row belongs to."""
+        """Return the id of the instance to which a row of the gold file belongs."""
         if self.numbered:
             return str(record.item)
         if self.ids:
@@ -77,8 +79,8 @@ class GoldShape:
         *,
         is_table: bool,
     ) -> Iterator[Record]:
-        """Yield a record for each instance, with the id of the instance under ``key``
-        and the answer under ``field``.
+        """Yield a record for each instance in rows of a gold file, with the id under
+        the key ``key`` and the answer under the key ``field``.
         """
         if self.document:
             yield from _of_documents(self, rows, key, field, problems)
@@ -100,13 +102,13 @@ class GoldShape:
             if self.columns:
                 value[field] = [value.pop(column, None) for column in self.columns]
             elif self.separator and is_table:
-                # An empty cell of a table means that the list of answers is empty.
+                # An empty cell in the answer column stands for an empty list.
                 value.setdefault(field, "")
             yield replace(row, value=value)
 
     def parts(self, value: Any) -> Any:
-        """Return the list that a value of the gold encodes. Return values that encode
-        no list unchanged.
+        """Return the list that a value in the gold file encodes, for example as a text
+        with separators. Return the value unchanged if the value encodes no list.
         """
         if isinstance(value, str):
             if (text := value.strip()).startswith("["):
@@ -131,8 +133,8 @@ def _name_conflict(key: str) -> tuple[str, str]:
 
 
 def split_at(text: str, separator: str) -> list[str]:
-    """Return the non-empty parts of a text between separators, without white space at
-    the ends of parts.
+    """Divide a text at each separator, and return the non-empty parts without
+    surrounding white space.
     """
     if separator == SPACE:
         return text.split()
@@ -140,8 +142,8 @@ def split_at(text: str, separator: str) -> list[str]:
 
 
 def listed(text: str) -> Any:
-    """Return the list that a text contains as JSON or in Python syntax. Return the text
-    unchanged if the text contains no list.
+    """Return the list that a text such as `["a", "b"]` or `['a', 'b']` encodes. Return
+    the text unchanged if the text encodes no list.
     """
     for spelt in (text, text.replace("'", '"')):
         with suppress(ValueError):
@@ -151,7 +153,9 @@ def listed(text: str) -> Any:
 
 
 def is_on(value: Any) -> bool | None:
-    """Return the truth value of a cell with 0 or 1, or None for other values."""
+    """Return True for a cell with 1 or true, False for a cell with 0 or false, and None
+    for other values.
+    """
     if isinstance(value, int | float | str):
         text = str(value).strip()
         if text in _ON or text in _OFF:
@@ -166,9 +170,9 @@ def _of_documents(
     field: str,
     problems: Problems,
 ) -> Iterator[Record]:
-    """Yield a record of an instance for all rows with the same id. The record contains
-    the grades of the documents, and all fields whose values are equal in all rows of
-    the instance.
+    """Combine all rows with the same instance id to one record of the instance. The
+    record contains the relevance grades of the documents, and those fields that have
+    the same value in all rows.
     """
     first: dict[str, Record] = {}
     grades: dict[str, dict[str, int]] = {}
@@ -205,8 +209,8 @@ def _of_documents(
 
 
 def _grade_of_row(shape: GoldShape, value: Any, field: str) -> int | None:
-    """Return the relevance grade of the document in a row. If rows have no separate
-    answer field, the grade is 1.
+    """Return the relevance grade of the document in a row of the gold file. If the rows
+    have no field for grades, the grade is 1.
     """
     if field == shape.document:
         return 1
@@ -220,8 +224,8 @@ def _grade_of_row(shape: GoldShape, value: Any, field: str) -> int | None:
 
 
 def label_text(value: Any) -> str:
-    """Return the text of a label in JSON. Floating-point numbers without a fraction are
-    written as integers.
+    """Return a label, which may be a text, a number or a truth value in JSON, as a
+    text. Whole floating-point numbers such as 1.0 are converted like integers.
 
     >>> [label_text(value) for value in (True, 1, 1.0, 0.5, "a")]
     ['true', '1', '1', '0.5', 'a']
@@ -236,7 +240,9 @@ def label_text(value: Any) -> str:
 def keyed_records(
     file: InputFile, problems: Problems, key: str, field: str
 ) -> Iterator[Record]:
-    """Yield the record of an instance for each key of a JSON object."""
+    """Yield a record for each instance in a file with a JSON object that maps ids to
+    instances.
+    """
     expected = "an object with an instance under each id"
     try:
         items = read_json(decoded(file.read()), is_unique=file.reading > 1)
@@ -258,8 +264,9 @@ def keyed_records(
 def as_keyed(
     records: Iterable[Mapping[str, Any]], key: str, field: str
 ) -> dict[str, Any]:
-    """Return a JSON object that maps ids to the records. The function `keyed_records`
-    reads the same records from the object.
+    """Return a JSON object that maps the id of each record to the other fields of the
+    record. The function `keyed_records` reads the records back from a file with this
+    object.
     """
     found = {}
     for record in records:
@@ -269,8 +276,8 @@ def as_keyed(
 
 
 def query_records(file: InputFile, key: str, problems: Problems) -> Iterator[Record]:
-    """Yield the queries of a file. If the first row of a table does not contain
-    ``key``, the table has no header.
+    """Yield the records in a file of queries. If the first row of a table does not
+    contain the name ``key``, the table is read as a file without a header.
     """
     if file.suffix in (".json", ".jsonl", ".ndjson"):
         yield from read_records(file, problems)
@@ -296,8 +303,8 @@ def _query_record(
 
 
 class Queries:
-    """The queries of instances in a separate file. Each key of the mapping is the id of
-    an instance.
+    """The queries of a ranking task that are in a separate file, as a mapping from
+    instance id to record.
     """
 
     def __init__(self, files: Files, name: str, key: str, problems: Problems) -> None:
@@ -312,7 +319,9 @@ class Queries:
             problems.append(files[0].problem(f"there is no file {name}", "the queries"))
 
     def joined(self, record: Record) -> Record:
-        """Return the record with the fields of the query added."""
+        """Return the record of an instance with the fields of the instance's query
+        added.
+        """
         name = record_id(record.value, self._key)
         query = self._fields.get(name or "")
         if query is None and not self._problems.has_errors:
@@ -322,5 +331,7 @@ class Queries:
 
 
 def is_file_named(name: str, base: str) -> bool:
-    """Return True if ``name`` is a path of the file that a declaration names."""
+    """Return True if the path ``name`` ends with the file name ``base``, and ``base``
+    is not empty.
+    """
     return bool(base) and PurePosixPath(name).name == base

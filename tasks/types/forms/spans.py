@@ -1,4 +1,4 @@
-"""Spans of a text for each instance, such as citations or named entities."""
+"""Tasks in which answers are spans of a text, such as citations or named entities."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ from tasks.types.forms.mapping import Values, meant, with_path
 from tasks.types.jsonlines import Line
 from tasks.types.text import kind_found, no_label
 
-#: A span has a start and an exclusive end in code points, and a label.
+#: `Span` contains start and exclusive end in code points, and a label.
 Span = tuple[int, int, str]
 
 
 class Spans(tuple[Span, ...]):  # noqa: SLOT001  (it has an attribute)
-    """The spans of an answer in the order of the text. ``text`` is the annotated text,
-    or empty if the text is not available.
+    """The spans in an answer, in the order in which the text contains them. ``text`` is
+    the text to which the span offsets refer, and exists only for gold answers.
     """
 
     text: str
@@ -31,10 +31,11 @@ class Spans(tuple[Span, ...]):  # noqa: SLOT001  (it has an attribute)
 
 @dataclass(frozen=True, kw_only=True)
 class SpanTask(InstanceTask):
-    """A task whose answers are spans of the text in the field ``text``. If the task has
-    labels, each span has one of ``labels``.
+    """A task in which an answer is a list of spans in the field ``text`` of the
+    instance. If ``labels`` is not empty, each span has one of these labels.
 
-    Spans of the text are not empty. Spans may overlap only if ``overlap`` is True.
+    A span contains at least one character. Two spans in an answer may overlap only if
+    ``overlap`` is True.
     """
 
     drawn_as: ClassVar[str] = MARKED_TEXT
@@ -49,7 +50,9 @@ class SpanTask(InstanceTask):
     def meant_record(
         self, record: Mapping[str, Any], path: str, values: Values
     ) -> Mapping[str, Any]:
-        """Map the label of each span to a declared label."""
+        """Replace the label of each span by the label of the task that ``values``
+        assigns to it.
+        """
         spans = at_path(record, path)
         if not isinstance(spans, list):
             return record
@@ -72,7 +75,7 @@ class SpanTask(InstanceTask):
         return spans
 
     def answer_of(self, line: Line, name: str, index: Index) -> Any:
-        # The index does not contain the text of instances outside the split.
+        # The index contains no text length for instances that are not in the split.
         given, length = line.value.get(self.answer_key), index["lengths"].get(name)
         return (
             None

@@ -1,5 +1,5 @@
-"""In sequence labelling, each token of a sentence has a tag, and the tags determine
-entities. Files contain BIO lines or lists of tags.
+"""Sequence labelling tasks, in which each token of a sentence has a tag such as
+`B-Method`. Metrics score the entities that the tags encode.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,17 +27,17 @@ from tasks.types.run_forms import RunForm
 from tasks.types.text import are_texts, equal_label, kind_found, nearly_equal, nfc
 
 OUTSIDE, BEGIN, INSIDE = "O", "B", "I"
-#: Tags that do not name an entity type have the type `NO_TYPE`, as in seqeval.
+#: A tag without an entity type, such as `B`, gets the type `NO_TYPE` as in seqeval.
 NO_TYPE = "_"
-#: `ENTITY_TYPE` is the default name of the dimension of entity types.
+#: `ENTITY_TYPE` is the default name for the breakdown of scores by entity type.
 ENTITY_TYPE = "entity_type"
-#: An entity has its first token's index, the index after its last token, and a type.
+#: `Entity` contains the first token's index, the end index, and the entity type.
 Entity = tuple[int, int, str]
 
 
 class Tags(tuple[Entity, ...]):  # noqa: SLOT001  (it has an attribute)
-    """The entities of a sentence in the order of the tokens. The attribute ``tokens``
-    contains the tokens of the sentence.
+    """The entities that the tags of a sentence encode, in the order of the tokens. The
+    attribute ``tokens`` lists the tokens of the sentence.
     """
 
     tokens: Sequence[str]
@@ -45,8 +45,8 @@ class Tags(tuple[Entity, ...]):  # noqa: SLOT001  (it has an attribute)
 
 @lru_cache(maxsize=4096)
 def tag_parts(tag: str, labels: tuple[str, ...]) -> tuple[str, str] | None:
-    """Return the prefix and the entity type of a tag, or None if the tag is invalid or
-    the type is not in ``labels``.
+    """Return the prefix and the entity type of a tag such as `B-Method`, or None if the
+    prefix is invalid or ``labels`` does not contain the type.
     """
     if tag == OUTSIDE:
         return OUTSIDE, ""
@@ -58,11 +58,12 @@ def tag_parts(tag: str, labels: tuple[str, ...]) -> tuple[str, str] | None:
 
 
 def entities(parts: Sequence[tuple[str, str]], *, repair: bool) -> list[Entity]:
-    """Return the entities of a sentence from the parts of the tags.
+    """Return the entities that the tags of a sentence encode, given the prefix and type
+    of each tag.
 
     In IOB2, an entity begins at `B-` and continues over each following `I-` of the same
-    type. Any other `I-` tag belongs to no entity. If ``repair`` is True, any other `I-`
-    begins an entity, as in conlleval.
+    type. If ``repair`` is True, an `I-` tag that continues no entity begins an entity
+    as in conlleval, and is otherwise ignored.
     """
     found: list[Entity] = []
     start, label = -1, ""
@@ -77,7 +78,7 @@ def entities(parts: Sequence[tuple[str, str]], *, repair: bool) -> list[Entity]:
 
 
 def strays(parts: Sequence[tuple[str, str]]) -> list[int]:
-    """Return the indexes of `I-` tags that do not continue an entity of the same type."""
+    """Return the positions of the `I-` tags that continue no entity of the same type."""
     before = [(OUTSIDE, ""), *parts[:-1]]
     return [
         index
@@ -90,9 +91,10 @@ def strays(parts: Sequence[tuple[str, str]]) -> list[int]:
 
 @dataclass(frozen=True, kw_only=True)
 class TagTask(InstanceTask):
-    """A task whose answers are a tag for each of the ``tokens``. A tag is `O`, or `B-`
-    or `I-` with one of ``labels``, the types of entities. If ``repair`` is True, an
-    `I-` tag without a preceding `B-` starts an entity.
+    """A sequence labelling task, in which an answer contains a tag for each token of
+    the sentence. A tag is `O`, or consists of the prefix `B-` or `I-` and an entity
+    type in ``labels``. If ``repair`` is True, an `I-` tag that continues no entity
+    begins an entity.
     """
 
     drawn_as: ClassVar[str] = TAGS
@@ -170,7 +172,7 @@ class TagTask(InstanceTask):
         return tags
 
     def parts_of(self, record: Mapping[str, Any]) -> list[tuple[str, str]]:
-        """Return the prefix and the type of each tag in a valid gold record."""
+        """Return the prefix and the entity type of each tag in a valid gold record."""
         tags = at_path(record, self.field)
         return [part for tag in tags if (part := tag_parts(tag, self.labels))]
 
@@ -188,7 +190,7 @@ class TagTask(InstanceTask):
         hint = f"; did you mean “{tag[:1].upper()}-{meant}”?" if is_near else ""
         return f"“{tag[:100]}”{hint}"
 
-    # The following methods read and write files of BIO lines.
+    # The following methods read and write BIO files, with a token and a tag per line.
 
     def is_instances_file(self, name: str) -> bool:
         if self.files != BIO:
@@ -198,9 +200,9 @@ class TagTask(InstanceTask):
         return path.suffix in SUFFIXES and not has_clutter
 
     def records(self, file: InputFile, problems: Problems) -> Iterator[Record]:
-        """Yield the records of a gold file. A file of BIO lines has one record per
-        sentence. The id of the record is in a comment, or the id is the number of the
-        sentence.
+        """Yield a record for each sentence in a gold file. The gold file may be a BIO
+        file, which has a token and its tag on each line. The id of the record is in a
+        comment, or the id is the number of the sentence.
         """
         if self.files != BIO:
             yield from super().records(file, problems)
@@ -209,8 +211,8 @@ class TagTask(InstanceTask):
         yield from sentence_records(file, problems, self._line_fault, keys)
 
     def _line_fault(self, tag: str) -> tuple[str, str] | None:
-        """Return an error message about a tag and the expected form, or None for a
-        valid tag.
+        """Return an error message and the expected form for an invalid tag, or None for
+        a valid tag.
         """
         if tag_parts(tag, self.labels) is not None:
             return None
@@ -234,8 +236,9 @@ class TagTask(InstanceTask):
         return super().read_run(lines, index, options)
 
     def _as_lines(self, file: InputFile, index: Index, problems: Problems) -> InputFile:
-        """Convert the sentences of a run in BIO lines to JSON lines. Each JSON line
-        keeps the line number of the sentence's first token.
+        """Convert a run in the format of BIO files (a token and its tag per line) to
+        JSON lines. The answer to a sentence is on the same line number as the
+        sentence's first token, so error messages state the right line.
         """
         names = index["instances"]
         spelling = {nfc(name): name for name in names}
@@ -261,11 +264,12 @@ class TagTask(InstanceTask):
         name = f"{file.name}.jsonl"
         return replace(file, name=name, open=lambda: BytesIO(data), encoding="")
 
-    # The following methods show instances on pages.
+    # The following methods prepare sentences for web pages.
 
     def features_of(self, dimension: Dimension, content: Content) -> Any:
-        """Return the classes of instances in a dimension. If the dimension's field
-        contains the tags, the classes are types of entities.
+        """Return the classes to which each sentence belongs in a dimension (a breakdown
+        of scores). If the dimension uses the field with the tags, the classes are the
+        entity types in the sentence.
         """
         if dimension.field != self.field:
             return super().features_of(dimension, content)
@@ -280,8 +284,8 @@ class TagTask(InstanceTask):
         return super().shown_text(name, value)
 
     def gold_text(self, gold: Any) -> str:
-        """Return the sentence, and each entity with its token numbers on a line of its
-        own.
+        """Return the text of the sentence, followed by a line for each entity with its
+        token numbers.
         """
         tokens = [*map(_visible_token, gold.tokens)]
         lines = (

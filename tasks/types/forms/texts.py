@@ -1,5 +1,5 @@
-"""Text generation and short answers have a text for each instance, which is compared
-with one or more reference texts.
+"""Text generation and short-answer tasks, in which an answer is a text that metrics
+compare with reference texts.
 """
 
 import json
@@ -29,15 +29,15 @@ from tasks.types.text import are_texts, in_nfc, kind_found
 
 
 class References(tuple[str, ...]):
-    """One or more alternative reference texts of an instance."""
+    """The reference texts of an instance, each of which is a right answer."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class TextTask(InstanceTask):
-    """A task whose answers are texts of at most ``longest`` characters. The text of an
-    answer may be empty.
+    """A text generation task, in which an answer has at most ``longest`` characters. An
+    answer may be an empty text.
     """
 
     drawn_as: ClassVar[str] = TEXTS
@@ -62,7 +62,9 @@ class TextTask(InstanceTask):
 
     @property
     def human_evaluation(self) -> HumanEvaluation:
-        """Return the texts and the public fields for human evaluation."""
+        """Return the texts and the public fields that human annotators need to judge
+        the answers.
+        """
         return HumanEvaluation(sources=self.sources, texts=dict)
 
     def sources(self, files: Files) -> Mapping[str, Sources]:

@@ -1,7 +1,8 @@
-"""The layout of an instance on pages, which determines the roles and labels of fields.
+"""Define the layout of an instance on web pages, which assigns fields to roles such as
+title or passage.
 
-The layout of instances does not change scores. A layout contains only values, which
-templates render.
+The layout affects only web pages, not scores. A layout contains values without markup,
+which templates render.
 """
 
 import re
@@ -28,7 +29,9 @@ _IS_ENTRY = re.compile(r"(^|_)(bibtex|fields|entry|reference|bib)$")
 
 
 class Leaf(NamedTuple):
-    """A value of an instance that is not an object, and the path of the value."""
+    """A single value of an instance, which is not an object, and the dotted path of the
+    value.
+    """
 
     path: str
     value: Any
@@ -36,8 +39,8 @@ class Leaf(NamedTuple):
 
 @dataclass(frozen=True)
 class Layout:
-    """The values of an instance, arranged for a view. ``main`` maps the roles of the
-    view to values, and ``rest`` contains all other values.
+    """The values of an instance, ordered for display on a web page. ``main`` maps each
+    role, such as title or passage, to a value, and ``rest`` contains all other values.
     """
 
     kind: str
@@ -45,12 +48,14 @@ class Layout:
     rest: Sequence[Leaf]
 
 
-#: `_TEXTS` maps each form to the task setting that names the text field.
+#: `_TEXTS` maps forms of task to the setting that names the field with the text.
 _TEXTS = {"spans": "text", "tags": "tokens", "ranking": "query"}
 
 
 def default_view(form: str, task: InstanceTask) -> View:
-    """Return the default view, for declarations without a table [task.view]."""
+    """Return the layout of instances for a task whose `task.toml` has no table
+    [task.view].
+    """
     text = str(getattr(task, _TEXTS[form], "")) if form in _TEXTS else ""
     marked = text if form in ("spans", "tags") else ""
     return replace(
@@ -80,7 +85,7 @@ def _holds_reference(shown: Sequence[str]) -> bool:
 
 
 def laid_out(view: View, fields: Mapping[str, Any]) -> Layout:
-    """Return the values of an instance, arranged for a view."""
+    """Return the values of an instance, ordered for display on a web page."""
     leaves = list(_nested_values(fields))
     roles = dict(view.roles)
     if view.kind == REFERENCE:

@@ -1,7 +1,8 @@
-"""The only readers of untrusted TOML and JSON, which refuse texts that exceed the
-limits.
+"""The only functions that parse untrusted TOML and JSON, with limits on size, depth and
+digits.
 
-The YAML reader is `tasks.submissions.yaml_reader`, which is not part of the wheel. No
-other module passes untrusted text to the parsers. The file
-tests/core/test_guarded_readers.py lists the exceptions, with reasons.
+The parser of untrusted YAML is `tasks.submissions.yaml_reader`, which the Python wheel
+does not contain. No other module calls TOML, JSON or YAML parsers on untrusted text.
+The file tests/core/test_guarded_readers.py lists the exceptions to this rule, with
+reasons.
 """

@@ -1,5 +1,5 @@
-"""Detect the format of untrusted bytes by byte order marks of texts and signatures of
-binary files.
+"""Detect the format of untrusted files from byte order marks of texts and from
+signatures of binary files.
 """
 
 import codecs
@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 GZIP = b"\x1f\x8b\x08"
-#: The byte order mark of UTF-32 begins with that of UTF-16, so UTF-32 is tried first.
+#: The byte order mark of UTF-32 is tested first, as it begins with that of UTF-16.
 _MARKS = (
     (codecs.BOM_UTF32_LE, "UTF-32"),
     (codecs.BOM_UTF32_BE, "UTF-32"),
@@ -15,8 +15,8 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "UTF-16"),
 )
 LONGEST_MARK = 4
-#: `ENCODINGS` maps names of encodings to codecs.
-#: As in browsers, the codec is that of the larger of two nested character sets.
+#: `ENCODINGS` maps display names of encodings to the names of Python codecs.
+#: As in web browsers, codecs decode a superset of the named encoding, such as cp932.
 ENCODINGS = {
     "GB18030": "gb18030",
     "Shift-JIS": "cp932",
@@ -24,11 +24,11 @@ ENCODINGS = {
     "Windows-1252": "cp1252",
     "Windows-1251": "cp1251",
 }
-#: A message quotes at most `SHOWN` characters of a line in each encoding.
+#: An error message quotes at most `SHOWN` characters of a line for each encoding.
 SHOWN = 60
 _CONTROLS = bytes({*range(32), 127} - set(b"\t\n\f\r\x1a\x1b"))
-#: `_MAX_CONTROL_SHARE` is the maximum share of control characters in a text.
-#: In random bytes, the share of control characters is one eighth.
+#: Files with more control characters than `_MAX_CONTROL_SHARE` count as binary.
+#: In random bytes, about one eighth of the bytes are control characters.
 _MAX_CONTROL_SHARE = 0.02
 _ZIP, _OLD_OFFICE = "a zip archive", "an Excel workbook or a Word file of before 2007"
 _MAGIC = (
@@ -50,7 +50,7 @@ _MAGIC = (
     (b"SQLite format 3\0", "an SQLite database"),
     (b"\x80\x04\x95", "a pickle of Python"),
 )
-#: A zip archive with file names that have one of these prefixes is an office file.
+#: `_OFFICE` maps beginnings of member names in zip archives to kinds of office files.
 _OFFICE = {
     "xl/": "an Excel workbook",
     "word/": "a Word file",
@@ -58,7 +58,7 @@ _OFFICE = {
     "META-INF/manifest.xml": "an OpenDocument file",
     "Index/Document.iwa": "a file of Numbers or Pages",
 }
-#: Every zip archive of Excel, Word and PowerPoint contains the member `_PARTS`.
+#: Each zip archive of Excel, Word or PowerPoint contains the member `_PARTS`.
 _PARTS = "[Content_Types].xml"
 _OFFICE_NAMES = {
     ".xlsx": "an Excel workbook",
@@ -83,20 +83,19 @@ def magic_kind(beginning: bytes, suffix: str = "") -> str | None:
     """Return the kind of a file from its first bytes, or None for texts and unknown
     files.
 
-    Office files are zip archives. If the members of the archive do not determine the
-    kind of office file, the file extension does.
+    Office files such as .xlsx are zip archives with typical members. If the first bytes
+    do not determine the kind of an office file, the file extension determines the kind.
     """
     kind = next((kind for magic, kind in _MAGIC if beginning.startswith(magic)), None)
     if kind == _ZIP:
-        # The list of members of a damaged archive may be missing.
-        # The members are therefore searched in the beginning of the file.
+        # Names of office files are searched in the zip archive's first bytes.
         parts = [name for name in (*_OFFICE, _PARTS) if name.encode() in beginning]
         kind = office_kind(parts) or _OFFICE_NAMES.get(suffix) or kind
     return _OFFICE_NAMES.get(suffix, kind) if kind == _OLD_OFFICE else kind
 
 
 def binary_kind(beginning: bytes, suffix: str = "") -> str | None:
-    """Return the kind of a binary file, or None for a text."""
+    """Return a description of a binary file from its first bytes, or None for a text."""
     kind = magic_kind(beginning, suffix)
     if kind or not beginning:
         return kind
@@ -107,17 +106,17 @@ def binary_kind(beginning: bytes, suffix: str = "") -> str | None:
 
 
 UNMARKED = "without a byte order mark"
-#: Files shorter than this number of bytes are not checked for UTF-16 and UTF-32.
+#: Texts of fewer than `SHORTEST` bytes are not tested for UTF-16 and UTF-32.
 SHORTEST = 8
-#: `LATIN_SHARE` is the least share of Latin letters, punctuation and line ends.
-#: Each of these characters contains a zero byte in UTF-16.
-#: In UTF-32, most bytes at certain positions are zero, at least the share `MOST`.
+#: In UTF-16, Latin letters, punctuation and line ends contain a zero byte each.
+#: Texts with at least the share `LATIN_SHARE` of zero bytes may therefore be UTF-16.
+#: In UTF-32, at least the share `MOST` of bytes at certain positions is zero.
 LATIN_SHARE, MOST = 0.4, 0.9
 
 
 def _guess_encoding(beginning: bytes) -> str:
-    """Return a description of a text in UTF-16 or UTF-32 without a byte order mark, or
-    an empty text for other files.
+    """Return a description if the bytes are text in UTF-16 or UTF-32 without a byte
+    order mark, otherwise an empty text.
     """
     if len(beginning) < SHORTEST:
         return ""
@@ -131,7 +130,9 @@ def _guess_encoding(beginning: bytes) -> str:
 
 
 def office_kind(members: Collection[str]) -> str | None:
-    """Return the kind of office file whose zip archive has the given members, or None."""
+    """Return the kind of an office file from the names of the members in its zip
+    archive, or None for other zip archives.
+    """
     if _PARTS not in members and not {"META-INF/manifest.xml", "Index/Document.iwa"} & {
         *members
     }:
@@ -169,7 +170,9 @@ class Misfit:
 
     @property
     def readings(self) -> Iterator[str]:
-        """Yield for each encoding its name and the decoded line."""
+        """Yield a description for each encoding, with the name of the encoding and the
+        line as decoded by the encoding.
+        """
         for name in self.encodings:
             text = self.raw.decode(ENCODINGS[name], "replace").strip()
             yield f"{name} reads “{text[:SHOWN]}{'…' if len(text) > SHOWN else ''}”"
@@ -190,7 +193,8 @@ SAVED = "a text in UTF-8, or in UTF-16 or UTF-32 with a byte order mark"
 
 def find_misfit(lines: Callable[[], Iterable[bytes]]) -> Misfit | None:
     """Return the first line of a file that is not UTF-8, or None if all lines are
-    UTF-8. The function ``lines`` is called twice.
+    UTF-8. The function ``lines`` must return the lines of the file from the beginning
+    each time it is called.
     """
     first = next(
         (

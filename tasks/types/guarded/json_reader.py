@@ -1,4 +1,4 @@
-"""Read untrusted JSON, which is a whole text or one object per line."""
+"""Parse untrusted JSON, either as a whole text or as lines with one object each."""
 
 import json
 import math
@@ -18,17 +18,17 @@ from tasks.types.guarded.limits import (
     within_size,
 )
 
-#: `JSON` contains the limits for JSON texts.
-#: Python has the same limit of digits for integers, and rounds longer fractions.
+#: `JSON` contains the limits on size, depth and digits of a JSON text.
+#: Python itself refuses longer integers, and rounds fractions with more digits.
 JSON = Limits(size=1 << 28, depth=100, digits=4_300)
 _LONG = re.compile(r"(?<![0-9.])[0-9]{4301,}")
-#: `_BRACKET` matches the tokens that determine the depth, brackets and strings.
-#: Brackets within strings do not change the depth of nested values.
+#: `_BRACKET` matches brackets and strings, which determine the depth of a JSON text.
+#: Strings are matched because brackets inside strings do not count for the depth.
 _BRACKET = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\Z)|[\[\]{}]', re.DOTALL)
 
 
 class NotFinite(Unreadable):
-    """The error for NaN, an infinite number, or a number that exceeds the range of
+    """The error for a JSON number that is NaN, infinite, or outside the range of
     floats.
     """
 
@@ -41,11 +41,11 @@ def _finite_number(text: str) -> float:
 
 
 class RepeatedKey(Unreadable):
-    """The error for a key that occurs twice in an object."""
+    """The error for a JSON object in which a key occurs twice."""
 
 
-#: `_MEMBER` matches the end of a key with the colon after the key.
-#: Text within a JSON string may match `_MEMBER` too.
+#: `_MEMBER` matches the end of a key in a JSON object and the colon after the key.
+#: Since `_MEMBER` also matches inside strings, its matches bound the number of keys.
 _MEMBER = re.compile(r'"[ \t\r\n]*:')
 
 
@@ -59,7 +59,9 @@ def _object_with_unique_keys(members: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _count_members(value: Any) -> int:
-    """Return the number of members of all objects in a value."""
+    """Return the total number of key-value pairs in all nested objects of a parsed JSON
+    value.
+    """
     count, level = 0, [value]
     while level:
         inner: list[Any] = []
@@ -74,8 +76,8 @@ def _count_members(value: Any) -> int:
 
 
 def _may_repeat_keys(text: str, values: list[Any]) -> bool:
-    """Return False if the JSON text cannot contain repeated keys, since the text has no
-    more members than the parsed values.
+    """Return False if no object in the JSON text can repeat a key, because the text has
+    as many key-value pairs as the parsed values.
     """
     if len(values) == 1 and isinstance(values[0], list):
         values = values[0]
@@ -86,7 +88,7 @@ def _may_repeat_keys(text: str, values: list[Any]) -> bool:
     return written > (sum(map(len, values)) if is_flat else _count_members(values))
 
 
-#: The decoder is created once, not for each line as `json.loads` with an option does.
+#: The JSON decoder is created once, because creating a decoder for each line is slow.
 _DECODER = json.JSONDecoder(parse_constant=_finite_number, parse_float=_finite_number)
 _SCANNER = make_scanner(_DECODER)  # type: ignore[arg-type]
 
@@ -99,18 +101,18 @@ def read_json(
     pairs: Callable[[list[tuple[str, Any]]], Any] | None = None,
     is_unique: bool = False,
 ) -> Any:
-    """Return the value of a JSON text. Raises json.JSONDecodeError or Unreadable, which
-    are subclasses of ValueError.
+    """Return the parsed value of a JSON text. Raises json.JSONDecodeError or
+    Unreadable, which are both subclasses of ValueError.
 
-    The function ``constant`` converts NaN and Infinity. The function ``pairs`` builds
-    an object from its members. If a key of an object is repeated, the last member is
-    used. If ``is_unique`` is True, a repeated key raises RepeatedKey.
+    The function ``constant`` converts the words NaN and Infinity, which are an error by
+    default. The function ``pairs`` builds an object from a list of key-value pairs. If
+    an object repeats a key, the last value of the key is used. If ``is_unique`` is
+    True, an object that repeats a key raises RepeatedKey.
     """
     if is_unique:
         value = read_json(text, limits, constant=constant)
         if _may_repeat_keys(within_size(text, limits), [value]):
-            # The hook for unique keys makes the decoder slow.
-            # The hook is used only for texts that may repeat keys.
+            # The slow hook is used only for texts that may repeat keys.
             value = read_json(
                 text, limits, constant=constant, pairs=_object_with_unique_keys
             )
@@ -139,13 +141,13 @@ def read_json(
 
 
 def read_json_line(line: str, limits: Limits = JSON, *, is_unique: bool = False) -> Any:
-    """Return the only JSON value of a line."""
+    """Return the parsed JSON value of a text that is one line."""
     try:
         value, end = _SCANNER(line, 0)
     except (StopIteration, ValueError, RecursionError):
         end = -1
     if end != len(line) or (is_unique and _may_repeat_keys(line, [value])):
-        # The slower decoder raises an exception with the position of the fault.
+        # If the JSON is invalid, `read_json` raises an error with the position.
         return read_json(line, limits, is_unique=is_unique)
     if _bound_depth(line) > limits.depth:
         _require_depth(value, line, limits)
@@ -155,10 +157,11 @@ def read_json_line(line: str, limits: Limits = JSON, *, is_unique: bool = False)
 def read_json_objects(
     text: str, limits: Limits = JSON, *, is_unique: bool = False
 ) -> list[dict[str, Any]]:
-    """Return the objects of a text that has one object per line.
+    """Return the objects in a text of JSON lines with one object per line.
 
-    Raises ValueError, StopIteration or RecursionError without the position of the
-    fault. The function `read_json_line` reports the fault.
+    For invalid text, raise ValueError, StopIteration or RecursionError, without the
+    position of the fault. Callers then parse each line with `read_json_line` to find
+    the position of the fault.
     """
     values, place = [], 0
     while place < len(text):
@@ -179,7 +182,7 @@ def read_json_objects(
 
 @dataclass(frozen=True)
 class ListItem:
-    """An item of a JSON list, with the line number and the text of the item."""
+    """An item of a JSON list, with the line number and the unparsed text of the item."""
 
     line: int
     value: Any
@@ -189,8 +192,8 @@ class ListItem:
 def read_json_list(
     text: str, limits: Limits = JSON, *, is_unique: bool = False
 ) -> list[ListItem]:
-    """Return the items of a text that is a JSON list. Raises the same exceptions as
-    `read_json`.
+    """Return the items of a JSON list, each with its line number. Raises
+    json.JSONDecodeError or Unreadable for invalid JSON.
     """
     checked = within_size(text, limits)
     items = list[ListItem]()
@@ -213,7 +216,7 @@ def read_json_list(
         raise
     except (StopIteration, ValueError, RecursionError, IndexError):
         pass
-    # The decoder for whole texts raises an exception with the position of the fault.
+    # If the list is invalid, `read_json` raises an exception with the fault's position.
     read_json(text, limits, is_unique=is_unique)
     raise Unreadable("a list that cannot be read item by item")
 
@@ -231,8 +234,9 @@ def _behind_blanks(text: str, place: int) -> int:
 
 
 def _next_item(text: str, place: int) -> int:
-    """Return the position of the next item of a JSON list, or of the end of the list.
-    Return -1 if neither an item nor the end of the list follows.
+    """Return the position of the next item in the text of a JSON list, or the position
+    of the bracket that closes the list. Return -1 if neither another item nor the
+    closing bracket follows.
     """
     place = _behind_blanks(text, place)
     if text[place] == "]":
@@ -245,7 +249,9 @@ _BLANK = re.compile(r"[ \t\r\n]*")
 
 
 def _bound_depth(text: str) -> int:
-    """Return an upper bound of the depth of a JSON text, which is fast to compute."""
+    """Return an upper bound of the nesting depth of a JSON text, namely the number of
+    opening brackets.
+    """
     return text.count("[") + text.count("{")
 
 

@@ -1,21 +1,24 @@
-"""Limits for untrusted texts, and the error for a text that exceeds the limits."""
+"""Limits on the size and depth of untrusted TOML and JSON, and the error for a text
+that exceeds a limit.
+"""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Limits:
-    #: `size` is the maximum size of a text in bytes of UTF-8.
+    #: `size` is the maximum number of bytes of an untrusted text in UTF-8.
     size: int
-    #: `depth` is the maximum depth of nested lists and tables.
+    #: `depth` is the maximum nesting depth of lists and objects.
     depth: int
-    #: `digits` is the maximum number of digits of a number.
+    #: `digits` is the maximum number of digits of an integer.
     digits: int
 
 
 class Unreadable(ValueError):
-    """The error for a TOML or JSON text that a reader refuses. ``line`` and ``column``
-    are None if the fault has no position.
+    """The error for a TOML or JSON text that is invalid or exceeds a limit. ``line``
+    and ``column`` are the position of the fault in the text, or None if the position is
+    unknown.
     """
 
     def __init__(
@@ -28,8 +31,8 @@ class Unreadable(ValueError):
 
 
 def within_size(text: str | bytes, limits: Limits) -> str:
-    """Return an untrusted text without a byte order mark. Raises Unreadable if the text
-    is too large or not UTF-8.
+    """Return an untrusted text as `str`, without a byte order mark. Raises Unreadable
+    if the text exceeds the maximum size or is not UTF-8.
     """
     size = len(text)
     if isinstance(text, str) and not text.isascii():
@@ -44,7 +47,7 @@ def within_size(text: str | bytes, limits: Limits) -> str:
 
 
 def depth_of(value: object) -> int:
-    """Return the depth of nested lists and tables in a value."""
+    """Return the nesting depth of lists and dictionaries in a parsed value."""
     depth, level = 0, [value] if isinstance(value, list | dict) else []
     while level:
         depth += 1

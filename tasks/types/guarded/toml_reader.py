@@ -15,8 +15,8 @@ from tasks.types.guarded.limits import (
 )
 
 TOML = Limits(size=1 << 20, depth=50, digits=60)
-#: `MAX_PARTS` is the maximum number of parts of a dotted key.
-#: The time of `tomllib` grows with the square of the number of parts.
+#: `MAX_PARTS` is the maximum number of parts in a dotted TOML key such as `a.b.c`.
+#: The run time of `tomllib` is quadratic in the number of parts of a key.
 MAX_PARTS = 50
 _PLACE = re.compile(
     r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL
@@ -24,9 +24,9 @@ _PLACE = re.compile(
 
 
 def read_toml(text: str | bytes, limits: Limits = TOML) -> dict[str, Any]:
-    """Return the tables of a TOML text. Raises Unreadable.
+    """Return the parsed tables of an untrusted TOML text. Raises Unreadable.
 
-    The error for a fault at the end of the text has no line number.
+    The error has no line number if the fault is at the end of the text.
     """
     checked = within_size(text, limits)
     _require_short_keys(checked)
@@ -37,7 +37,7 @@ def read_toml(text: str | bytes, limits: Limits = TOML) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as fault:
         raise _error_with_line(fault) from fault
     except ValueError as fault:
-        # Either a number has more digits than Python converts, or a date is invalid.
+        # The cause of the error is a number with too many digits, or an invalid date.
         raise _long_number(checked, limits) or Unreadable(str(fault)) from fault
     if depth_of(values) > limits.depth:
         raise _nesting_error(checked, limits)
@@ -46,8 +46,8 @@ def read_toml(text: str | bytes, limits: Limits = TOML) -> dict[str, Any]:
     return values
 
 
-#: `_TOKEN` matches tokens of TOML.
-#: No two alternatives of `_TOKEN` match the same beginning, so the time is linear.
+#: `_TOKEN` matches a string, comment, word or sign of a TOML text.
+#: Matching is linear, because alternatives in `_TOKEN` begin differently.
 _TOKEN = re.compile(
     r"""'''|\"\"\"|"(?:[^"\\\n]|\\.)*"?|'[^'\n]*'?|\#[^\n]*|[\[\]{}=,.\n]|[^\s\[\]{}=,.\#"']+"""
 )
@@ -59,8 +59,8 @@ _NUMBER = re.compile(r"[+-]?(?:0[xob])?([0-9a-fA-F_]+)")
 
 
 def _tokens(text: str) -> Iterator[tuple[str, int]]:
-    """Yield each string, comment, word and sign of a TOML text with its position. Stop
-    at a TOML string without an end.
+    """Yield each token of a TOML text (string, comment, word or sign) with its
+    position. The iteration stops at a multi-line string that is not closed.
     """
     place = 0
     while match := _TOKEN.search(text, place):
@@ -90,7 +90,9 @@ def _require_short_keys(text: str) -> None:
 
 
 def _nesting_error(text: str, limits: Limits) -> Unreadable:
-    """Return the error for TOML tables that are nested too deeply, in any notation."""
+    """Return the error for too deeply nested TOML, with the line of the deepest
+    bracket.
+    """
     depth, deepest, at = 0, 0, 0
     for piece, place in _tokens(text):
         depth += (piece in "[{") - (piece in "]}")

@@ -1,5 +1,5 @@
-"""In tasks with leaderboards, judges compete, and metrics measure how similar a judge's
-ranking of systems and the true ranking are.
+"""A task for judges of systems, in which metrics compare each judge's leaderboard of
+systems with the true leaderboard.
 """
 
 from types import SimpleNamespace
@@ -14,8 +14,8 @@ LEADERBOARDS = "tasks.types.judge_leaderboards.leaderboards"
 BY_SYSTEM = "leaderboards:LeaderboardCorrelation"
 BY_TOPIC = "leaderboards:TopicCorrelation"
 COEFFICIENTS = ("kendall", "pearson", "spearman", "tauap_b", "tau_gap")
-#: The coefficients in `OF_BEST` are also computed over the ten best systems.
-#: The true leaderboard determines the ten best systems.
+#: `OF_BEST` lists correlation coefficients that also exist for the ten best systems.
+#: The ten best systems are those with the highest scores on the true leaderboard.
 BEST = 10
 OF_BEST = ("kendall", "tauap_b", "tau_gap")
 
@@ -32,14 +32,13 @@ METRICS = (
     metric_ref("rank_distance", "leaderboards:RankDistance"),
 )
 
-#: Participants get the files with public inputs.
+#: `SYSTEMS` and `TOPICS` are the files of public inputs that participants receive.
 SYSTEMS, TOPICS = "systems.jsonl", "topics.jsonl"
 
-#: `VALUE_PLACES` maps the number of columns to the column with the value.
-#: Output of trec_eval has three columns, and output of ir_measures has four columns.
-#: A ranking has six columns.
+#: `VALUE_PLACES` maps the number of columns in a file to the index of the score.
+#: The numbers of columns are those of trec_eval, ir_measures and TREC run files.
 VALUE_PLACES = {3: 2, 4: 3, 6: 4}
-#: Besides a leaderboard, a run may contain files with extensions in `NO_LEADERBOARDS`.
+#: Files with an extension in `NO_LEADERBOARDS` may be part of a run but are ignored.
 NO_LEADERBOARDS = (".md", ".toml", ".pdf")
 
 EXAMPLE = '{"run_id": "a1", "topic_id": "all", "measure": "f1", "value": 0.5}'
@@ -78,9 +77,10 @@ PARTS = SimpleNamespace(
 
 
 class LeaderboardForm(RunForm):
-    """The form of leaderboards, which map systems to scores. A file with JSON rows is
-    recognised as a leaderboard. A text file is not recognised as a leaderboard, since
-    rankings also contain numbers.
+    """Recognises run files that are leaderboards, which map systems to scores. A file
+    with JSON rows that have the keys of a leaderboard is recognised. A text file is not
+    recognised as a leaderboard, because files of other tasks, such as rankings, have
+    the same columns.
     """
 
     def is_own(self, beginning: bytes) -> bool:
@@ -91,14 +91,16 @@ class LeaderboardForm(RunForm):
 
 
 def has_value(line: bytes) -> bool:
-    """Return True if the column of a leaderboard with the value contains a digit."""
+    """Return True if the line has as many columns as a leaderboard, and the score
+    column contains a digit.
+    """
     cells = line.split()
     place = VALUE_PLACES.get(len(cells))
     return place is not None and any(digit in cells[place] for digit in b"0123456789")
 
 
 def is_gold_file(name: str) -> bool:
-    """Return True if a file with the given name may belong to the true leaderboard."""
+    """Return True if a gold file of this name may contain the true leaderboard."""
     parts = name.split("/")
     is_text = parts[-1].lower().endswith(NO_LEADERBOARDS)
     return not (CLUTTER.intersection(parts) or is_text or parts[-1] == NONCE_FILE)

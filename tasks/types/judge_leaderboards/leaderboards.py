@@ -1,4 +1,6 @@
-"""The true leaderboard and a judge's leaderboard, which both map systems to scores."""
+"""Read the true leaderboard and the leaderboards of judges, which map systems to
+scores.
+"""
 
 import hashlib
 import json
@@ -35,7 +37,7 @@ from tasks.types.judge_leaderboards.rows import (
 from tasks.types.problems import InputRefused, Problem, Problems, refuse
 from tasks.types.text import nfc
 
-#: Correlations compare all pairs of systems, so `MAX_SYSTEMS` limits the systems.
+#: The number of systems is limited because correlations compare all pairs of systems.
 MAX_SYSTEMS = 1_000
 #: A correlation is computed for each topic, so systems times topics are limited.
 MAX_VALUES = 50_000
@@ -43,8 +45,8 @@ MAX_VALUES = 50_000
 
 @dataclass(frozen=True)
 class SystemScore:
-    """The scores of one system on a leaderboard, which are the overall score and the
-    scores on topics if the leaderboard has topics.
+    """The overall score of a system on a leaderboard, and the system's score on each
+    topic if the leaderboard has topics.
     """
 
     score: float
@@ -56,9 +58,9 @@ Leaderboard = Mapping[str, SystemScore]
 
 @dataclass(frozen=True)
 class JudgedRun:
-    """A leaderboard by a competing judge. ``systems`` contains the scores of systems in
-    the true leaderboard. ``unknown`` is the number of systems that the true leaderboard
-    does not contain.
+    """A leaderboard that a participating judge submitted. ``systems`` contains the
+    judge's scores of those systems that are on the true leaderboard. ``unknown`` is the
+    number of further systems, which are not on the true leaderboard.
     """
 
     systems: Leaderboard
@@ -66,8 +68,9 @@ class JudgedRun:
 
 
 def leaderboard_of(rows: Iterable[Row]) -> dict[str, SystemScore]:
-    """Return the scores of each system on a leaderboard, sorted by system id. The
-    overall score is the score on the topic `all`, or the mean score over topics.
+    """Return the scores of each system from the rows of a leaderboard, sorted by system
+    id. The overall score of a system is its score on the topic `all`, or else its mean
+    score over topics.
     """
     values: dict[str, dict[str, float]] = {}
     for row in rows:
@@ -75,15 +78,15 @@ def leaderboard_of(rows: Iterable[Row]) -> dict[str, SystemScore]:
     systems = {}
     for system, own in sorted(values.items()):
         topics = {topic: own[topic] for topic in sorted(own) if topic != ALL}
-        # `fsum` is exact, so the mean does not depend on the order of the scores.
+        # `math.fsum` is exact, so the order of scores does not change the mean.
         mean = math.fsum(topics.values()) / len(topics) if topics else 0.0
         systems[system] = SystemScore(own.get(ALL, mean), topics)
     return systems
 
 
 def read_gold(files: Files, options: Options) -> Split:
-    """Read the true leaderboard, which is the gold. Raises InputRefused with all
-    problems.
+    """Read the true leaderboard, which is the gold (reference) of this task. Raises
+    InputRefused with all problems.
     """
     problems = Problems()
     measure = options.get(MEASURE.name, "")
@@ -122,8 +125,8 @@ def _digest(rows: Iterable[Row]) -> str:
 
 
 def read_inputs(files: Files, options: Options) -> Index:
-    """Build the index of systems and topics, which validates runs, from the public
-    inputs. Raises InputRefused.
+    """Return the ids of systems and topics in the public inputs, for the validation of
+    runs. Raises InputRefused.
     """
     problems = Problems()
     systems = _names(files, SYSTEMS, "run_id", problems)
@@ -149,8 +152,8 @@ def _names(files: Files, name: str, key: str, problems: Problems) -> list[str]:
 
 
 def public_files(files: Files, options: Options) -> Iterator[tuple[str, bytes]]:
-    """Yield files with the ids of systems and of topics, sorted by id because the true
-    order is secret.
+    """Yield the public files with system ids and topic ids, in alphabetical order
+    because the true ranking is secret.
     """
     index = read_gold(files, options).index
     yield SYSTEMS, as_lines({"run_id": name} for name in index["instances"])
@@ -158,7 +161,7 @@ def public_files(files: Files, options: Options) -> Iterator[tuple[str, bytes]]:
 
 
 def instance_names(file: InputFile, of_file: Sequence[Record]) -> Iterator[str | None]:
-    """Yield the system of each record of a leaderboard."""
+    """Yield the system id in each record of a leaderboard."""
     for record in of_file:
         name = record.value.get("run_id")
         yield None if name is None else str(name)
@@ -167,10 +170,11 @@ def instance_names(file: InputFile, of_file: Sequence[Record]) -> Iterator[str |
 def read_run(
     files: Files, index: Index, options: Options
 ) -> tuple[JudgedRun, list[Problem]]:
-    """Return the judge's scores of systems in the true leaderboard, and all problems of
-    the files.
+    """Return the judge's leaderboard, limited to the systems of the true leaderboard,
+    and all problems of the judge's files.
 
-    A warning lists the systems that only one of the two leaderboards contains.
+    The problems include warnings about systems that are on only one of the two
+    leaderboards.
     """
     problems = Problems()
     measure = options.get(JUDGE_MEASURE.name, "")
@@ -196,7 +200,9 @@ def read_run(
 
 
 def _by_form(names: Iterable[str]) -> dict[str, str]:
-    """Map the Unicode form NFC of each name to the spelling in the true leaderboard."""
+    """Return a mapping from the Unicode form NFC of each name to the spelling in the
+    true leaderboard.
+    """
     return {nfc(name): name for name in names}
 
 
@@ -230,12 +236,16 @@ def _coverage_warning(names: Sequence[str], whole: int, words: str) -> Problem |
 
 
 def filled(run: JudgedRun, index: Index) -> Iterator[bool]:
-    """Yield True for each system of the true leaderboard that the judge scores."""
+    """Yield True for each system of the true leaderboard to which the judge gives a
+    score.
+    """
     return (True for _ in run.systems)
 
 
 def pair(split: Split, run: JudgedRun, rules: str, options: Options) -> Pairs:
-    """Return one row for each system in the true leaderboard, sorted by id."""
+    """Return the true scores and the judge's scores, with one item for each system of
+    the true leaderboard.
+    """
     systems: Leaderboard = split.content
     answers = [run.systems.get(name) for name in systems]
     return Pairs(
@@ -251,8 +261,8 @@ def pair(split: Split, run: JudgedRun, rules: str, options: Options) -> Pairs:
 def show_instances(
     files: Files, split: Split, pairs: Pairs, options: Options
 ) -> Iterator[ShownInstance]:
-    """Yield each system with its true score and rank, and with the judge's score and
-    rank.
+    """Yield each system with its score and rank on the true leaderboard and on the
+    judge's leaderboard.
     """
     ranks = [_ranks(side) for side in (pairs.gold, pairs.answers)]
     for name, [row] in rows_by_name(pairs.names).items():
@@ -285,8 +295,6 @@ def _ranks(side: Sequence[SystemScore | None]) -> list[int]:
 
 
 def contents(files: Files, split: Split) -> Iterator[tuple[Any, Any]]:
-    """Yield the public part of each system, which is the id, and the secret part, which
-    is the scores.
-    """
+    """Yield the public id of each system, and the secret scores of the system."""
     for name, own in split.content.items():
         yield [name], [own.score, sorted(own.topics.items())]

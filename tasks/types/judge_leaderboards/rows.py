@@ -1,6 +1,4 @@
-"""Read rows of leaderboards with a system, a topic, a measure and a value, in all
-common formats.
-"""
+"""Read the rows of leaderboards in JSON, trec_eval, ir_measures or TREC run format."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,22 +16,22 @@ from tasks.types.problems import (
 from tasks.types.run_forms import BYTE_ORDER_MARK, beginning_of
 from tasks.types.text import decoded, json_kind, nfc
 
-#: The topic of a system's overall score is called `all`.
+#: Rows with the topic `all` contain the overall score of a system.
 ALL = "all"
-#: trec_eval writes the name of the run as the value of the measure `runid`.
+#: In trec_eval output, the value of the measure `runid` is the run's name.
 RUN_NAME = "runid"
 MAX_NAME, MAX_SIZE = 200, 1e15
-#: `NAMES` lists the fields of a JSON row that contain names.
+#: `NAMES` lists the fields of a leaderboard's JSON row that contain names.
 NAMES = ("run_id", "topic_id", "measure")
-#: Names of runs in trec_eval output have no file extension from this list.
+#: Without `runid`, the file name without extensions in `ENDINGS` is the run's name.
 ENDINGS = (".gz", ".txt", ".tsv", ".eval")
 MAX_LISTED = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One value of a leaderboard. ``line`` is the line number of the value, or None in
-    a JSON list.
+    """A row of a leaderboard, with the value of a measure for a system on a topic.
+    ``line`` is the row's line number in the file, or None if the file is a JSON list.
     """
 
     line: int | None
@@ -45,23 +43,23 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """The cells of one line in a leaderboard."""
+    """The cells in one line of a leaderboard in text format."""
 
     line: int
     cells: list[str]
 
 
-#: `Seen` contains the system, topic and measure of all rows that have been read.
+#: `Seen` contains system, topic and measure of each row that has been read.
 Seen = set[tuple[str, str, str]]
 
 
 def read_rows(files: Files, measure: str, problems: Problems) -> list[Row]:
-    """Return the rows of all files of a leaderboard. Faults of the files become
-    problems.
+    """Return the rows in all files of a leaderboard. Faults in the files are added to
+    ``problems``.
 
-    ``measure`` is the name of the measure in the task's options. In files with four
-    columns, ``measure`` helps to distinguish output of ir_measures from output of
-    trec_eval. Raises TooManyProblems.
+    ``measure`` is the name of the evaluation measure that the task's options select, or
+    empty. In files with four columns, ``measure`` is needed to decide which column
+    contains measures and which contains topics. Raises TooManyProblems.
     """
     rows: list[Row] = []
     seen: Seen = set()
@@ -102,7 +100,9 @@ def _json_rows(file: InputFile, seen: Seen, problems: Problems) -> Iterator[Row]
 
 
 def _row_faults(record: Record) -> Iterator[tuple[str, str]]:
-    """Yield an error message and the expected form for each faulty field of a row."""
+    """Yield an error message and the expected form for each faulty field in a JSON row
+    of a leaderboard.
+    """
     for name in NAMES:
         value = record.value.get(name)
         if name not in record.value:
@@ -126,8 +126,8 @@ _ONCE = "each system once on a topic by a measure"
 
 
 def is_new(row: Row, seen: Seen) -> bool:
-    """Return True if no earlier row of the leaderboard has the same system, topic and
-    measure. Add the row's system, topic and measure to ``seen``.
+    """Return True if no row in ``seen`` has the same system, topic and measure. Add the
+    system, topic and measure of the row to ``seen``.
     """
     key = (nfc(row.system), nfc(row.topic), row.measure)
     if key in seen:
@@ -165,8 +165,8 @@ def _text_rows(
 
 
 def _lines(file: InputFile, problems: Problems) -> Iterator[Cells]:
-    """Yield the lines of a file that have as many cells as the first line. Lines with
-    another number of cells become problems.
+    """Yield those lines of a file that have as many cells as the first line. Lines with
+    another number of cells are recorded as problems.
     """
     count = 0
     for number, raw in enumerate(file.lines(), start=1):
@@ -188,17 +188,17 @@ def _lines(file: InputFile, problems: Problems) -> Iterator[Cells]:
         problems.append(file.problem(message, expected, line=number, raw=decoded(raw)))
 
 
-#: `AsRow` splits a line into the tuple (system, topic, measure) and the value's text.
+#: `AsRow` functions convert cells to (system, topic, measure) and a value's text.
 AsRow = Callable[[Sequence[str]], tuple[tuple[str, str, str], str]]
-#: Three columns are output of trec_eval.
-#: Four columns are output of ir_measures, or of trec_eval after a column of run names.
-#: Six columns are a ranking with topic, Q0, system, rank, score and tag.
+#: A text file with three columns is output of trec_eval for one system.
+#: Output of ir_measures has four columns, as has trec_eval with run names.
+#: The six columns of a TREC run file are topic, Q0, system, rank, score and tag.
 OF_TREC_EVAL, OF_FOUR, OF_RANKING = FORMS = (3, 4, 6)
 
 
 def _form_of(file: InputFile, lines: list[Cells], measure: str) -> AsRow:
     """Return a function that converts the cells of a line to a row of a leaderboard.
-    Lines in which trec_eval writes the name of the run are removed from ``lines``.
+    Remove from ``lines`` each line in which trec_eval states the run's name.
 
     Raises InputRefused.
     """
@@ -228,12 +228,13 @@ def _run_name(file: InputFile, lines: list[Cells]) -> str:
 
 
 def _place_of_measure(file: InputFile, lines: Sequence[Cells], measure: str) -> int:
-    """Return the column of the measure in output with four columns, 1 or 2. The other
-    of the columns 1 and 2 contains the topic.
+    """Return 1 or 2, the index of the column with the measure in a file with four
+    columns. Of the columns 1 and 2, the column that is not returned contains the topic.
 
-    Three criteria are tried in order. The other column contains the topic `all`, the
-    column contains the measure that the task names, or the column has fewer distinct
-    values. Raises InputRefused if no criterion applies.
+    The column with the measure is recognised because the other column contains the
+    topic `all`, because the column contains the measure that the task selects, or
+    because the column has fewer distinct values. Raises InputRefused if none of these
+    conditions distinguishes the two columns.
     """
     values = [{line.cells[place] for line in lines} for place in (1, 2)]
     for is_measure in (
@@ -252,8 +253,8 @@ def _place_of_measure(file: InputFile, lines: Sequence[Cells], measure: str) -> 
 
 
 def _number(text: str) -> float | None:
-    """Return the number in a text if the number is finite and not too large, otherwise
-    None.
+    """Return the number that a text contains, or None if the text is no number or the
+    number is infinite or too large.
     """
     if "_" in text:
         return None
@@ -265,8 +266,8 @@ def _number(text: str) -> float | None:
 
 
 def of_measure(rows: Sequence[Row], named: str, option: str, shown: str) -> list[Row]:
-    """Return the rows of the named measure, or of the only measure in the rows if no
-    measure is named. Raises InputRefused.
+    """Return the rows with the measure ``named``, or all rows if ``named`` is empty and
+    the rows have only one measure. Raises InputRefused.
     """
     measures = sorted({row.measure for row in rows})
     if named in measures or (len(measures) == 1 and not named):

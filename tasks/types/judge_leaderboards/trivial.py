@@ -1,4 +1,6 @@
-"""Trivial leaderboards, which do not depend on the evaluated reports."""
+"""Compute trivial leaderboards, which do not depend on the texts of the evaluated
+systems.
+"""
 
 from collections.abc import Sequence
 
@@ -8,16 +10,15 @@ from tasks.types.judge_leaderboards import JUDGE_MEASURE
 from tasks.types.judge_leaderboards.rows import ALL
 from tasks.types.trivial_runs import DRAWS, FIRST, TrivialRuns, random_of, run_file
 
-#: `MOST` is the maximum number of systems for a quick trial of trivial runs.
-#: A quick trial of a larger leaderboard creates no runs.
+#: Leaderboards with more than `MOST` systems are not part of quick checks.
 MOST = 200
 
 
 def trivial_runs(
     files: Files, split: Split, options: Options, *, is_quick: bool
 ) -> TrivialRuns:
-    """Return leaderboards that rank the systems in their published order, or in random
-    orders.
+    """Return a leaderboard that ranks the systems in their public order, and
+    leaderboards that rank them in random orders.
     """
     names: Sequence[str] = split.index["instances"]
     topics: Sequence[str] = split.index["topics"]
@@ -26,8 +27,8 @@ def trivial_runs(
         return TrivialRuns(split=split)
 
     def ordered(order: Sequence[str]) -> Files:
-        """Return the file of a leaderboard that ranks the systems in the given order,
-        on each topic and overall.
+        """Return a leaderboard file that ranks the systems in the given order, on each
+        topic and overall.
         """
         lines = (
             {

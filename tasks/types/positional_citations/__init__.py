@@ -1,5 +1,5 @@
-"""In positional fine-grained citations, systems write long answers and put each
-citation mark directly after the words that the cited passage supports.
+"""A task in which systems write long answers to questions, and put each citation mark
+directly after the words that the cited passage supports.
 """
 
 from tasks.types.base import ABOVE, BELOW, MARKS, ScatterPair, TaskType

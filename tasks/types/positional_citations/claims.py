@@ -1,8 +1,8 @@
-"""Split a cited sentence into atomic claims, based on the sentence and the dependency
-parse of the sentence.
+"""Split a cited sentence into atomic claims by means of the sentence's dependency
+parse.
 
-The source is Xu et al. 2025, ALiiCE: Evaluating Positional Fine-grained Citation
-Generation, NAACL, section 4.1 and appendix D.
+The method is that of the paper “ALiiCE – Evaluating Positional Fine-grained Citation
+Generation” (Xu and others, NAACL 2025, section 4.1 and appendix D).
 """
 
 from __future__ import annotations
@@ -20,16 +20,15 @@ from tasks.types.positional_citations.sentences import (
     without_plain_marks,
 )
 
-#: Parsers are unreliable on sentences of more than `MAX_WORDS` words.
-#: Longer sentences are not parsed, and white space separates the counted words.
+#: Parsers are unreliable, and not used, on sentences of more than `MAX_WORDS` words.
 MAX_WORDS = 50
-#: Sentences of more than `MAX_CHARACTERS` characters are not split into claims.
-#: No normal sentence is longer than `MAX_CHARACTERS`.
+#: Texts of more than `MAX_CHARACTERS` characters are not split into claims.
+#: The limit `MAX_CHARACTERS` is greater than the length of any normal sentence.
 MAX_CHARACTERS = 2000
 
 
 class Fallback(StrEnum):
-    """The reason why a cited sentence is not split into claims."""
+    """The reason why no separate claims were made from a cited sentence."""
 
     TOO_LONG = "too_long"
     ROOT_CITED = "root_cited"
@@ -38,8 +37,9 @@ class Fallback(StrEnum):
 
 @dataclass(frozen=True)
 class ClaimRules:
-    """The rules for splitting sentences into claims. If ``is_official`` is True,
-    sentences are split as in the released program, including the treatment of commas.
+    """The variant of the rules that split sentences into claims. If ``is_official`` is
+    True, sentences are split as by the released ALiiCE program, including its treatment
+    of commas.
     """
 
     is_official: bool = False
@@ -48,11 +48,13 @@ class ClaimRules:
 
 @dataclass(frozen=True)
 class Claim:
-    """The text that a group of citation marks supports.
+    """An atomic claim of a sentence, which is the text that a group of adjacent
+    citation marks supports.
 
-    ``marks`` may contain repeated marks, in the order of the text. ``position`` is the
-    number of tokens up to the cited token, divided by all tokens of the sentence.
-    ``position`` is None if the claim is the whole sentence.
+    ``marks`` lists the numbers in the citation marks in the order of the text, with
+    repetitions. ``position`` is the number of tokens up to the last token before the
+    marks, divided by the number of tokens in the sentence. ``position`` is None if the
+    whole sentence is the claim.
     """
 
     text: str
@@ -62,8 +64,9 @@ class Claim:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A cited sentence and the claims of the sentence. ``lost`` is the number of groups
-    of citation marks that have no claim.
+    """A sentence with citation marks, and the claims into which the sentence is split.
+    ``lost`` is the number of groups of adjacent citation marks for which no claim was
+    made.
     """
 
     text: str
@@ -75,8 +78,8 @@ class Sentence:
 
 
 def text_to_parse(sentence: str, rules: ClaimRules) -> str | None:
-    """Return the text of a cited sentence for the dependency parser, or None if the
-    sentence needs no parse.
+    """Return the text of a cited sentence that the dependency parser must parse, or
+    None if no parse is needed.
     """
     if not MARK.search(sentence) or _is_too_long(sentence):
         return None
@@ -86,8 +89,8 @@ def text_to_parse(sentence: str, rules: ClaimRules) -> str | None:
 def split_into_claims(
     sentence: str, parse: Parse | None, rules: ClaimRules
 ) -> Sentence:
-    """Return the claims of a cited sentence. ``parse`` is the parse of the text from
-    `text_to_parse`.
+    """Return a sentence with the claims into which the sentence is split. ``parse`` is
+    the dependency parse of the text that `text_to_parse` returned for the sentence.
     """
     if not MARK.search(sentence):
         return Sentence(sentence)
@@ -113,7 +116,7 @@ def split_into_claims(
     claims = []
     for node, group in nodes.items():
         tree = Tree(parse, parse.root)
-        # Only groups of citation marks under the last root of the parse have a claim.
+        # Only groups of citation marks below the last root of the parse yield claims.
         if node in tree:
             for other in nodes:
                 if other != node and other in tree:
@@ -121,7 +124,7 @@ def split_into_claims(
             claims.append(Claim(tree.text(), group, (node + 1) / len(parse.tokens)))
     lost += words.lost + len(nodes) - len(claims)
     if rules.is_official:
-        # The released program stores claims by text, so equal claims count once.
+        # The released program counts two claims with the same text only once.
         claims = list({claim.text: claim for claim in claims}.values())
     return Sentence(sentence, tuple(claims), None, lost, words, parse)
 
@@ -132,10 +135,10 @@ def _is_too_long(sentence: str) -> bool:
 
 def _words(sentence: str, rules: ClaimRules) -> Words:
     stripped = string.punctuation if rules.is_official else STRIPPED
-    # The sentence is split at its citation marks, and neighbouring marks form a group.
-    # A group of marks belongs to the word before the group, or to the first word.
-    # A later group at the same word replaces the earlier group of marks.
-    # The flag ``merge_groups`` adds the later group to the earlier group instead.
+    # Adjacent citation marks form a group, and other text is divided into words.
+    # A group of marks is stored with the word before the group, or with the first word.
+    # If two groups have the same word, the later group replaces the earlier group.
+    # The option ``merge_groups`` joins the later group to the earlier group instead.
     words: list[str] = []
     groups: dict[int, Marks] = {}
     group: list[int] = []
@@ -177,8 +180,8 @@ def _nodes(
 
 _NEITHER_WORD_NOR_MARK = re.compile(r"[^\w\s\[\],]")
 _AROUND_MARKS = re.compile(f"({MARK.pattern})")
-#: `STRIPPED` contains the characters that are stripped from both ends of words.
-#: Commas are not stripped, because the figures of the paper keep commas.
+#: `STRIPPED` contains punctuation marks that are removed from both ends of words.
+#: Commas are not removed, because claims in the paper's figures contain commas.
 STRIPPED = string.punctuation.replace(",", "")
 
 Marks = tuple[int, ...]
@@ -186,10 +189,11 @@ Marks = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Words:
-    """The words of a sentence without citation marks, and each group of marks under the
-    index of the word before the group.
+    """The words of a sentence, and its citation marks as groups, each under the index
+    of the word before the group.
 
-    ``lost`` is the number of groups that another group at the same word replaced.
+    ``lost`` is the number of groups of marks that were replaced by a later group at the
+    same word.
     """
 
     words: tuple[str, ...]
@@ -198,8 +202,9 @@ class Words:
 
     @property
     def text(self) -> str:
-        """Return the text of the words for the dependency parser. An empty word, which
-        consisted only of punctuation marks, leaves two consecutive spaces.
+        """Return the words as one text, which the dependency parser parses. Two spaces
+        follow each other in the text at the place of a word that consisted of
+        punctuation marks.
         """
         return " ".join(self.words)
 
@@ -212,8 +217,8 @@ def cleaned(sentence: str) -> str:
 
 
 def join(groups: dict[int, Marks], place: int, group: Marks, *, merge: bool) -> int:
-    """Add a group of citation marks to a word. Return the number of replaced groups, 0
-    or 1.
+    """Store a group of adjacent citation marks under the index of a word. Return 1 if
+    the new group replaced an earlier group at the word, otherwise 0.
     """
     if not group:
         return 0
@@ -228,8 +233,9 @@ _CONJUNCTIONS = frozenset({"cc", "CC"})
 
 @dataclass(frozen=True)
 class Parse:
-    """The dependency parse of a sentence. For each token of the sentence, the parse
-    contains the index of the head and the relation to the head. A root token is its own
+    """The dependency parse of a sentence, with a head and a relation for each token.
+    For each token, ``heads`` contains the index of the head, and ``relations`` contains
+    the name of the dependency relation to the head. The root of the sentence is its own
     head.
     """
 
@@ -239,8 +245,9 @@ class Parse:
 
     @property
     def root(self) -> int | None:
-        """Return the last root of the parse, or None if the parse has no tokens. If the
-        parser splits the sentence, the parse has several roots.
+        """Return the index of the last root token in the parse, or None if the parse
+        has no tokens. A parse has several roots if the parser splits its text into
+        several sentences.
         """
         roots = [
             token for token, relation in enumerate(self.relations) if relation == ROOT
@@ -249,8 +256,9 @@ class Parse:
 
 
 class Tree:
-    """A copy of the dependency tree under the last root. Nodes of the tree are indexes
-    of tokens. Callers can remove subtrees from the copy of the tree.
+    """A copy of a dependency tree, which contains the tokens below the last root. The
+    nodes of the tree are token indexes. Methods remove subtrees from the copy of the
+    tree, and do not change the parse.
     """
 
     def __init__(self, parse: Parse, root: int) -> None:
@@ -274,8 +282,9 @@ class Tree:
         return self._way_up(node)[-1] == self.root
 
     def separate(self, kept: int, other: int) -> None:
-        """Remove the subtree of the node ``other`` from the claim of the node ``kept``.
-        The nodes ``kept`` and ``other`` must be in the tree.
+        """Remove the subtree with the cited token ``other`` from the tree, so that the
+        tree contains the claim of the cited token ``kept``. The tree must contain the
+        token ``kept`` and the token ``other``.
         """
         above = self._way_up(kept)
         top = next(node for node in self._way_up(other) if node in above)
@@ -291,7 +300,9 @@ class Tree:
             )
 
     def text(self) -> str:
-        """Return the remaining tokens of the tree in order, joined by spaces."""
+        """Return the tokens that remain in the tree, in the order of the sentence and
+        joined by spaces.
+        """
         remaining, waiting = set(), [self.root]
         while waiting:
             node = waiting.pop()

@@ -1,8 +1,7 @@
-"""The structure of an answer in Markdown, which determines the lines that make claims
-and the text of each line.
+"""Divide an answer in Markdown into blocks, and determine the blocks that make claims.
 
-The rules follow CommonMark 0.31 and GitHub's tables, limited to the Markdown that chat
-models write. Lines of the answer are processed in one pass.
+The rules follow CommonMark 0.31 and the tables of GitHub, as far as chat models use
+this syntax. The lines of the answer are read once, from the first to the last.
 """
 
 import re
@@ -11,11 +10,11 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import pairwise
 
-#: `VERSION` is the version of the Markdown rules and part of metric signatures.
-#: A change of the rules that splits a text differently must increase `VERSION`.
+#: `VERSION` is the version of the rules for Markdown, which metric signatures contain.
+#: `VERSION` must be increased when a change of the rules splits any text differently.
 VERSION = "markdown-1"
 
-#: The expressions match quotation marks, bullets, numbers and letters at line starts.
+#: `_QUOTE`, `_BULLET`, `_NUMBER` and `_LETTER` match signs at line beginnings.
 _QUOTE = re.compile(r"\s*>\s?")
 _BULLET = re.compile(r"\s*(?:[-*+•◦▪▫●○‣·–—](?=\s)(?:\s+\[[ xX]\](?=\s))?)\s*")
 _NUMBER = re.compile(
@@ -27,18 +26,18 @@ _ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xi
 
 _HEADING = re.compile(r" {0,3}#{1,6}(?:\s+|$)(?P<text>.*)")
 _FENCE = re.compile(r"\s*(?:```+|~~~+)\s*[\w+-]*\s*$")
-#: `_DEFINITION` matches the definition of a footnote or of a numbered source.
+#: `_DEFINITION` matches Markdown lines that define a footnote or a numbered source.
 _DEFINITION = re.compile(r"\s*\[\^?\d{1,3}\]:(?:\s|$)")
 #: `_BARE` matches a bullet without text, or a GitHub alert such as `[!NOTE]`.
 _BARE = re.compile(r"[-*+•◦▪▫●○‣·–—]|\[![A-Z]+\]")
-#: `_TAG` matches HTML tags that have the same effect as Markdown syntax.
+#: `_TAG` matches HTML tags for type styles, which are removed from Markdown.
 _TAG = re.compile(r"</?(?:sup|sub|b|i|u|em|strong)>")
 _BREAK = re.compile(r"<br ?/?>")
 _IN_BOLD = re.compile(
     r"(?P<sign>\*\*|__)(?=\S)(?P<text>[^*\[\]]*[^*\[\]\s])(?P=sign)[:：]?"
 )
 _ENDS = (".", "!", "?", "。", "！", "？")
-#: A line with one of the ends in `_HARD_BREAKS` forces a line break in a paragraph.
+#: A Markdown line with an ending in `_HARD_BREAKS` ends its paragraph.
 _HARD_BREAKS = ("  ", "\\")
 _TABLE_SIGNS = frozenset("|-: \t>")
 _EMPHASIS = re.compile(r"\*{1,3}|_{1,3}")
@@ -46,9 +45,9 @@ _EMPHASIS = re.compile(r"\*{1,3}|_{1,3}")
 
 @dataclass(frozen=True)
 class Block:
-    """A paragraph, list item, table row or heading of an answer, joined into one line
-    without Markdown syntax. ``makes_claims`` is False for a heading and for the header
-    of a table.
+    """A paragraph, list item, table row or heading of a Markdown answer, as one line of
+    text without Markdown syntax. ``makes_claims`` is False for headings and for header
+    rows of tables.
     """
 
     text: str
@@ -57,8 +56,8 @@ class Block:
 
 
 def blocks(text: str) -> list[Block]:
-    """Return the blocks (paragraphs, list items, table rows and headings) of a Markdown
-    text in order. Empty blocks of the text are left out.
+    """Return the paragraphs, list items, table rows and headings of a Markdown text, in
+    their order. Blocks of the Markdown text that contain no text are left out.
     """
     found = (
         replace(block, text=without_emphasis(_BREAK.sub(" ", _TAG.sub("", block.text))))
@@ -89,8 +88,8 @@ def _join_lines(lines: list[str]) -> Iterator[Block]:
 
 
 def _lines(lines: list[str]) -> Iterator[tuple[_Kind, str]]:
-    """Yield the kind of each Markdown line, and the text of the line without Markdown
-    syntax.
+    """Yield the kind of each Markdown line, such as heading or list item, and the text
+    of the line without Markdown syntax.
     """
     listed = _listed_letters(lines)
     is_in_table = is_in_paragraph = False
@@ -145,8 +144,8 @@ def _end_of_match(pattern: re.Pattern[str], line: str) -> int:
 
 
 def _past_markers(line: str, listed: frozenset[str]) -> int:
-    """Return the position of the text in a line that is a list item. Return 0 if the
-    line is empty or not a list item.
+    """Return the position at which the text of a Markdown list item begins after its
+    bullet or number. Return 0 if the Markdown line is not a list item.
     """
     place = 0
     while True:
@@ -194,18 +193,23 @@ def _is_rule(bare: str) -> bool:
 
 
 def _is_bare_row(bare: str) -> bool:
-    """Return True if a line is a row of a table without a header."""
+    """Return True if a line begins and ends with a vertical bar, as rows of Markdown
+    tables do.
+    """
     return len(bare) > 2 and bare[0] == bare[-1] == "|" and bool(bare.strip("| "))
 
 
 def _is_delimiter(line: str) -> bool:
-    """Return True if a line of a Markdown table separates the header from the rows."""
+    """Return True if a line consists of hyphens and vertical bars, as the line below
+    the header of a Markdown table does.
+    """
     return "|" in line and "-" in line and _TABLE_SIGNS.issuperset(line.strip())
 
 
 def _is_underlined(text: str, following: str) -> bool:
-    """Return True if the next line underlines a Markdown line as a heading. A complete
-    sentence before a horizontal rule is not a heading.
+    """Return True if the line ``following`` underlines the text as a Markdown heading.
+    If the text ends with punctuation, ``following`` is a horizontal rule instead of an
+    underline.
     """
     sign = following.strip()[:1]
     is_line = sign in ("=", "-") and not following.strip().strip(sign)
@@ -217,7 +221,9 @@ def _indentation(line: str) -> int:
 
 
 def without_emphasis(text: str) -> str:
-    """Remove paired signs of bold and italic type from a Markdown text."""
+    """Remove the Markdown signs for bold and italic type from a text, if each opening
+    sign has a closing sign.
+    """
     opened: dict[str, re.Match[str]] = {}
     paired: list[re.Match[str]] = []
     for sign in _EMPHASIS.finditer(text) if "*" in text or "_" in text else ():

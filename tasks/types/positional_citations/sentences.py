@@ -1,9 +1,9 @@
-"""Split texts into sentences, and assign the citation marks between two sentences to
+"""Split texts into sentences, and assign each citation mark between two sentences to
 one of the sentences.
 
-The rules approximate Kiss and Strunk's Punkt on edited English. Lists of abbreviations
-in scholarly prose replace learned abbreviations, so `et al.`, `Fig. 3` and `J. Smith`
-do not end a sentence.
+On edited English, the rules give similar results to Punkt, the sentence splitter by
+Kiss and Strunk. In contrast to Punkt, the abbreviations after which no sentence ends
+are not learned but come from lists for scholarly prose.
 """
 
 import re
@@ -14,19 +14,19 @@ from functools import lru_cache
 from tasks.types.positional_citations.markdown import VERSION, Block, blocks
 from tasks.types.text import punkt_name, punkt_sentences
 
-#: Metric signatures contain the version of the rules for splitting texts.
-#: Official rule sets use `rules-1`, and other rule sets use `rules-2`.
-#: The rules `rules-2` split each Markdown block separately.
-#: With `rules-2`, the signs `。！？` also end sentences.
+#: Metric signatures contain the version of the rules for splitting sentences.
+#: Official rule sets use the splitting rules `rules-1`, and other rule sets `rules-2`.
+#: The rules `rules-2` split each Markdown block separately, and `rules-1` do not.
+#: Under the rules `rules-2`, the signs `。！？` also end a sentence.
 RULES, RULES_IN_BLOCKS = "rules-1", "rules-2"
 
-#: `_END` matches final punctuation with closing quotation marks or brackets.
-#: White space or a citation mark must follow the final punctuation.
+#: `_END` matches final punctuation of a sentence with closing quotation marks.
+#: White space, a bracket or the end of the text must follow the matched punctuation.
 _END = re.compile(
     r"""(?<![.!?])(?P<stop>[.!?]++)(?:(?P<closing>["')\]}’”]++)(?=\s|$)|(?=\s|$|[\["'({]))"""
 )
 _LAST_WORD = re.compile(r"[^\s\"'(\[{‘“]+$")
-#: An abbreviation before a full stop has at most `_MAX_ABBREVIATION` characters.
+#: Abbreviations before a full stop have at most `_MAX_ABBREVIATION` characters.
 _MAX_ABBREVIATION = 12
 _VISIBLE = re.compile(r"\S")
 _NEXT_WORD = re.compile(r"\s*[\"'(\[{‘“]*(?P<word>[\w’'-]+)")
@@ -37,17 +37,17 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-#: A name follows an abbreviation such as `Prof`, so no sentence ends there.
+#: No sentence ends after an abbreviation in `_BEFORE_NAMES`, such as `Prof`.
 _BEFORE_NAMES = _words("""
     adm brig capt cf col dr e.g eds eq eqs fig figs gen gov hon i.e lt maj messrs mme mr mrs ms prof rep rev
     sen sgt supt viz vs
 """)
-#: A number usually follows an abbreviation in `_BEFORE_NUMBERS`.
-#: If no number follows, a sentence may end after the abbreviation.
+#: After an abbreviation in `_BEFORE_NUMBERS`, such as `vol`, usually a number follows.
+#: After an abbreviation in `_BEFORE_NUMBERS`, a sentence ends if no number follows.
 _BEFORE_NUMBERS = _words("art ch no nos nr op pp ref refs sec sect tab vol vols")
 _NUMBER = re.compile(r"\d.*|[IVXLCDM]+")
-#: Abbreviations in `_ANYWHERE` occur within a sentence or at the end of a sentence.
-#: A sentence ends after the abbreviation if the next word often begins sentences.
+#: Abbreviations in `_ANYWHERE`, such as `etc`, may or may not end a sentence.
+#: A sentence ends after `etc` if a capitalised word of `_BEGINNINGS` follows.
 _ANYWHERE = _words("""
     a.d a.m al approx apr assn aug ave b.c blvd bros co corp dec dept est etc feb ft inc jan jr jul jun ltd
     mar md mfg mt nov oct oz p.m ph.d pt rd sept sep sr st u.k u.n u.s univ v
@@ -65,7 +65,7 @@ Splitter = Callable[[str], list[str]]
 
 
 def by_rules(text: str) -> list[str]:
-    """Return the sentences of a text, without the white space between the sentences."""
+    """Return the sentences of a text, without the white space between them."""
     ends = []
     for end in _END.finditer(text):
         before = _LAST_WORD.search(
@@ -92,28 +92,30 @@ SPLITTERS: dict[str, Splitter] = {"rules": by_rules, "punkt": punkt_sentences}
 
 
 def splitter_name(option: str, *, is_official: bool = False) -> str:
-    """Return the name of the sentence splitter for metric signatures. The official
-    rules split the whole text, while other rules split each Markdown block.
+    """Return the name and version of the sentence splitter, which metric signatures
+    contain. Official rule sets split the whole text of an answer, and other rule sets
+    split each Markdown block separately.
     """
     if option == "rules":
         return RULES if is_official else RULES_IN_BLOCKS
     return punkt_name() if is_official else f"{punkt_name()}-{VERSION}"
 
 
-#: `_WIDE_END` matches final punctuation in scripts without a space between sentences.
-#: Closing quotation marks or brackets belong to the final punctuation.
+#: `_WIDE_END` matches ends of sentences in scripts such as Chinese without spaces.
+#: The closing quotation marks or brackets after the punctuation are part of the match.
 _WIDE_END = re.compile(r"""[。！？｡؟۔।॥]+["'”’»」』】）》〉]*""")
 
 
 def sentences_of(
     text: str, split: Splitter = by_rules, *, moves_marks: bool = False
 ) -> list[str]:
-    """Return the sentences of a Markdown text that make claims.
+    """Return those sentences of a Markdown text that make claims.
 
-    In Markdown, a list item ends a sentence. Headings of the text are left out. If a
-    piece of text has only citation marks and no words, the marks are added to the
-    preceding sentence. If ``moves_marks`` is True, citation marks at the beginning of a
-    sentence are also moved to the preceding sentence.
+    The end of a Markdown list item is also the end of a sentence. Headings are left
+    out, because headings make no claims. If a piece of text consists of citation marks
+    without words, the marks are added to the preceding sentence. If ``moves_marks`` is
+    True, citation marks at the beginning of a sentence are moved to the end of the
+    preceding sentence.
     """
     sentences: list[str] = []
     leading = ""
@@ -144,8 +146,8 @@ def _pieces(block: Block, split: Splitter) -> list[str]:
     pieces = [
         piece for one in split(block.text) for piece in _cut_behind_wide_ends(one)
     ]
-    # A numbered list may be on a single line.
-    # The first number of a list item has already been removed.
+    # A list may be written within one line of text, and its numbers are removed.
+    # If the text is a list item, the number at its beginning has already been removed.
     counts = [int(count[1]) for piece in pieces if (count := _COUNT.match(piece))]
     first = 2 if block.is_item else 1
     is_list = counts == [*range(first, first + len(counts))]
@@ -170,9 +172,10 @@ def with_marks_moved(sentences: list[str], *, is_official: bool = False) -> list
     """Move citation marks from the beginning of a sentence to the end of the preceding
     sentence.
 
-    The released program moves only one citation mark per sentence. If a sentence begins
-    with a bracket, the program moves the first citation mark of the sentence from any
-    position.
+    Under the official rules, only one citation mark of each sentence is moved, as in
+    the released ALCE and ALiiCE programs. If the sentence begins with a square bracket,
+    the official rules move its first citation mark, even from the middle of the
+    sentence.
     """
     moved = list(sentences)
     for place in range(1, len(moved)):
@@ -201,42 +204,41 @@ def _ends_sentence(before: str, stop: str, after: str) -> bool:
 
 
 MARK = re.compile(r"\[\d+\]")
-#: `RUN_OF_MARKS` matches adjacent citation marks, also with space between the marks.
-#: Adjacent citation marks have the same position.
+#: `RUN_OF_MARKS` matches a group of adjacent citation marks, which share a position.
 RUN_OF_MARKS = re.compile(r"\[\d+\](?:\s*\[\d+\])*")
 #: `ALCE_MARK` matches a citation mark as ALCE does, which reads `[1, 2]` as mark 1.
 ALCE_MARK = re.compile(r"\[\d+")
 _SPACED_MARK = re.compile(r" ?\[\d+\]")
 _SPACED_ALCE_MARK = re.compile(r" \[\d+")
-#: Models write `<|im_end|>` at the end of an answer, and ALCE removes the token.
+#: `END_OF_ANSWER` is a token that some models write and that ALCE removes.
 END_OF_ANSWER = "<|im_end|>"
-#: Citation marks have at most `MAX_DIGITS` digits, and longer numbers are not read.
+#: Citation marks with more than `MAX_DIGITS` digits refer to no passage.
 MAX_DIGITS = 9
 
 
-#: `_CITATION` matches a citation of one or several passages.
+#: `_CITATION` matches a citation of one or more passages in one pair of brackets.
 #: Examples of citations are `[1, 2]`, `[1-3]`, `【1】`, `【2†source】` and `[^1]`.
 _NUMBER_OR_RANGE = r"\^?\d{1,3}(?:\s*[-‐‑‒–—−~～]\s*\^?\d{1,3})?"
 _CITATION = re.compile(
     rf"[\[【［](?P<numbers>\s*{_NUMBER_OR_RANGE}(?:\s*[,;、，；]\s*{_NUMBER_OR_RANGE})*)"
     r"(?:†[^\]】\n]{0,40})?\s*[\]】］]"
 )
-#: `_LINKED` matches a mark with a link after the mark, or a mark in double brackets.
+#: `_LINKED` matches citation marks with a web link or in double brackets.
 _LINKED = re.compile(
     r"\[\[\^?(\d{1,3})\]\](?:\((?:https?://|#)[^()\s]*\))?"
     r"|\[\^?(\d{1,3})\]\((?:https?://|#)[^()\s]*\)"
 )
 #: `MAX_CITED` is the maximum number of passages in one citation.
-#: Brackets with more numbers are not treated as a citation.
+#: Brackets with more than `MAX_CITED` passage numbers are not read as a citation.
 MAX_CITED = 50
 
 
 def with_plain_marks(text: str) -> str:
-    """Return the text with every citation replaced by marks of one passage each, so
+    """Return the text with each citation divided into marks of one passage, so that
     `[1, 3-5]` becomes `[1][3][4][5]`.
 
-    Passages are numbered from 1. Therefore `[0, 1]` is a mathematical interval and does
-    not change.
+    Passages are numbered from 1, so `[0, 1]` is taken for a mathematical interval and
+    does not change.
     """
     if "【" not in text and "［" not in text and "[" not in text:
         return text
@@ -251,8 +253,9 @@ def with_plain_marks(text: str) -> str:
 
 
 def cited_numbers(numbers: str) -> list[int]:
-    """Return the numbers in a citation such as `1, 3-5`, in order. Return an empty list
-    if the text is not a citation.
+    """Return the passage numbers in a citation such as `1, 3-5`, in the order of the
+    text. Return an empty list if the text cannot be a citation, for example because of
+    a number 0.
     """
     cited: list[int] = []
     for part in re.split(r"[,;、，；]", numbers):
@@ -263,9 +266,9 @@ def cited_numbers(numbers: str) -> list[int]:
     return cited if len(cited) <= MAX_CITED else []
 
 
-#: `_UNREAD` matches citations in unsupported notations.
-#: A word or sign before the number is such a notation, as in `[source 1]`.
-#: “And” or a space between numbers, and escaped brackets, are also unsupported.
+#: `_UNREAD` matches texts that look like citations in unsupported notations.
+#: An unsupported notation has a word before the number, as in `[source 1]`.
+#: “And” or only a space between numbers, and escaped brackets, are unsupported.
 _UNREAD = re.compile(
     r"""[\[【［]\s*(?:(?:sources?|docs?|documents?|passages?|refs?|references?|cit(?:e|ation)s?|id)\b|\#)
         [\s.:\#_-]*\d{1,3}[^\]】］\n]{0,40}[\]】］]
@@ -274,9 +277,9 @@ _UNREAD = re.compile(
     |   \\\[\s*\^?\d{1,3}[\d\s,;–-]*\\\]""",
     re.VERBOSE | re.IGNORECASE,
 )
-#: `_PERHAPS` matches numbers that are citations if the answer has no other citations.
-#: Such numbers are superscripts after a word or sentence.
-#: Numbers in parentheses at the end of a sentence may be citations too.
+#: `_PERHAPS` matches possible citations in answers without recognised citations.
+#: Superscript digits after a word or a punctuation mark may be citations.
+#: Numbers in parentheses at the end of a sentence may also be citations.
 _PERHAPS = re.compile(
     r"(?:(?<=[^\W\d_]{3})|(?<=[.,;!?]))[¹²³⁴-⁹]{1,3}|\(\d{1,3}\)(?=[.,;!?]|\s*$)",
     re.MULTILINE,
@@ -284,8 +287,8 @@ _PERHAPS = re.compile(
 
 
 def unread_citations(text: str) -> list[str]:
-    """Return the distinct texts that look like citations but are not recognised as
-    citations.
+    """Return the distinct texts that look like citations, but are in a notation that
+    this module does not read.
     """
     read = {
         citation[0]: bool(cited_numbers(citation["numbers"]))
@@ -301,22 +304,25 @@ def unread_citations(text: str) -> list[str]:
 
 
 def plain_text(output: str) -> str:
-    """Return the text of a Markdown answer without citation marks, one block (such as a
-    paragraph) per line. The headings of the answer are included.
+    """Return the text of a Markdown answer without citation marks, with each block
+    (such as a paragraph) on one line. Headings of the answer are part of the returned
+    text.
     """
     text = with_plain_marks(output).replace(END_OF_ANSWER, "")
     return "\n".join(without_plain_marks(block.text) for block in blocks(text))
 
 
 def without_plain_marks(text: str) -> str:
-    """Remove citation marks and the space before each mark. Brackets that are not
-    citation marks are kept.
+    """Return the text without citation marks, and without the space before each mark.
+    Brackets that are not citation marks remain in the text.
     """
     return _SPACED_MARK.sub("", text)
 
 
 def marks(text: str) -> list[int]:
-    """Return the citation marks of a text in order, with repetitions."""
+    """Return the passage numbers in the citation marks of a text, in order and with
+    repetitions.
+    """
     return [number(match) for match in MARK.findall(text)]
 
 
@@ -326,12 +332,12 @@ def number(mark: str) -> int:
 
 
 def without_marks(text: str) -> str:
-    """Remove each citation mark, the space before the mark, and all closing brackets,
-    as ALCE does.
+    """Return the text without citation marks, without the space before each mark, and
+    without closing brackets, as ALCE does.
 
-    Text between the number of a mark and the closing bracket is kept, so `in 1889 [1,
-    2].` becomes `in 1889, 2.` in the result. A vertical bar after a space is also
-    removed.
+    ALCE removes only the first number of a citation, so `in 1889 [1, 2].` becomes `in
+    1889, 2.` in the result. Like ALCE, also remove each vertical bar that follows a
+    space.
     """
     return (
         ALCE_MARK.sub("", _SPACED_ALCE_MARK.sub("", text))
@@ -341,13 +347,16 @@ def without_marks(text: str) -> str:
 
 
 def first_line(output: str) -> str:
-    """Return the first line of an answer, since ALCE ignores other lines."""
+    """Return the first line of an answer, because the released ALCE program ignores all
+    other lines.
+    """
     return output.strip().partition("\n")[0].replace(END_OF_ANSWER, "")
 
 
 def is_in_range(mark: int, passages: int, *, is_official: bool = False) -> bool:
-    """Return True if a citation mark refers to a passage of the question. In the
-    released programs, `[0]` refers to the last passage.
+    """Return True if the question has a passage with the number ``mark``. Under the
+    official rules, the citation mark `[0]` is also valid, and refers to the last
+    passage as in the released programs.
     """
     return (0 if is_official and passages else 1) <= mark <= passages
 
@@ -355,17 +364,17 @@ def is_in_range(mark: int, passages: int, *, is_official: bool = False) -> bool:
 def are_in_range(
     marks: Sequence[int], passages: int, *, is_official: bool = False
 ) -> bool:
-    """Return True if there is at least one citation mark and all marks refer to
-    passages.
+    """Return True if ``marks`` is not empty, and the question has a passage for each
+    mark.
     """
     return bool(marks) and all(
         is_in_range(mark, passages, is_official=is_official) for mark in marks
     )
 
 
-#: `_UNIT` matches a unit of a sentence, which determines the position of a mark.
-#: A unit consists of adjacent marks or of a word with inner hyphens and apostrophes.
-#: Any other character except white space is also a unit.
+#: `_UNIT` matches a unit of a sentence, in which positions of marks are counted.
+#: A unit is a group of adjacent citation marks, or a word with its hyphens.
+#: Every other character except white space is also a unit.
 _UNIT = re.compile(
     rf"(?P<marks>{RUN_OF_MARKS.pattern})|[^\W_]+(?:[-'’][^\W_]+)*|[^\w\s]|_"
 )
@@ -374,13 +383,14 @@ _WORD = re.compile(r"\w")
 
 @dataclass(frozen=True)
 class Positions:
-    """The positions of the citation marks in a sentence, from 0 to 1.
+    """The relative positions of the citation marks in a sentence, as numbers from 0 to
+    1.
 
-    ``units`` contains for each mark the number of the mark's unit (word, sign or group
-    of marks), starting from 1, divided by the number of units in the sentence.
-    ``offsets`` contains for each mark the number of preceding characters, divided by
-    the length of the sentence including marks. ``is_positional`` is True if a word
-    follows a citation mark.
+    ``units`` contains the position of each mark in units (words, signs and groups of
+    marks, counted from 1), divided by the number of units in the sentence. ``offsets``
+    contains the number of characters before each mark, divided by the number of
+    characters in the sentence. ``is_positional`` is True if a word follows the first
+    citation mark of the sentence.
     """
 
     units: tuple[float, ...]
@@ -391,7 +401,7 @@ class Positions:
 @lru_cache(maxsize=1024)
 def positions(sentence: str) -> Positions:
     """Return the positions of the citation marks in a sentence. The positions are
-    cached, because several rows of the matrix need the same sentence.
+    cached, because several metrics need the positions in the same sentence.
     """
     units = list(_UNIT.finditer(sentence))
     numbers: list[float] = []
@@ -404,5 +414,7 @@ def positions(sentence: str) -> Positions:
 
 
 def third(position: float) -> str:
-    """Return the third of the sentence that contains a position from 0 to 1."""
+    """Return the third of the sentence (first, second or last) in which a relative
+    position lies.
+    """
     return ("first third", "second third", "last third")[min(int(position * 3), 2)]

@@ -1,4 +1,6 @@
-"""Trivial runs of positional citations, which do not use the gold answers."""
+"""Compute trivial runs of the task positional-citations, which do not use the reference
+answers.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -17,15 +19,16 @@ from tasks.types.trivial_runs import (
     run_file,
 )
 
-#: `MOST` is the maximum number of questions in a quick trial of trivial runs.
+#: For a quick check, the trivial runs answer only `MOST` randomly drawn questions.
 MOST = 50
 
 
 def trivial_runs(
     files: Files, split: Split, options: Options, *, is_quick: bool
 ) -> TrivialRuns:
-    """Return runs that copy passages with citation marks. A run copies the first
-    passage, the longest, all, or a random one.
+    """Return trivial runs whose answers copy passages of the question and cite the
+    copied passages. Each run copies either the first passage, the longest passage, all
+    passages, or a random passage of each question.
     """
     rows = drawn_rows(len(split.content), MOST if is_quick else None)
     questions: Sequence[Question] = [split.content[row] for row in rows]
@@ -68,8 +71,8 @@ def trivial_runs(
 
 
 def _copied_passages(question: Question, places: Sequence[int]) -> str:
-    """Return the passages as sentences, with a citation mark before each final full
-    stop.
+    """Return the texts of the selected passages, with a citation mark before the final
+    full stop of each passage.
     """
     texts = (question.passages[place].text.strip() for place in places)
     copies = (

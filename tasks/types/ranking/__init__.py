@@ -1,5 +1,5 @@
-"""The shared code of ranking task types handles lists of candidate numbers, run files,
-and collections.
+"""Shared code of the built-in ranking task types, for lists of candidates, runs, and
+files of citation contexts.
 """
 
 from types import SimpleNamespace

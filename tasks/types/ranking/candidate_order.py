@@ -1,5 +1,5 @@
-"""Changes the order of candidates in the gold and in the public files of built-in
-rankings.
+"""Change the order of candidates in the gold and in the public files of built-in
+ranking tasks.
 """
 
 import json
@@ -15,10 +15,11 @@ from tasks.types.ranking.records import CONTEXTS, REFERENCES
 
 
 def renumbered(split: Split, index: Index) -> Split:
-    """Return the split whose gold contains the candidate numbers of ``index``.
+    """Return a copy of the split in which the gold refers to candidates by their
+    numbers in ``index``.
 
-    The pools of ``index`` and of the split contain the same candidates in different
-    orders.
+    The pools (lists of candidates) in ``index`` contain the candidates of the split in
+    another order.
     """
     pools, pool_of = split.index["pools"], split.index["pool_of"]
     begins = np.cumsum([0, *map(len, pools)])
@@ -46,11 +47,11 @@ def renumbered(split: Split, index: Index) -> Split:
 def reordered_files(
     files: Iterable[PublicFile], in_order: Sorter
 ) -> Iterator[PublicFile]:
-    """Yield the public files of a built-in ranking. The function ``in_order``
-    determines the order of each paper's references.
+    """Yield the public files of a built-in ranking task with the candidates in another
+    order. The function ``in_order`` sorts the references of each citing paper.
 
-    The second argument of ``in_order`` is the first context of the paper, or empty if
-    all contexts share their candidates.
+    The second argument of ``in_order`` is the id of the paper's first citation context,
+    or empty if all contexts share their candidates.
     """
     contents = dict(files)
     first_context: dict[str, str] = {}

@@ -1,5 +1,5 @@
-"""Many short lists of candidate numbers, stored in two arrays. A million rankings of
-ten candidates use 48 megabytes.
+"""Compact storage of many short lists of candidate numbers in two NumPy arrays. A
+million rankings of ten candidates use 48 megabytes.
 """
 
 from array import array
@@ -15,19 +15,19 @@ from tasks.types.text import nfc
 
 Numbers = NDArray[np.int32]
 Offsets = NDArray[np.int64]
-#: `STEP` is the maximum number of list items that are processed at once.
+#: To save memory, NumPy operations process at most `STEP` list items at once.
 STEP = 100_000
-#: `NO_ROW` is the row number that stands for a missing list.
+#: `NO_ROW` is a row number that stands for the absence of a list.
 NO_ROW = -1
 
 
 class Lists(Sequence[tuple[int, ...] | None]):
-    """Lists of numbers, stored in arrays. The object with the lists behaves like a list
-    of tuples.
+    """Many lists of candidate numbers, stored in NumPy arrays. The object behaves like
+    a Python list of tuples, with one tuple or None for each row.
 
     Row i is ``values[offsets[i]:offsets[i + 1]]``, or None if ``present[i]`` is False.
-    ``tied`` is True for each item that has the same score as the preceding item.
-    ``tied`` is None without scores.
+    ``tied`` contains True for each list item with the same score as the preceding item
+    in its list. If the lists have no scores, ``tied`` is None.
     """
 
     def __init__(
@@ -77,8 +77,9 @@ class Lists(Sequence[tuple[int, ...] | None]):
         return np.diff(self.offsets)
 
     def take(self, rows: NDArray[np.intp]) -> "Lists":
-        """Return the lists with the given row numbers in the given order. The row
-        number ``NO_ROW`` becomes a missing list.
+        """Return the lists with the row numbers ``rows``, in the order of ``rows``. For
+        the row number ``NO_ROW`` in ``rows``, the result contains None instead of a
+        list.
         """
         if np.array_equal(rows, np.arange(len(self))):
             return self
@@ -102,8 +103,9 @@ class Lists(Sequence[tuple[int, ...] | None]):
 
 
 class GradedLists(Lists):
-    """The relevant candidates of each row, and the relevance grades of all judged
-    candidates. Grades of relevance start at 0.
+    """The relevant candidates of each instance, and all judged candidates with their
+    relevance grades. A relevance grade is a whole number, and 0 means that the
+    candidate is not relevant.
     """
 
     def __init__(self, relevant: Lists, judged: Lists, grades: Numbers) -> None:
@@ -114,15 +116,17 @@ class GradedLists(Lists):
 
 
 class ListsBuilder:
-    """Collect lists of candidate numbers one by one. Each list item uses four bytes."""
+    """Collects lists of candidate numbers one by one, and builds an object `Lists` from
+    them. Each number in the collected lists uses four bytes of memory.
+    """
 
     def __init__(self) -> None:
         self._values, self._ends = array("i"), array("q", [0])
         self._tied: array[int] | None = None
 
     def add(self, row: Sequence[int], tied: Sequence[bool] | None = None) -> None:
-        """Add a list of candidate numbers. ``tied`` is True for the items that have the
-        same score as the preceding item.
+        """Add a list of candidate numbers to the collected lists. ``tied`` contains
+        True for each item with the same score as the preceding item.
         """
         if tied is not None and self._tied is None:
             self._tied = array("b", bytes(len(self._values)))
@@ -137,7 +141,7 @@ class ListsBuilder:
         values: Numbers,
         tied: NDArray[np.bool_] | None = None,
     ) -> None:
-        """Add many lists of candidate numbers at once."""
+        """Add many lists of candidate numbers to the collected lists at once."""
         if tied is not None and self._tied is None:
             self._tied = array("b", bytes(len(self._values)))
         if self._tied is not None:
@@ -158,8 +162,8 @@ class ListsBuilder:
 
 
 def blocks(offsets: Offsets, step: int) -> list[tuple[int, int]]:
-    """Divide the rows of lists into ranges. A range contains at most ``step`` list
-    items, or a single row.
+    """Divide the rows into consecutive ranges of rows. The lists of a range have at
+    most ``step`` items in total, unless the range consists of a single row.
     """
     parts, start = [], 0
     while start < len(offsets) - 1:
@@ -173,10 +177,10 @@ def blocks(offsets: Offsets, step: int) -> list[tuple[int, int]]:
 
 
 def ranks_of(gold: Lists, answers: Lists) -> Numbers:
-    """Return for each item of ``gold`` the rank in the same row of ``answers``, from 1,
-    or 0 if the row does not contain the item.
+    """Return the rank (from 1) of each item of ``gold`` in the list of ``answers`` with
+    the same row number, or 0 if this list does not contain the item.
 
-    The answers of a row must be distinct candidates.
+    A list in ``answers`` must not contain a candidate twice.
     """
     assert len(gold) == len(answers), (
         f"{len(gold)} rows of gold, {len(answers)} of answers"
@@ -189,7 +193,7 @@ def ranks_of(gold: Lists, answers: Lists) -> Numbers:
         rows = np.repeat(np.arange(start, end), lengths)
         begins = answers.offsets[start:end] - answers.offsets[start]
         for member in range(sizes[start:end].max()):
-            # NO_ROW, which is no candidate number, pads rows with fewer gold items.
+            # NO_ROW is never a candidate number, and fills rows with fewer gold items.
             wanted = np.full(end - start, NO_ROW, dtype=np.int32)
             has = sizes[start:end] > member
             wanted[has] = gold.values[gold.offsets[start:end][has] + member]
@@ -199,7 +203,7 @@ def ranks_of(gold: Lists, answers: Lists) -> Numbers:
     return ranks
 
 
-#: `POOLS_AT_HAND` limits the cached pools, since most runs use one pool after another.
+#: `POOLS_AT_HAND` limits the lists of candidates that are cached as mappings.
 POOLS_AT_HAND = 256
 
 
@@ -208,9 +212,10 @@ def index_of(
     pools: Sequence[Sequence[str]],
     pool_of: Sequence[int] | None = None,
 ) -> Index:
-    """Return the index of a ranking task, which validates runs. A pool is a list of
-    candidates that one or more instances share. Without ``pool_of``, all instances use
-    the first pool of candidates.
+    """Return the data that validate the runs of a ranking task, which are the ids of
+    instances and candidates. Each of the ``pools`` is a list of candidates that one or
+    more instances share. ``pool_of`` contains the index of each instance's pool, or is
+    None if all instances use the first pool.
     """
     of = None if pool_of is None else list(pool_of)
     names = instances if isinstance(instances, list) else list(instances)
@@ -218,8 +223,8 @@ def index_of(
 
 
 class Numbered(dict[str, int]):
-    """Maps the name of each candidate to its number. If a name is missing, the number
-    of a candidate with an equal name in the Unicode form NFC is used.
+    """A mapping from the name of each candidate to the candidate's number. A candidate
+    is also found under a name in another Unicode normalisation form.
     """
 
     @cached_property
@@ -237,15 +242,16 @@ class Numbered(dict[str, int]):
         )
 
     def find(self, name: str) -> int | None:
-        """Return the number of a candidate whose name is equal in the Unicode form NFC,
-        or None.
+        """Return the number of the candidate whose name has the same Unicode form NFC
+        as ``name``, or None if there is no such candidate.
         """
         return self._forms.get(nfc(name))
 
 
 class Choices:
-    """An index (instances and candidates of a split) with fast look-ups. From version 2
-    of the reading rules on, names with the same Unicode form NFC count as one name.
+    """Fast look-up of the row numbers of instances, and of the numbers of their
+    candidates. From version 2 of the reading rules on, names are equal if they have the
+    same Unicode form NFC.
     """
 
     def __init__(self, index: Index, reading: int = 1) -> None:
@@ -264,9 +270,9 @@ class Choices:
         return {name: row for row, name in enumerate(self.instances)}
 
     def row_of(self, name: str) -> int | None:
-        """Return the row number of an instance, or None for an unknown instance. Most
-        runs have the order of the split, so most look-ups need no dictionary of a
-        million names.
+        """Return the row number of an instance, or None for an unknown instance. A run
+        usually has the order of the gold, so the next instance is tried first, and a
+        dictionary of a million names is rarely needed.
         """
         row: int | None = self._next
         if self._next == len(self.instances) or self.instances[self._next] != name:
@@ -283,17 +289,21 @@ class Choices:
 
     @property
     def shared(self) -> dict[str, int] | None:
-        """Return the candidates with their numbers if all instances share one pool of
+        """Return a mapping from candidate to number if all instances share the
         candidates, otherwise None.
         """
         return self.candidates(0) if self._pool_of is None else None
 
     def pool(self, row: int) -> list[str]:
-        """Return the candidates that a run can rank for an instance, in order."""
+        """Return the list of candidates that a run can rank for the instance with the
+        given row number.
+        """
         return self.pools[0 if self._pool_of is None else self._pool_of[row]]
 
     def candidates(self, row: int) -> dict[str, int]:
-        """Return the candidates that a run can rank for an instance, with numbers."""
+        """Return a mapping from each candidate of an instance to the candidate's
+        number.
+        """
         pool = 0 if self._pool_of is None else self._pool_of[row]
         if pool not in self._at_hand:
             if len(self._at_hand) >= POOLS_AT_HAND:

@@ -1,4 +1,6 @@
-"""Rows of JSON lines in gold and collections, and the validation of their fields."""
+"""Read and validate the rows of JSON lines in gold files and in files of citation
+contexts.
+"""
 
 import json
 import re
@@ -29,12 +31,14 @@ from tasks.types.text import is_name, json_lines, kind_found, nfc
 
 MAX_GRADE = 100
 _MARK = re.compile(r"\{\{cite:[^{}]*\}\}")
-#: Gold may have millions of rows, so the encoder is created once.
+#: The JSON encoder is created only once, because it encodes millions of rows.
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 def canonical(content: object) -> bytes:
-    """Return the canonical JSON of a value, from which digests are computed."""
+    """Return the JSON text of a value in a canonical format, from which digests are
+    computed.
+    """
     return _CANONICAL.encode(content).encode()
 
 
@@ -51,7 +55,8 @@ def sorted_digest(digests: bytearray, *others: bytes) -> str:
 
 
 def shown_line(record: Mapping[str, Any], keys: Sequence[str]) -> bytes:
-    """Return a line of a public file that contains only the given fields of a row.
+    """Return a JSON line for a public file that contains only the fields ``keys`` of a
+    record.
 
     Citation marks that a corpus left in texts, such as `{{cite:…}}` in a heading, are
     removed, since the marks name the cited reference.
@@ -68,13 +73,13 @@ def shown_lines(rows: Iterable[Mapping[str, Any]], keys: Sequence[str]) -> bytes
 
 
 def named(files: Files, name: str) -> list[InputFile]:
-    """Return the input files with the given name in any folder."""
+    """Return those input files that have the given file name, in any folder."""
     return [file for file in files if file.base == name]
 
 
 def the_file(files: Files, name: str, holds: str) -> InputFile:
-    """Return the only input file with the given name. Raises InputRefused if no file or
-    several files have the name.
+    """Return the single input file that has the given file name. Raises InputRefused
+    unless exactly one input file has the name.
     """
     matching = named(files, name)
     if len(matching) == 1:
@@ -97,8 +102,8 @@ def the_file(files: Files, name: str, holds: str) -> InputFile:
 
 
 class Rows:
-    """The rows of one file of gold or of a collection. Faults of the rows are added to
-    ``problems``.
+    """An iterable of the records in a file of JSON lines, with methods that validate
+    fields. Faults in the records are added to the list ``problems``.
     """
 
     def __init__(self, file: InputFile, problems: list[Problem]) -> None:
@@ -111,14 +116,16 @@ class Rows:
             yield record
 
     def wrong(self, message: str, expected: str = "") -> None:
-        """Record a fault of the current row in the list of problems."""
+        """Add a problem to the list of problems, with the line of the record that was
+        read last.
+        """
         self.problems.append(
             self.file.problem(message, expected, line=self._line, raw=self._raw)
         )
 
     def name(self, record: Mapping[str, Any], key: str) -> str | None:
-        """Return the required id of a row. If the id is missing, record a fault and
-        return None.
+        """Return the id that the record contains under ``key``. If there is no id under
+        the key, record a problem and return None.
         """
         value = record.get(key)
         if is_name(value) and str(value):
@@ -127,8 +134,8 @@ class Rows:
         return None
 
     def names(self, record: Mapping[str, Any], key: str) -> list[str] | None:
-        """Return the required id or list of ids of a row as a list. If the field is
-        missing, record a fault and return None.
+        """Return the ids that the record contains under ``key``, as a single id or as a
+        list. If there are no ids under the key, record a problem and return None.
         """
         value = record.get(key)
         values = value if isinstance(value, list) else [value]
@@ -146,8 +153,9 @@ class Rows:
         key: str,
         candidates: Mapping[str, int] | Sequence[str] | set[str],
     ) -> list[str] | None:
-        """Return the ids in a field of a row, in the spelling of the candidates. The
-        ids in the field may have another Unicode normalisation form.
+        """Return the ids of the cited candidates in a record, in the spelling of
+        ``candidates``. A cited id in the record may be in another Unicode normalisation
+        form than the candidate's id.
         """
         names = self.names(record, key)
         is_early = self.file.reading < BUILT_IN_FROM
@@ -161,8 +169,8 @@ class Rows:
     def grades(
         self, record: Mapping[str, Any], key: str, cited: Sequence[str]
     ) -> dict[str, int]:
-        """Return the relevance grades, from 0, of all judged candidates of a row. The
-        default relevance grade of cited candidates is 1.
+        """Return a mapping from each judged candidate of the record to its relevance
+        grade. A cited candidate without an explicit grade has the relevance grade 1.
         """
         graded = record.get(key, {})
         values = graded.values() if isinstance(graded, dict) else [None]
@@ -176,8 +184,9 @@ class Rows:
 
 
 def label(record: Mapping[str, Any], key: str) -> str | None:
-    """Return the optional class of a context in a row. Numbers in a class become texts.
-    An empty text means that the row has no class.
+    """Return the class of a citation context that a field of the record states, or
+    None. If the field contains a number as class, the number is converted to a text.
+    The class of the context is None if the field is missing or contains an empty text.
     """
     value = record.get(key)
     return (
@@ -199,8 +208,8 @@ SECTIONS = (
     "appendix",
     "other",
 )
-#: `_WORDS` contains patterns of section classes, and the first match is the class.
-#: For example, “Related work and methods” has the class `related work`.
+#: `_WORDS` maps section classes to patterns of titles, and the first match counts.
+#: For example, the title “Related work and methods” has the class `related work`.
 _WORDS = {
     "abstract": r"^abstract$|^summary$",
     "introduction": r"introduc|motivation|overview",
@@ -216,8 +225,8 @@ _PATTERNS = {section: re.compile(words) for section, words in _WORDS.items()}
 
 
 def section_class(title: str | None) -> str | None:
-    """Return the class of a section title, one of ``SECTIONS``, or None without a
-    title.
+    """Return the class of a section title, such as `methods`, or None if the title is
+    empty.
 
     >>> section_class("2.1 Related Work")
     'related work'
@@ -232,14 +241,16 @@ def section_class(title: str | None) -> str | None:
 
 
 CONTEXTS, REFERENCES = ("diagnostic.jsonl", "contexts.jsonl"), "references.jsonl"
-#: `PARTS` lists the fields with the text of a context, in the order of the text.
+#: `PARTS` lists the fields with a citing sentence and with the text around it.
 PARTS = ("before", "sentence", "after")
 
 
 def show_instances(
     files: Files, split: Split, pairs: Pairs, options: Options
 ) -> Iterator[ShownInstance]:
-    """Yield each context with the cited papers and the first candidates of the ranking."""
+    """Yield each citation context with the cited papers and the first candidates in the
+    run's ranking, for display on web pages.
+    """
     choices = Choices(split.index)
     names = list(islice(pairs.names or (), MAX_SHOWN))
     gold, answers = (
@@ -298,8 +309,8 @@ def show_instances(
 
 @dataclass(frozen=True, kw_only=True)
 class Collection:
-    """Contexts (texts around citations) in the order of their file. The attribute
-    ``gold`` contains numbers of candidates.
+    """The citation contexts (texts around citations) of a gold file, in the order of
+    the file. ``gold`` contains the numbers of the cited candidates for each context.
     """
 
     ids: Sequence[str]
@@ -312,16 +323,17 @@ class Collection:
 
 
 class ContextsBuilder:
-    """Collects contexts (texts around citations) of the gold. ``dimensions`` maps each
-    dimension to the order of its classes.
+    """Collects the citation contexts (texts around citations) while a gold file is
+    read. ``dimensions`` maps each dimension (breakdown of scores) to its classes in
+    display order.
 
-    A gold file may contain a million contexts. Only numbers, a name and a digest of
-    each context are stored.
+    A gold file may contain a million citation contexts, so memory is limited. For each
+    citation context, only the id, a digest and some numbers are stored.
     """
 
     def __init__(self, dimensions: Mapping[str, Sequence[str]]) -> None:
         self.ids: list[str] = []
-        #: `_facts` contains the concatenated digests of the contexts.
+        #: `_facts` contains the SHA-256 of each citation context, one after the other.
         self._facts = bytearray()
         self.gold = ListsBuilder()
         self._dimensions = dimensions
@@ -329,8 +341,8 @@ class ContextsBuilder:
             LabelNumbers(),
             [LabelNumbers() for _ in dimensions],
         )
-        #: `_paper_codes` and `_codes` contain class codes, one context after the other.
-        #: `_paper_codes` is for citing papers, and `_codes` is for all dimensions.
+        #: `_paper_codes` contains the class number of each context's citing paper.
+        #: `_codes` contains each context's class numbers in all dimensions.
         self._paper_codes, self._codes = array("i"), array("i")
 
     def add(
@@ -342,11 +354,12 @@ class ContextsBuilder:
         codes: Iterable[list[int]],
         facts: Iterable[str],
     ) -> None:
-        """Add contexts (texts around citations) to the collection.
+        """Add the data of several citation contexts (texts around citations).
 
-        ``gold`` contains the cited candidates of all contexts. ``lengths`` contains the
-        number of cited candidates for each context. ``codes`` contains the class codes
-        of each dimension.
+        ``gold`` contains the numbers of the cited candidates of all contexts, one
+        context after the other. ``lengths`` contains the number of cited candidates of
+        each context. ``codes`` contains, for each dimension, the numbers of the classes
+        of the contexts.
         """
         self.ids += names
         self._facts += b"".join([sha256(fact.encode()).digest() for fact in facts])

@@ -1,5 +1,5 @@
-"""Runs that rank candidates are JSON lines or TREC run files. Lines of a run are
-validated one by one and stored as numbers.
+"""Read runs of ranking tasks, which are JSON lines or TREC run files. Each line of a
+run is validated, and then stored as numbers to save memory.
 """
 
 from __future__ import annotations
@@ -57,9 +57,7 @@ SCORES = '{"id": "2101.00001_0003", "scores": {"W12": 0.9, "W7": 0.4}}'
 def read_ranked_run(
     files: Files, index: Index, limits: RunLimits
 ) -> tuple[RankedRun, list[Problem]]:
-    """Return the rankings of a run, which are valid only if no problem is fatal, and
-    all problems of the files.
-    """
+    """Return the rankings in the files of a run, and all problems of the files."""
     problems = Problems(counts=MAX_COUNTED)
     choices = Choices(index, reading_of(files))
     readable = []
@@ -98,21 +96,24 @@ def read_ranked_run(
 
 
 def filled(run: RankedRun, index: Index) -> Iterable[bool]:
-    """Return for each ranking of a run True if the ranking is not empty."""
+    """Return True for each answered instance whose ranking contains at least one
+    candidate, and False for each other answered instance.
+    """
     return map(bool, run.lists.lengths[run.lists.present].tolist())
 
 
 def _is_json(file: InputFile) -> bool:
-    """Return True if a file of a run begins like JSON. Lines of TREC runs never begin
-    with a brace or bracket.
+    """Return True if the first line of the file begins with a brace or bracket, as JSON
+    does. A line of a TREC run file begins with a query id, and thus never with a brace
+    or bracket.
     """
     lines = (line.removeprefix(BYTE_ORDER_MARK).lstrip() for line in file.lines())
     return next(filter(None, lines), b"").startswith((b"{", b"["))
 
 
-#: A ranking contains candidate numbers in ranked order, and ties, and scores.
-#: A tie is True for a candidate with the same score as the preceding candidate.
-#: The ties are None if the ranking has no scores.
+#: `Ranking` contains candidate numbers in ranked order, flags for ties, and scores.
+#: The flag of a tie is True for a candidate with the score of the preceding one.
+#: If a ranking has no scores, its list of flags for ties is None.
 Ranking = tuple[Sequence[int], Sequence[bool] | None, Sequence[float]]
 
 
@@ -156,15 +157,15 @@ def read_json_run(
 def read_plain_run(
     file: InputFile, choices: Choices, limits: RunLimits
 ) -> Gathering | None:
-    """Read the JSON lines of a run in blocks, faster than line by line. Return None if
-    the file or the task does not allow blocks.
+    """Read a run of JSON lines in blocks of lines, which is faster than reading line by
+    line. Return None if the run must be read line by line.
 
-    All instances must share a pool of candidates, and each line must be a list of
-    candidates without scores.
+    Reading in blocks requires that all instances share their candidates, and that each
+    line contains a list of candidates without scores.
     """
     if choices.shared is None or limits.declares:
         return None
-    # Names in another Unicode form need the slower reader.
+    # Names in another Unicode form need the slower reader, which reads line by line.
     # The slower reader detects candidates that are repeated in another Unicode form.
     gathering, number_of = Gathering(choices), dict(choices.shared).__getitem__
     longest = len(choices.shared) if limits.longest is None else limits.longest
@@ -242,8 +243,8 @@ def _ranking(
 def _rank_by_score(
     scores: Mapping[str, Any], candidates: Mapping[str, int], limits: RunLimits
 ) -> Ranking | list[Fault]:
-    """Rank the candidates that an object maps to scores by descending score. Candidates
-    with equal scores keep the order of the candidates in the index.
+    """Return the candidates in a mapping from candidate to score, ordered by descending
+    score. Candidates with equal scores are ordered by their numbers in the index.
     """
     if unknown := unknown_candidates(scores, candidates):
         return unknown
@@ -301,8 +302,8 @@ def _kind(score: object) -> str:
 
 
 def _is_number(value: object) -> bool:
-    """Return True for a number in the range of floats. JSON can contain integers beyond
-    the range of floats.
+    """Return True if the value is a number that a float can represent. JSON can contain
+    integers that are too large for a float.
     """
     return (
         isinstance(value, int | float)
@@ -334,8 +335,8 @@ def read_trec_run(
 
 
 class _Columns:
-    """A TREC file as columns of numbers. A block of the file consists of consecutive
-    lines with the same query.
+    """The columns of a TREC run file, stored as arrays of numbers. Consecutive lines of
+    the file with the same query form a block.
     """
 
     def __init__(
@@ -353,8 +354,8 @@ class _Columns:
         )
         self._documents, self._ranks, self._scores = array("i"), array("i"), array("d")
         self._block_rows, self._block_starts = array("i"), array("q")
-        #: `_first` contains for each row the number of its first block, from 1.
-        #: `_known_of` contains the documents of each row that has several blocks.
+        #: `_first` contains the number of each instance's first block, from 1.
+        #: `_known_of` maps instances with several blocks to the ranked documents.
         self._first = array("i", bytes(4 * len(gathering.choices)))
         self._known_of: dict[int, set[int]] = {}
         self._candidates: Mapping[str, int] = {}
@@ -362,8 +363,8 @@ class _Columns:
         self._row: int | None = None
 
     def begin(self, query: str, line: int) -> None:
-        """Begin a block of consecutive lines with the same query. ``line`` is the
-        number of the block's first line.
+        """Begin a block of consecutive lines of a TREC run file with the same query.
+        ``line`` is the line number at which the block begins.
         """
         self._check_length(line - 1)
         choices = self._gathering.choices
@@ -431,8 +432,8 @@ class _Columns:
         )
 
     def close(self) -> None:
-        """Pass the rankings of all blocks to the run. Each ranking of a block is sorted
-        by score.
+        """Pass the rankings in the file to the object that collects rankings. The
+        candidates of each ranking are sorted by descending score.
         """
         self._check_length(None)
         self._block_starts.append(len(self._documents))
@@ -468,7 +469,7 @@ class _Columns:
             np.diff(starts)[order],
         )
         starts = starts[:-1][order]
-        # All blocks of a row are in the same portion of the file.
+        # All lines of an instance are sorted together, even in several blocks.
         ends = np.flatnonzero(np.diff(block_rows, prepend=NO_ROW, append=NO_ROW))
         for first, last in blocks(
             np.concatenate([[0], np.cumsum(lengths)])[ends], STEP
@@ -508,12 +509,14 @@ class _Columns:
 
 
 START, END = b"# ir_metadata.start", b"# ir_metadata.end"
-#: A header of more than `MAX_HEADER` bytes is skipped.
+#: If the ir_metadata header has more than `MAX_HEADER` bytes, its content is ignored.
 MAX_HEADER = 1 << 16
 
 
 def ranked_lines(file: InputFile) -> Iterator[tuple[int, bytes]]:
-    """Return the lines of a run after the header, with their line numbers."""
+    """Return the lines of a TREC run file with their line numbers, without the
+    ir_metadata header.
+    """
     lines = enumerate(file.lines(), start=1)
     first = next(lines, None)
     if first is None or first[1].strip() != START:
@@ -527,8 +530,9 @@ def ranked_lines(file: InputFile) -> Iterator[tuple[int, bytes]]:
 
 
 def header_of(file: InputFile) -> bytes:
-    """Return the YAML text in the header of a run. Return an empty text if the header
-    is missing, too large, or not closed.
+    """Return the YAML text in the ir_metadata header of a TREC run file. Return an
+    empty text if the file has no such header, or a header that is too long or not
+    closed.
     """
     lines = file.lines(longest=MAX_HEADER)
     if next(lines, b"").strip() != START:
@@ -545,26 +549,29 @@ def header_of(file: InputFile) -> bytes:
 
 @dataclass(frozen=True, kw_only=True)
 class RunLimits:
-    """Limits of the rankings in a run.
+    """Settings for reading the rankings of a run.
 
-    ``longest`` is the maximum number of candidates, or None for all candidates. Only
-    the first ``kept`` candidates can change a score. Candidates with equal scores keep
-    the order of the run, or the order of the candidates if ``ties_by_candidate`` is
-    True. If ``declares`` is True, probabilities of candidates are also read.
+    ``longest`` is the maximum number of candidates in a ranking, or None if a ranking
+    may contain all candidates. Only the first ``kept`` candidates of each ranking are
+    stored, because later candidates cannot change a score. Candidates with equal scores
+    are ordered by their ranks in the run, or by their numbers in the index if
+    ``ties_by_candidate`` is True. If ``declares`` is True, probabilities of candidates
+    in the run are read as well.
     """
 
     longest: int | None = None
     kept: int | None = None
     ties_by_candidate: bool = False
     declares: bool = False
-    #: `key` is the JSON key of a ranking, and messages describe the run format.
+    #: `key` is the JSON key of rankings, and `form` describes runs in messages.
     key: str = "ranked"
     form: AnswerForm = FORM
 
 
 class Declared:
-    """Probabilities that a run declares, in the order of the run. Each probability has
-    a row number, a candidate number, and a logarithm.
+    """The probabilities of candidates that a run states, in the order of the run. For
+    each probability, the object stores the row number of the instance, the number of
+    the candidate, and the logarithm of the probability.
     """
 
     def __init__(self) -> None:
@@ -579,10 +586,11 @@ class Declared:
         return bool(self._rows)
 
     def log_probabilities(self, gold: Lists, candidates: int) -> Floats:
-        """Return the log probability of each candidate in ``gold``. The argument
-        ``candidates`` is the number of candidates.
+        """Return the log probability that the run assigns to each candidate in
+        ``gold``. ``candidates`` is the number of candidates of an instance, between
+        which the remaining probability is divided.
 
-        The logarithm is minus infinity if the probability is 0.
+        If a candidate has the probability 0, the result is minus infinity.
         """
         rows, logs = np.array(self._rows, dtype=np.int64), np.array(self._logs)
         keys = rows * candidates + np.array(self._numbers, dtype=np.int64)
@@ -600,17 +608,18 @@ class Declared:
 
 @dataclass(frozen=True)
 class RankedRun:
-    """The rankings of a run, one for each instance of the split. The ranking of an
-    instance is missing if the run does not answer the instance.
+    """The rankings of a run, with a list of candidates or None for each instance of the
+    split. The ranking is None if the run does not answer the instance.
 
-    ``ties`` is the number of answers with the same score as the preceding answer.
+    ``ties`` is the number of ranked candidates with the same score as the preceding
+    candidate.
     """
 
     lists: Lists
     ties: int
     declared: Declared = field(default_factory=Declared)
-    #: `scores` contains the scores of the first candidates in each ranking.
-    #: The scores are stored only for the first rows of the run.
+    #: `scores` maps row numbers to the scores of the first ranked candidates.
+    #: To save memory, scores are stored only for the instances that web pages show.
     scores: Mapping[int, Sequence[float]] = field(default_factory=dict)
 
     @property
@@ -631,8 +640,8 @@ class RankedRun:
 
 
 class Gathering:
-    """Collects the rankings of a run in the order of its files, with the row number of
-    each ranking.
+    """Collects the rankings in the files of a run, with the row number of each ranked
+    instance.
     """
 
     def __init__(self, choices: Choices) -> None:
@@ -644,7 +653,7 @@ class Gathering:
         self._answered = bytearray(len(choices))
 
     def __contains__(self, name: object) -> bool:
-        """Return True if the run already has a ranking of the instance."""
+        """Return True if a ranking of the instance has already been added."""
         row = self.choices.rows.get(name) if isinstance(name, str) else None
         return row is not None and self.is_answered(row)
 
@@ -673,8 +682,8 @@ class Gathering:
         *,
         kept: int | None = None,
     ) -> None:
-        """Add the rankings of many instances at once. ``lengths`` are the lengths of
-        the rankings.
+        """Add the rankings of many instances at once. ``lengths`` contains the number
+        of candidates in each ranking.
         """
         if kept is not None:
             is_kept = (
@@ -695,7 +704,7 @@ class Gathering:
             self.scores[int(row)] = first
 
     def run(self) -> RankedRun:
-        """Return the run with the rankings in the order of the split."""
+        """Return the collected rankings as a run, in the order of the gold instances."""
         places = np.full(len(self.choices), NO_ROW, dtype=np.intp)
         places[np.frombuffer(self._rows, dtype=np.int32) if self._rows else []] = (
             np.arange(len(self._rows))
@@ -705,16 +714,18 @@ class Gathering:
         )
 
 
-#: A fault is an error message and the expected form.
+#: `Fault` contains an error message and a description of the expected value.
 Fault = tuple[str, str]
-#: A message lists at most `NAMED` unknown candidates.
+#: An error message lists at most `NAMED` unknown candidates of a ranking.
 NAMED = 3
 
 
 def unknown_candidates(
     names: Collection[str], candidates: Container[str]
 ) -> list[Fault]:
-    """Return a single fault for all unknown candidates of a ranking, or an empty list."""
+    """Return a fault that lists the unknown candidates of a ranking, or an empty list
+    if all candidates are known.
+    """
     unknown = [
         (position, name)
         for position, name in enumerate(names, start=1)
@@ -727,7 +738,7 @@ def unknown_candidates(
 
 
 def duplicates(names: Iterable[str]) -> Iterator[Fault]:
-    """Yield a fault for each repeated candidate of a ranking."""
+    """Yield a fault for each candidate that a ranking contains a second time."""
     first: dict[str, int] = {}
     for position, name in enumerate(names, start=1):
         if name in first:
@@ -744,15 +755,15 @@ def too_long(length: int, longest: int) -> Fault:
 
 FIELD, LOGS = "probabilities", "log_probabilities"
 EXAMPLES = {FIELD: '{"W12": 0.6, "W7": 0.1}', LOGS: '{"W12": -0.51, "W7": -2.3}'}
-#: The sum of probabilities may exceed 1 by `TOLERANCE`, because of rounding.
-#: A remaining probability below `NOTHING` is treated as 0.
+#: The sum of a line's probabilities may exceed 1 by `TOLERANCE` because of rounding.
+#: A remaining probability below `NOTHING` is set to 0 for all other candidates.
 TOLERANCE, NOTHING = 0.001, 1e-9
 Floats = NDArray[np.float64]
 
 
 class DeclaredLists(Lists):
-    """The rankings of a run that declares probabilities. The attribute ``candidates``
-    is the number of candidates.
+    """The rankings of a run that also states probabilities of candidates.
+    ``candidates`` is the number of candidates that each ranking could contain.
     """
 
     def __init__(self, lists: Lists, declared: Declared, candidates: int) -> None:
@@ -763,8 +774,8 @@ class DeclaredLists(Lists):
 def read_declared(
     record: Mapping[str, Any], candidates: Mapping[str, int]
 ) -> dict[int, float] | list[Fault]:
-    """Return the log probability of each candidate that a line declares, or the faults.
-    The mapping is empty if the line has no probabilities.
+    """Return a mapping from candidate number to log probability for a line of a run, or
+    a list of faults. Return an empty mapping if the line states no probabilities.
     """
     fields = [name for name in (FIELD, LOGS) if record.get(name) is not None]
     if not fields:
