@@ -1,9 +1,10 @@
-"""The base classes of metrics. A metric computes one row per instance and sums rows.
+"""The base classes of metrics. A metric computes one matrix row per instance, and a
+value from any sum of rows.
 
-``instance_stats`` converts n instances to an (n, k) matrix. ``aggregate`` converts the
-sum of any of its rows to a value. The score, its interval (resampled weights times
-matrix), the values of classes (sums over their rows) and paired tests of two runs are
-all computed from this matrix.
+``instance_stats`` converts n instances to an (n, k) matrix. ``aggregate`` computes the
+metric's value from the sum of any rows of the matrix. The score, its interval
+(resampled weights times matrix), the values of classes (sums over their rows) and
+paired tests of two runs are all computed from this matrix.
 """
 
 from __future__ import annotations
@@ -46,9 +47,9 @@ class UnknownMetric(LookupError):
 class Requirement:
     """A resource that a metric needs, such as a model.
 
-    ``missing`` is empty if the resource is available. A text in ``missing`` explains
-    how to install the resource. ``place`` is the location of the resource. ``version``
-    is the resource's version, or the first digits of its digest.
+    ``missing`` is empty if the resource is available, and otherwise explains how to
+    install the resource. ``place`` is the location of the resource. ``version`` is the
+    resource's version, or the first digits of its digest.
     """
 
     kind: str
@@ -61,8 +62,9 @@ class Requirement:
 def looked_for(
     kind: str, name: str, look: Callable[[], tuple[str, str]]
 ) -> Requirement:
-    """Return a metric's requirement of this name. ``look`` returns the resource's
-    location and version without loading the resource, or raises Unavailable.
+    """Return a metric's requirement for the resource with this kind and name. ``look``
+    returns the resource's location and version without loading the resource, or raises
+    Unavailable.
     """
     try:
         place, version = look()
@@ -72,8 +74,8 @@ def looked_for(
 
 
 class Fixed(StrEnum):
-    """The reason why all runs have the same value in a class, or a restricted range of
-    values.
+    """The reason why a metric has the same value for all runs in a class of instances,
+    or only a restricted range of values.
     """
 
     ONE_LABEL = "one-label"
@@ -85,8 +87,8 @@ class Fixed(StrEnum):
 class ClassGold:
     """The gold of a class of instances. ``rows`` are the rows of the metric's matrix
     for the gold. ``labels`` is the number of labels that occur in the gold, None if
-    instances have no labels. ``is_band`` is True if the class is an interval of the
-    numbers that runs predict.
+    instances have no labels. ``is_band`` is True if the class contains the instances
+    whose gold number lies in an interval.
     """
 
     rows: Floats
@@ -95,8 +97,8 @@ class ClassGold:
 
 
 class UnitColumns(NamedTuple):
-    """The matrix columns that contain each unit's weighted value, weight and number of
-    missing labels.
+    """The indices of the matrix columns with each unit's weighted value, weight and
+    number of missing labels.
 
     ``of`` names the kind of unit that people label, such as nuggets, citations or
     claims.
@@ -109,12 +111,12 @@ class UnitColumns(NamedTuple):
 
 
 class Metric(ABC):
-    """A measure under one rule set.
+    """A measure of runs, such as accuracy, under one rule set.
 
     ``statistic`` names the matrix. Metrics with the same statistic, such as precision,
     recall and F1 of an overlap, share one matrix. If ``per_unit`` is True, the rows of
     each resampling unit are summed first, and ``unit_stats`` converts each sum to a
-    row. Metrics that average over topics use this.
+    row. Metrics that average over topics set ``per_unit``.
     """
 
     name: str
@@ -435,10 +437,10 @@ WEIGHTS = 4_000_000
 
 
 class WeightedMetric(Metric):
-    """A metric that is a function of weighted rows, not of sums of rows.
+    """A metric whose value is a function of weighted matrix rows, not of sums of rows.
 
     Weights are integers. A jackknife uses weights of 0 and 1, a bootstrap any weights.
-    The first column of resampled rows is the unit number (``unit_rows``).
+    The first column of the rows that ``unit_rows`` returns is the unit number.
     """
 
     shape = "weighted"
@@ -511,8 +513,8 @@ class WeightedMetric(Metric):
 
 
 class MeanMetric(Metric):
-    """The mean of one column over the instances that count, times the scale (1 for
-    counts).
+    """The mean of one matrix column over the instances that count, times the scale (or
+    times 1 for counts).
 
     The matrix has the measured ``columns``, then a column that is 1 for rows that count
     and else 0. An answer without gold does not count. A gold instance without an answer
