@@ -1,5 +1,5 @@
-"""Metrics that the official program of a task computes. The metric of an official program is one number for
-a whole run, without intervals, tests or values of classes.
+"""Metrics that the official program of a task computes. The metric of an official
+program is one number for a whole run, without intervals, tests or values of classes.
 """
 
 import math
