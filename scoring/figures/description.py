@@ -18,8 +18,7 @@ class Look(NamedTuple):
     dash: str
 
 
-#: The colours are the palette of Okabe and Ito 2008 without black, which is the colour
-#: of texts.
+#: The colours are the palette of Okabe and Ito 2008 without black, the colour of texts.
 #: Yellow is the last colour of the palette.
 LOOKS = (
     Look("#0072B2", "", "circle", "solid"),

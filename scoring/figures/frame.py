@@ -15,8 +15,8 @@ from scoring.figures.description import Axis, Look, Wording
 
 WIDTH = 720.0
 LINE = 18.0
-#: Class names on an axis have at most this width in pixels, and longer names are
-#: truncated.
+#: Class names on an axis have at most this width in pixels.
+#: Longer names are truncated.
 MAX_NAME = 210.0
 TURNED = -40
 MAX_TURNED = 130.0
@@ -304,8 +304,8 @@ def _times(over: Span, wording: Wording) -> Iterator[tuple[float, str]]:
         yield place * step, words if step >= DAY else f"{words}, {at:%H:%M}"
 
 
-#: SVG files outside of pages have these light colours, and drawings on pages have the
-#: colours of the style sheet.
+#: SVG files outside of pages have these light colours.
+#: Drawings on pages have the colours of the style sheet.
 PAINT = {
     "paper": {"fill": "#ffffff"},
     "ink": {"fill": "#1e1c19"},

@@ -21,14 +21,13 @@ MARGIN = {"l": 10, "r": 20, "t": 10, "b": 10}
 LEGEND = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}
 #: Plotly's settings for an axis that shows names instead of numbers.
 NAMES = {"automargin": True, "type": "category"}
-#: This text replaces the length of a missing interval, because Plotly would draw null
-#: as an interval of length 0.
+#: This text replaces a missing interval, because Plotly would draw null with length 0.
 NO_LENGTH = "none"
 
 Part = dict[str, Any]
 #: Plotly parses texts as HTML and turns `<a href>` into a link.
-#: Plotly decodes only the HTML entities of `&`, `<` and `>`, and would show escaped
-#: quotation marks literally.
+#: Plotly decodes only the HTML entities of `&`, `<` and `>`.
+#: Plotly shows other entities literally, such as those of quotation marks.
 ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 

@@ -15,11 +15,9 @@ LEFT, RIGHT, FIRST, STEP = 70.0, 1130.0, 290.0, 57.0
 #: Intervals are drawn between these two horizontal positions, in pixels.
 DRAWN_FROM, DRAWN_TO = 640.0, 960.0
 MAX_ROWS = 5
-#: The rows of a preview image have this smaller distance in pixels if a sentence of
-#: ``SENTENCE_LINES`` lines is below the rows.
+#: Rows of a preview image have this smaller distance above a sentence of three lines.
 STEP_ABOVE_SENTENCE = 51.0
-#: A preview image with a sentence has at most this many rows, and at most this many
-#: lines of the sentence.
+#: A preview image with a sentence has at most this many rows and lines of the sentence.
 MAX_ROWS_ABOVE_SENTENCE, SENTENCE_LINES = 4, 3
 #: `fitting` and `estimate_text_width` compute widths for this font size.
 CHART_SIZE = 13.0

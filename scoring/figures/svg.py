@@ -9,8 +9,7 @@ from scoring.figures import description, frame
 RIGHT = 16.0
 ROW = 26.0
 GAP = 2.0
-#: A heat map of many systems may have this width in pixels, so that its cells can show
-#: values.
+#: A heat map of many systems may be this wide, so that its cells can show values.
 MAX_WIDTH = 1080.0
 
 
@@ -71,8 +70,7 @@ def _heat_map(figure: description.HeatMap) -> str:
         for index, name in enumerate(figure.rows)
     ]
     # Each heat map cell is a rectangle in the colour of low values.
-    # The opacity of a second rectangle, in the colour of high values, represents the
-    # cell's value.
+    # A second rectangle has the colour of high values and the opacity of the value.
     low, high = [], []
     for down, values in enumerate(figure.values):
         for across, value in enumerate(values):

@@ -186,8 +186,7 @@ def _needs_models(
     try:
         options = kind.checked_options(dict(values))
     except OptionRefused:
-        # Refused options cause the same scoring error on all workers, with or without
-        # language models.
+        # Refused options cause the same scoring error with and without language models.
         return False
     return any(
         metric.needs_model

@@ -296,8 +296,7 @@ class AliiceBySentence(Aliice):
         return {}
 
 
-#: The judge decides at most this many citation marks per sentence, unless the metric
-#: judges all marks.
+#: The judge decides this many citation marks per sentence, unless it judges all marks.
 MAX_MARKS = 3
 
 
@@ -357,8 +356,7 @@ class Alce(CitationMetric):
         for question, answer in zip(gold, answers, strict=True):
             if question is not None:
                 # A response without sentences has recall 0, which counts with weight 1.
-                # A response without citation marks that count has precision 0, which
-                # counts with weight 1.
+                # A response without counted marks has precision 0, which counts fully.
                 counts = sentences[question.id] or not self.is_official
                 weights = {
                     "recall_weight": not sentences[question.id],

@@ -343,8 +343,7 @@ class Cvcp(Metric):
         with np.errstate(invalid="ignore"):
             relative = squares * count / total**2 - 1
             spread = np.sqrt(np.where(relative > _ROUNDING, relative, 0.0))
-            # If all citation marks are at the beginning of a text, the mean position is
-            # 0 and the coefficient is undefined.
+            # If all marks are at the beginning of a text, the coefficient is undefined.
             return np.asarray(np.where(total > 0, spread, np.nan))
 
 

@@ -125,20 +125,17 @@ class Metric(ABC):
     #: The published scale of a metric ends at 1 for shares and at 100 for percentages.
     #: The scale 0 stands for counts, which have no maximum.
     scale: float = 1
-    #: ``ends`` are the minimum and maximum of the value, or None if these are 0 and
-    #: ``scale``.
+    #: Minimum and maximum of the value.
+    #: None means a minimum of 0 and a maximum of ``scale``.
     ends: tuple[float, float] | None = None
     #: Each change of the metric's arithmetic increases this version number.
     version: int = 1
-    #: The shape names the formula that computes the value from rows, such as a mean or
-    #: a ratio.
+    #: The shape names the formula that computes the value, such as a mean or a ratio.
     #: `scripts/interval_coverage.py` simulates populations to check intervals by shape.
     shape: str = ""
-    #: Rule sets that are not official use this version of the metric, or ``version`` if
-    #: the number is 0.
+    #: Rule sets that are not official use this version, or ``version`` if it is 0.
     own_version: int = 0
-    #: True if the metric compares texts, which are in NFC unless the rule set is
-    #: official.
+    #: True if the metric compares texts, in NFC unless the rule set is official.
     compares_texts: bool = False
     #: True if the value depends on the words that the tokenizer finds.
     rests_on_tokens: bool = False
@@ -162,21 +159,18 @@ class Metric(ABC):
     counts_by_last_column: bool = False
     #: False if no interval of the metric reaches its nominal coverage.
     has_honest_interval: bool = True
-    #: False means that rare classes dominate the standard error, so that intervals may
-    #: be too narrow.
+    #: False means that rare classes dominate the error and intervals may be too narrow.
     holds_with_rare_classes: bool = True
     #: Signatures state the versions of these packages, which compute the value.
     packages: tuple[str, ...] = ()
     #: The option `engine` lets this package compute the value instead of Citeboard.
-    #: Without the option `engine`, verification compares the values of package and
-    #: Citeboard.
+    #: Without this option, verification compares the values of package and Citeboard.
     engine: str = ""
     #: True if the package replaces Citeboard's own computation.
     is_by_package: bool = False
     #: The property ``parameters`` always contains these settings.
     fixed: Parameters = {}
-    #: The digest of the declared task that the metric belongs to, or an empty text for
-    #: metrics of other tasks.
+    #: The digest of the metric's declared task, or an empty text for other tasks.
     task: str = ""
 
     @property
@@ -438,8 +432,7 @@ class Metric(ABC):
         return float(self.aggregate(rows.sum(axis=0)))
 
 
-#: A jackknife over more than this number of units divides the units at random into this
-#: many groups.
+#: A jackknife over more units than this divides the units into this many random groups.
 MAX_LEFT_OUT = 400
 #: Maximum number of resampling weights in memory at once.
 WEIGHTS = 4_000_000

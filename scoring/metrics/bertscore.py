@@ -178,8 +178,7 @@ def bertscore(
         rows = [row for row, pair in enumerate(pairs) if all(map(str.strip, pair))]
         if rows:
             weights = weights or _Weights(settings, gold)
-            # Embed all gold texts of the batch, including those of unanswered
-            # instances.
+            # Embed all gold texts of the batch, including those of unanswered ones.
             # The cache key of the gold texts is thus the same for all runs.
             wanted = _kept_tokens(settings, _unique_texts(text for text, _ in pairs))
             answered = _unique_texts(pairs[row][1] for row in rows)
@@ -190,8 +189,7 @@ def bertscore(
                 text, answer = wanted[pairs[row][0]], tokens[pairs[row][1]]
                 # Special tokens have weight 0 but may be nearest to another token.
                 # Negative similarities become 0, as in bert-score's padded batches.
-                # bert-score does not pad a batch of one pair, so its value for the pair
-                # may differ.
+                # bert-score does not pad a batch of one pair, whose value may differ.
                 similar = np.maximum(answer.vectors @ text.vectors.T, 0)
                 precision = weights.mean(answer, similar.max(axis=1))
                 recall = weights.mean(text, similar.max(axis=0))

@@ -45,8 +45,7 @@ def load(kind: str, digest: str) -> dict[str, NDArray[Any]] | None:
     """Return the cached arrays, or None if the file is missing or damaged."""
     path = folder() / kind / f"{digest}.npz"
     try:
-        # This function opens the file itself, because NumPy does not close damaged
-        # archives.
+        # The file is opened here, because NumPy does not close damaged archives.
         with path.open("rb") as opened, np.load(opened) as file:
             arrays = {name: file[name] for name in file.files}
     except (OSError, ValueError, EOFError, zipfile.BadZipFile):

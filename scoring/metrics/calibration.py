@@ -15,8 +15,7 @@ from tasks.types.columns import NO_CLASS, present
 
 #: Default number of bins of the expected calibration error.
 BINS = 10
-#: The log loss raises smaller probabilities to this bound, the machine epsilon of
-#: 64-bit floats.
+#: The log loss raises smaller probabilities to this bound, the machine epsilon.
 SMALLEST = float(np.finfo(np.float64).eps)
 BRIER = "Brier 1950, Verification of forecasts expressed in terms of probability, Monthly Weather Review 78"
 ECE = "Guo, Pleiss, Sun and Weinberger 2017, On calibration of modern neural networks, ICML"
@@ -193,8 +192,8 @@ class CalibrationError(Metric):
     higher_is_better = False
     citation = ECE
     is_valid_in_one_label = False
-    #: The bias of the calibration error is as large as its standard error, so no
-    #: interval has its nominal coverage.
+    #: The bias of the calibration error is as large as its standard error.
+    #: Intervals of the error therefore do not reach their nominal coverage.
     has_honest_interval = False
 
     def __init__(

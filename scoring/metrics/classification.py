@@ -27,8 +27,8 @@ from tasks.types.columns import NO_CLASS, present
 
 CITATION = "van Rijsbergen 1979, Information Retrieval, 2nd edition, chapter 7"
 
-#: Kappas, correlations and macro means have no interval if a class occurs in fewer than
-#: this number of units.
+#: Kappas, correlations and macro means need each class in this many units.
+#: If a class occurs in fewer units, these metrics have no interval.
 MIN_UNITS_OF_A_CLASS = 5
 
 Label = str | int
@@ -43,8 +43,7 @@ class Classification(Metric):
 
     citation = CITATION
     is_valid_in_one_label = False
-    #: ``kind`` names the content of the metric's matrix, such as counts of classes or
-    #: confusion matrices.
+    #: The content of the metric's matrix, such as class counts or confusion matrices.
     kind = "classes"
     #: A mean over classes has an interval only if each class occurs in several units.
     #: Resampling may omit a class that occurs in few units.
@@ -265,8 +264,7 @@ class ClassAverage(Classification):
         if self.zero == LEFT_OUT:
             is_defined = ~np.isnan(by_class)
             weights = is_defined * (1.0 if self.average == "macro" else support)
-            # If all classes have weight 0, the unweighted mean is used, as in
-            # scikit-learn.
+            # If all classes have weight 0, the mean is unweighted, as in scikit-learn.
             weights = np.where(weights.any(-1, keepdims=True), weights, is_defined)
             total = (np.where(is_defined, by_class, 0) * weights).sum(axis=-1)
             return quotient(total, weights.sum(axis=-1))

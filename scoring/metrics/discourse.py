@@ -48,8 +48,7 @@ SHORT = 5
 ONE_DIGIT_MARK = re.compile(r"\[\d\]")
 _GLUED = (" et.", " al.", "al.", "e.g.", "i.e.")
 _MAX_GLUED = max(map(len, _GLUED))
-#: The pattern matches at least 16 repetitions of an ASCII character that ends no
-#: sentence.
+#: The pattern matches at least 16 repetitions of a character that ends no sentence.
 #: The number of repetitions does not influence sentence boundaries.
 _LONG_RUN = re.compile(r"([\"#-'(-,/:->@\[-`{-~-])\1{15,}$")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
@@ -221,11 +220,10 @@ def _sentencizer() -> Any:
         import spacy
     pipeline = spacy.blank("en")
     pipeline.add_pipe("sentencizer")
-    # Texts may have any practical length, because memory use is linear in the number of
-    # words.
+    # Texts may have any practical length, because memory use is linear in their length.
     pipeline.max_length = 1 << 30
-    # A sequence of one repeated character is matched as one token, because spaCy would
-    # split off the characters in quadratic time.
+    # A sequence of one repeated character is one token.
+    # Splitting a long sequence into characters would take spaCy quadratic time.
     tokenizer: Any = pipeline.tokenizer
     tokenizer.token_match = _LONG_RUN.match
     return pipeline
@@ -267,8 +265,7 @@ def _trimmed_spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]
 
 FORMAT = "citeboard-tagger-1"
 MODEL, MANIFEST = "model.npz", "manifest.json"
-#: TfidfVectorizer extracts single words, pairs of words, and sequences of two to five
-#: characters within words.
+#: The classifier's features are words, pairs of words, and 2 to 5 characters in a word.
 BLOCKS: Mapping[str, Mapping[str, Any]] = {
     "words": {"analyzer": "word", "ngram_range": (1, 2), "sublinear_tf": True},
     "characters": {"analyzer": "char_wb", "ngram_range": (2, 5), "sublinear_tf": True},
@@ -580,8 +577,7 @@ class Source(IntEnum):
 
 SIDES = ("run", "gold")
 RUN, GOLD = range(2)
-#: The last columns of the matrix count the texts of run and gold for each source of
-#: labels.
+#: The last matrix columns count the texts of run and gold by source of the labels.
 TAIL = len(SIDES) * len(Source)
 
 
@@ -664,8 +660,7 @@ class Divergence(Metric):
     shape = "divergence"
     own_version = 2
     higher_is_better: bool | None = False
-    #: Bias-corrected intervals may extend below 0, because divergences of few sentences
-    #: are biased upwards.
+    #: Bias-corrected intervals may be negative, as few sentences bias values upwards.
     ends = (-math.inf, math.inf)
     fixed = {"form": "pooled"}
     citation = "Funkquist et al. 2023, CiteBench: A Benchmark for Scientific Citation Text Generation, EMNLP"

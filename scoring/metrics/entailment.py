@@ -260,8 +260,7 @@ class _View:
 
 
 EXAMPLE = '{"premise_sha256": "9f86…", "hypothesis": "It rains", "entailed": 1, "model": "NAME"}'
-#: The key of a label consists of the premise's SHA-256 or SHA-1 digest and the
-#: hypothesis's SHA-256 digest.
+#: A label's key is the premise's SHA-256 or SHA-1 and the hypothesis's SHA-256 digest.
 Key = tuple[str, str]
 #: This JSON key marks label files that a site exported from its database.
 KEPT = "kept"
@@ -702,8 +701,8 @@ def _load_tokenizer_and_model(folder: Path, device: str) -> tuple[Any, Any]:
             AutoTokenizer,
         )
     chosen = chosen_device(device)
-    # The model computes in bfloat16 on a GPU, as in both papers, and in float32 on a
-    # CPU, which is faster.
+    # GPUs compute in bfloat16, as in both papers.
+    # CPUs compute in float32, which is faster.
     precision = torch.bfloat16 if is_gpu(chosen) else torch.float32
     with needed(f"the model in {folder} cannot be loaded: {{}}", OSError, ValueError):
         tokenizer = AutoTokenizer.from_pretrained(folder)  # type: ignore[no-untyped-call]

@@ -123,8 +123,7 @@ class _Document:
         if measure == "abstract_label_only":
             return [None] * len(self.sets)
         if measure == "abstract_rationalized":
-            # A claim needs only one complete evidence set, so other evidence sets are
-            # not marked as missed.
+            # If one evidence set is complete, the other sets are not marked as missed.
             missed = None if self.credit(measure) else 0.0
             return [
                 1.0 if self.is_right and own <= self.first else missed
@@ -144,8 +143,7 @@ class _Document:
                 for index, number in enumerate(self.given)
             ]
         right = {n for own in self.sets if self._counts(own, measure) for n in own}
-        # A repeated sentence counts towards the maximum number of sentences and is
-        # never right.
+        # A repeated sentence counts towards the maximum number and is never right.
         return [
             float(number in right and number not in self.given[:index])
             for index, number in enumerate(self.given)
@@ -256,8 +254,7 @@ class Fever(MeanMetric):
         elif self.column == "score":
             label = float(is_right and (own.label == self.abstain or any(whole)))
         counts = self.column != "label" and own.label != self.abstain
-        # A claim needs only one complete evidence set, so other evidence sets are not
-        # marked as missed.
+        # If one evidence set is complete, the other sets are not marked as missed.
         missed = None if any(whole) else 0.0
         sets = [1.0 if is_whole else missed for is_whole in whole] if counts else []
         known = frozenset().union(*own.sentences)

@@ -17,12 +17,10 @@ from tasks.types.base import Marks
 
 #: Correlations of leaderboards are undefined for fewer systems than this number.
 MIN_SYSTEMS = 3
-#: Indices of the matrix columns with the true score, the judge's score and the place of
-#: a system.
+#: Indices of the matrix columns with true score, judge's score and place of a system.
 TRUTH, JUDGE, PLACE = range(3)
 #: Each topic has a column for the true score and a column for the judge's score.
-#: The third column of a topic is 1 if the true leaderboard has a score of the system
-#: for the topic.
+#: The topic's third column is 1 if the true leaderboard has a score of the system.
 COLUMNS_PER_TOPIC = 3
 
 

@@ -34,8 +34,7 @@ Vectors = NDArray[np.float32]
 
 #: Maximum number of tokens per batch including padding, on a CPU and on a GPU.
 BATCH_TOKENS, GPU_BATCH_TOKENS = 768, 32_768
-#: bert-score found that vectors of these model layers correlate best with human
-#: judgements.
+#: In bert-score's tests, these model layers correlate best with human judgements.
 #: Models without an entry in this table use the vectors of their last layer.
 BEST_LAYERS = {
     "distilbert-base-uncased": 5,
@@ -209,8 +208,7 @@ class Encoder:
         from transformers import AutoConfig, AutoModel, AutoTokenizer
         from transformers.utils import logging
 
-        # Progress bars are disabled, because standard error contains only JSON objects,
-        # one per line.
+        # Progress bars are off, because standard error contains only JSON objects.
         quiet: Any = logging.disable_progress_bar
         quiet()
         with needed(
@@ -225,8 +223,7 @@ class Encoder:
             self.device
         )
         self.layer = layer
-        # The encoder drops the layers after the selected layer if each layer is a torch
-        # module.
+        # Layers after the selected layer are dropped if they are torch modules.
         lists = (
             module for module in self.model.modules() if isinstance(module, ModuleList)
         )

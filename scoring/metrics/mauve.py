@@ -21,8 +21,7 @@ from tasks.types.columns import present
 
 OPTION = "mauve_model"
 EQUAL_TO = "mauve-text-0.4.0"
-#: The MAUVE paper defines the scaling of divergences and the mixture weights of the
-#: divergence curve.
+#: The MAUVE paper defines the scaling of divergences and the curve's mixture weights.
 SCALING, MIXTURES = 5, np.linspace(1e-6, 1 - 1e-6, 25)
 #: Empty texts of a run have this cluster number.
 EMPTY = -1
@@ -148,8 +147,7 @@ def clusters(first: Floats, second: Floats) -> tuple[Labels, Labels]:
     both = np.vstack([second, first]).astype(np.float64)
     lengths = np.linalg.norm(both, axis=1, keepdims=True)
     vectors = both / np.where(lengths > 0, lengths, 1)
-    # The vectors are projected on the smallest number of principal components that
-    # explain enough variance.
+    # Vectors are reduced to the first principal components with enough variance.
     left, sizes, _ = np.linalg.svd(vectors - vectors.mean(axis=0), full_matrices=False)
     variance = sizes**2
     explained = np.cumsum(variance) / max(variance.sum(), np.finfo(np.float64).tiny)

@@ -152,8 +152,7 @@ def reader(folder: Path) -> Any:
                 return io.StringIO(
                     "".join(f"{n:02} {n} 0\n" for n in range(LEXICOGRAPHER_FILES))
                 )
-            # This method reads the whole file into memory, because NLTK never closes
-            # files.
+            # The file is read into memory, because NLTK never closes files.
             return SeekableUnicodeStreamReader(
                 io.BytesIO((folder / name).read_bytes()), "utf-8"
             )

@@ -23,11 +23,9 @@ from tasks.types.columns import present
 #: Variances of numbers below this multiple of the mean square are rounding errors.
 ROUNDING = 1e-14
 MIN_LEVELS = 2
-#: Number of columns of the metric's matrices of version 1, in which numbers were not
-#: centred.
+#: Number of columns of matrices of version 1, in which numbers were not centred.
 EARLIER_COLUMNS = 7
-#: Two runs are not compared if the answers of a run have a larger mean distance from
-#: the gold's centre.
+#: Two runs are not compared if answers have a larger distance from the gold's centre.
 #: The unit of this maximum distance is the standard deviation of the answers.
 MAX_SPREADS = 1000
 

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-# Uploaded `measures.py` files may use these modules, and a sandboxed process cannot
-# import modules later.
+# Uploaded `measures.py` files may use these modules.
+# A sandboxed process cannot import modules later.
 import numpy.linalg
 import numpy.random
 
@@ -30,8 +30,7 @@ from scoring.metrics.official import ProgramCall, run_unconfined
 from tasks.types.base import Marks
 from tasks.types.declared import own_measures
 
-#: A sandboxed process reads the pickled method call and writes values under these file
-#: names.
+#: A sandboxed process reads the pickled call and writes values under these file names.
 CALL, VALUES = "call", "values"
 PROGRAM = "scoring.metrics.own:answer"
 

@@ -85,8 +85,7 @@ _STEP_3 = _by_ending(
         ("ness", ""),
     )
 )
-#: Porter's paper tests longer suffixes before shorter suffixes, such as `ement` before
-#: `ment`.
+#: Porter's paper tests longer suffixes before shorter ones, like `ement` before `ment`.
 _SUFFIXES = (
     "al",
     "ance",
@@ -222,8 +221,7 @@ def _step_2_of_nltk(word: str) -> str:
     while word.endswith("alli") and _measure(word[:-4]) > 0:
         word = word[:-2]
     if word.endswith("logi"):
-        # NLTK measures the stem with the `l` of `logi`, because the measure of short
-        # stems like `geo` would be too small.
+        # NLTK measures the stem with the `l` of `logi`, or short stems like `geo` fail.
         return word[:-1] if _measure(word[:-3]) > 0 else word
     return _replace_suffix(word, _STEP_2_OF_NLTK)
 

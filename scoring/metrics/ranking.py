@@ -55,8 +55,7 @@ GRADED_MEASURES = {
 }
 #: This cut-off value selects the whole ranking.
 WHOLE = 2**31 - 1
-#: Rank-biased precision assumes that a reader continues to the next answer with this
-#: probability.
+#: Rank-biased precision assumes this probability that a reader continues.
 PATIENCE = 0.8
 
 
@@ -161,10 +160,9 @@ def measured(ranks: Numbers, gold: Lists, cut: int) -> Floats:
         part[:, -1] = sizes > 0
         hits = np.flatnonzero((own > 0) & (own <= cut))
         rows = np.repeat(np.arange(count), sizes)[hits]
-        # Hits are gold candidates in the ranking, sorted by rank, so that the first hit
-        # of a row is the best.
-        # Summing over hits in the order of ranks causes the same rounding errors as in
-        # other programs.
+        # Hits are ranked gold candidates.
+        # Hits are sorted by rank, so the first hit of a row is the best.
+        # Sums over hits in rank order have the same rounding errors as elsewhere.
         order = np.lexsort((own[hits], rows))
         rows, at = rows[order], own[hits][order].astype(np.float64)
         right = np.bincount(rows, minlength=count)

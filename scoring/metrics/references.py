@@ -76,8 +76,7 @@ class OfReferences(MeanMetric):
         compared = self.comparable_texts(answers)
         pairs = self.measure.measured(texts, [compared[row] for row in places])
         decisive = self.columns.index(self.decisive)
-        # If several references are equally good, the first of them is the best
-        # reference.
+        # The first of several equally good references is the best reference.
         rows = np.array(places)
         order = np.lexsort(
             (-np.arange(len(rows), dtype=np.float64), pairs[:, decisive], rows)
@@ -165,8 +164,7 @@ def counts_of_references(
         streams = list(
             zip_longest(*map(metric.comparable_texts, (gold[row] for row in rows)))
         )
-        # Only a private method of sacreBLEU returns the counts, and its version is
-        # pinned.
+        # sacreBLEU returns counts only by a private method, so its version is pinned.
         stats[rows, :-1] = counter._extract_corpus_statistics(  # noqa: SLF001
             metric.comparable_texts([answers[row] for row in rows]), streams
         )

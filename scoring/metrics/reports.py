@@ -63,10 +63,8 @@ class NuggetScore(Metric):
     statistic = "nuggets"
     shape = "mean"
     citation = NUGGETS
-    #: A scope is a set of nuggets, which are all nuggets of a topic or only the vital
-    #: nuggets.
-    #: Each scope has matrix columns for credit, strict credit, weight and number of
-    #: missing assignments.
+    #: A scope is either all nuggets of a topic or only the vital nuggets.
+    #: Each scope has columns for credit, strict credit, weight and missing assignments.
     #: Credits and weight are divided by the topic's number of nuggets in the scope.
     columns = {VITAL: (0, 1, 2, 3), ALL: (4, 5, 6, 7)}
 

@@ -49,8 +49,8 @@ def rouge(
     gold, peer = encoded_gold(tuple(references)), encoded(predictions)
     if is_stemmed:
         gold, peer = gold.stemmed(), peer.stemmed()
-    # For each kind, ``counted`` contains the hits of each pair, and the difference
-    # between a text's number of tokens and its number of n-grams.
+    # For each kind, ``counted`` contains the hits of each pair.
+    # The second member is a text's number of tokens minus its number of n-grams.
     counted: dict[str, tuple[Numbers, int]] = {}
     if {"1", "2"} & {*kinds}:
         unigrams, bigrams = (
@@ -137,8 +137,7 @@ class Rouge(TextMean):
         return rouge_tokens(text, self.tokenizer)
 
 
-#: The pattern matches the words of a lower-case text as defined by the package
-#: rouge-score.
+#: The pattern matches words of lower-case texts as defined by the package rouge-score.
 ROUGE_WORDS = re.compile("[a-z0-9]+")
 
 
@@ -229,8 +228,7 @@ _KEPT = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789" + TEXT_END + LINE_END)
 _TABLE = bytes(byte if byte in _KEPT else ord(" ") for byte in range(256))
 #: Words with at most this many letters are never stemmed.
 SHORT = 3
-#: The cache omits texts with fewer characters, which are encoded as fast as cached
-#: texts are read.
+#: The cache omits shorter texts, which are encoded as fast as cached texts are read.
 WORTH_KEEPING = 500_000
 #: Version of the cache.
 #: A change of tokenisation or stemming must increase this version.
@@ -361,8 +359,7 @@ def encoded_gold(texts: tuple[str, ...]) -> Encoded:
             arrays["line_starts"],
         )
     gold = encoded(texts)
-    # The cache file has its own word numbers, and contains the words and the stems for
-    # these numbers.
+    # The cache file has its own word numbers, with their words and stems.
     used, numbers = np.unique(gold.words, return_inverse=True)
     by_number = list(vocabulary)
     words = [by_number[number] for number in used.tolist()]
@@ -378,14 +375,12 @@ def encoded_gold(texts: tuple[str, ...]) -> Encoded:
     return gold
 
 
-#: A block with at most this many tokens, including padding, fits into the processor's
-#: cache.
+#: Blocks of at most this many tokens and paddings fit into the processor's cache.
 BLOCK = 65_536
 PADDING = np.iinfo(np.int64).max
 #: Maximum number of bits of a word number.
 WORD_BITS = 31
-#: Python texts must not contain surrogate code points, so tokens are not mapped to
-#: these code points.
+#: Tokens are not mapped to surrogates, which Python's texts cannot contain.
 SURROGATES, SURROGATE_COUNT = 0xD800, 0x800
 MAX_CODES = 0x110000 - SURROGATE_COUNT
 
@@ -528,8 +523,7 @@ def _strings(texts: Encoded) -> list[str] | list[list[int]]:
     return [joined[start:end] for start, end in pairwise(bounds)]
 
 
-#: Each range of sentence lengths has an integer type with one bit per token of the
-#: sentence.
+#: Each range of sentence lengths has an integer type with one bit per token.
 #: The longest sentences use Python's unbounded integers.
 WIDTHS: tuple[tuple[int, int, DTypeLike], ...] = (
     (0, 16, np.uint16),
@@ -594,8 +588,8 @@ class _Sentences:
         self.block = block
         self.reference = _Lines.of(references, block.pairs, 0)
         self.prediction = _Lines.of(predictions, block.pairs, block.references)
-        # For each cell of the block, ``run`` is the index of the group of equal tokens
-        # that contains the cell.
+        # Cells of the block with equal tokens in a row form a group.
+        # ``run`` contains the index of the group of each cell.
         # ``number`` is the index of this group within the row.
         rows, width = self.block.tokens.shape
         bits = width.bit_length()
@@ -645,16 +639,14 @@ class _Sentences:
             sentence
         ] + place
         bit = _bits(place, kind)
-        # Each entry of ``tables`` has one bit for each occurrence of a token in a
-        # sentence.
+        # Entries of ``tables`` have one bit per occurrence of a token in a sentence.
         sizes = self.sizes[row]
         bases = np.asarray(np.cumsum(sizes) - sizes, dtype=np.int64)
         tables = np.zeros(int(sizes.sum()), dtype=bit.dtype)
         np.bitwise_or.at(tables, bases[sentence] + self.number[token], bit)
         whole = _bits(length, kind) - 1
         unions = np.zeros(len(chosen), dtype=kind)
-        # Each selected reference sentence is paired with each sentence of the
-        # prediction in its row.
+        # Pair each selected reference sentence with all predicted sentences of its row.
         firsts = np.cumsum(counts) - counts
         reference = np.repeat(np.arange(len(row)), counts[row])
         prediction = np.repeat(firsts[row], counts[row]) + _ranges(counts[row])

@@ -29,8 +29,7 @@ from scoring.metrics.rouge import (
 
 #: This ``size`` allows any distance between the two words of a skip-bigram (`-2 -1`).
 UNLIMITED = -1
-#: The option `-f A` sums the counts over all references, and `-f B` uses the reference
-#: with the best recall.
+#: Option `-f A` sums over references, and `-f B` uses the one with the best recall.
 ALL, BEST = "A", "B"
 
 
@@ -200,8 +199,7 @@ def _clipped_counts(wanted: Numbers, peer: Numbers) -> Counts:
 
 
 _NO_WORD = re.compile(rb"[^A-Za-z0-9-]")
-#: This tokenizer for the package rouge-score splits texts at whitespace, one sentence
-#: per line.
+#: This tokenizer for rouge-score splits texts at whitespace, one sentence per line.
 AS_READ = SimpleNamespace(tokenize=str.split)
 #: Words with at most this many letters are never stemmed.
 SHORT = 3

@@ -67,8 +67,7 @@ def _count(symbols: Numbers, lengths: Numbers, common: Floats) -> None:
     bits = _bits(symbols)
     if _key_bits(symbols, *common.shape) > KEY_BITS:
         if pairs == 1:
-            # If a single pair of texts has too many distinct symbols for keys, its
-            # n-grams are counted without keys.
+            # A pair with too many distinct symbols for keys is counted without keys.
             texts = symbols[: lengths[0, 0]].tolist(), symbols[lengths[0, 0] :].tolist()
             grams = (
                 [_grams(text, order) for text in texts]
@@ -91,8 +90,7 @@ def _count(symbols: Numbers, lengths: Numbers, common: Floats) -> None:
         bounds = np.append(starts, len(symbols))
         gold = np.diff(gold_before[bounds])
         both = np.minimum(gold, np.diff(bounds) - gold)
-        # Keys whose last symbol is 0 extend over the end of a text and represent no
-        # n-gram.
+        # Keys whose last symbol is 0 extend over a text's end and contain no n-gram.
         both[keys[starts] >> below & (1 << bits) - 1 == 0] = 0
         sums = np.concatenate([[0], np.cumsum(both)])
         common[:, order - 1] = np.diff(sums[np.searchsorted(starts, pair_starts)])
@@ -148,8 +146,7 @@ class Counted(Metric):
     scale = 100
     packages = ("sacrebleu",)
     counts_by_last_column = True
-    #: sacreBLEU's signature contains these settings between the reference count and the
-    #: version.
+    #: sacreBLEU's signature has these settings between reference count and version.
     settings: str
 
     @property
@@ -284,8 +281,7 @@ class Chrf(Counted):
         return " ".join(tokenizer(self.tokenizer)(text))
 
     def tokens(self, text: str) -> list[str]:
-        # Only a private method of sacreBLEU returns chrF's words, and its version is
-        # pinned.
+        # sacreBLEU returns chrF's words only by this private method.
         from sacrebleu.metrics.chrf import CHRF
 
         found: list[str] = CHRF()._remove_punctuation(self.parted(text))  # noqa: SLF001
@@ -299,8 +295,7 @@ class Chrf(Counted):
             counts = np.concatenate(
                 [counts, gram_counts(*one_line(numbered), self.words)], axis=1
             )
-        # If the gold has no n-gram of an order, sacreBLEU ignores the answer's n-grams
-        # of this order.
+        # If the gold has no n-gram of an order, sacreBLEU ignores the answer's n-grams.
         counts[..., 0] *= counts[..., 1] > 0
         return counts.reshape(len(counts), 3 * counts.shape[1])
 

@@ -233,16 +233,15 @@ def _fit_strengths(wins: Floats) -> Floats:
         gradient = won[moving] - played.sum(axis=-1)
         played *= chance - 1
         played[:, diagonal, diagonal] -= played.sum(axis=-1)
-        # Adding 1 / size makes the solution unique, because a constant can be added to
-        # all log strengths.
+        # Log strengths are unique up to a constant.
+        # Adding 1 / size fixes the sum of log strengths at 0.
         # The log strengths then have the sum 0.
         step = np.linalg.solve(played + 1 / size, gradient[..., None])[..., 0]
         largest = np.abs(step).max(axis=-1, keepdims=True)
         theta[moving] += step * np.minimum(
             1.0, MAX_STEP / np.maximum(largest, MAX_STEP)
         )
-        # The iteration stops separately for each table of wins, so that no table
-        # influences another.
+        # The iteration stops separately for each table, so tables are independent.
         moving = moving[largest[:, 0] >= PRECISION]
         if not len(moving):
             break
@@ -296,8 +295,7 @@ def rank_ranges(
         value_range,
         level=1 - (1 - level) / (size - 1),
     )
-    # A system whose value is undefined without some topic has no significant
-    # comparison.
+    # A system without a value when some topic is omitted has no significant comparison.
     is_better = (low > 0) & np.isfinite(errors)
     return first + is_better.sum(axis=0), last - is_better.sum(axis=1)
 

@@ -14,8 +14,7 @@ from tasks.types.columns import Classes
 
 #: The name of the class of instances that belong to no other class of a dimension.
 NO_CLASS = "None"
-#: Pages mark classes with fewer instances, because values of small classes are
-#: unreliable.
+#: Pages mark classes with fewer instances, whose values are unreliable.
 MINIMUM_SUPPORT = 10
 #: Separator in the labels of classes that combine two dimensions.
 CROSSED = " × "

@@ -15,8 +15,7 @@ Floats = NDArray[np.float64]
 #: Minimum number of points, or of groups of points, for an interval of a correlation.
 MIN_POINTS = 5
 LEVEL = 0.95
-#: Fisher's transformation is infinite at 1, so this value replaces correlations above
-#: it.
+#: Fisher's transformation is infinite at 1, so this value replaces higher correlations.
 NEARLY_1 = 1 - 1e-12
 #: Standard errors below this value are rounding errors.
 NO_ERROR = 1e-9

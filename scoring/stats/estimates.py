@@ -17,26 +17,20 @@ from numpy.typing import NDArray
 
 from scoring.metrics.base import Floats
 
-#: An estimated score needs at least this number of topics, and this number of human
-#: labels on each side of ``MIDDLE``.
+#: An estimated score needs this many topics, and this many labels of the rarer kind.
 #: With fewer human labels on one side, intervals would be too narrow.
 MIN_TOPICS, MIN_OF_A_KIND = 20, 10
-#: If a sample has just enough labels on the rarer side of ``MIDDLE``, the estimated
-#: share of this side is too large.
+#: A sample with just enough rare labels overestimates the share of these labels.
 #: These factors widen intervals with 10, 11, … 19 labels on the rarer side.
 #: The factors extend an interval only in the direction away from the rarer side.
-#: A factor is a ratio of two distances between the number of labels on the rarer side
-#: and its lower 95 % Poisson limit.
-#: The first distance assumes at least 10 labels on the rarer side, and the second
-#: distance has no condition.
-#: The first factor equals the second factor, so that more labels never widen the
-#: interval.
+#: A factor is the ratio of two distances from the number of rare labels.
+#: Both distances end at a lower 95 % Poisson limit of the number of rare labels.
+#: The first distance assumes at least 10 rare labels, the second has no condition.
+#: The first factor equals the second, so that more labels never widen the interval.
 WIDER = (1.947, 1.947, 1.751, 1.545, 1.39, 1.279, 1.2, 1.143, 1.102, 1.072)
-#: An estimated difference needs at least this number of labelled topics, and this
-#: number of labels per system.
+#: An estimated difference needs this many labelled topics, and labels per system.
 MIN_LABELLED_TOPICS, MIN_LABELS = 10, 20
-#: Human labels with at least this credit belong to the upper kind, and all other human
-#: labels to the lower kind.
+#: Human labels with at least this credit are of the upper kind, others of the lower.
 MIDDLE = 0.5
 LEVEL = 0.95
 METHOD = "ppi-topics"

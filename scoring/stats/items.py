@@ -23,38 +23,27 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 #: Tests of items need at least this number of systems.
 MIN_SYSTEMS = 12
-#: A search for items on which the best third of systems fails needs at least this
-#: number of systems.
+#: The search for items that the best third of systems fails needs this many systems.
 MIN_SYSTEMS_OF_THIRD = 20
-#: Item-rest correlations are shown if a leaderboard has at least this number of
-#: systems.
-#: The item-rest correlations of two leaderboards of the same items correlate by .28
-#: with 20 systems and by .55 with 60 systems.
+#: Item-rest correlations are shown for leaderboards with at least this many systems.
+#: Item-rest correlations of two leaderboards agree by .28 for 20 systems, .55 for 60.
 MIN_SYSTEMS_OF_DISCRIMINATION = 60
 #: An item is selected if p ≤ ``ALPHA`` and the adjusted p ≤ ``FALSE_DISCOVERY_RATE``.
 ALPHA = 0.05
-#: At most this share of the selected items should have a true correlation that is not
-#: negative.
-#: A false discovery rate of 5 % would select hardly any items on leaderboards of 12 to
-#: 30 systems.
+#: At most this share of the selected items should have no negative true correlation.
+#: A false discovery rate of 5 % would select hardly any items for 12 to 30 systems.
 #: People check the selected items, so some wrong selections are acceptable.
 FALSE_DISCOVERY_RATE = 0.2
-#: The correction of p-values drops p-values above this bound and divides the remaining
-#: p-values by the bound.
-#: Items with clearly positive correlations have p-values near 1 and would reduce the
-#: power of the test.
+#: The correction drops p-values above this bound and divides all others by the bound.
+#: Items with positive correlations have p-values near 1 and would reduce the power.
 MAX_P = 0.5
 SEED = 0
-#: The first step of the permutation test uses ``FIRST_TRIALS`` permutations of each
-#: item's values.
-#: For very large leaderboards, the first step uses fewer permutations, but at least
-#: ``LEAST_TRIALS``.
-#: Items with a p-value up to ``SECOND_LOOK`` enter the second step of the permutation
-#: test.
+#: The first step uses ``FIRST_TRIALS`` permutations of each item's values.
+#: Very large leaderboards use at least ``LEAST_TRIALS`` permutations in the first step.
+#: Items with p-values up to ``SECOND_LOOK`` enter the second step of the test.
 FIRST_TRIALS, LEAST_TRIALS, SECOND_LOOK = 999, 99, 0.1
 #: The second step of the permutation test uses at least ``MIN_TRIALS`` permutations.
-#: The number of permutations in the second step grows with the number of negatively
-#: correlated items.
+#: The number of permutations grows with the number of negatively correlated items.
 MIN_TRIALS, TRIALS_PER_ITEM = 9_999, 40
 #: The second step permutes at most this number of values, which takes some seconds.
 #: If the number of permutations is reduced, fewer items are selected.

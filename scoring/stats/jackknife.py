@@ -21,18 +21,15 @@ import numpy as np
 from scoring.metrics.base import Floats, Metric, WeightedMetric
 from scoring.stats.resampling import LEVEL, Bounds, Measured, on_grid
 
-#: An interval needs at least this number of influential units, because two units cannot
-#: show how units vary.
+#: An interval needs this many influential units, because two cannot show a variance.
 MIN_UNITS = 3
 #: An interval of a weighted metric needs at least this number of influential units.
 #: With few positive instances, an area under a curve is often 1.
 MIN_CARRIERS = 5
-#: The number of trials in Wilson's interval is limited to this factor times the squared
-#: effective (Kish) number of units.
+#: Wilson's trials are at most this factor times the squared effective number of units.
 #: The limit of trials prevents tiny intervals for units with a small variance.
 MAX_TRIALS = 1.5
-#: This factor limits the trials for differences, over the units in which two runs have
-#: the same value.
+#: This factor limits trials for units in which two runs have the same value.
 MAX_TRIALS_OF_DIFFERENCES = 4.0
 #: Values in a range of 1 are equal if their difference is at most this rounding error.
 ROUNDING = 1e-12
@@ -109,8 +106,7 @@ def _interval(
         error = jackknife_error(left_out)
         ends = score_bounds(value, error, number, (low, high), level=level)
     elif np.isin(left_out, (low, high)).any() and np.ptp(left_out) > 0:
-        # If a value reaches the bound of its range without one unit, the value depends
-        # on this unit alone.
+        # A value that reaches its bound without one unit depends on this unit alone.
         return NoInterval.FEW_UNITS
     else:
         ends = one_ended_bounds(value, left_out, number, (low, high), level=level)
@@ -355,8 +351,7 @@ def difference_bounds(
         np.divide(own_errors**2, spread, out=np.zeros_like(spread), where=spread > 0)
         + fewest
     )
-    # If the differences in all units are equal, the standard error is 0 and the number
-    # of trials is the number of units.
+    # If all units differ equally, the error is 0 and each unit is one trial.
     trials = np.where(
         per_trial > ROUNDING,
         1 / np.maximum(per_trial, ROUNDING),
@@ -384,8 +379,7 @@ def t_quantile(share: float, df: float) -> float:
         raise ValueError(
             f"there is no quantile {share} of Student's t with {df} degrees of freedom"
         )
-    # SciPy is imported inside this function, because the import is slow and many
-    # commands compute no interval.
+    # SciPy's import is slow, and many commands compute no interval.
     from scipy.special import stdtrit
 
     return float(stdtrit(df, share))

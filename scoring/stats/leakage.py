@@ -12,22 +12,17 @@ from scoring.stats import jackknife
 
 #: A standard error needs at least this number of units.
 MIN_UNITS = jackknife.MIN_UNITS
-#: An attacker needs this number of bits per instance to raise random answers 5
-#: percentage points above chance.
-#: This number of bits holds for instances with two possible answers, and more possible
-#: answers need more bits.
+#: With this many bits per instance, random answers beat chance by 5 percentage points.
+#: The number of bits is for two possible answers, and more answers need more bits.
 #: `bench/leak.py` measures how many bits an attacker needs.
 BITS_NEEDED = 0.25
 #: A phase without an end is assumed to last this number of days.
 A_YEAR = 365
 #: Publishing ranks once per year requires this number of private instances.
-#: The required number of instances assumes the worst case, in which ranks reveal the
-#: score.
-#: After t publications of ranks on n instances, an attacker's random answers gain 0.4
-#: sqrt(t / n) accuracy.
+#: The required number assumes the worst case, in which ranks reveal the score.
+#: After t rankings on n instances, random answers gain 0.4 sqrt(t / n) accuracy.
 #: The gain in accuracy is 5 percentage points with 64 instances per publication.
-#: More than two possible answers per instance reduce the gain in accuracy
-#: (`bench/leak.py`).
+#: More than two possible answers reduce this gain in accuracy (`bench/leak.py`).
 INSTANCES_BY_RANKS = 64
 
 

@@ -40,8 +40,7 @@ from tasks.types.files import open_input
 from tasks.types.problems import Problem, quoted, refuse
 from tasks.types.text import json_lines
 
-#: A judged item is a claim (id, text), a citation mark (id, text, mark) or a response
-#: (id,).
+#: An item is a claim (id, text), a citation mark (id, text, mark) or a response (id,).
 Item = tuple[Any, ...]
 
 Automatic = Mapping[str, Mapping[Item, int]]

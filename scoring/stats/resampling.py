@@ -58,8 +58,7 @@ class Resampler:
         for row, draws in zip(
             counts, halves[: counts.size].reshape(counts.shape), strict=True
         ):
-            # The index of a sampled unit is a 32-bit random number times the number of
-            # units, divided by 2**32.
+            # A unit's index is 32 random bits times the number of units over 2**32.
             drawn = (draws * np.uint64(self.units) >> np.uint64(32)).view(np.int64)
             row[:] = np.bincount(drawn, minlength=self.units)
         return counts
@@ -177,8 +176,7 @@ def _bca_shares(
     )
 
 
-#: Numbers on the grid have one bit less than a double's precision, which keeps their
-#: sums exact.
+#: Grid numbers have one bit less than a double, which keeps sums of them exact.
 BITS = 52
 
 

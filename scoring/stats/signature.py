@@ -19,14 +19,11 @@ if TYPE_CHECKING:
 
 #: Signatures show this many digits of a gold digest, and scores store all digits.
 DIGEST_LENGTH = 12
-#: The part of a signature with the digest of the entailment labels that were used for a
-#: run.
+#: The part of a signature with the digest of a run's entailment labels.
 ENTAILMENT_LABELS = "entailment_labels"
-#: Signatures state the version of the jackknife interval, or the reason why the
-#: interval is missing.
+#: Signatures state the version of jackknife intervals, or why an interval is missing.
 INTERVAL_VERSION, NO_INTERVAL = "interval_v", "no_interval"
-#: Signatures state whether the value covers the public or the private part of the
-#: split.
+#: Signatures state if the value covers the public or the private part of the split.
 PART = "part"
 #: The part of a signature with the version of the rules for reading runs.
 #: Version 1 is omitted.
@@ -226,8 +223,7 @@ def _with_parts(signature: str, changed: Mapping[str, str]) -> str:
 
 
 def _join_parts(head: str, parts: Mapping[str, str | int | float]) -> str:
-    # A vertical bar separates the parts of a signature, so values must not contain a
-    # vertical bar.
+    # A vertical bar separates the parts of a signature, so no value may contain a bar.
     return "|".join(
         [
             head,

@@ -23,19 +23,16 @@ from scoring.stats.resampling import BLOCK, LEVEL, Bounds, on_grid
 
 #: The familywise error rate.
 ALPHA = 0.05
-#: Up to this number of differing units, a randomisation test tries all 2**units
-#: exchanges.
+#: Up to this number of differing units, a test tries all 2**units exchanges.
 MAX_EXACT_UNITS = 16
 EXACT, APPROXIMATE = "exact randomisation", "approximate randomisation"
-#: A pair of runs is tested with more exchanges if at most this many of the first
-#: exchanges were extreme.
+#: Two runs get further exchanges if at most this many first exchanges were extreme.
 FEW_EXTREME = 20
-#: Number of exchanges for one comparison of two runs, which is lower for many units,
-#: because a test would take minutes.
+#: Number of exchanges for one comparison of two runs.
+#: Tests with many units would take minutes and therefore use fewer exchanges.
 TRIALS, MIN_TRIALS = 10_000, 1_000
 MAX_DRAWS = 200_000_000
-#: With this number of exchanges per comparison, the smallest possible p-value is
-#: significant after Holm's correction.
+#: This many exchanges per comparison let the smallest p-value pass Holm's correction.
 TRIALS_PER_COMPARISON = 25
 SEED = 0
 
@@ -319,8 +316,7 @@ def _approximate_tests(
     joined = np.hstack([exchange.surplus for exchange in exchanges])
     ends = np.cumsum([exchange.width for exchange in exchanges])[:-1]
     extreme = np.zeros(len(pairs))
-    # Random bits are drawn in blocks (b, units), and a bit is 1 if the trial exchanges
-    # the unit.
+    # The blocks (b, units) contain random bits, which are 1 for exchanged units.
     bits, units = np.random.PCG64(seed), len(joined)
     per_block = max(1, BLOCK // units)
     for start in range(0, trials, per_block):
@@ -505,8 +501,7 @@ def detectable_difference(
     wanted = at_units or units
     if wanted < min_units(comparisons):
         return math.inf
-    # The detectable difference is the sum of these two quantiles, for the level and for
-    # the power, in standard errors.
+    # A detectable difference has this size in standard errors.
     shares = (1 - ALPHA / (2 * comparisons), CHANCE)
     errors = sum(jackknife.t_quantile(share, wanted - 1) for share in shares)
     difference = errors * error * math.sqrt(units / wanted)
@@ -540,12 +535,10 @@ def units_needed(
     return fewest
 
 
-#: Possible shares of noise in the variance between leaderboard rows, with a uniform
-#: prior.
+#: Possible shares of noise in the variance between rows, with a uniform prior.
 NOISE = (np.arange(100) + 0.5) / 100
 #: All systems of a leaderboard are equally good with this prior probability.
-#: `scripts/order_calibration.py` shows that the prior of this value predicts
-#: frequencies best.
+#: `scripts/order_calibration.py` shows that this prior predicts frequencies best.
 EQUAL = 0.25
 
 
@@ -670,8 +663,7 @@ def differing(
     count = len(p)
     others = ~np.eye(count, dtype=bool)
     if family == ROW:
-        # All p-values that are smaller than the first non-significant p-value are
-        # significant, as in `holm`.
+        # P-values below the first non-significant p-value are significant (`holm`).
         # A p-value of NaN sorts last, is never significant and is not counted.
         ordered = np.sort(np.where(others, p, np.nan))
         defined = count - np.isnan(ordered).sum(axis=1, keepdims=True)
